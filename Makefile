@@ -1,0 +1,39 @@
+# `make demo` and `make test` work on a fresh machine with Python 3.11 or newer; everything lives in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test test-all lint gpu-check benchmarks clean
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "edgefl needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: setup
+	$(BIN)/edgefl run scenarios/quickstart.yaml -o results/demo --overwrite
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest
+
+test-all: lint
+	$(BIN)/python -m pytest -m ''
+
+gpu-check: setup
+	$(BIN)/python -m pytest -m gpu
+
+benchmarks: setup
+	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/mnist_fedavg.py
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,93 @@
+"""Path loss of the Urban Micro street canyon, outdoors (3GPP TR 38.901, clause 7.4, scenario UMi-Street Canyon)."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from channel._checks import Floats, positive, require, within
+from channel.geometry import distance_3d_m
+from channel.units import SPEED_OF_LIGHT_MPS
+
+ENVIRONMENT_HEIGHT_M = 1.0  # h_E for UMi: what fills the street
+BORDER = 1e-9  # a placement at exactly 10 m, computed by a root, must not fall out by rounding
+
+
+def breakpoint_m(carrier_hz: ArrayLike, bs_height_m: ArrayLike = 10.0, ut_height_m: ArrayLike = 1.5) -> Floats:
+    """Break-point distance d'_BP = 4 h'_BS h'_UT f_c / c (TR 38.901, Table 7.4.1-1, note 1).
+
+    Args:
+        carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz.
+        bs_height_m: antenna height of the base station [m], above 1 m.
+        ut_height_m: antenna height of the terminal [m], 1.5 to 22.5 m.
+
+    Returns:
+        Ground distance [m] where the LoS slope changes, the broadcast shape of the arguments.
+
+    Raises:
+        ValueError: an argument is out of its range or NaN.
+    """
+    carrier, bs_height, ut_height = _checked(carrier_hz, bs_height_m, ut_height_m)
+    heights_m2 = (bs_height - ENVIRONMENT_HEIGHT_M) * (ut_height - ENVIRONMENT_HEIGHT_M)
+    return np.asarray(4.0 * heights_m2 * carrier / SPEED_OF_LIGHT_MPS)
+
+
+def path_loss_db(
+    distance_2d_m: ArrayLike,
+    carrier_hz: ArrayLike,
+    los: ArrayLike,
+    bs_height_m: ArrayLike = 10.0,
+    ut_height_m: ArrayLike = 1.5,
+) -> Floats:
+    """Median path loss, without shadowing (TR 38.901, Table 7.4.1-1, UMi-Street Canyon; paper eq. 35 to 37).
+
+    Args:
+        distance_2d_m: ground distance [m], 10 m to 5 km.
+        carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz.
+        los: whether the terminal sees the base station, bool.
+        bs_height_m: antenna height of the base station [m], above 1 m (the TR: 10 m).
+        ut_height_m: antenna height of the terminal [m], 1.5 to 22.5 m.
+
+    Returns:
+        Path loss [dB], the broadcast shape of the arguments.
+
+    Raises:
+        ValueError: an argument is out of its range or NaN (nothing is extrapolated), or `los` is not boolean.
+    """
+    seen = np.asarray(los)
+    if seen.dtype != np.bool_:  # a probability would count as true
+        raise ValueError(f"los must be boolean, not {seen.dtype}")
+    distance = within("distance_2d_m", distance_2d_m, 10.0, 5_000.0, BORDER)
+    carrier, bs_height, ut_height = _checked(carrier_hz, bs_height_m, ut_height_m)
+    breakpoint_ = breakpoint_m(carrier, bs_height, ut_height)
+    log_d = np.log10(distance_3d_m(distance, bs_height, ut_height))
+    log_f = np.log10(carrier / 1e9)
+    near = 32.4 + 21.0 * log_d + 20.0 * log_f
+    far = 32.4 + 40.0 * log_d + 20.0 * log_f - 9.5 * np.log10(breakpoint_**2 + (bs_height - ut_height) ** 2)
+    line_of_sight = np.where(distance <= breakpoint_, near, far)
+    blocked = 35.3 * log_d + 22.4 + 21.3 * log_f - 0.3 * (ut_height - 1.5)
+    return np.where(seen, line_of_sight, np.maximum(line_of_sight, blocked))
+
+
+def los_probability(distance_2d_m: ArrayLike) -> Floats:
+    """Probability of line of sight (TR 38.901, Table 7.4.2-1, UMi-Street Canyon).
+
+    Args:
+        distance_2d_m: outdoor part of the ground distance [m], any shape, 0 to 5 km.
+
+    Returns:
+        1 up to 18 m, then 18/d + exp(-d/36) (1 - 18/d); the shape of `distance_2d_m`.
+
+    Raises:
+        ValueError: a distance is out of range or NaN.
+    """
+    distance = np.maximum(within("distance_2d_m", distance_2d_m, 0.0, 5_000.0, BORDER), 18.0)
+    return np.asarray(18.0 / distance + np.exp(-distance / 36.0) * (1.0 - 18.0 / distance))
+
+
+def _checked(carrier_hz: ArrayLike, bs_height_m: ArrayLike, ut_height_m: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    bs_height = positive("bs_height_m", bs_height_m)
+    require(bs_height > ENVIRONMENT_HEIGHT_M, bs_height, "bs_height_m", f"above {ENVIRONMENT_HEIGHT_M:g}")
+    return (
+        within("carrier_hz", carrier_hz, 0.5e9, 100e9, BORDER),
+        bs_height,
+        within("ut_height_m", ut_height_m, 1.5, 22.5, BORDER),
+    )

@@ -1,0 +1,213 @@
+"""The command line. Nothing heavy is imported before a verb needs it: `edgefl --help` must answer at once."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from edgefl.errors import InputError
+
+if TYPE_CHECKING:
+    from edgefl.results import Result
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+EXIT_CODES = {"finished": DONE, "failed": FAILED, "interrupted": INTERRUPTED}
+EPILOG = """\
+exit codes: 0 done; 1 the run failed; 2 the input is wrong (nothing was run, nothing written);
+130 interrupted (finished rounds are on disk)"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.verb(options)
+    except InputError as error:
+        print("\n".join(f"edgefl: {line}" for line in error.faults), file=sys.stderr)
+        return WRONG_INPUT
+    except KeyboardInterrupt:
+        print("edgefl: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # `edgefl list models | head`
+        sys.stderr.close()
+        return DONE
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    form = argparse.RawDescriptionHelpFormatter
+    about = "edgefl: a wireless-edge emulator for federated learning (time-to-accuracy, energy-to-accuracy)"
+    parser = argparse.ArgumentParser(prog="edgefl", description=about, epilog=EPILOG, formatter_class=form)
+    parser.add_argument("--version", action="version", version=f"edgefl {_version()}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    _add_run(verbs)
+    _add_validate(verbs)
+    _add_list(verbs)
+    _add_schema(verbs)
+    _add_report(verbs)
+    _add_export(verbs)
+    return parser
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("edgefl")
+
+
+def _add_run(verbs: Any) -> None:
+    parser = verbs.add_parser("run", help="run one emulation")
+    parser.add_argument("scenario", metavar="SCENARIO.yaml")
+    parser.add_argument("-o", "--out", metavar="DIR", type=Path, help="result folder (results/<name>/seed-<N>)")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides", help="one key")
+    parser.add_argument("--seed", metavar="N", type=int, help="replaces the scenario's seed")
+    parser.add_argument("--device", default="auto", metavar="auto|cpu|cuda[:i]", help="where to train")
+    parser.add_argument("--no-train", action="store_true", help="price the world without any learning")
+    parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
+    parser.add_argument("--quiet", action="store_true", help="no progress, no table")
+    parser.set_defaults(verb=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from edgefl.api import load, run
+    from edgefl.progress import Progress
+
+    overrides = options.overrides if options.seed is None else [*options.overrides, f"seed={options.seed}"]
+    scenario = load(options.scenario, overrides)
+    folder = options.out or Path("results") / scenario.name / f"seed-{scenario.seed}"
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's "stop" ends a run as Ctrl-C does
+    with Progress(scenario.name, scenario.rounds, quiet=options.quiet) as progress:
+        result = run(
+            scenario,
+            out=folder,
+            device=options.device,
+            train=not options.no_train,
+            overwrite=options.overwrite,
+            progress=progress,
+        )
+    if not options.quiet:
+        print(_table(result))
+    if result.error:
+        print(f"edgefl: {result.status}: {result.error}; finished rounds are in {folder}", file=sys.stderr)
+    return EXIT_CODES[result.status]
+
+
+def _table(result: Result) -> str:
+    """The short table at the end of a run."""
+    from edgefl.units import energy, seconds
+
+    summary = result.summary
+    lines = [
+        ("rounds", str(summary["rounds"])),
+        ("virtual time", seconds(summary["time_s"])),
+        ("energy", energy(summary["energy_j"])),
+    ]
+    if summary["final_accuracy"] is not None:
+        lines.append(("accuracy", f"{summary['final_accuracy']:.4f} (best {summary['best_accuracy']:.4f})"))
+    for target in summary["targets"]:
+        reached = target["round"] is not None
+        cost = f"{seconds(target['time_s'])}, {energy(target['energy_j'])}, round {target['round']}" if reached else ""
+        lines.append((f"to {target['accuracy']:g}", cost or "not reached"))
+    lines.append(("report", str((result.folder or Path()) / "report.html")))
+    return "\n".join(f"{name:<14}{value}" for name, value in lines)
+
+
+def _add_validate(verbs: Any) -> None:
+    parser = verbs.add_parser("validate", help="check scenario files, print every fault with file:line")
+    parser.add_argument("files", metavar="FILE", nargs="+")
+    parser.set_defaults(verb=_validate)
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from edgefl.scenario import load
+
+    faults: list[str] = []
+    for file in options.files:
+        try:
+            load(file)
+            print(f"{file}: ok")
+        except InputError as error:
+            faults += error.faults
+    if faults:
+        raise InputError(*faults)
+    return DONE
+
+
+def _add_list(verbs: Any) -> None:
+    parser = verbs.add_parser("list", help="what there is to choose from, with its source")
+    parser.add_argument("kind", metavar="KIND", nargs="?", help="leave it out to see the kinds")
+    parser.set_defaults(verb=_list)
+
+
+def _list(options: argparse.Namespace) -> int:
+    from edgefl.listing import entries, kinds
+    from edgefl.section import nearest
+
+    if options.kind is None:
+        print("\n".join(kinds()))
+        return DONE
+    if options.kind not in kinds():
+        known = ", ".join(kinds())
+        raise InputError(f'list: unknown kind "{options.kind}"{nearest(options.kind, kinds())}; known: {known}')
+    rows = entries(options.kind)
+    width = max(len(name) for name, _ in rows)
+    print("\n".join(f"{name:<{width}}  {summary}" for name, summary in rows))
+    return DONE
+
+
+def _add_schema(verbs: Any) -> None:
+    parser = verbs.add_parser("schema", help="the JSON Schema of a scenario file, for editors")
+    parser.set_defaults(verb=_schema)
+
+
+def _schema(options: argparse.Namespace) -> int:
+    import json
+
+    from edgefl.scenario.jsonschema import schema
+
+    print(json.dumps(schema(), indent=2))
+    return DONE
+
+
+def _add_report(verbs: Any) -> None:
+    parser = verbs.add_parser("report", help="one self-contained HTML page from one or many result folders")
+    parser.add_argument("folders", metavar="DIR", nargs="+", type=Path)
+    parser.add_argument("-o", "--out", metavar="FILE", type=Path, help="(DIR/report.html; report.html for several)")
+    parser.set_defaults(verb=_report)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from edgefl.api import report
+
+    alone = len(options.folders) == 1
+    out = options.out or (options.folders[0] / "report.html" if alone else Path("report.html"))
+    print(report(options.folders, out))
+    return DONE
+
+
+def _add_export(verbs: Any) -> None:
+    parser = verbs.add_parser("export", help="the energy/latency tables of a result folder")
+    parser.add_argument("folder", metavar="DIR", type=Path)
+    parser.add_argument("--format", choices=("csv", "json"), required=True)
+    parser.add_argument("-o", "--out", metavar="FILE", type=Path, help="(standard output)")
+    parser.set_defaults(verb=_export)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from edgefl.export import export
+    from edgefl.results import write_atomically
+
+    content = export(options.folder, options.format)
+    if options.out is None:
+        sys.stdout.write(content.decode())
+        return DONE
+    try:
+        write_atomically(options.out, content)
+    except OSError as error:
+        raise InputError(f"{options.out}: cannot be written: {error.strerror}") from None
+    print(options.out)
+    return DONE

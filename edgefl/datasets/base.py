@@ -1,0 +1,89 @@
+"""What a dataset is: arrays of samples and labels, and how to find them on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.catalogue import Member
+from edgefl.errors import InputError
+from edgefl.paths import UserPath
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Data:
+    """One dataset in memory; samples are kept as they are stored and normalised as (x - mean) / std for training."""
+
+    train_x: Array  # [n, ...]
+    train_y: npt.NDArray[np.int64]  # [n] from 0
+    test_x: Array
+    test_y: npt.NDArray[np.int64]
+    classes: int  # 0 where samples have no labels
+    mean: float = 0.0  # in the units of x as stored
+    std: float = 1.0
+    dtype: Literal["float32", "float64"] = "float32"
+    optimum: float | None = None  # of the scalar problem, where known
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one sample."""
+        return self.train_x.shape[1:]
+
+
+class Dataset(Member):
+    """Base of all datasets."""
+
+    path: UserPath | None = None
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """In YAML the partition stands beside the dataset's own keys."""
+        return ["dataset", *super().keys(), "partition"]
+
+    def defaults(self) -> dict[str, Any]:
+        """Scenario keys that this dataset implies where the file does not give them."""
+        return {}
+
+    def load(self) -> Data:
+        """Read the dataset.
+
+        Raises:
+            InputError: it is not there, or not what it should be.
+        """
+        raise NotImplementedError
+
+
+def find(path: Path | None, candidates: Sequence[str], what: str) -> Path:
+    """The first of `candidates` that exists in `path`, else in $EDGEFL_DATA, else in ~/.cache/edgefl.
+
+    Args:
+        path: the only folder to look in, or None; may also be one of the files itself.
+        candidates: paths relative to a data folder, best first.
+        what: what to download to where, for the message.
+
+    Raises:
+        InputError: it is in none of them.
+    """
+    if path is not None and path.is_file():
+        return path
+    folders = [path] if path is not None else data_folders()
+    for folder in folders:
+        for candidate in candidates:
+            if (folder / candidate).exists():
+                return folder / candidate
+    looked = ", ".join(str(folder) for folder in folders)
+    raise InputError(f"data.dataset: not found in {looked}. {what}")
+
+
+def data_folders() -> list[Path]:
+    """Where datasets are looked for when the scenario names no path."""
+    named = os.environ.get("EDGEFL_DATA")
+    return [*([Path(named).resolve()] if named else []), Path.home() / ".cache" / "edgefl"]

@@ -1,0 +1,36 @@
+"""What local training costs a device: time and energy of its CPU (dynamic-devices paper, eq. 27 and 28)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+def compute_s(flops: Floats, cpu_hz: Floats, flops_per_cycle: Floats) -> Floats:
+    """Seconds [n] that `flops` [n] operations take (eq. 27: N_p phi e B / (f chi))."""
+    return flops / (cpu_hz * flops_per_cycle)
+
+
+def compute_j(flops: Floats, cpu_hz: Floats, flops_per_cycle: Floats, capacitance: Floats) -> Floats:
+    """Joules [n] that `flops` [n] operations take (eq. 28: xi (N_p phi e B / chi) f^2)."""
+    return capacitance * (flops / flops_per_cycle) * cpu_hz**2
+
+
+def local_samples(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int | None, batch: int | None) -> Floats:
+    """Samples [n] that devices with `sizes` [n] samples process in one round of local training.
+
+    Args:
+        sizes: samples held.
+        epochs: passes over the local data, or None.
+        steps: mini-batches, wrapping over the local data whose last batch may be short, or None.
+        batch: mini-batch size; None for all local data.
+    """
+    if epochs is not None:
+        return (epochs * sizes).astype(np.float64)
+    if steps is None:
+        raise ValueError("either epochs or steps must be given")
+    size = np.minimum(sizes, batch) if batch else sizes
+    per_epoch = -(-sizes // size)
+    return ((steps // per_epoch) * sizes + (steps % per_epoch) * size).astype(np.float64)

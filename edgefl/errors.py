@@ -1,0 +1,18 @@
+"""The two ways a run ends early, as exceptions with messages written for the user."""
+
+from __future__ import annotations
+
+
+class InputError(Exception):
+    """The input is wrong: nothing was run, nothing was written; the command line exits with 2.
+
+    ``faults`` holds one finished line each, such as ``a.yaml:3: radio.bandwidth_hz: must be > 0, got 0``.
+    """
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+class RunError(Exception):
+    """The run had to stop on the way: what was finished is on disk; the command line exits with 1."""

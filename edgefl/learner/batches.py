@@ -1,0 +1,41 @@
+"""Which samples a device trains on in which step: a function of (seed, device, round) and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.scenario import Training
+
+Indices = npt.NDArray[np.int64]
+PAD = -1
+
+
+def mini_batches(samples: Indices, training: Training, rng: np.random.Generator) -> Indices:
+    """The mini-batches [K, B] of one device in one round; a short last batch of an epoch is filled up with PAD.
+
+    Every epoch is a new shuffle. `local_steps` wraps: after the last batch of an epoch the next epoch begins (algorithm
+    cards, section 0.2).
+
+    Args:
+        samples: [n] numbers of the device's samples.
+        training: the scenario's section.
+        rng: the device's generator for this round.
+    """
+    size = len(samples) if training.batch_size == "full" else min(training.batch_size, len(samples))
+    per_epoch = -(-len(samples) // size)
+    steps = training.local_steps or per_epoch * (training.local_epochs or 0)
+    epochs = -(-steps // per_epoch)
+    order = np.full((epochs, per_epoch * size), PAD, dtype=np.int64)
+    for row in order:
+        row[: len(samples)] = rng.permutation(samples)
+    return order.reshape(-1, size)[:steps]
+
+
+def stack(batches: list[Indices]) -> Indices:
+    """Batches of several devices as one array [C, K, B], padded to the largest K and B."""
+    steps, size = np.max([batch.shape for batch in batches], axis=0)
+    stacked = np.full((len(batches), steps, size), PAD, dtype=np.int64)
+    for row, batch in zip(stacked, batches, strict=True):
+        row[: batch.shape[0], : batch.shape[1]] = batch
+    return stacked

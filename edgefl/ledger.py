@@ -1,0 +1,100 @@
+"""The ledger: what happened and what it cost, row by row; the one place where results pile up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+ROUND_COLUMNS = (
+    "session",
+    "round",
+    "time_s",
+    "duration_s",
+    "energy_j",
+    "round_energy_j",
+    "selected",
+    "received",
+    "late",
+    "departed",
+    "bytes_down",
+    "bytes_up",
+    "train_loss",
+    "test_loss",
+    "test_accuracy",
+)
+DEVICE_COLUMNS = (
+    "session",
+    "round",
+    "device",
+    "cell",
+    "distance_m",
+    "los",
+    "pathloss_db",
+    "download_s",
+    "compute_s",
+    "upload_s",
+    "wait_s",
+    "rx_energy_j",
+    "cpu_energy_j",
+    "tx_energy_j",
+    "status",
+    "bytes_down",
+    "bytes_up",
+    "x_m",
+    "y_m",
+    "shadowing_db",
+)
+EVENT_COLUMNS = ("time_s", "kind", "device", "cell", "detail")
+
+Row = Mapping[str, Any]
+Columns = dict[str, list[Any]]
+
+
+class Ledger:
+    """Finished rounds only: a round is entered whole, when it ends."""
+
+    def __init__(self) -> None:
+        self.rounds: list[Row] = []
+        self._devices: list[Mapping[str, npt.NDArray[Any]]] = []
+        self._events: list[tuple[float, str, int, int, str]] = []
+        self._pending: list[tuple[float, str, int, int, str]] = []
+
+    @property
+    def time_s(self) -> float:
+        """Virtual time at the end of the last finished round."""
+        return float(self.rounds[-1]["time_s"]) if self.rounds else 0.0
+
+    @property
+    def energy_j(self) -> float:
+        """Energy that all devices have spent in the finished rounds."""
+        return float(self.rounds[-1]["energy_j"]) if self.rounds else 0.0
+
+    def event(self, time_s: float, kind: str, device: int = -1, detail: str = "") -> None:
+        """Note an event; device -1 is the server."""
+        self._pending.append((time_s, kind, device, 0, detail))
+
+    def close_round(self, row: Row, devices: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Enter a round, its participants (a column [n] each, in order of their ids) and its events."""
+        self.rounds.append(row)
+        self._devices.append(devices)
+        self._events += sorted(self._pending)  # by time, kind and device: simultaneous events have one order
+        self._pending.clear()
+
+    def round_columns(self) -> Columns:
+        """Rounds as columns; keys beyond the fixed ones (the scalar problem's) come last."""
+        names = list(dict.fromkeys((*ROUND_COLUMNS, *(key for row in self.rounds[:1] for key in row))))
+        return {name: [row[name] for row in self.rounds] for name in names}
+
+    def device_columns(self) -> Columns:
+        """Participants as columns, round after round."""
+        if not self._devices:
+            return {name: [] for name in DEVICE_COLUMNS}
+        return {name: np.concatenate([part[name] for part in self._devices]).tolist() for name in DEVICE_COLUMNS}
+
+    def event_columns(self) -> Columns:
+        """Events as columns, in order of time."""
+        columns = zip(*self._events, strict=True) if self._events else ([] for _ in EVENT_COLUMNS)
+        return {name: list(column) for name, column in zip(EVENT_COLUMNS, columns, strict=True)}

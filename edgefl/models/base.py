@@ -1,0 +1,76 @@
+"""What a model is: a torch module to train, and what it costs to send and to train it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import NonNegativeFloat, PositiveInt, model_validator
+
+from edgefl.catalogue import Member
+from edgefl.paths import UserPath
+from edgefl.section import Section, fault
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+class Cost(Section):
+    """A price tag that replaces counting (dynamic-devices paper, Table I)."""
+
+    parameters: PositiveInt  # N_p
+    flops_per_parameter: NonNegativeFloat  # phi, for one sample, forward and backward
+
+
+class Init(Section):
+    """Where the initial parameters come from."""
+
+    kind: Literal["default", "zeros", "value", "file"] = "default"  # default: the layers' own initialisation
+    value: float | None = None  # of every parameter
+    path: UserPath | None = None  # .npy, a flat vector
+
+    @model_validator(mode="after")
+    def _complete(self) -> Init:
+        for kind, key in (("value", "value"), ("file", "path")):
+            if (getattr(self, key) is not None) != (self.kind == kind):
+                raise fault(f"kind {kind} and the key {key} go together")
+        return self
+
+
+class Model(Member):
+    """Base of all models; sizes follow from the data: `shape` of one sample and the number of `classes`."""
+
+    init: Init = Init()
+    cost: Cost | None = None
+
+    def check(self, shape: tuple[int, ...], classes: int) -> str | None:
+        """Why this model cannot work on such data; None if it can."""
+        return None if classes >= 2 else f"needs data with at least 2 classes, got {classes}"
+
+    def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        """The network for one client; input [B, *shape], output [B, classes]."""
+        raise NotImplementedError
+
+    def parameters(self, shape: tuple[int, ...], classes: int) -> int:
+        """Number of parameters d."""
+        raise NotImplementedError
+
+    def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
+        """Multiply-accumulates of one sample's forward pass, activations not counted (algorithm cards, section 4)."""
+        raise NotImplementedError
+
+    def sample_losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Loss of each sample [...] from outputs [..., classes] and targets [...]."""
+        from torch.nn.functional import cross_entropy
+
+        flat = cross_entropy(outputs.flatten(0, -2), targets.flatten(), reduction="none")
+        return flat.view(targets.shape)
+
+    def payload_parameters(self, shape: tuple[int, ...], classes: int) -> int:
+        """Parameters that travel: as priced, else as counted."""
+        return self.cost.parameters if self.cost else self.parameters(shape, classes)
+
+    def flops_per_sample(self, shape: tuple[int, ...], classes: int) -> float:
+        """Operations of training on one sample: as priced, else forward 2 MAC and backward twice that."""
+        if self.cost:
+            return self.cost.parameters * self.cost.flops_per_parameter
+        return 3.0 * 2.0 * self.multiplications(shape, classes)

@@ -1,0 +1,48 @@
+"""Fully connected networks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field, PositiveInt
+
+from edgefl.models.base import Model
+
+if TYPE_CHECKING:
+    from torch import nn
+
+Widths = Annotated[tuple[PositiveInt, ...], Field(strict=False)]
+
+
+class Fcn(Model):
+    """Fully connected, ReLU, two hidden layers of 200: 199,210 parameters on MNIST (FedSSG paper, section 5)."""
+
+    hidden: Widths = (200, 200)
+
+    def _widths(self, shape: tuple[int, ...], classes: int) -> list[tuple[int, int]]:
+        return list(pairwise((prod(shape), *self.hidden, classes)))
+
+    def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        """Flatten, then linear layers with ReLU between them."""
+        from torch import nn
+
+        layers: list[nn.Module] = [nn.Flatten()]
+        for inputs, outputs in self._widths(shape, classes):
+            layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+        return nn.Sequential(*layers[:-1])
+
+    def parameters(self, shape: tuple[int, ...], classes: int) -> int:
+        """Weights and biases."""
+        return sum((inputs + 1) * outputs for inputs, outputs in self._widths(shape, classes))
+
+    def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
+        """One a weight."""
+        return sum(inputs * outputs for inputs, outputs in self._widths(shape, classes))
+
+
+class Mlp(Fcn):
+    """Fully connected, ReLU, one hidden layer of 64: 50,890 parameters on MNIST (sequential-FL paper)."""
+
+    hidden: Widths = (64,)

@@ -1,0 +1,22 @@
+"""Paths that a scenario names: looked for beside the scenario file, then in the working directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
+
+
+def _resolve(value: Any, info: ValidationInfo) -> Any:
+    if not isinstance(value, str | Path):
+        return value
+    base = Path((info.context or {}).get("base", "."))
+    candidates = [(folder / Path(value).expanduser()).resolve() for folder in (base, Path.cwd())]
+    return next((path for path in candidates if path.exists()), candidates[0])
+
+
+UserPath = Annotated[
+    Path, BeforeValidator(_resolve), PlainSerializer(str), WithJsonSchema({"type": "string", "format": "path"})
+]
+"""An absolute path; whether it must exist is for its reader to say."""

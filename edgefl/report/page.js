@@ -1,0 +1,43 @@
+"use strict";
+(() => {
+  const { template, figures } = JSON.parse(document.getElementById("data").textContent);
+  const config = { responsive: true, displayModeBar: false };
+
+  /** Draws a figure, with the horizontal axis of the view where it has several. */
+  function draw(div, view) {
+    const figure = figures[div.dataset.figure];
+    const { data, layout } = figure.views?.[view] ?? { data: [], layout: {} };
+    const traces = figure.data.map((trace, place) => ({ ...trace, ...data[place] }));
+    // Plotly writes into what it is given: hand it copies, so that the next view starts from the original.
+    const whole = structuredClone({ template, ...figure.layout, ...layout });
+    return Plotly.react(div, structuredClone(traces), whole, config);
+  }
+
+  const start = document.querySelector('.toggle [aria-pressed="true"]')?.dataset.view;
+  const shown = (div) => !div.closest("details:not([open])");
+  const plots = [...document.querySelectorAll(".plot")];
+  plots.filter(shown).forEach((div) => draw(div, start));
+
+  // A folded chart has no width: it is drawn when its details are unfolded.
+  for (const details of document.querySelectorAll("details.run:not([open])")) {
+    details.addEventListener("toggle", () => details.querySelectorAll(".plot").forEach((div) => draw(div)), {
+      once: true,
+    });
+  }
+
+  const buttons = [...document.querySelectorAll(".toggle button")];
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      buttons.forEach((other) => other.setAttribute("aria-pressed", String(other === button)));
+      document.querySelectorAll("#learning .plot").forEach((div) => draw(div, button.dataset.view));
+    });
+  }
+
+  // Paper has another width than the window: with a view box the style sheet can scale the drawn charts.
+  window.addEventListener("beforeprint", () => {
+    for (const svg of document.querySelectorAll(".main-svg")) {
+      svg.setAttribute("viewBox", `0 0 ${svg.width.baseVal.value} ${svg.height.baseVal.value}`);
+      svg.setAttribute("preserveAspectRatio", "xMidYMin");
+    }
+  });
+})();

@@ -1,0 +1,145 @@
+"""Tables and share bars as HTML with every text escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+import numpy as np
+
+from edgefl.report import phases
+from edgefl.report.read import Run, reached
+from edgefl.report.style import INK, Phase, Shown
+from edgefl.report.units import BYTES, ENERGY, NOTHING, TIME, Floats, Unit, as_number, digits, percent, quantity, score
+
+NOT_REACHED = "not reached"
+AT_THE_END = {
+    "train_loss": "train loss at the end",
+    "test_loss": "test loss at the end",
+    "parameter": "parameter at the end",
+    "distance_to_optimum": "distance to the optimum",
+}
+Facts = dict[str, str]
+
+
+def known(value: float | None) -> str:
+    """A plain number, or a dash."""
+    return NOTHING if value is None else digits(value)
+
+
+def swatch(one: Shown) -> str:
+    """A short line in the run's colour and dash, and its label."""
+    style = {"solid": "solid", "dot": "dotted"}.get(one.dash, "dashed")
+    return f'<i class="swatch" style="border-top:3px {style} {one.colour}"></i>{escape(one.label)}'
+
+
+def table(head: Sequence[str], body: Iterable[Sequence[str]], kind: str) -> str:
+    """A table of cells that are HTML already; the first of each row is its heading."""
+    titles = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    rows = "".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in body
+    )
+    top = f"<thead><tr>{titles}</tr></thead>" if head else ""
+    return f'<div class="scroll"><table class="{kind}">{top}<tbody>{rows}</tbody></table></div>'
+
+
+def share_bars(shown: Sequence[Shown], parts: Sequence[Phase], units: Sequence[Unit]) -> str:
+    """A bar a run, split by share; between runs its length tells the mean per participation."""
+    sums = [phases.totals(one.run, parts) for one in shown]
+    means = [float(part.sum()) / max(1, one.run.devices["row"].size) for one, part in zip(shown, sums, strict=True)]
+    rows = [
+        f'<div class="share"><div>{"" if len(shown) == 1 else f"<span>{swatch(one)}</span>"}'
+        f'<span class="mean">{escape(quantity(mean, units))} per device and round</span></div>'
+        f"{_bar(parts, part, mean / (max(means) or 1.0))}</div>"
+        for one, part, mean in zip(shown, sums, means, strict=True)
+    ]
+    return key(parts) + "".join(rows)
+
+
+def key(parts: Sequence[Phase]) -> str:
+    """The colours of the phases."""
+    marks = [f'<span><i class="dot" style="background:{part.colour}"></i>{escape(part.name)}</span>' for part in parts]
+    return f'<div class="key">{"".join(marks)}</div>'
+
+
+def _bar(parts: Sequence[Phase], sums: Floats, width: float) -> str:
+    """A bar of ``width`` (0 to 1); a slice too narrow for its number goes without."""
+    shares = sums / (sums.sum() or 1.0)
+    slices = [
+        f'<span title="{escape(part.name)} {share:.1%}" style="width:{share:.2%};background:{part.colour};'
+        f'color:{_on(part.colour)}">{f"{100 * share:.0f} %" if share * width > 0.07 else ""}</span>'
+        for part, share in zip(parts, shares.tolist(), strict=True)
+    ]
+    return f'<div class="bar" style="width:{width:.2%}">{"".join(slices)}</div>'
+
+
+def _on(colour: str) -> str:
+    """The text colour that is readable on a colour."""
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return "#ffffff" if 0.3 * red + 0.59 * green + 0.11 * blue < 120 else INK
+
+
+def results(shown: Sequence[Shown]) -> str:
+    """Targets, totals, fairness, drops and wall-clock time: a card each, a column for every run."""
+    runs = [one.run for one in shown]
+    cards = {
+        "Targets": [_targets(run) for run in runs],
+        "Totals": [_totals(run) for run in runs],
+        "Fairness: accuracy per device": [_fairness(run) for run in runs],
+        "Rounds and drops": [_drops(run) for run in runs],
+        "Wall clock": [_wall(run) for run in runs],
+    }
+    inner = "".join(_card(title, columns, shown) for title, columns in cards.items() if any(columns))
+    return f'<div class="results {"several" if len(shown) > 1 else ""}">{inner}</div>'
+
+
+def _card(title: str, columns: Sequence[Facts], shown: Sequence[Shown]) -> str:
+    names = dict.fromkeys(name for column in columns for name in column)
+    body = [[escape(name), *(escape(column.get(name, NOTHING)) for column in columns)] for name in names]
+    head = [] if len(shown) == 1 else ["", *map(swatch, shown)]
+    return f'<div class="card"><h3>{escape(title)}</h3>{table(head, body, "facts")}</div>'
+
+
+def _targets(run: Run) -> Facts:
+    facts = {}
+    for target in run.targets:
+        costs = (quantity(target.get("time_s"), TIME), quantity(target.get("energy_j"), ENERGY))
+        text = f"round {quantity(target['round'])} · {' · '.join(costs)}" if reached(target) else NOT_REACHED
+        facts[percent(target["accuracy"])] = text
+    return facts
+
+
+def _totals(run: Run) -> Facts:
+    facts = {
+        "virtual time": quantity(run.total("time_s"), TIME),
+        "energy of all devices": quantity(run.total("energy_j"), ENERGY),
+        "sent to devices": quantity(run.summary.get("bytes_down"), BYTES),
+        "sent by devices": quantity(run.summary.get("bytes_up"), BYTES),
+    }
+    if run.final_accuracy is not None:
+        facts["final accuracy"] = score(run.final_accuracy)
+        facts["best accuracy"] = score(run.summary.get("best_accuracy"))
+    return facts | {
+        name: known(run.last(column)) for column, name in AT_THE_END.items() if run.last(column) is not None
+    }
+
+
+def _fairness(run: Run) -> Facts:
+    fairness = run.summary.get("fairness") or {}
+    names = {"mean": "mean", "worst_10_percent": "worst 10 %", "best_10_percent": "best 10 %"}
+    facts = {name: score(fairness[column]) for column, name in names.items() if column in fairness}
+    variance = as_number(fairness.get("variance"))
+    return facts if variance is None else facts | {"standard deviation": score(max(variance, 0.0) ** 0.5)}
+
+
+def _drops(run: Run) -> Facts:
+    counts = ("selected", "received", "late", "departed")
+    facts = {"rounds": f"{run.length:,}"} | {name: digits(float(np.nansum(run.rounds[name]))) for name in counts}
+    drops = run.summary.get("drops") or {}
+    return facts | {str(name): quantity(value) for name, value in drops.items() if name not in facts}
+
+
+def _wall(run: Run) -> Facts:
+    wall = run.summary.get("wall_s") or run.manifest.get("wall_s")
+    parts = wall if isinstance(wall, Mapping) else {"total": wall}
+    return {str(name).replace("_", " "): quantity(value, TIME) for name, value in parts.items()}

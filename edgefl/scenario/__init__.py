@@ -1,0 +1,17 @@
+"""Scenarios: what to run, typed, frozen and validated."""
+
+from edgefl.scenario.load import dump, load
+from edgefl.scenario.schema import Cells, DataSection, Devices, Radio, Scenario, ServerSection, Stop, Training
+
+__all__ = [
+    "Cells",
+    "DataSection",
+    "Devices",
+    "Radio",
+    "Scenario",
+    "ServerSection",
+    "Stop",
+    "Training",
+    "dump",
+    "load",
+]

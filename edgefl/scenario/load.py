@@ -1,0 +1,120 @@
+"""From a file, a mapping and overrides to a validated Scenario; every fault with its file, line and key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from edgefl.datasets import DATASETS
+from edgefl.errors import InputError
+from edgefl.scenario.schema import DataSection, Scenario
+from edgefl.scenario.source import Lines, parse
+
+
+@dataclass
+class Source:
+    """Where the keys of a scenario came from, for messages."""
+
+    name: str = "scenario"
+    lines: Lines = field(default_factory=dict)
+    overrides: dict[tuple[str, ...], str] = field(default_factory=dict)
+
+    def fault(self, loc: tuple[str | int, ...], text: str) -> str:
+        """One line: where, which key, what is wrong."""
+        key = ".".join(str(part) for part in loc)
+        for path, override in self.overrides.items():
+            if loc and loc[: len(path)] == path[: len(loc)]:
+                return f"--set {override}: {key}: {text}"
+        line = next((self.lines[loc[:n]] for n in range(len(loc), 0, -1) if loc[:n] in self.lines), 1)
+        where = f"{self.name}:{line}" if self.lines else self.name
+        return f"{where}: {key}: {text}" if key else f"{where}: {text}"
+
+
+def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> Scenario:
+    """A scenario from a YAML file or a mapping.
+
+    Args:
+        source: path of the file, or the scenario as nested mappings.
+        overrides: "dotted.key=value" each, the value in YAML.
+
+    Raises:
+        InputError: one finished line for every fault.
+    """
+    if isinstance(source, Mapping):
+        raw, origin, base = dict(source), Source(), Path.cwd()
+    else:
+        path = Path(source)
+        raw, origin = _read(path)
+        base = path.resolve().parent
+        raw.setdefault("name", path.stem)
+    for override in overrides:
+        keys, value = _override(override)
+        raw = _replace(raw, keys, value, override)
+        origin.overrides[keys] = override
+    try:
+        return Scenario.model_validate(_with_defaults(raw), context={"base": base})
+    except ValidationError as error:
+        found = [(item["loc"], item["msg"]) for item in error.errors(include_url=False)]
+        found.sort(key=lambda item: origin.lines.get(item[0], 0))
+        raise InputError(*dict.fromkeys(origin.fault(loc, text) for loc, text in found)) from None
+
+
+def dump(scenario: Scenario) -> str:
+    """The complete scenario as YAML, every default filled in; loading it gives the same scenario."""
+    return str(yaml.safe_dump(scenario.model_dump(mode="json"), sort_keys=False, allow_unicode=True))
+
+
+def _read(path: Path) -> tuple[dict[str, Any], Source]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is no text file") from None
+    raw, lines = parse(text, str(path))
+    if not isinstance(raw, dict):
+        raise InputError(f"{path}:1: must be a mapping of keys to values, such as `rounds: 60`")
+    return raw, Source(str(path), lines)
+
+
+def _override(text: str) -> tuple[tuple[str, ...], Any]:
+    key, equals, value = text.partition("=")
+    keys = tuple(key.strip().split("."))
+    if not equals or not all(keys):
+        raise InputError(f"--set {text}: must be KEY=VALUE with a dotted key, such as radio.bandwidth_hz=50e6")
+    return keys, parse(value, f"--set {text}")[0]
+
+
+def _replace(raw: Any, keys: tuple[str, ...], value: Any, text: str) -> Any:
+    """A copy of `raw` with the value under the dotted key; `algorithm: x` counts as {kind: x}."""
+    if not keys:
+        return value
+    node = {} if raw is None else {"kind": raw} if isinstance(raw, str) else raw
+    if not isinstance(node, Mapping):
+        raise InputError(f"--set {text}: there is no key {keys[0]} in a plain value")
+    return {**node, keys[0]: _replace(node.get(keys[0]), keys[1:], value, text)}
+
+
+def _with_defaults(raw: dict[str, Any]) -> dict[str, Any]:
+    """Keys that the dataset implies, where the file does not give them."""
+    implied: dict[str, Any] = {"model": {"kind": "mlp"}}
+    data = raw.get("data")
+    if isinstance(data, dict) and data.get("dataset") in DATASETS.members:
+        with suppress(ValidationError):  # the same faults are reported when the whole scenario is validated
+            implied = _merge(implied, DataSection.model_validate(data).dataset.defaults())
+    return _merge(implied, raw)
+
+
+def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """`above` laid over `below`, mapping by mapping."""
+    merged = dict(below)
+    for key, value in above.items():
+        both = isinstance(value, dict) and isinstance(below.get(key), dict)
+        merged[key] = _merge(below[key], value) if both else value
+    return merged

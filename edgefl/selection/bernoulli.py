@@ -1,0 +1,26 @@
+"""Bernoulli selection."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Annotated
+
+from pydantic import Field
+
+from edgefl.selection.base import Ids, Selection
+from edgefl.streams import Streams
+
+
+class BernoulliSelection(Selection):
+    """Each device by its own coin, redrawn while nobody is in (Acar et al., ICLR 2021, FedDyn's code; FedSSG)."""
+
+    probability: Annotated[float, Field(gt=0, le=1)] | None = None  # participants / present when not given
+
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams) -> Ids:
+        """Coins of the first attempt in which somebody takes part."""
+        p = participants / len(present) if self.probability is None else self.probability
+        for attempt in count():
+            chosen = present[streams.uniform("selection", present, index, attempt + 1)[:, attempt] < p]
+            if len(chosen):
+                break
+        return chosen

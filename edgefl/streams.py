@@ -1,0 +1,105 @@
+"""Keyed randomness: every random number is a function of (seed, purpose, entity, index), never "the next one".
+
+So device 7's shadowing in round 12 is the same number whatever the population, the algorithm, the order of events or
+the number of workers. Two ways in: arrays of uniforms or normals by key, and a NumPy Generator for permutations,
+Dirichlet draws and long fading walks.
+
+Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011 (Philox4x32-10).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Purpose = Literal[
+    "attribute",  # a device's drawn properties; index = which property
+    "placement",  # where a device stands at time 0
+    "waypoint",  # random waypoint's legs; index = leg
+    "selection",  # who takes part; index = round
+    "shadowing",  # index = round
+    "fading_start",  # small-scale fading when a round begins; index = round, as in the next three
+    "fading_down",  # its slots during the download
+    "fading_gap",  # its jump over the time of computing
+    "fading_up",  # its slots during the upload
+    "partition",  # which device holds which samples
+    "batches",  # order of a device's samples; index = round
+    "init",  # the initial model
+]
+
+Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint64]  # 32-bit words, held in 64 bits so that products do not overflow
+
+_MASK = np.uint64(0xFFFFFFFF)
+_SHIFT = np.uint64(32)
+_MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
+_WEYL = (0x9E3779B9, 0xBB67AE85)
+_ROUNDS = 10
+
+
+def philox4x32(counter: Words, key: tuple[int, int]) -> Words:
+    """Philox4x32-10 (Salmon et al. 2011, section 5.3).
+
+    Args:
+        counter: [4, ...] 32-bit words.
+        key: two 32-bit words.
+
+    Returns:
+        [4, ...] random 32-bit words.
+    """
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(_ROUNDS):
+        high, low = c0 * _MULTIPLIERS[0], c2 * _MULTIPLIERS[1]
+        c0 = (low >> _SHIFT) ^ c1 ^ np.uint64(k0)
+        c2 = (high >> _SHIFT) ^ c3 ^ np.uint64(k1)
+        c1, c3 = low & _MASK, high & _MASK
+        k0, k1 = (k0 + _WEYL[0]) & 0xFFFFFFFF, (k1 + _WEYL[1]) & 0xFFFFFFFF
+    return np.stack([c0, c1, c2, c3])
+
+
+class Streams:
+    """All random numbers of one run, by key."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def _key(self, purpose: Purpose) -> int:
+        """64 bits that name (seed, purpose)."""
+        return int.from_bytes(hashlib.blake2b(f"{self.seed}/{purpose}".encode(), digest_size=8).digest(), "little")
+
+    def uniform(self, purpose: Purpose, ids: npt.ArrayLike, index: int = 0, count: int | None = None) -> Floats:
+        """Uniforms in the open interval (0, 1), one per id, or `count` per id.
+
+        Args:
+            purpose: what the numbers are for.
+            ids: [...] non-negative entity numbers.
+            index: round, leg or the like; below 2^32.
+            count: how many numbers per id; None for one, without an axis of its own.
+
+        Returns:
+            [...] or [..., count].
+        """
+        entity = np.asarray(ids, dtype=np.uint64)
+        block = np.arange(((count or 1) + 1) // 2, dtype=np.uint64)
+        entity, block = np.broadcast_arrays(entity[..., None], block)
+        counter = np.stack([block, np.full_like(block, index), entity & _MASK, entity >> _SHIFT])
+        key = self._key(purpose)
+        words = philox4x32(counter, (key & 0xFFFFFFFF, key >> 32))
+        # 52 bits, centred in their cell: neither 0 nor 1 can come out, so logarithms and quantiles are finite
+        bits = ((words[0::2] << _SHIFT) | words[1::2]) >> np.uint64(12)
+        values = np.moveaxis((bits.astype(np.float64) + 0.5) * 2.0**-52, 0, -1).reshape(*entity.shape[:-1], -1)
+        return np.asarray(values[..., 0] if count is None else values[..., :count])
+
+    def normal(self, purpose: Purpose, ids: npt.ArrayLike, index: int = 0, count: int | None = None) -> Floats:
+        """Standard normals, keyed and shaped as `uniform`."""
+        from scipy.special import ndtri
+
+        return np.asarray(ndtri(self.uniform(purpose, ids, index, count)))
+
+    def generator(self, purpose: Purpose, entity: int = 0, index: int = 0) -> np.random.Generator:
+        """A NumPy Generator of its own for (purpose, entity, index), for draws that are no plain array."""
+        return np.random.Generator(np.random.Philox(key=[self._key(purpose), entity], counter=[0, 0, index, 0]))

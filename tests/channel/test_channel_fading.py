@@ -1,0 +1,111 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from channel import fading
+
+RHO = float(fading.doppler_correlation(10.0, 3.5e9, 0.5e-3))
+
+
+def circular_normal(seed, *shape):
+    return np.random.default_rng(seed).standard_normal((*shape, 2)).view(complex)[..., 0] * math.sqrt(0.5)
+
+
+def j0_series(x):
+    """Bessel function J0 from its power series (DLMF 10.2.2)."""
+    return math.fsum((-1) ** k * (x / 2) ** (2 * k) / math.factorial(k) ** 2 for k in range(60))
+
+
+def test_doppler():
+    np.testing.assert_allclose(fading.doppler_hz([0.0, 10.0, 30.0], 3.5e9), [0.0, 116.666667, 350.0], rtol=1e-8)
+
+
+def test_doppler_correlation():
+    assert pytest.approx(0.96670, abs=5e-6) == RHO
+    for speed_mps in (0.0, 0.5, 10.0, 30.0, 65.6, 150.0):
+        expected = j0_series(2 * math.pi * speed_mps * 3.5e9 / 3e8 * 0.5e-3)
+        np.testing.assert_allclose(fading.doppler_correlation(speed_mps, 3.5e9, 0.5e-3), expected, atol=1e-9)
+    assert fading.doppler_correlation(0.0, 3.5e9, 0.5e-3) == 1.0
+    assert fading.doppler_correlation(100.0, 3.5e9, 0.5e-3) < 0
+
+
+def test_gauss_markov_is_the_recursion():
+    rho = np.array([RHO, 1.0, 0.0, -0.4, RHO, -1.0])
+    start, noise = circular_normal(1, 6), circular_normal(2, 6, 50)
+    expected, before = np.empty_like(noise), start
+    for n in range(50):
+        before = rho * before + np.sqrt((1 - rho) * (1 + rho)) * noise[:, n]
+        expected[:, n] = before
+    gain = fading.gauss_markov(noise, rho, start)
+    np.testing.assert_allclose(gain, expected, rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(gain[1], start[1])  # a terminal at rest: constant
+    np.testing.assert_array_equal(gain[2], noise[2])  # no memory
+
+
+def test_gauss_markov_of_other_shapes():
+    start, noise = circular_normal(3, 2, 3), circular_normal(4, 2, 3, 8)
+    gain = fading.gauss_markov(noise, RHO, start)
+    np.testing.assert_array_equal(gain[1, 2], fading.gauss_markov(noise[1, 2], RHO, start[1, 2]))
+    assert fading.gauss_markov(noise[..., :0], RHO, start).shape == (2, 3, 0)
+
+
+def test_gauss_markov_is_stationary_with_correlation_rho_to_the_lag():
+    rows = 50_000
+    gain = fading.gauss_markov(circular_normal(5, rows, 41), RHO, circular_normal(6, rows))
+    # |h|^2 is exponential: mean 1, standard deviation 1
+    assert np.mean(np.abs(gain[:, -1]) ** 2) == pytest.approx(1.0, abs=4 / math.sqrt(rows))
+    for lag in (1, 2, 5, 10, 20, 40):
+        expected = RHO**lag
+        standard_error = math.sqrt((1 + expected**2) / 2 / rows)  # of Re(h0* h_lag), rows independent
+        assert np.mean(gain[:, 0].conj() * gain[:, lag]).real == pytest.approx(expected, abs=4 * standard_error)
+        assert np.mean(gain[:, 0].conj() * gain[:, lag]).imag == pytest.approx(0.0, abs=4 * math.sqrt(0.5 / rows))
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.floats(-0.999, 0.999), st.integers(1, 60), st.integers(0, 2**32))
+def test_advance_is_the_walk_with_its_draws_added_up(rho, slots, seed):
+    start, noise = circular_normal(seed, 1)[0], circular_normal(seed + 1, slots)
+    walked = fading.gauss_markov(noise, rho, start)[-1]
+    weights = rho ** np.arange(slots - 1, -1, -1) * math.sqrt(1 - rho**2)
+    as_one_draw = (weights * noise).sum() / math.sqrt(1 - rho ** (2 * slots))
+    np.testing.assert_allclose(fading.advance(start, rho, slots, as_one_draw), walked, atol=1e-12)
+
+
+def test_advance_has_the_distribution_of_the_walk():
+    rows, slots = 200_000, 12
+    start = circular_normal(7, rows)
+    moved = fading.advance(start, RHO, slots, circular_normal(8, rows))
+    assert np.mean(np.abs(moved) ** 2) == pytest.approx(1.0, abs=4 / math.sqrt(rows))
+    expected = RHO**slots
+    standard_error = math.sqrt((1 + expected**2) / 2 / rows)
+    assert np.mean(start.conj() * moved).real == pytest.approx(expected, abs=4 * standard_error)
+
+
+def test_advance_limits():
+    gain, draw = 0.3 + 0.4j, 1.0 - 2.0j
+    np.testing.assert_array_equal(fading.advance(gain, [RHO, 1.0, 0.0], [0, 7, 3], draw), [gain, gain, draw])
+    np.testing.assert_allclose(fading.advance(gain, RHO, 10**9, draw), draw)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fading.doppler_hz(-1.0, 3.5e9), "speed_mps = -1.0"),
+        (lambda: fading.doppler_hz(np.nan, 3.5e9), "speed_mps = nan"),
+        (lambda: fading.doppler_hz(1.0, 0.0), "carrier_hz = 0.0"),
+        (lambda: fading.doppler_correlation(1.0, 3.5e9, 0.0), "slot_s = 0.0"),
+        (lambda: fading.doppler_correlation(1.0, 3.5e9, np.nan), "slot_s = nan"),
+        (lambda: fading.gauss_markov(np.ones((2, 3)), [0.5, 1.0 + 1e-12], 1.0), "correlation = 1.00000"),
+        (lambda: fading.gauss_markov(np.ones((2, 3)), np.nan, 1.0), "correlation = nan"),
+        (lambda: fading.advance(1.0, -1.1, 3, 1.0), "correlation = -1.1"),
+        (lambda: fading.advance(1.0, 0.5, -1, 1.0), "slots = -1"),
+        (lambda: fading.advance(1.0, 0.5, 2.5, 1.0), "slots = 2.5 .* whole"),
+        (lambda: fading.advance(1.0, 0.5, np.nan, 1.0), "slots = nan"),
+    ],
+)
+def test_fading_refuses(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

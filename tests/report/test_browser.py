@@ -1,0 +1,151 @@
+"""The page in a real browser, from a file, without any network."""
+
+import shutil
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+
+from edgefl.report import write
+
+pytestmark = pytest.mark.browser
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--window-size=1400,1200"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+COUNT = """
+const marks = '.scatterlayer .trace path, .barlayer .point path';
+return [...document.querySelectorAll('.js-plotly-plot')].map(div => {
+  const paths = [...div.querySelectorAll(marks)].filter(path => path.getAttribute('d'));
+  return [div.dataset.figure, paths.length, div.querySelectorAll('svg.main-svg').length];
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    binary = shutil.which("chromium") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if binary is None or driver is None:
+        pytest.skip("needs Chromium and chromedriver on the path")
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """Makes the page of some folders and opens it; afterwards the console must be without errors."""
+
+    def build(*folders):
+        chromium.get(write(folders, tmp_path / "page.html").as_uri())
+        return chromium
+
+    chromium.get_log("browser")
+    yield build
+    assert [entry for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def drawn(browser):
+    """Chart -> the number of paths that its traces drew."""
+    charts = browser.execute_script(COUNT)
+    assert all(layers > 0 for _, _, layers in charts)
+    return {name: paths for name, paths, _ in charts}
+
+
+def axis_titles(browser):
+    found = browser.find_elements(By.CSS_SELECTOR, "#learning .xtitle")
+    return [element.get_attribute("textContent") for element in found]
+
+
+def test_every_chart_is_drawn(opened, result):
+    charts = drawn(opened(result()))
+    assert charts["accuracy"] >= 3  # the curve and two crossings
+    assert charts["loss"] == 2
+    assert charts["time-0"] == 4 * 60
+    assert charts["energy-0"] == 3 * 60
+    assert charts["map-0"] > 90
+    assert charts["timeline-0"] >= 3 * 30
+
+
+def test_the_horizontal_axis_can_be_chosen(opened, result):
+    browser = opened(result())
+    curve = "return document.querySelector('[data-figure=accuracy] .scatterlayer .js-line').getAttribute('d')"
+    seen = [browser.execute_script(curve)]
+    assert axis_titles(browser) == ["round", "round"]
+    for name, title in (
+        ("Virtual time", "virtual time [s]"),
+        ("Energy", "energy of all devices [J]"),
+        ("Rounds", "round"),
+    ):
+        button = browser.find_element(By.XPATH, f"//button[text()='{name}']")
+        button.click()
+        assert axis_titles(browser) == [title, title]
+        assert button.get_attribute("aria-pressed") == "true"
+        assert len(browser.find_elements(By.CSS_SELECTOR, '.toggle [aria-pressed="true"]')) == 1
+        seen.append(browser.execute_script(curve))
+    assert seen[3] == seen[0]
+    assert seen[1] != seen[0]
+
+
+def test_nothing_is_fetched(opened, result):
+    browser = opened(result())
+    assert browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)") == []
+
+
+def test_a_hostile_name_stays_text(opened, result):
+    evil = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+    browser = opened(result(name=evil, status="failed", error=evil, algorithm={"kind": evil}))
+    assert browser.find_element(By.TAG_NAME, "h1").text == evil[:59] + "…"
+    assert browser.title.startswith("</script><script>")
+    assert len(drawn(browser)) == 6
+
+
+def test_two_runs(opened, result):
+    browser = opened(result("a"), result("b", radio__bandwidth_hz=50e6))
+    charts = drawn(browser)
+    assert len(charts) == 10
+    assert all(charts.values())
+    assert axis_titles(browser) == ["virtual time [s]", "virtual time [s]"]
+
+
+def test_folded_runs_are_drawn_when_unfolded(opened, result):
+    browser = opened(*(result(f"run-{seed}", seed=seed, rounds=5) for seed in range(6)))
+    assert "map-5" not in drawn(browser)
+    browser.find_elements(By.CSS_SELECTOR, "details.run > summary")[5].click()
+    charts = drawn(browser)
+    assert charts["map-5"] > 10
+    width = browser.execute_script("return document.querySelector('[data-figure=map-5] .main-svg').clientWidth")
+    assert width > 400
+
+
+@pytest.mark.parametrize(
+    ("options", "charts"),
+    [
+        ({"kind": "quadratic"}, 6),
+        ({"kind": "none"}, 4),
+        ({"rounds": 1}, 6),
+        ({"rounds": 0, "status": "interrupted"}, 0),
+        ({"devices__count": 1, "server__participants": 1}, 6),
+    ],
+    ids=["toy", "priced", "one round", "no round", "one device"],
+)
+def test_unusual_runs(opened, result, options, charts):
+    found = drawn(opened(result(**options)))
+    assert len(found) == charts
+    assert all(found.values())
+
+
+def test_a_narrow_window_is_not_overflown(opened, result):
+    browser = opened(result())
+    browser.set_window_size(900, 1200)
+    try:
+        wide = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+        assert wide[0] <= wide[1]
+    finally:
+        browser.set_window_size(1400, 1200)
