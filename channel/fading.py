@@ -58,7 +58,7 @@ def gauss_markov(innovations: ArrayLike, correlation: ArrayLike, start: ArrayLik
     """
     # Imported here: it takes longer than all else in this package together. The filter's plain loop gives each row the
     # same bits wherever the row stands and however its slots are cut into calls.
-    from scipy.signal import lfilter  # noqa: PLC0415
+    from scipy.signal import lfilter
 
     noise = np.asarray(innovations, dtype=np.complex128)
     rho = np.broadcast_to(within("correlation", correlation, -1.0, 1.0), noise.shape[:-1])

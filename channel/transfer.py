@@ -20,7 +20,7 @@ class TransferTooLong(ValueError):  # noqa: N818 - the name says what happened
     """Transfers that take more slots than allowed: their links are too weak for their payloads."""
 
 
-def slots(  # noqa: PLR0917 - one argument for each symbol of the equation
+def slots(
     payload_bits: ArrayLike,
     mean_snr: ArrayLike,
     bandwidth_hz: ArrayLike,
@@ -34,7 +34,7 @@ def slots(  # noqa: PLR0917 - one argument for each symbol of the equation
     return walk(payload_bits, mean_snr, bandwidth_hz, slot_s, correlation, innovations, start, max_slots)[0]
 
 
-def walk(  # noqa: PLR0917 - one argument for each symbol of the equation
+def walk(
     payload_bits: ArrayLike,
     mean_snr: ArrayLike,
     bandwidth_hz: ArrayLike,

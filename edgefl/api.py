@@ -8,8 +8,8 @@ from typing import Any
 
 from edgefl.report import write
 from edgefl.results import Result
-from edgefl.run import Options, silent
-from edgefl.run import run as run_scenario
+from edgefl.emulation import Options, silent
+from edgefl.emulation import run as run_scenario
 from edgefl.scenario import Scenario, load
 from edgefl.server import Progress
 

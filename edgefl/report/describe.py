@@ -98,14 +98,14 @@ def _leaf(value: Any) -> str:
 
 def facts(scenario: Scenario) -> list[str]:
     """The few facts that tell what was emulated: the parts of the subtitle."""
-    partition, policy = _kind(at(scenario, "data.partition")), at(scenario, "server.policy")
+    partition, policy = _kind(at(scenario, "data.partition")), _kind(at(scenario, "server.policy"))
     seed = at(scenario, "seed")
     every = [
         _kind(at(scenario, "algorithm")),
         " ".join(filter(None, [_text(at(scenario, "data.dataset")), f"({partition})" if partition else ""])),
         _kind(at(scenario, "model")),
         _devices(scenario),
-        "" if policy in {None, "synchronous"} else _text(policy),
+        policy if policy != "synchronous" else "",
         _radio(scenario),
         "" if seed is None else f"seed {seed}",
     ]
@@ -125,6 +125,12 @@ def _radio(scenario: Scenario) -> str:
     if as_number(bandwidth) is None:
         return ""
     return quantity(bandwidth, HERTZ) + ("" if as_number(carrier) is None else f" at {quantity(carrier, HERTZ)}")
+
+
+def kind(scenario: Scenario, path: str) -> str:
+    """The name of the member chosen at a dotted path, written as text or as a ``{kind: ...}`` block."""
+    value = at(scenario, path)
+    return _text(value.get("kind") if isinstance(value, Mapping) else value)
 
 
 def _kind(value: Any) -> str:

@@ -13,18 +13,21 @@ from edgefl.report.style import Shown
 from edgefl.report.tables import NOT_REACHED, known, swatch, table
 from edgefl.report.units import BYTES, ENERGY, NOTHING, TIME, Unit, as_number, digits, percent, quantity, score
 
+IN_A_ROW = 6
+
 
 def tiles(run: Run) -> str:
     """The headline figures of one run."""
     time, energy = run.total("time_s"), run.total("energy_j")
-    every = [
+    first = [
         _goal(run),
         _tile("Virtual time", quantity(time, TIME), _each(run, time, TIME)),
         _tile("Energy of all devices", quantity(energy, ENERGY), _each(run, energy, ENERGY)),
         _tile("Rounds", f"{run.length:,}", _traffic(run)),
-        *map(_target, run.targets),
     ]
-    return f'<div class="tiles">{"".join(every)}</div>'
+    then = [_target(target) for target in run.targets]
+    rows = [first + then] if len(first + then) <= IN_A_ROW else [first, then]
+    return "".join(f'<div class="tiles">{"".join(row)}</div>' for row in rows)
 
 
 def _goal(run: Run) -> str:

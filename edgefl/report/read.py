@@ -67,7 +67,7 @@ class Run:
     def targets(self) -> list[Mapping[str, Any]]:
         """The accuracy targets, none where no accuracy was measured to compare them with."""
         every = self.summary.get("targets") or []
-        known = [target for target in every if as_number(target.get("accuracy")) is not None]
+        known = [target for target in every if isinstance(target.get("accuracy"), int | float)]
         return known if self.final_accuracy is not None else []
 
     def last(self, column: str) -> float | None:

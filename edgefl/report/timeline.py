@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgefl.report.describe import at
+from edgefl.report.describe import kind
 from edgefl.report.read import Run
 from edgefl.report.style import MUTED, TIME_PHASES, Figure
 from edgefl.report.units import TIME, Floats, Unit, fitting, short, top
@@ -101,7 +101,7 @@ def _starts(run: Run, rows: Rows, slices: Floats) -> Floats:
     """When each participation began: with its round, or so that it ends with it."""
     row = run.devices["row"][rows]
     ends = run.rounds["time_s"][row]
-    if at(run.scenario, "server.policy") in FREE_RUNNING:
+    if kind(run.scenario, "server.policy") in FREE_RUNNING:
         return np.asarray(ends - slices.sum(axis=0))
     return np.asarray(ends - run.rounds["duration_s"][row])
 

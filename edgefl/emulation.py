@@ -1,4 +1,4 @@
-"""From a scenario to its results: build the parts, run the event loop, write the folder."""
+"""One emulation, from a scenario to its results: build the parts, run the event loop, write the folder."""
 
 from __future__ import annotations
 

@@ -1,0 +1,74 @@
+"""What the emulator costs: whole processes, `edgefl run` on MNIST against a bare PyTorch loop, pair by pair.
+
+    EDGEFL_DATA=... python benchmarks/overhead.py [--rounds 300] [--pairs 3]
+
+The pairs alternate, so that a machine that slows down slows both; the ratio of each pair is printed, then the medians.
+"""
+
+import argparse
+import csv
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from edgefl.datasets.base import find
+from edgefl.scenario import load
+from edgefl.streams import Streams
+
+ROOT = Path(__file__).parents[1]
+SCENARIO = ROOT / "scenarios" / "mnist-fedavg.yaml"
+
+
+def wall_s(*command):
+    began = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def write_plan(devices_csv, path):
+    """Samples of each device and participants of each round, as the emulator has them."""
+    scenario = load(SCENARIO)
+    labels = scenario.data.dataset.load().train_y
+    rng = Streams(scenario.seed).generator("partition")
+    parts = scenario.data.partition.split(labels, scenario.devices.count, rng)
+    rounds = {}
+    with devices_csv.open(encoding="utf-8") as stream:
+        for row in csv.DictReader(stream):
+            rounds.setdefault(row["round"], []).append(int(row["device"]))
+    path.write_text(json.dumps({"parts": [p.tolist() for p in parts], "rounds": list(rounds.values())}))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--pairs", type=int, default=3)
+    options = parser.parse_args()
+    mnist = str(find(None, ["mnist.npz"], "This benchmark needs mnist.npz."))
+    edgefl = [sys.executable, "-m", "edgefl"]
+    run = [*edgefl, "run", str(SCENARIO), "--overwrite", "--set", f"rounds={options.rounds}"]
+    with tempfile.TemporaryDirectory() as scratch:
+        out, plan = Path(scratch) / "out", Path(scratch) / "plan.json"
+        priced = [wall_s(*run, "--no-train", "-o", str(out)) for _ in range(options.pairs)]
+        write_plan(out / "devices.csv", plan)
+        bare_command = [sys.executable, str(ROOT / "benchmarks" / "bare_mnist.py"), mnist, str(plan)]
+        pairs = []
+        for _ in range(options.pairs):
+            pairs.append((wall_s(*run, "-o", str(out)), wall_s(*bare_command)))
+            print(f"edgefl {pairs[-1][0]:.1f} s, bare {pairs[-1][1]:.1f} s, ratio {pairs[-1][0] / pairs[-1][1]:.2f}")
+    help_s = statistics.median(wall_s(*edgefl, "--help") for _ in range(5))
+    whole, bare, world = (statistics.median(v) for v in (*zip(*pairs, strict=True), priced))
+    ratio = statistics.median(a / b for a, b in pairs)
+    print(f"\n| {options.rounds} rounds of scenarios/mnist-fedavg.yaml | wall-clock, median of {options.pairs} |")
+    print("|---|---|")
+    print(f"| bare PyTorch loop | {bare:.1f} s |")
+    print(f"| `edgefl run`, everything included | {whole:.1f} s (median ratio {ratio:.2f}) |")
+    print(f"| `edgefl run --no-train` | {world:.2f} s ({whole / world:.0f} x faster than with training) |")
+    print(f"| `edgefl --help` | {help_s:.2f} s |")
+
+
+if __name__ == "__main__":
+    main()

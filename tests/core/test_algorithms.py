@@ -1,0 +1,146 @@
+"""Algorithms: golden trajectories, limits, and what every member of the catalogue must do."""
+
+import numpy as np
+import pytest
+import torch
+
+import edgefl
+from edgefl.algorithms import ALGORITHMS, Local, Updates
+
+# Algorithm cards, section 11: F_i(x) = a_i/2 (x - b_i)^2, a = (1, 2, 4), b = (1, -1, 3), x0 = 0, lr 0.05, two steps
+FUNCTIONS = [[a / 2, -a * b, a * b * b / 2] for a, b in [(1, 1), (2, -1), (4, 3)]]
+GOLDEN = {
+    "fedavg_uniform": (
+        {"kind": "fedavg", "weighting": "uniform"},
+        [-0.046250000000, 0.411468750000, 0.906095273438, 1.039696376921],
+    ),
+    "fedprox_mu=.5": (
+        {"kind": "fedprox", "mu": 0.5, "weighting": "uniform"},
+        [-0.045625000000, 0.405500781250, 0.894634667480, 1.028735369529],
+    ),
+}
+WEIGHTED = [-0.094166666667, 0.505330000000, 1.190948481250, 1.374714771326]
+
+
+def golden_scenario(algorithm, **data):
+    return {
+        "rounds": 4,
+        "data": {"dataset": "quadratic", "coefficients": FUNCTIONS, **data},
+        "model": {"init": {"kind": "value", "value": 0.0}},
+        "training": {"local_steps": 2, "batch_size": "full", "lr": 0.05},
+        "algorithm": algorithm,
+        "server": {"selection": {"kind": "schedule", "rounds": [[0, 1], [1, 2], [0, 2], [0, 1, 2]]}},
+    }
+
+
+@pytest.mark.parametrize("engine", ["serial", "batched"])
+@pytest.mark.parametrize("case", list(GOLDEN))
+def test_golden_trajectories(case, engine):
+    algorithm, expected = GOLDEN[case]
+    scenario = golden_scenario(algorithm)
+    scenario["training"]["engine"] = engine
+    rounds = edgefl.run(scenario).rounds
+    assert rounds["parameter"].to_numpy() == pytest.approx(expected, abs=1e-9)
+    optimum = (1 - 2 + 12) / 7
+    assert rounds["distance_to_optimum"].to_numpy() == pytest.approx(np.abs(np.array(expected) - optimum), abs=1e-9)
+
+
+def test_golden_trajectory_with_sample_weights(tmp_path):
+    """n = 1:2:3 by listing a client's function as often: the mean over its copies is the function itself."""
+    path = tmp_path / "parts.json"
+    path.write_text('{"0": [0], "1": [1, 1], "2": [2, 2, 2]}')
+    scenario = golden_scenario({"kind": "fedavg"}, partition={"kind": "file", "path": str(path)})
+    assert edgefl.run(scenario).rounds["parameter"].to_numpy() == pytest.approx(WEIGHTED, abs=1e-9)
+
+
+def small(algorithm, **training):
+    return {
+        "rounds": 3,
+        "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}},
+        "devices": {"count": 20},
+        "server": {"participants": 5},
+        "training": {"local_epochs": 2, "batch_size": 20, **training},
+        "algorithm": algorithm,
+    }
+
+
+def test_fedprox_without_its_pull_is_fedavg():
+    with_pull = edgefl.run(small({"kind": "fedprox", "mu": 0.0})).parameters
+    assert np.array_equal(with_pull, edgefl.run(small({"kind": "fedavg"})).parameters)
+
+
+def test_one_step_of_fedprox_is_fedavg_for_any_mu():
+    """At the only step w is the received model, so there is nothing to pull (card 1.2, oracle ii)."""
+    work = {"local_epochs": None, "local_steps": 1}
+    prox = edgefl.run(small({"kind": "fedprox", "mu": 5.0}, **work)).parameters
+    assert np.array_equal(prox, edgefl.run(small({"kind": "fedavg"}, **work)).parameters)
+
+
+def test_a_strong_pull_keeps_the_model_near():
+    """eta mu = 1: after the second step the distance is bounded by one step (card 1.2, oracle iii)."""
+    base = {"local_steps": 20, "local_epochs": None, "lr": 0.1}
+    start = edgefl.run({**small({"kind": "fedavg"}, **{**base, "lr": 0.0}), "rounds": 1}).parameters
+    moved = [
+        np.linalg.norm(edgefl.run({**small(algorithm, **base), "rounds": 1}).parameters - start)
+        for algorithm in ({"kind": "fedavg"}, {"kind": "fedprox", "mu": 10.0})
+    ]
+    assert moved[1] < moved[0] / 4
+
+
+def test_uniform_weights_are_sample_weights_when_all_have_the_same():
+    sample = edgefl.run(
+        {**small({"kind": "fedavg"}), "data": {"dataset": "digits"}, "devices": {"count": 2}, "server": {}}
+    )
+    uniform = edgefl.run(
+        {
+            **small({"kind": "fedavg", "weighting": "uniform"}),
+            "data": {"dataset": "digits"},
+            "devices": {"count": 2},  # 1,438 samples: 719 each
+            "server": {},
+        }
+    )
+    assert np.array_equal(sample.parameters, uniform.parameters)
+
+
+@pytest.mark.parametrize("name", list(ALGORITHMS.members))
+class TestEveryAlgorithm:
+    """Catalogue conformance, without exceptions by name."""
+
+    d = 6
+
+    def hooks(self, name):
+        algorithm = ALGORITHMS.load(name)()
+        w = torch.linspace(-1, 1, self.d)
+        server = algorithm.server_state(w)
+        return algorithm, server, Local(w, 0.1, algorithm.downlink(server))
+
+    def test_builds_from_defaults_and_cites_its_source(self, name):
+        assert "(" in ALGORITHMS.summary(name)
+        assert any(char.isdigit() for char in ALGORITHMS.summary(name))
+
+    def test_no_movement_no_change(self, name):
+        algorithm, server, local = self.hooks(name)
+        upload = {key: torch.stack([value] * 3) for key, value in algorithm.finish(local.start, local).items()}
+        after = algorithm.aggregate(server, Updates(upload, np.arange(3), np.array([1, 2, 3])))
+        assert torch.equal(after["w"], server["w"])
+        assert {key: value.shape for key, value in after.items()} == {k: v.shape for k, v in server.items()}
+
+    def test_a_client_axis_changes_nothing(self, name):
+        algorithm, _, local = self.hooks(name)
+        gradients, ws = torch.randn(3, self.d, generator=torch.manual_seed(0)), torch.eye(3, self.d)
+        many = Local(local.start.expand(3, -1), 0.1, {k: v.expand(3, -1) for k, v in local.received.items()})
+        stacked = algorithm.correct(gradients.clone(), ws, many)
+        single = torch.stack([algorithm.correct(g.clone(), w, local) for g, w in zip(gradients, ws, strict=True)])
+        assert torch.equal(stacked, single)
+
+    def test_full_participation_with_equal_data_reaches_the_optimum(self, name):
+        scenario = golden_scenario({"kind": name})
+        scenario["data"]["coefficients"] = [[1, -4, 0]] * 3
+        scenario["server"], scenario["rounds"] = {}, 300
+        result = edgefl.run(scenario)
+        assert result.rounds["parameter"].iloc[-1] == pytest.approx(2.0, abs=1e-6)
+
+    def test_runs_on_one_client(self, name):
+        result = edgefl.run({**small({"kind": name}), "devices": {"count": 1}, "server": {}})
+        assert result.status == "finished"
+        assert np.isfinite(result.parameters).all()
