@@ -60,6 +60,8 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
         results.write_atomically(options.out / "scenario.yaml", dump(scenario).encode())
     status, error = _drive(server)
     result = _result(scenario, server, status, error)
+    if server.learner is not None:
+        server.learner.close()
     total = time.perf_counter() - began
     learning = server.learning_s
     result.summary["wall_s"] = {

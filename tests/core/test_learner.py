@@ -1,4 +1,4 @@
-"""The learner: both engines against each other and against plain PyTorch; nothing may depend on how jobs are grouped."""
+"""The learner: the engines against each other and against plain PyTorch; how jobs are grouped must not matter."""
 
 import numpy as np
 import pytest
@@ -26,8 +26,8 @@ SIZES = [7, 40, 23, 64, 1, 50]  # unequal: short batches, one sample, several st
 def data(dtype="float32", seed=0):
     rng = np.random.default_rng(seed)
     n = sum(SIZES)
-    return Data(rng.normal(size=(n, 4, 5)), rng.integers(0, 3, n), rng.normal(size=(30, 4, 5)), rng.integers(0, 3, 30), 3,
-                dtype=dtype)  # fmt: skip
+    train, test = ((rng.normal(size=(k, 4, 5)), rng.integers(0, 3, k)) for k in (n, 30))
+    return Data(*train, *test, classes=3, dtype=dtype)
 
 
 def parts():
@@ -55,8 +55,8 @@ def learner(engine="batched", model=None, algorithm=None, dtype="float32", devic
     return Learner(*args)
 
 
-def train(of, devices=range(len(SIZES)), index=4, start=None):
-    for device in devices:
+def train(of, devices=None, index=4, start=None):
+    for device in range(len(SIZES)) if devices is None else devices:
         of.submit(Job(device, index, of.initial if start is None else start, {}))
     return of.collect()
 

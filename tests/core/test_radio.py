@@ -25,7 +25,7 @@ def transfers(of, ids, bits=1e6, index=0, distance=100.0, speed=10.0):
 
 @pytest.mark.parametrize("downlink", ["unicast", "broadcast"])
 def test_a_devices_transfer_does_not_depend_on_the_others(downlink):
-    """The same band for each of three devices as for one alone: W for one, 3 W for three; broadcast always all of it."""
+    """The same band for each of three devices as for one alone: 30 MHz for three, 10 MHz for one."""
     ids = np.array([3, 8, 20])
     three = transfers(link(bandwidth_hz=30e6, downlink=downlink), ids)
     alone = transfers(link(bandwidth_hz=10e6, downlink=downlink), ids[1:2])

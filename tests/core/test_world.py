@@ -1,5 +1,7 @@
 """Where devices are: stationary laws, staying in the cell, and positions that are functions of (device, time)."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -80,7 +82,7 @@ def test_positions_are_functions_of_device_and_time(device, times):
     assert np.array_equal(asked, fresh)
     assert all(10 - 1e-9 <= np.hypot(*position) <= 250 + 1e-9 for position in asked)
     order = np.argsort(times)
-    for i, j in zip(order, order[1:], strict=False):
+    for i, j in pairwise(order):
         assert np.hypot(*(asked[j] - asked[i])) <= 10 * (times[j] - times[i]) + 1e-6
 
 
