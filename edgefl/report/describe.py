@@ -11,6 +11,7 @@ from edgefl.report.read import Run
 from edgefl.report.units import ENERGY, HERTZ, NOTHING, PLAIN, TIME, as_number, quantity
 
 UNITS = {"_hz": HERTZ, "_j": ENERGY, "_s": TIME}
+MOST_KEYS = 3  # in a label
 LONGEST = 60  # characters of a label or a table cell
 Scenario = Mapping[str, Any]
 
@@ -35,25 +36,31 @@ def labels(runs: Sequence[Run]) -> list[str]:
     """
     names, seeds = [name(run) for run in runs], [f"seed {at(run.scenario, 'seed')}" for run in runs]
     plain = [f"{name} · {seed}" for name, seed in zip(names, seeds, strict=True)]
-    apart = {key: texts for key, texts in differences(runs).items() if key not in {"name", "seed"}}
-    several, sown, count = len(set(names)) > 1, len(set(seeds)) > 1, Counter(plain)
-    result = []
-    for place, label in enumerate(plain):
-        keys = _short_keys(apart, place)
-        if several or not (keys or sown):
-            parts = [label, *(keys if count[label] > 1 else [])]
-        else:
-            parts = [*keys, *(seeds[place : place + 1] if sown else [])]
-        result.append(cut(" · ".join(parts), 2 * LONGEST))
-    return _numbered(result)
+    several, sown = len(set(names)) > 1, len(set(seeds)) > 1
+    keys = _apart(runs, plain if several else names)
+    if several:
+        parts = [[label, *some] for label, some in zip(plain, keys, strict=True)]
+    else:
+        parts = [[*some, *([seed] if sown else [])] for seed, some in zip(seeds, keys, strict=True)]
+    texts = [" · ".join(part) or label for part, label in zip(parts, plain, strict=True)]
+    return _numbered([cut(text, 2 * LONGEST) for text in texts])
 
 
-def _short_keys(apart: Mapping[str, Sequence[str]], place: int) -> list[str]:
-    """The first differing keys with their values, without the block they stand in and the unit in their name."""
-    return [f"{_bare(key.rpartition('.')[2])} {texts[place]}" for key, texts in list(apart.items())[:3]]
+def _apart(runs: Sequence[Run], called: Sequence[str]) -> list[list[str]]:
+    """For every run the first keys, with their values, that tell it from the runs that are called the same."""
+    parts: list[list[str]] = [[] for _ in runs]
+    for group in set(called):
+        places = [place for place, other in enumerate(called) if other == group]
+        for key, texts in differences([runs[place] for place in places]).items():
+            for place, text in zip(places, texts, strict=True):
+                if key not in {"name", "seed"} and text != NOTHING and len(parts[place]) < MOST_KEYS:
+                    parts[place].append(f"{_bare(key)} {text}")
+    return parts
 
 
-def _bare(key: str) -> str:
+def _bare(path: str) -> str:
+    """A key without its block, or the block of a ``kind``, and without the unit in its name."""
+    key = path.removesuffix(".kind").rpartition(".")[2]
     return next((key.removesuffix(end) for end in UNITS if key.endswith(end)), key).replace("_", " ")
 
 

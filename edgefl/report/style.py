@@ -77,7 +77,13 @@ def template() -> Figure:
         "plot_bgcolor": "rgba(0,0,0,0)",
         "margin": {"l": 56, "r": 16, "t": 12, "b": 46},
         "showlegend": False,
-        "hoverlabel": {"bgcolor": "#ffffff", "bordercolor": "#c3cbd3", "font": {"color": INK}, "namelength": -1},
+        "hoverlabel": {
+            "align": "left",
+            "bgcolor": "#ffffff",
+            "bordercolor": "#c3cbd3",
+            "font": {"color": INK},
+            "namelength": -1,
+        },
         "xaxis": axis | {"showgrid": False, "showline": True},
         "yaxis": axis,
     }

@@ -10,6 +10,8 @@ import numpy as np
 from edgefl.report.style import Figure, Shown
 from edgefl.report.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top
 
+WIDEST = 2  # steps: of many equal curves the first are all as wide
+
 
 class View(NamedTuple):
     """One choice of the horizontal axis: its name, its column, and the key of a target's crossing."""
@@ -66,7 +68,7 @@ def _side_by_side(curves: Sequence[Curve], places: Sequence[Figure]) -> list[Fig
     drawn = [(curve.trace["y"], place["x"]) for curve, place in zip(curves, places, strict=True)]
     result = []
     for turn, (curve, place) in enumerate(zip(curves, places, strict=True)):
-        hidden = sum(drawn[turn] == later for later in drawn[turn + 1 :])
+        hidden = min(WIDEST, sum(drawn[turn] == later for later in drawn[turn + 1 :]))
         line = curve.trace.get("line", {})
         result.append(place | {"line": line | {"width": line["width"] + 3 * hidden}} if hidden and line else place)
     return result

@@ -5,8 +5,10 @@ import shutil
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
 
 from edgefl.report import write
+from edgefl.report.style import INK
 
 pytestmark = pytest.mark.browser
 FLAGS = (
@@ -73,6 +75,14 @@ def test_every_chart_is_drawn(opened, result):
     assert charts["timeline-0"] >= 3 * 30
 
 
+def test_charts_share_their_look(opened, result):
+    browser = opened(result())
+    colours = browser.execute_script(
+        "return [...document.querySelectorAll('.plot')].map(d => d._fullLayout.font.color)"
+    )
+    assert set(colours) == {INK}
+
+
 def test_the_horizontal_axis_can_be_chosen(opened, result):
     browser = opened(result())
     curve = "return document.querySelector('[data-figure=accuracy] .scatterlayer .js-line').getAttribute('d')"
@@ -118,8 +128,7 @@ def test_folded_runs_are_drawn_when_unfolded(opened, result):
     browser = opened(*(result(f"run-{seed}", seed=seed, rounds=5) for seed in range(6)))
     assert "map-5" not in drawn(browser)
     browser.find_elements(By.CSS_SELECTOR, "details.run > summary")[5].click()
-    charts = drawn(browser)
-    assert charts["map-5"] > 10
+    WebDriverWait(browser, 10).until(lambda browser: drawn(browser).get("map-5", 0) > 10)
     width = browser.execute_script("return document.querySelector('[data-figure=map-5] .main-svg').clientWidth")
     assert width > 400
 
@@ -145,7 +154,26 @@ def test_a_narrow_window_is_not_overflown(opened, result):
     browser = opened(result())
     browser.set_window_size(900, 1200)
     try:
-        wide = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
-        assert wide[0] <= wide[1]
+        fits = "return document.documentElement.scrollWidth <= window.innerWidth"
+        WebDriverWait(browser, 10).until(lambda browser: browser.execute_script(fits))
     finally:
+        browser.set_window_size(1400, 1200)
+
+
+def test_paper_scales_the_charts(opened, result):
+    browser = opened(result())
+    wide = browser.execute_script("return [...document.querySelectorAll('.main-svg')].map(svg => svg.clientWidth)")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.set_window_size(1000, 1200)
+    try:
+        browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+        layers = browser.execute_script(
+            "return [...document.querySelectorAll('.main-svg')].map("
+            "svg => [svg.getAttribute('viewBox'), svg.clientWidth, svg.closest('.plot').clientWidth])"
+        )
+        assert all(box for box, _, _ in layers)
+        assert all(inner == outer for _, inner, outer in layers)
+        assert all(after < before for (_, after, _), before in zip(layers, wide, strict=True))
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         browser.set_window_size(1400, 1200)

@@ -59,6 +59,12 @@ def test_scenario_and_manifest_are_complete(result, tmp_path):
     assert "&quot;numpy&quot;: &quot;2.4.0&quot;" in text
 
 
+def test_many_targets_have_a_row_of_their_own(page):
+    text = own(page(targets=[0.5, 0.8, 0.9]))
+    assert text.count('<div class="tiles">') == 2
+    assert text.count('class="tile target"') == 3
+
+
 def test_a_target_not_reached_is_said(page):
     assert own(page(rounds=3)).count("not reached") == 4  # two tiles, two rows
 

@@ -37,8 +37,13 @@ def test_keys_and_seed(runs):
 
 
 def test_some_names_the_same(runs):
-    labels = describe.labels(runs({}, {"training__lr": 0.2}, {"name": "other"}))
+    labels = describe.labels(runs({}, {"training__lr": 0.2}, {"name": "other", "training__batch_size": 5}))
     assert labels == ["quickstart · seed 1 · lr 0.1", "quickstart · seed 1 · lr 0.2", "other · seed 1"]
+
+
+def test_a_kind_is_told_by_its_block_and_a_missing_key_not_at_all(runs):
+    labels = describe.labels(runs({}, {"algorithm": {"kind": "fedprox", "mu": 0.01}}))
+    assert labels == ["algorithm fedavg", "algorithm fedprox · mu 0.01"]
 
 
 def test_equal_runs_are_numbered(runs):
@@ -65,8 +70,9 @@ def test_rounding_does_not_hide_a_difference(runs):
     assert apart == {"radio.bandwidth_hz": ["100000000", "100000001"]}
 
 
-def test_the_facts(runs):
-    (run,) = runs({"server__policy": "deadline"})
+@pytest.mark.parametrize("policy", ["deadline", {"kind": "deadline"}])
+def test_the_facts(runs, policy):
+    (run,) = runs({"server__policy": policy})
     assert describe.facts(run.scenario) == [
         "fedavg",
         "digits (dirichlet, alpha 0.3)",

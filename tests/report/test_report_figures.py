@@ -4,7 +4,7 @@ import csv
 
 import numpy as np
 import pytest
-from conftest import DEVICES, write_csv
+from result_folders import DEVICES, write_csv
 
 from edgefl.report import cellmap, curves, phases, timeline
 from edgefl.report.read import load
@@ -42,9 +42,26 @@ class TestCurves:
         targets = it.run.summary["targets"]
         marks = figure["views"]["time"]["data"][1]
         assert marks["x"] == pytest.approx([target["time_s"] for target in targets], rel=1e-4)
-        assert figure["views"]["round"]["data"][1]["text"] == [f"  round {target['round']}" for target in targets]
-        assert [note["text"] for note in figure["layout"]["annotations"]] == ["80 %", "90 %"]
+        texts = [note["text"] for note in figure["views"]["round"]["layout"]["annotations"]]
+        assert texts == ["80 %", "90 %", f"90 %: round {targets[1]['round']}", f"80 %: round {targets[0]['round']}"]
         assert len(figure["views"]["time"]["layout"]["shapes"]) == 4  # two targets, two lines down to the axis
+
+    def test_close_targets_have_their_names_apart(self, result):
+        figure = curves.accuracy([one(result(targets=[0.8, 0.81, 0.82, 0.9]))])
+        heights = [name["y"] for name in figure["views"]["round"]["layout"]["annotations"][:4]]
+        assert heights[0] == 80
+        assert min(np.diff(heights)) > 5
+
+    def test_high_targets_keep_their_names_on_the_chart(self, result):
+        figure = curves.accuracy([one(result(targets=[0.9, 0.97, 0.98, 0.99], rounds=9))])
+        heights = [name["y"] for name in figure["views"]["round"]["layout"]["annotations"]]
+        assert min(np.diff(heights)) > 5
+        assert max(heights) <= figure["layout"]["yaxis"]["range"][1]
+
+    def test_a_target_reached_late_is_written_on_the_left_of_its_line(self, result):
+        notes = curves.accuracy([one(result(rounds=18))])["views"]["time"]["layout"]["annotations"]
+        assert notes[-1]["text"].startswith("80 %")
+        assert notes[-1]["xanchor"] == "right"
 
     def test_a_target_not_reached_is_a_line_without_a_mark(self, result):
         figure = curves.accuracy([one(result(rounds=3))])
@@ -69,6 +86,14 @@ class TestCurves:
         assert axis["type"] == "log"
         assert axis["ticktext"] == ["10⁻²", "10⁻¹", "1", "10"]
 
+    def test_a_short_way_to_the_optimum_has_ticks_between(self, result):
+        figure = curves.distance([one(result(kind="quadratic", rounds=30))])
+        assert {"0.5", "1", "2", "5", "10"} < set(figure["layout"]["yaxis"]["ticktext"])
+
+    def test_a_long_way_to_the_optimum_has_few_ticks(self, result):
+        figure = curves.distance([one(result(kind="quadratic", pace=8))])
+        assert 4 <= len(figure["layout"]["yaxis"]["tickvals"]) <= 10
+
     def test_a_distance_of_zero_has_no_place_on_a_log_axis(self, result):
         it = one(result(kind="quadratic", rounds=5))
         it.run.rounds["distance_to_optimum"][3:] = 0
@@ -82,6 +107,11 @@ class TestCurves:
         views = curves.loss(pair)["views"]
         assert views["round"]["data"][0]["line"]["width"] > 2.2  # the same losses round by round
         assert "line" not in views["time"]["data"][0]  # but not at the same times
+
+    def test_many_equal_curves_do_not_swell(self, result):
+        many = [one(result(f"run-{n}", rounds=4), n) for n in range(9)]
+        widths = [patch["line"]["width"] for patch in curves.loss(many)["views"]["time"]["data"][:-1]]
+        assert max(widths) < 10
 
     def test_labels_cannot_bring_markup(self, result):
         it = one(result())._replace(label='<a href="http://x">')
@@ -165,6 +195,13 @@ class TestMap:
         assert set(marker["symbol"]) == {"circle", "diamond"}
         assert "diamonds" in cellmap.caption(load(folder))
 
+    def test_a_place_that_is_not_known_is_null(self, result):
+        folder = change_devices(
+            result(rounds=1), lambda row: {"x_m": "", "pathloss_db": ""} if row["device"] < "5" else {}
+        )
+        trace = cellmap.figure(load(folder))["data"][0]
+        assert trace["x"].count(None) == trace["marker"]["color"].count(None) > 0
+
     def test_a_crowd_is_thinned_and_said_so(self, result):
         run = load(result(rounds=3, devices__count=100_000, server__participants=1000))
         assert len(cellmap.figure(run)["data"][0]["x"]) == cellmap.MOST_DEVICES
@@ -208,10 +245,9 @@ class TestTimeline:
         assert len(crosses["x"]) == 10
         assert "Crosses" in timeline.caption(run)
 
-    def test_asynchronous_work_ends_with_its_round(self, result):
-        folder = change_devices(
-            result(rounds=3, server__policy="asynchronous"), lambda _: {"compute_s": "3", "wait_s": 0}
-        )
+    @pytest.mark.parametrize("policy", ["asynchronous", {"kind": "buffered"}])
+    def test_asynchronous_work_ends_with_its_round(self, result, policy):
+        folder = change_devices(result(rounds=3, server__policy=policy), lambda _: {"compute_s": "3", "wait_s": 0})
         bars = timeline.figure(load(folder))["data"]
         ends = np.array(bars[-1]["base"]) + bars[-1]["x"]
         assert ends[:10] == pytest.approx([load(folder).rounds["time_s"][0]] * 10, abs=1e-3)

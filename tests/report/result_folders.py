@@ -1,0 +1,191 @@
+"""Result folders with made-up but plausible numbers: what the report reads, without the engine that writes it."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+CELL = {"layout": "single", "radius_m": 250.0, "min_distance_m": 10.0, "bs_height_m": 10.0}
+
+
+def scenario(**changes):
+    whole = {
+        "name": "quickstart",
+        "seed": 1,
+        "rounds": 60,
+        "targets": [0.8, 0.9],
+        "stop": {"accuracy": None, "time_s": None, "energy_j": None},
+        "data": {"dataset": "digits", "path": None, "partition": {"kind": "dirichlet", "alpha": 0.3}},
+        "model": {"kind": "mlp"},
+        "training": {"local_epochs": 5, "batch_size": 50, "lr": 0.1},
+        "algorithm": {"kind": "fedavg"},
+        "server": {
+            "policy": {"kind": "synchronous"},
+            "participants": 10,
+            "selection": {"kind": "uniform"},
+            "deadline_s": None,
+        },
+        "devices": {"count": 100, "cpu_hz": 1.0e9, "tx_power_dbm": 23.0},
+        "cells": dict(CELL),
+        "radio": {"carrier_hz": 3.5e9, "bandwidth_hz": 100.0e6, "allocation": "equal"},
+        "mobility": {"kind": "random_waypoint", "speed_mps": 10.0},
+        "churn": {"kind": "none"},
+    }
+    for path, value in changes.items():
+        *blocks, last = path.split("__")
+        place = whole
+        for block in blocks:
+            place = place[block]
+        place[last] = value
+    return whole
+
+
+def devices_of_round(rng, config, number, start):
+    """The rows of one round: nearer devices load faster, all wait for the slowest."""
+    count, chosen = config["devices"]["count"], config["server"]["participants"]
+    ids = np.sort(rng.choice(count, min(chosen, count), replace=False))
+    drift = start * 2 / (1 + ids)
+    radius = 10 + 240 * np.sqrt(np.random.default_rng(7).random(count)[ids])
+    angle = 2 * np.pi * np.random.default_rng(8).random(count)[ids] + drift / 50
+    speed = 1e8 / config["radio"]["bandwidth_hz"] * (0.5 + radius / 250)
+    download = 0.1 * speed * rng.lognormal(0, 0.1, len(ids))
+    compute = 0.5 * rng.lognormal(0, 0.2, len(ids))
+    upload = 0.3 * speed * rng.lognormal(0, 0.25, len(ids))
+    busy = download + compute + upload
+    shadow = rng.normal(0, 4, len(ids))
+    los = rng.random(len(ids)) < np.exp(-radius / 300)
+    return [
+        {
+            "session": 1,
+            "round": number,
+            "device": int(ids[i]),
+            "cell": 0,
+            "distance_m": float(radius[i]),
+            "los": int(los[i]),
+            "pathloss_db": float(43 + 21 * np.log10(radius[i]) + (0 if los[i] else 12) + shadow[i]),
+            "download_s": float(download[i]),
+            "compute_s": float(compute[i]),
+            "upload_s": float(upload[i]),
+            "wait_s": float(busy.max() - busy[i]),
+            "rx_energy_j": float(0.1 * download[i]),
+            "cpu_energy_j": float(0.25 * compute[i]),
+            "tx_energy_j": float(0.2 * upload[i]),
+            "status": "received",
+            "bytes_down": 320_000,
+            "bytes_up": 320_000,
+            "x_m": float(radius[i] * np.cos(angle[i])),
+            "y_m": float(radius[i] * np.sin(angle[i])),
+            "shadowing_db": float(shadow[i]),
+        }
+        for i in range(len(ids))
+    ]
+
+
+def learning(kind, number, rng, pace):
+    """The learning cells of a round."""
+    nothing = {"train_loss": "", "test_loss": "", "test_accuracy": ""}
+    if kind == "none":
+        return nothing
+    if kind == "quadratic":
+        apart = 10 * 0.9 ** (number * pace)
+        value = {"train_loss": apart**2 - 1, "test_loss": apart**2 - 1}
+        return nothing | value | {"parameter": f"{1 + apart:.12g}", "distance_to_optimum": f"{apart:.12g}"}
+    left = np.exp(-number * pace / 9)
+    return {
+        "train_loss": 0.12 + 2.1 * left + rng.normal(0, 0.01),
+        "test_loss": 0.2 + 2.1 * left + abs(rng.normal(0, 0.03)),
+        "test_accuracy": round(float(np.clip(0.945 - 0.84 * left + rng.normal(0, 0.008), 0, 1)), 4),
+    }
+
+
+def rows_of(config, rounds, kind, pace):
+    rng = np.random.default_rng(config["seed"])
+    time = energy = 0.0
+    table, devices = [], []
+    for number in range(1, rounds + 1):
+        part = devices_of_round(rng, config, number, time)
+        duration = max(row["download_s"] + row["compute_s"] + row["upload_s"] for row in part)
+        spent = sum(row["rx_energy_j"] + row["cpu_energy_j"] + row["tx_energy_j"] for row in part)
+        time, energy = time + duration, energy + spent
+        head = {"session": 1, "round": number, "time_s": time, "duration_s": duration, "energy_j": energy}
+        head |= {"round_energy_j": spent, "selected": len(part), "received": len(part), "late": 0, "departed": 0}
+        head |= {"bytes_down": 320_000 * len(part), "bytes_up": 320_000 * len(part)}
+        table.append(head | learning(kind, number, rng, pace))
+        devices += part
+    return table, devices
+
+
+def summary_of(config, table):
+    accuracies = [row["test_accuracy"] for row in table if row["test_accuracy"] != ""]
+
+    def target(wanted):
+        for row in table:
+            if row["test_accuracy"] != "" and row["test_accuracy"] >= wanted:
+                return {"accuracy": wanted} | {key: row[key] for key in ("round", "time_s", "energy_j")}
+        return {"accuracy": wanted, "round": None, "time_s": None, "energy_j": None}
+
+    fairness = {"mean": 0.93, "variance": 0.002, "worst_10_percent": 0.81, "best_10_percent": 0.99}
+    return {
+        "rounds": len(table),
+        "time_s": table[-1]["time_s"] if table else 0.0,
+        "energy_j": table[-1]["energy_j"] if table else 0.0,
+        "final_accuracy": accuracies[-1] if accuracies else None,
+        "best_accuracy": max(accuracies, default=None),
+        "targets": [target(wanted) for wanted in config["targets"]],
+        "bytes_down": sum(row["bytes_down"] for row in table),
+        "bytes_up": sum(row["bytes_up"] for row in table),
+        "drops": {"late": 0, "departed": 0},
+        "fairness": fairness if accuracies else None,
+        "wall_s": {"total": 12.3, "learning": 9.1, "world": 0.8, "write": 0.2},
+    }
+
+
+def write_csv(path, columns, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+LEARNING = ["train_loss", "test_loss", "test_accuracy"]
+PHASES = ["download_s", "compute_s", "upload_s", "wait_s", "rx_energy_j", "cpu_energy_j", "tx_energy_j"]
+BYTES = ["bytes_down", "bytes_up"]
+ROUNDS = [
+    *("session", "round", "time_s", "duration_s", "energy_j", "round_energy_j"),
+    *("selected", "received", "late", "departed", *BYTES, *LEARNING),
+]
+DEVICES = [
+    *("session", "round", "device", "cell", "distance_m", "los", "pathloss_db", *PHASES, "status", *BYTES),
+    *("x_m", "y_m", "shadowing_db"),
+]
+
+
+def make(folder, /, *, rounds=None, kind="accuracy", status="finished", error=None, pace=1.0, **changes):
+    """Write a result folder and return it; ``data__dataset="x"`` changes one key of the scenario."""
+    config = scenario(**changes)
+    table, devices = rows_of(config, config["rounds"] if rounds is None else rounds, kind, pace)
+    folder = Path(folder)
+    folder.mkdir(parents=True)
+    toy = ["parameter", "distance_to_optimum"] if kind == "quadratic" else []
+    write_csv(folder / "rounds.csv", ROUNDS + toy, table)
+    write_csv(folder / "devices.csv", DEVICES, devices)
+    manifest = {
+        "edgefl": "0.1.0",
+        "python": "3.11.2",
+        "numpy": "2.4.0",
+        "torch": "2.11.0",
+        "platform": "Linux-6.1-x86_64",
+        "device": "cpu",
+        "git": None,
+        "started": "2025-11-21T08:37:00+00:00",
+        "wall_s": 12.3,
+        "status": status,
+        "error": error,
+        "digests": {"rounds.csv": "sha256:0"},
+    }
+    (folder / "scenario.yaml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (folder / "summary.json").write_text(json.dumps(summary_of(config, table)), encoding="utf-8")
+    return folder
