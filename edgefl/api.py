@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from edgefl.report import write
-from edgefl.results import Result
 from edgefl.emulation import Options, silent
 from edgefl.emulation import run as run_scenario
+from edgefl.report import write
+from edgefl.results import Result
 from edgefl.scenario import Scenario, load
 from edgefl.server import Progress
 

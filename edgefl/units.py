@@ -1,25 +1,118 @@
-"""Numbers with units, for people."""
+"""Numbers for people: units that fit the size of a value, and few digits."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-Scale = Sequence[tuple[float, str]]
-_SECONDS: Scale = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
-_JOULES: Scale = ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"))
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+NOTHING = "–"
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class Unit(NamedTuple):
+    """A unit of ``size`` base units, used from ``least`` base units on."""
+
+    name: str
+    size: float
+    least: float
+
+
+PLAIN = (Unit("", 1, 0),)
+TIME = (
+    Unit("µs", 1e-6, 0),
+    Unit("ms", 1e-3, 1e-3),
+    Unit("s", 1, 1),
+    Unit("min", 60, 120),
+    Unit("h", 3600, 7200),
+    Unit("d", 86400, 4 * 86400),
+)
+ENERGY = (Unit("µJ", 1e-6, 0), Unit("mJ", 1e-3, 1e-3), Unit("J", 1, 1), Unit("kJ", 1e3, 1e3), Unit("MJ", 1e6, 1e6))
+BYTES = (Unit("B", 1, 0), Unit("kB", 1e3, 1e3), Unit("MB", 1e6, 1e6), Unit("GB", 1e9, 1e9), Unit("TB", 1e12, 1e12))
+HERTZ = (Unit("Hz", 1, 0), Unit("kHz", 1e3, 1e3), Unit("MHz", 1e6, 1e6), Unit("GHz", 1e9, 1e9))
+
+
+def fitting(value: float, units: Sequence[Unit]) -> Unit:
+    """The largest unit that ``value`` reaches; zero is told in the base unit."""
+    if not value or not math.isfinite(value):
+        return next(unit for unit in units if unit.size == 1)
+    return [unit for unit in units if unit.least <= abs(value)][-1]
+
+
+def top(columns: Sequence[Floats]) -> float:
+    """The largest finite value of all columns, 0 where there is none."""
+    finite = [column[np.isfinite(column)] for column in columns]
+    return float(max((part.max() for part in finite if part.size), default=0.0))
+
+
+def quantity(value: Any, units: Sequence[Unit] = PLAIN) -> str:
+    """``value`` with three digits and a fitting unit, such as ``"12.4 min"``."""
+    number = as_number(value)
+    if number is None:
+        return NOTHING
+    unit = fitting(number, units)
+    return f"{digits(number / unit.size)} {unit.name}".rstrip()
 
 
 def seconds(value: float) -> str:
-    """A duration [s] such as "3.25 min"."""
-    return _scaled(value, _SECONDS)
+    """A duration [s] such as ``"3.25 min"``."""
+    return quantity(value, TIME)
 
 
 def energy(value: float) -> str:
-    """An energy [J] such as "12.3 kJ"."""
-    return _scaled(value, _JOULES)
+    """An energy [J] such as ``"12.3 kJ"``."""
+    return quantity(value, ENERGY)
 
 
-def _scaled(value: float, scale: Scale) -> str:
-    size, unit = next((step for step in scale if abs(value) >= step[0]), scale[-1])
-    number = f"{value / size:.3g}"
-    return f"{float(number):g} {unit}"
+def percent(value: Any) -> str:
+    """A fraction as given, such as a target: ``"80 %"``."""
+    number = as_number(value)
+    return NOTHING if number is None else f"{digits(100 * number, 1)} %"
+
+
+def score(value: Any) -> str:
+    """A measured fraction, always with one decimal: ``"94.0 %"``."""
+    number = as_number(value)
+    return NOTHING if number is None else f"{100 * number:.1f} %"
+
+
+def digits(value: float, most: int = 2) -> str:
+    """Three significant digits, fewer where the number has no more; powers of ten for the very large and small."""
+    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    size = int(exponent)
+    if not -4 < size < 9:
+        return f"{mantissa}·{power_of_ten(size)}".replace("-", "−")
+    places = max(0, min(most, 2 - size) if size >= 0 else 2 - size)
+    text = f"{value:,.{places}f}".replace("-", "−")
+    exact = math.isclose(round(value, places), value, rel_tol=1e-9, abs_tol=0)
+    return text.rstrip("0").rstrip(".") if exact and places else text
+
+
+def power_of_ten(exponent: int) -> str:
+    """``"10⁻³"``; 1 and 10 as they are."""
+    return str(10**exponent) if exponent in {0, 1} else f"10{str(exponent).translate(_SUPERSCRIPT)}"
+
+
+def as_number(value: Any) -> float | None:
+    """``value`` as a finite float, also from text such as ``3.5e9``, which YAML 1.1 does not take for a number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def short(values: Floats, figures: int = 4) -> list[float | int | None]:
+    """The values for JSON: few digits, whole numbers without a point, null for what is not finite."""
+    return [_short(value, figures) for value in values.tolist()]
+
+
+def _short(value: float, figures: int) -> float | int | None:
+    if not math.isfinite(value):
+        return None
+    rounded = float(f"{value:.{figures}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded

@@ -14,7 +14,7 @@ class Dirichlet(Partition):
     alpha: PositiveFloat = 0.3
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """A random device that has room draws a class from its mix and takes a sample of it, until all have their quota.
+        """A random device that has room draws a class from its mix and takes a sample, until all have their quota.
 
         A class that has run out is drawn again, that is, the mix is renormalised over the classes that are left; a
         device whose mix has no weight on any of them draws uniformly from them.

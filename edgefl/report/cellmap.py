@@ -7,7 +7,7 @@ import numpy as np
 from edgefl.report.describe import at
 from edgefl.report.read import Run
 from edgefl.report.style import INK, MUTED, TIME_PHASES, Figure
-from edgefl.report.units import TIME, Floats, as_number, fitting, short, top
+from edgefl.units import TIME, Floats, as_number, fitting, short, top
 
 MOST_DEVICES = 2000
 SEEN = ("1", "1.0", "true")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from edgefl.report import targets, views
 from edgefl.report.read import reached
 from edgefl.report.style import MUTED, Figure, Shown, safe
-from edgefl.report.units import Unit, digits, power_of_ten, short, top
+from edgefl.units import Unit, digits, power_of_ten, short, top
 
 MOST_POINTS = 600
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from edgefl.report.read import Run
-from edgefl.report.units import ENERGY, HERTZ, NOTHING, PLAIN, TIME, as_number, quantity
+from edgefl.units import ENERGY, HERTZ, NOTHING, PLAIN, TIME, as_number, quantity
 
 UNITS = {"_hz": HERTZ, "_j": ENERGY, "_s": TIME}
 MOST_KEYS = 3  # in a label

@@ -11,7 +11,7 @@ from edgefl.report import describe
 from edgefl.report.read import Run, reached
 from edgefl.report.style import Shown
 from edgefl.report.tables import NOT_REACHED, known, swatch, table
-from edgefl.report.units import BYTES, ENERGY, NOTHING, TIME, Unit, as_number, digits, percent, quantity, score
+from edgefl.units import BYTES, ENERGY, NOTHING, TIME, Unit, as_number, digits, percent, quantity, score
 
 IN_A_ROW = 6
 

@@ -14,7 +14,7 @@ from typing import Any
 from edgefl.report import cellmap, curves, describe, headline, phases, tables, timeline
 from edgefl.report.read import Run
 from edgefl.report.style import ENERGY_PHASES, TIME_PHASES, Figure, Shown, shown, template
-from edgefl.report.units import ENERGY, NOTHING, TIME, quantity
+from edgefl.units import ENERGY, NOTHING, TIME, quantity
 
 FEW = 4  # so many runs are all unfolded from the start, of more runs the first two
 HIGHEST_MAP = 540

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgefl.report.read import Run
 from edgefl.report.style import Figure, Phase
-from edgefl.report.units import Floats, Unit, fitting, short, top
+from edgefl.units import Floats, Unit, fitting, short, top
 
 MOST_BARS = 150
 

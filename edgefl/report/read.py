@@ -15,7 +15,7 @@ import yaml
 from numpy.typing import NDArray
 
 from edgefl.errors import InputError
-from edgefl.report.units import Floats, as_number
+from edgefl.units import Floats, as_number
 
 Table = dict[str, NDArray[Any]]
 

@@ -10,7 +10,7 @@ import numpy as np
 from edgefl.report import phases
 from edgefl.report.read import Run, reached
 from edgefl.report.style import INK, Phase, Shown
-from edgefl.report.units import BYTES, ENERGY, NOTHING, TIME, Floats, Unit, as_number, digits, percent, quantity, score
+from edgefl.units import BYTES, ENERGY, NOTHING, TIME, Floats, Unit, as_number, digits, percent, quantity, score
 
 NOT_REACHED = "not reached"
 AT_THE_END = {

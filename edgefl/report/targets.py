@@ -10,8 +10,8 @@ import numpy as np
 
 from edgefl.report.read import reached
 from edgefl.report.style import INK, MUTED, Figure, Shown, safe
-from edgefl.report.units import ENERGY, TIME, Unit, as_number, percent, quantity, short
 from edgefl.report.views import Curve, View
+from edgefl.units import ENERGY, TIME, Unit, as_number, percent, quantity, short
 
 APART = 5.5  # percent of the axis that a line of text needs
 LINE = {"type": "line", "layer": "below", "line": {"color": "#9aa5b1", "width": 1, "dash": "4px,3px"}}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from edgefl.report.describe import kind
 from edgefl.report.read import Run
 from edgefl.report.style import MUTED, TIME_PHASES, Figure
-from edgefl.report.units import TIME, Floats, Unit, fitting, short, top
+from edgefl.units import TIME, Floats, Unit, fitting, short, top
 
 MOST_ROUNDS, MOST_BARS = 3, 60
 LOWEST, HIGHEST, THICKEST = 400, 640, 34  # pixels: of the figure, and of a bar

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.report.style import Figure, Shown
-from edgefl.report.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top
+from edgefl.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top
 
 WIDEST = 2  # steps: of many equal curves the first are all as wide
 

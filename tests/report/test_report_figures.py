@@ -9,7 +9,7 @@ from result_folders import DEVICES, write_csv
 from edgefl.report import cellmap, curves, phases, timeline
 from edgefl.report.read import load
 from edgefl.report.style import ENERGY_PHASES, TIME_PHASES, shown
-from edgefl.report.units import ENERGY, TIME
+from edgefl.units import ENERGY, TIME
 
 
 def one(folder, place=0):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from edgefl.report import units
+from edgefl import units
 
 
 @pytest.mark.parametrize(
