@@ -25,7 +25,7 @@ from edgefl.scenario import Training
 from edgefl.streams import Streams
 
 EVALUATION_SAMPLES = 2_500  # a chunk of evaluation
-ENGINES: dict[str, type[Engine]] = {"auto": BatchedEngine, "batched": BatchedEngine, "serial": SerialEngine}
+SMALL_PARAMETERS = 100_000  # below, batching clients saves more than it costs on a CPU: see docs/benchmarks.md
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ class Learner:
         self._train = _on_device(data, data.train_x, data.train_y, device, dtype)
         self._test = _on_device(data, data.test_x, data.test_y, device, dtype)
         solver = Solver(algorithm, training)
-        self._engine = ENGINES[training.engine](self._network, model, solver, *self._train)
+        engine = choose_engine(training.engine, device, len(self.initial))
+        self._engine = engine(self._network, model, solver, *self._train)
         self._workers = Workers(device)
         self._pending: list[Job] = []
 
@@ -145,6 +146,14 @@ class Learner:
     def close(self) -> None:
         """Let the worker threads go."""
         self._workers.close()
+
+
+def choose_engine(name: str, device: str, parameters: int) -> type[Engine]:
+    """The engine behind `training.engine`; auto batches clients on a GPU, and small models on a CPU."""
+    if name == "auto":
+        name = "batched" if device != "cpu" or parameters <= SMALL_PARAMETERS else "serial"
+    engines: dict[str, type[Engine]] = {"batched": BatchedEngine, "serial": SerialEngine}
+    return engines[name]
 
 
 def initial_parameters(model: Model, data: Data, streams: Streams) -> Tensor:

@@ -157,12 +157,19 @@ def test_schedule_repeats():
 
 
 def test_bernoulli_participation_has_its_mean():
-    """400 rounds of 30 coins with 0.2: the mean has standard error 0.11; nobody at all never happens."""
+    """400 rounds of 30 coins with 0.2: the mean has standard error 0.11."""
     selection = {"kind": "bernoulli", "probability": 0.2}
     result = run(rounds=400, server={"selection": selection}, train=False)
-    assert result.rounds["selected"].min() >= 1
     expected = 6 / (1 - 0.8**30)  # redrawn while nobody is in
     assert result.rounds["selected"].mean() == pytest.approx(expected, abs=4 * 0.11)
+
+
+def test_bernoulli_draws_again_while_nobody_is_in():
+    """Three coins with 0.05 leave a round empty six times out of seven."""
+    selection = {"kind": "bernoulli", "probability": 0.05}
+    result = run(rounds=100, devices={"count": 3}, server={"selection": selection}, train=False)
+    assert result.rounds["selected"].min() == 1
+    assert set(result.devices["device"]) == {0, 1, 2}
 
 
 def test_uniform_selection_is_fair():

@@ -11,8 +11,11 @@ from edgefl.datasets import Data
 from edgefl.errors import InputError, RunError
 from edgefl.learner import Job, Learner
 from edgefl.learner import batched as batched_module
+from edgefl.learner.batched import BatchedEngine
 from edgefl.learner.batches import PAD, mini_batches
+from edgefl.learner.learner import choose_engine
 from edgefl.learner.network import Network
+from edgefl.learner.serial import SerialEngine
 from edgefl.learner.workers import Workers
 from edgefl.models import MODELS, Model
 from edgefl.models.fcn import Fcn
@@ -166,6 +169,14 @@ def test_jobs_of_different_rounds_and_models_in_one_call():
     assert torch.allclose(mixed.vectors["delta"], expected, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("engine", ["serial", "batched"])
+def test_the_schedule_scales_the_learning_rate_of_the_jobs_round(engine):
+    """0.5^2 of 0.4 is 0.1: in round index 2 both have the same batches and the same rate."""
+    decayed, _ = train(learner(engine, lr=0.4, lr_schedule={"kind": "exponential", "decay": 0.5}), index=2)
+    constant, _ = train(learner(engine, lr=0.1), index=2)
+    assert torch.equal(decayed.vectors["delta"], constant.vectors["delta"])
+
+
 def test_batches_wrap_and_keep_the_short_one():
     samples = np.arange(100, 107)
     section = Training(local_steps=5, batch_size=3)
@@ -274,6 +285,12 @@ def test_every_model_in_both_engines(name):
     batched, _ = train(learner("batched", model, local_epochs=None, local_steps=20))
     norm = torch.linalg.norm(serial.vectors["delta"])
     assert torch.linalg.norm(serial.vectors["delta"] - batched.vectors["delta"]) <= 1e-5 * norm
+
+
+def test_auto_batches_on_gpus_and_small_models_on_cpus():
+    chosen = [choose_engine("auto", *case) for case in (("cpu", 7_850), ("cpu", 199_210), ("cuda", 199_210))]
+    assert chosen == [BatchedEngine, SerialEngine, BatchedEngine]
+    assert choose_engine("serial", "cuda", 10) is SerialEngine
 
 
 @pytest.mark.gpu

@@ -77,3 +77,25 @@ def test_upload_starts_with_the_fading_that_the_download_left():
     correlation = np.abs(np.vdot(start, moving.gain)) / 200
     assert correlation < 4 / np.sqrt(200)  # forgotten, within four standard errors
     assert np.mean(np.abs(moving.gain) ** 2) == pytest.approx(1.0, abs=4 / np.sqrt(200))
+
+
+def test_the_fading_goes_on_through_the_gap(monkeypatch):
+    """The upload starts from the download's last gain, carried over the slots of computing, with draws of its own."""
+    of, ids, calls, purposes = link(), np.arange(20), [], []
+    walk, generator = channel.transfer.walk, of.streams.generator
+
+    def spy(*arguments):
+        result = walk(*arguments)
+        calls.append((arguments[6], result[1]))
+        return result
+
+    monkeypatch.setattr(channel.transfer, "walk", spy)
+    monkeypatch.setattr(of.streams, "generator", lambda *key: purposes.append(key) or generator(*key))
+    transfers(of, ids, index=3, speed=2.0)
+    (start, down_end), (up_start, _) = calls
+    assert np.array_equal(start, of.fading(ids, np.full(20, 2.0), 3).gain)
+    parts = of.streams.normal("fading_gap", ids, 3, count=2)
+    rho = channel.fading.doppler_correlation(2.0, 3.5e9, 0.0005) ** 20  # 0.01 s are 20 slots
+    expected = rho * down_end + np.sqrt(1 - rho**2) * (parts[:, 0] + 1j * parts[:, 1]) / np.sqrt(2)
+    assert np.allclose(up_start, expected, rtol=1e-9)
+    assert set(purposes) == {(way, i, 3) for way in ("fading_down", "fading_up") for i in range(20)}
