@@ -14,7 +14,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from edgefl.section import Section, fault, nearest
+from edgefl.section import Section, fault, nearest, shown
 
 
 class Member(Section):
@@ -61,7 +61,8 @@ class Catalogue(Generic[M]):
             return value  # type: ignore[return-value]
         fields = {"kind": value} if isinstance(value, str) else value
         if not isinstance(fields, dict) or not isinstance(fields.get("kind"), str):
-            raise fault(f"must be a name or {{kind: name, ...}}; known: {', '.join(self.members)}")
+            known = ", ".join(self.members)
+            raise fault(f"must be a name or {{kind: name, ...}}, got {shown(value)}; known: {known}")
         name = fields["kind"]
         if name not in self.members:
             hint, known = nearest(name, self.members), ", ".join(self.members)

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from edgefl.errors import InputError
 
@@ -23,12 +23,15 @@ exit codes: 0 done; 1 the run failed; 2 the input is wrong (nothing was run, not
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    options = _parser().parse_args(arguments)
     try:
+        options = _parser().parse_args(arguments)
         code: int = options.verb(options)
     except InputError as error:
-        print("\n".join(f"edgefl: {line}" for line in error.faults), file=sys.stderr)
+        print("\n".join(f"edgefl: {_printable(line)}" for line in error.faults), file=sys.stderr)
         return WRONG_INPUT
+    except MemoryError as error:
+        print(f"edgefl: the memory is too small for this scenario: {error}", file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         print("edgefl: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -38,10 +41,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def _printable(line: str) -> str:
+    """A line that stays one, whatever the input held."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+class _Parser(argparse.ArgumentParser):
+    """One line for a wrong command line, as for any other wrong input."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}; see {self.prog} --help")
+
+
 def _parser() -> argparse.ArgumentParser:
     form = argparse.RawDescriptionHelpFormatter
     about = "edgefl: a wireless-edge emulator for federated learning (time-to-accuracy, energy-to-accuracy)"
-    parser = argparse.ArgumentParser(prog="edgefl", description=about, epilog=EPILOG, formatter_class=form)
+    parser = _Parser(prog="edgefl", description=about, epilog=EPILOG, formatter_class=form)
     parser.add_argument("--version", action="version", version=f"edgefl {_version()}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     _add_run(verbs)
@@ -73,22 +88,26 @@ def _add_run(verbs: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from edgefl.api import load, run
+    from edgefl.api import run
     from edgefl.progress import Progress
+    from edgefl.scenario import load_with_source
 
     overrides = options.overrides if options.seed is None else [*options.overrides, f"seed={options.seed}"]
-    scenario = load(options.scenario, overrides)
+    scenario, source = load_with_source(options.scenario, overrides)
     folder = options.out or Path("results") / scenario.name / f"seed-{scenario.seed}"
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's "stop" ends a run as Ctrl-C does
-    with Progress(scenario.name, scenario.rounds, quiet=options.quiet) as progress:
-        result = run(
-            scenario,
-            out=folder,
-            device=options.device,
-            train=not options.no_train,
-            overwrite=options.overwrite,
-            progress=progress,
-        )
+    try:
+        with Progress(scenario.name, scenario.rounds, quiet=options.quiet) as progress:
+            result = run(
+                scenario,
+                out=folder,
+                device=options.device,
+                train=not options.no_train,
+                overwrite=options.overwrite,
+                progress=progress,
+            )
+    except InputError as error:  # found when data and devices were made
+        raise InputError(*map(source.place, error.faults)) from None
     if not options.quiet:
         print(_table(result))
     if result.error:

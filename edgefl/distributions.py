@@ -17,7 +17,7 @@ from pydantic_core import core_schema
 
 from edgefl.errors import InputError
 from edgefl.paths import UserPath
-from edgefl.section import Section, fault
+from edgefl.section import Section, fault, shown
 from edgefl.streams import Streams
 
 Floats = npt.NDArray[np.float64]
@@ -27,8 +27,8 @@ Pair = Annotated[tuple[float, float], Field(strict=False)]
 class Distribution(Section):
     """What a device's number is drawn from."""
 
-    def lowest(self) -> float:
-        """The least value that can be drawn; -inf where the distribution has no bound below."""
+    def span(self) -> tuple[float, float]:
+        """The least and the greatest value that can be drawn, infinite where there is no bound."""
         raise NotImplementedError
 
     def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
@@ -41,8 +41,8 @@ class Constant(Distribution):
 
     value: float
 
-    def lowest(self) -> float:
-        return self.value
+    def span(self) -> tuple[float, float]:
+        return self.value, self.value
 
     def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
         return np.full(u.shape, self.value)
@@ -60,8 +60,8 @@ class Uniform(Distribution):
             raise ValueError(f"[a, b] needs a <= b, got [{value[0]:g}, {value[1]:g}]")
         return value
 
-    def lowest(self) -> float:
-        return self.uniform[0]
+    def span(self) -> tuple[float, float]:
+        return self.uniform
 
     def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
         low, high = self.uniform
@@ -87,8 +87,9 @@ class Normal(Distribution):
 
     _spread = field_validator("normal")(_non_negative_spread)
 
-    def lowest(self) -> float:
-        return -np.inf if self.normal[1] > 0 else self.normal[0]
+    def span(self) -> tuple[float, float]:
+        mean, std = self.normal
+        return (-np.inf, np.inf) if std > 0 else (mean, mean)
 
     def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
         mean, std = self.normal
@@ -102,12 +103,13 @@ class LogNormal(Distribution):
 
     _spread = field_validator("lognormal")(_non_negative_spread)
 
-    def lowest(self) -> float:
-        return float(np.nextafter(0.0, 1.0))
+    def span(self) -> tuple[float, float]:
+        return -np.inf, np.inf  # none of its values is negative, but no bound is certain to be kept either
 
     def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
         mean, sigma = self.lognormal
-        return np.exp(mean + sigma * _standard_normal(u))
+        with np.errstate(over="ignore"):  # an infinite value is refused when it is drawn
+            return np.exp(mean + sigma * _standard_normal(u))
 
 
 class Choice(Distribution):
@@ -115,8 +117,8 @@ class Choice(Distribution):
 
     choice: Annotated[tuple[float, ...], Field(strict=False, min_length=1)]
 
-    def lowest(self) -> float:
-        return min(self.choice)
+    def span(self) -> tuple[float, float]:
+        return min(self.choice), max(self.choice)
 
     def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
         return np.asarray(self.choice)[(u * len(self.choice)).astype(np.int64)]
@@ -131,16 +133,17 @@ class Column(Distribution):
     def _values(self) -> Floats:
         return read_column(self.file, self.column)
 
-    def lowest(self) -> float:
+    def span(self) -> tuple[float, float]:
         try:
-            return float(self._values().min())
+            values = self._values()
         except InputError as error:
             raise fault(str(error)) from None
+        return float(values.min()), float(values.max())
 
     def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
         values = self._values()
         if ids.size and int(ids.max()) >= len(values):
-            raise InputError(f"{self.file}: has {len(values)} rows, device {int(ids.max())} needs one")
+            raise InputError(f"{self.file}: has rows for {len(values)} devices, the scenario has {int(ids.max()) + 1}")
         return values[ids]
 
 
@@ -153,14 +156,16 @@ def read_column(file: Path, column: str) -> Floats:
     import csv
 
     try:
-        with file.open(newline="", encoding="utf-8") as stream:
+        with file.open(newline="", encoding="utf-8-sig") as stream:
             reader = csv.DictReader(stream)
             if column not in (reader.fieldnames or []):
                 known = ", ".join(reader.fieldnames or [])
                 raise InputError(f'{file}: has no column "{column}"; columns: {known}')
             values = np.array([float(row[column]) for row in reader])
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read: {error}") from None
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"{file}: is no CSV file in UTF-8") from None
     except (TypeError, ValueError):
         raise InputError(f'{file}: column "{column}" holds something that is no number') from None
     if not len(values) or not np.isfinite(values).all():
@@ -169,11 +174,11 @@ def read_column(file: Path, column: str) -> Floats:
 
 
 class PerDevice:
-    """Pydantic annotation of a per-device number: `Annotated[Distribution, PerDevice(above=0)]`.
+    """Pydantic annotation of a per-device number: `Annotated[Distribution, PerDevice(0, 1e4)]`.
 
     Args:
-        above: every value must be greater than this.
-        least: every value must be at least this.
+        least: no value may be less.
+        most: no value may be greater.
     """
 
     kinds: ClassVar[dict[str, type[Distribution]]] = {
@@ -184,16 +189,16 @@ class PerDevice:
         "file": Column,
     }
 
-    def __init__(self, above: float = -np.inf, least: float = -np.inf) -> None:
-        self.above, self.least = above, least
+    def __init__(self, least: float, most: float) -> None:
+        self.least, self.most = least, most
 
     def rule(self) -> str:
-        """The bound in words."""
-        return f"greater than {self.above:g}" if self.above > -np.inf else f"at least {self.least:g}"
+        """The bounds in words."""
+        return f"must be from {self.least:g} to {self.most:g}"
 
-    def allows(self, value: float) -> bool:
-        """Whether a value keeps the bound."""
-        return value > self.above and value >= self.least
+    def outside(self, values: Floats) -> npt.NDArray[np.bool_]:
+        """Which values are out of bounds; NaN always is."""
+        return np.asarray(~((values >= self.least) & (values <= self.most)))
 
     def parse(self, value: Any, info: ValidationInfo) -> Distribution:
         """Make a distribution of a number or `{uniform: [a, b]}` and the like; raises pydantic's errors."""
@@ -205,10 +210,11 @@ class PerDevice:
             parsed = self.kinds[kind].model_validate(value, context=info.context)
         else:
             forms = "a number, {uniform: [a, b]}, {normal: [mean, std]}, {lognormal: [mean, sigma]}, {choice: [..]}"
-            raise fault(f"must be {forms} or {{file: x.csv, column: name}}")
-        lowest = parsed.lowest()
-        if lowest > -np.inf and not self.allows(lowest):
-            raise fault(f"must be {self.rule()}, got {lowest:g}")
+            raise fault(f"must be {forms} or {{file: x.csv, column: name}}, got {shown(value)}")
+        ends = np.array(parsed.span())
+        wrong = ends[np.isfinite(ends) & self.outside(ends)]
+        if wrong.size:
+            raise fault(f"{self.rule()}, got {wrong[0]:g}")
         return parsed
 
     @staticmethod
@@ -223,22 +229,30 @@ class PerDevice:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        number: JsonSchemaValue = {"type": "number"}
-        if self.above > -np.inf:
-            number["exclusiveMinimum"] = self.above
-        elif self.least > -np.inf:
-            number["minimum"] = self.least
+        number: JsonSchemaValue = {"type": "number", "minimum": self.least, "maximum": self.most}
         kinds = [handler.resolve_ref_schema(handler(c.__pydantic_core_schema__)) for c in self.kinds.values()]
         return {"anyOf": [number, *kinds]}
 
 
-POSITIVE, NON_NEGATIVE, REAL = PerDevice(above=0.0), PerDevice(least=0.0), PerDevice()
+POSITIVE = PerDevice(1e-40, 1e18)  # far beyond any device, and no sum or product of such numbers overflows
+NON_NEGATIVE = PerDevice(0.0, 1e4)
+REAL = PerDevice(-300.0, 300.0)
+HEIGHT_M = PerDevice(1.5, 22.5)  # 3GPP TR 38.901, Table 7.4.1-1
 Positive = Annotated[Distribution, POSITIVE]
 NonNegative = Annotated[Distribution, NON_NEGATIVE]
 Real = Annotated[Distribution, REAL]
+HeightM = Annotated[Distribution, HEIGHT_M]
 
-ATTRIBUTES = ("cpu_hz", "flops_per_cycle", "capacitance", "tx_power_dbm", "rx_power_w", "height_m", "speed_mps")
-"""Each attribute's place here is the key of its draws: append, never reorder."""
+ATTRIBUTES = {
+    "cpu_hz": "devices.cpu_hz",
+    "flops_per_cycle": "devices.flops_per_cycle",
+    "capacitance": "devices.capacitance",
+    "tx_power_dbm": "devices.tx_power_dbm",
+    "rx_power_w": "devices.rx_power_w",
+    "height_m": "devices.height_m",
+    "speed_mps": "mobility.speed_mps",
+}
+"""The scenario key of each attribute; its place here is the key of its draws: append, never reorder."""
 
 
 def draw(
@@ -247,11 +261,17 @@ def draw(
     """The attribute `name` of devices `ids` [n].
 
     Raises:
-        InputError: a value outside the bound was drawn.
+        InputError: a value outside the bound was drawn, or a file has no row for a device.
     """
-    values = distribution.quantile(streams.uniform("attribute", ids, ATTRIBUTES.index(name)), ids)
-    wrong = np.flatnonzero(~((values > bound.above) & (values >= bound.least)))
+    uniforms = streams.uniform("attribute", ids, list(ATTRIBUTES).index(name))
+    try:
+        values = distribution.quantile(uniforms, ids)
+    except InputError as error:
+        raise InputError(f"{ATTRIBUTES[name]}: {error}") from None
+    wrong = np.flatnonzero(bound.outside(values))
     if wrong.size:
         device, value = ids[wrong[0]], values[wrong[0]]
-        raise InputError(f"{name}: device {device} draws {value:g}, must be {bound.rule()}; use another distribution")
+        raise InputError(
+            f"{ATTRIBUTES[name]}: device {device} draws {value:g}, {bound.rule()}: use another distribution"
+        )
     return values

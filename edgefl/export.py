@@ -27,9 +27,12 @@ def export(folder: Path, form: str) -> bytes:
         form: csv or json.
 
     Raises:
-        InputError: no result folder.
+        InputError: no result folder, or files that are not a run's.
     """
-    return FORMATS[form](folder)
+    try:
+        return FORMATS[form](folder)
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
+        raise InputError(f"{folder}: its files are not those of a finished run ({error!r})") from None
 
 
 def _csv(folder: Path) -> bytes:

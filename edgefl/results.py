@@ -10,6 +10,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -81,6 +82,13 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
     Raises:
         InputError: it holds files already and `overwrite` is off, or it cannot be written.
     """
+    try:
+        _check_folder(folder, overwrite)
+    except OSError as error:  # such as a name that is too long
+        raise InputError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o") from None
+
+
+def _check_folder(folder: Path, overwrite: bool) -> None:  # noqa: FBT001
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file, the results need a folder; choose another with -o")
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
@@ -91,20 +99,32 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
 
 
 def open_folder(folder: Path) -> None:
-    """Make the folder, and remove the results of an earlier run from it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        (folder / name).unlink(missing_ok=True)
+    """Make the folder, and remove the results of an earlier run from it.
+
+    Raises:
+        InputError: the system does not allow it.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o") from None
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """A file is whole or absent, also when the machine stops in the middle."""
     part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(path)
+    try:
+        with part.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
 
 
 def write_ledger(folder: Path, ledger: Ledger, parameters: npt.NDArray[np.float32] | None) -> None:

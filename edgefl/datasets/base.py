@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -79,8 +79,26 @@ def find(path: Path | None, candidates: Sequence[str], what: str) -> Path:
         for candidate in candidates:
             if (folder / candidate).exists():
                 return folder / candidate
-    looked = ", ".join(str(folder) for folder in folders)
+    looked = " or ".join(str(folder) for folder in folders)
     raise InputError(f"data.dataset: not found in {looked}. {what}")
+
+
+SAMPLES = tuple(np.dtype(name) for name in ("uint8", "float16", "float32", "float64"))
+MOST_CLASSES = 100_000
+
+
+def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
+    """What is wrong with samples and labels, if anything."""
+    checks: list[tuple[Callable[[], bool], str]] = [
+        (lambda: x.ndim >= 2 and x.size > 0, f"x must be [samples, ...] with at least one sample, got shape {x.shape}"),
+        (lambda: x.dtype in SAMPLES, f"x must be uint8 or floating point of 16, 32 or 64 bits, got {x.dtype}"),
+        (lambda: y.shape == x.shape[:1], f"y must be one label a sample, [{len(x) if x.ndim else 0}], got {y.shape}"),
+        (lambda: np.issubdtype(y.dtype, np.integer), f"y must hold integer labels, got {y.dtype}"),
+        (lambda: y.min() >= 0, "labels count from 0, got a negative one"),
+        (lambda: y.max() < most_classes, f"labels must be less than {most_classes}, the number of classes"),
+        (lambda: np.abs(x).max() <= np.finfo(np.float32).max, "x holds NaN or values that are too large for 32 bits"),
+    ]
+    return next((text for holds, text in checks if not holds()), None)
 
 
 def data_folders() -> list[Path]:

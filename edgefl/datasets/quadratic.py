@@ -9,7 +9,8 @@ from pydantic import Field
 
 from edgefl.datasets.base import Data, Dataset
 
-Coefficients = Annotated[tuple[float, float, float], Field(strict=False)]
+Coefficient = Annotated[float, Field(ge=-1e100, le=1e100)]
+Coefficients = Annotated[tuple[Coefficient, Coefficient, Coefficient], Field(strict=False)]
 
 
 class Quadratic(Dataset):

@@ -35,5 +35,5 @@ def quotas(samples: int, count: int) -> Indices:
         InputError: more devices than samples.
     """
     if count > samples:
-        raise InputError(f"data.partition: {count} devices cannot share {samples} training samples: one each at least")
+        raise InputError(f"devices.count: {count} devices cannot share {samples} training samples: one each at least")
     return np.array([samples // count + (device < samples % count) for device in range(count)], dtype=np.int64)

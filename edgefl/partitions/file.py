@@ -10,6 +10,7 @@ from pydantic import Field, NonNegativeInt, TypeAdapter, ValidationError
 from edgefl.errors import InputError
 from edgefl.partitions.base import Indices, Partition
 from edgefl.paths import UserPath
+from edgefl.section import sentence
 
 Parts = dict[str, Annotated[list[NonNegativeInt], Field(min_length=1)]]
 
@@ -22,13 +23,13 @@ class FilePartition(Partition):
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """The lists as they stand: a sample may be listed more than once or not at all."""
         try:
-            parts = TypeAdapter(Parts).validate_json(self.path.read_bytes())
+            parts = TypeAdapter(Parts).validate_json(self.path.read_bytes(), strict=True)
         except OSError as error:
             raise InputError(f"data.partition.path: {self.path}: {error.strerror}") from None
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise InputError(f"data.partition.path: {self.path}: {where}: {first['msg']}") from None
+            where = "".join(f"{part}: " for part in first["loc"])
+            raise InputError(f"data.partition.path: {self.path}: {where}{sentence(first)}") from None
         missing = [device for device in range(count) if str(device) not in parts]
         if missing or len(parts) != count:
             lacks = f'; device "{missing[0]}" is missing' if missing else ""

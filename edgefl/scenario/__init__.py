@@ -1,6 +1,6 @@
 """Scenarios: what to run, typed, frozen and validated."""
 
-from edgefl.scenario.load import dump, load
+from edgefl.scenario.load import dump, load, load_with_source
 from edgefl.scenario.schema import Cells, DataSection, Devices, Radio, Scenario, ServerSection, Stop, Training
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "Training",
     "dump",
     "load",
+    "load_with_source",
 ]

@@ -15,7 +15,22 @@ def schema() -> dict[str, Any]:
     root["title"] = "edgefl scenario"
     _inline_dataset(root["$defs"]["DataSection"])
     _untagged_model(root["properties"]["model"])
+    _nothing_allowed(root)
     return root
+
+
+def _nothing_allowed(node: Any) -> None:
+    """A key with nothing after it counts as left out, unless it is required."""
+    if isinstance(node, list):
+        for item in node:
+            _nothing_allowed(item)
+    elif isinstance(node, dict):
+        for item in list(node.values()):
+            _nothing_allowed(item)
+        optional = set(node.get("properties", {})) - set(node.get("required", []))
+        for name in optional:
+            if "const" not in node["properties"][name]:
+                node["properties"][name] = {"anyOf": [node["properties"][name], {"type": "null"}]}
 
 
 def _inline_dataset(section: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ from pydantic import ValidationError
 from edgefl.datasets import DATASETS
 from edgefl.errors import InputError
 from edgefl.scenario.schema import DataSection, Scenario
-from edgefl.scenario.source import Lines, parse
+from edgefl.scenario.source import Lines, NotYaml, parse
+from edgefl.section import shown
 
 
 @dataclass
@@ -25,15 +27,24 @@ class Source:
     lines: Lines = field(default_factory=dict)
     overrides: dict[tuple[str, ...], str] = field(default_factory=dict)
 
+    def line(self, loc: tuple[str | int, ...]) -> int:
+        """The line of a key, or of the section that lacks it."""
+        return next((self.lines[loc[:n]] for n in range(len(loc), 0, -1) if loc[:n] in self.lines), 1)
+
     def fault(self, loc: tuple[str | int, ...], text: str) -> str:
         """One line: where, which key, what is wrong."""
         key = ".".join(str(part) for part in loc)
         for path, override in self.overrides.items():
             if loc and loc[: len(path)] == path[: len(loc)]:
                 return f"--set {override}: {key}: {text}"
-        line = next((self.lines[loc[:n]] for n in range(len(loc), 0, -1) if loc[:n] in self.lines), 1)
-        where = f"{self.name}:{line}" if self.lines else self.name
+        where = f"{self.name}:{self.line(loc)}" if self.lines else self.name
         return f"{where}: {key}: {text}" if key else f"{where}: {text}"
+
+    def place(self, line: str) -> str:
+        """A fault that begins with a scenario key, found after loading, with its file and line."""
+        key, _, text = line.partition(": ")
+        loc = tuple(key.split("."))
+        return self.fault(loc, text) if loc[0] in Scenario.model_fields else line
 
 
 def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> Scenario:
@@ -44,7 +55,16 @@ def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) 
         overrides: "dotted.key=value" each, the value in YAML.
 
     Raises:
-        InputError: one finished line for every fault.
+        InputError: one finished line for every fault, in the order of the file.
+    """
+    return load_with_source(source, overrides)[0]
+
+
+def load_with_source(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> tuple[Scenario, Source]:
+    """`load`, and where the keys came from, for faults that show when the data are read.
+
+    Raises:
+        InputError: one finished line for every fault, in the order of the file.
     """
     if isinstance(source, Mapping):
         raw, origin, base = dict(source), Source(), Path.cwd()
@@ -52,16 +72,17 @@ def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) 
         path = Path(source)
         raw, origin = _read(path)
         base = path.resolve().parent
-        raw.setdefault("name", path.stem)
+        if raw.get("name") is None:
+            raw["name"] = re.sub(r"[^\w.-]", "-", path.stem).lstrip(".")[:100] or "scenario"
     for override in overrides:
         keys, value = _override(override)
         raw = _replace(raw, keys, value, override)
         origin.overrides[keys] = override
     try:
-        return Scenario.model_validate(_with_defaults(raw), context={"base": base})
+        return Scenario.model_validate(_with_defaults(raw), context={"base": base}), origin
     except ValidationError as error:
         found = [(item["loc"], item["msg"]) for item in error.errors(include_url=False)]
-        found.sort(key=lambda item: origin.lines.get(item[0], 0))
+        found.sort(key=lambda item: origin.line(item[0]))
         raise InputError(*dict.fromkeys(origin.fault(loc, text) for loc, text in found)) from None
 
 
@@ -72,12 +93,13 @@ def dump(scenario: Scenario) -> str:
 
 def _read(path: Path) -> tuple[dict[str, Any], Source]:
     try:
-        text = path.read_text(encoding="utf-8")
+        raw, lines = parse(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is no text file") from None
-    raw, lines = parse(text, str(path))
+    except NotYaml as error:
+        raise InputError(f"{path}:{error.line}: not valid YAML: {error.problem}") from None
+    except ValueError:
+        raise InputError(f"{path}: is no text file in UTF-8") from None
     if not isinstance(raw, dict):
         raise InputError(f"{path}:1: must be a mapping of keys to values, such as `rounds: 60`")
     return raw, Source(str(path), lines)
@@ -88,7 +110,10 @@ def _override(text: str) -> tuple[tuple[str, ...], Any]:
     keys = tuple(key.strip().split("."))
     if not equals or not all(keys):
         raise InputError(f"--set {text}: must be KEY=VALUE with a dotted key, such as radio.bandwidth_hz=50e6")
-    return keys, parse(value, f"--set {text}")[0]
+    try:
+        return keys, parse(value)[0]
+    except NotYaml as error:
+        raise InputError(f"--set {text}: not valid YAML: {error.problem}") from None
 
 
 def _replace(raw: Any, keys: tuple[str, ...], value: Any, text: str) -> Any:
@@ -97,7 +122,7 @@ def _replace(raw: Any, keys: tuple[str, ...], value: Any, text: str) -> Any:
         return value
     node = {} if raw is None else {"kind": raw} if isinstance(raw, str) else raw
     if not isinstance(node, Mapping):
-        raise InputError(f"--set {text}: there is no key {keys[0]} in a plain value")
+        raise InputError(f"--set {text}: there is no key {keys[0]} in {shown(node)}")
     return {**node, keys[0]: _replace(node.get(keys[0]), keys[1:], value, text)}
 
 
@@ -105,16 +130,17 @@ def _with_defaults(raw: dict[str, Any]) -> dict[str, Any]:
     """Keys that the dataset implies, where the file does not give them."""
     implied: dict[str, Any] = {"model": {"kind": "mlp"}}
     data = raw.get("data")
-    if isinstance(data, dict) and data.get("dataset") in DATASETS.members:
+    name = data.get("dataset") if isinstance(data, dict) else None
+    if isinstance(name, str) and name in DATASETS.members:
         with suppress(ValidationError):  # the same faults are reported when the whole scenario is validated
             implied = _merge(implied, DataSection.model_validate(data).dataset.defaults())
     return _merge(implied, raw)
 
 
 def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """`above` laid over `below`, mapping by mapping."""
+    """`above` laid over `below`, mapping by mapping; a key with nothing covers nothing."""
     merged = dict(below)
     for key, value in above.items():
         both = isinstance(value, dict) and isinstance(below.get(key), dict)
-        merged[key] = _merge(below[key], value) if both else value
+        merged[key] = _merge(below[key], value) if both else below.get(key) if value is None else value
     return merged

@@ -10,10 +10,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import (
     Field,
     NonNegativeFloat,
-    NonNegativeInt,
     PositiveFloat,
-    PositiveInt,
     SerializerFunctionWrapHandler,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     field_validator,
     model_serializer,
     model_validator,
@@ -27,7 +28,7 @@ from edgefl.churn import CHURN, Churn
 from edgefl.churn.none import NoChurn
 from edgefl.datasets import DATASETS, Dataset
 from edgefl.datasets.digits import Digits
-from edgefl.distributions import Constant, Positive, Real
+from edgefl.distributions import Constant, HeightM, Positive, Real
 from edgefl.mobility import MOBILITY, Mobility
 from edgefl.mobility.static import Static
 from edgefl.models import MODELS, Model
@@ -39,12 +40,24 @@ from edgefl.propagation.umi_los import UmiLos
 from edgefl.protocols import PROTOCOLS, Policy
 from edgefl.protocols.synchronous import Synchronous
 from edgefl.schedules import SCHEDULES, ConstantRate, Schedule
-from edgefl.section import Section, fault, fault_at
+from edgefl.section import Count, Section, fault, fault_at, shown
 from edgefl.selection import SELECTIONS, Selection
 from edgefl.selection.uniform import UniformSelection
 
 Accuracy = Annotated[float, Field(gt=0, le=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
+Decibels = Annotated[float, Field(ge=-300, le=300)]
+
+
+def _batch_size(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """One sentence for the two alternatives."""
+    try:
+        return handler(value)
+    except ValidationError:
+        raise fault(f'must be a whole number from 1 to 1e9 or "full", got {shown(value)}') from None
+
+
+BatchSize = Annotated[Count | Literal["full"], WrapValidator(_batch_size)]
 
 PRESETS: dict[str, dict[str, Any]] = {
     "dynamic_devices": {"downlink": "broadcast", "allocation": "equal", "propagation": "umi_los", "shadowing_db": 4.0}
@@ -72,8 +85,11 @@ class DataSection(Section):
     @classmethod
     def _collect(cls, value: Any) -> Any:
         """The dataset's own keys stand beside `dataset`."""
-        if not isinstance(value, dict) or not isinstance(value.get("dataset", "digits"), str):
+        if not isinstance(value, dict) or isinstance(value.get("dataset"), Dataset):
             return value
+        if not isinstance(value.get("dataset", "digits"), str):
+            known = ", ".join(DATASETS.members)
+            raise fault_at(("dataset",), f"must be a name, got {shown(value['dataset'])}; known: {known}")
         own = {key: item for key, item in value.items() if key not in cls.model_fields}
         rest = {key: item for key, item in value.items() if key == "partition"}
         return {"dataset": {"kind": value.get("dataset", "digits"), **own}, **rest}
@@ -88,9 +104,9 @@ class DataSection(Section):
 class Training(Section):
     """Local training: SGD (algorithm cards, section 0.2)."""
 
-    local_epochs: PositiveInt | None = None  # 5 where neither is given
-    local_steps: PositiveInt | None = None
-    batch_size: PositiveInt | Literal["full"] = 50
+    local_epochs: Count | None = None  # 5 where neither is given
+    local_steps: Count | None = None
+    batch_size: BatchSize = 50
     lr: NonNegativeFloat = 0.1
     lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()
     momentum: Share = 0.0
@@ -113,7 +129,7 @@ class ServerSection(Section):
     """How rounds run."""
 
     policy: Annotated[Policy, PROTOCOLS] = Synchronous()
-    participants: PositiveInt | None = None  # everybody
+    participants: Count | None = None  # everybody
     selection: Annotated[Selection, SELECTIONS] = UniformSelection()
     deadline_s: PositiveFloat | None = None
 
@@ -127,13 +143,13 @@ class ServerSection(Section):
 class Devices(Section):
     """The population; numbers may be distributions."""
 
-    count: PositiveInt = 100
+    count: Count = 100
     cpu_hz: Positive = Constant(value=1.0e9)
     flops_per_cycle: Positive = Constant(value=8.0)
     capacitance: Positive = Constant(value=1.0e-28)
     tx_power_dbm: Real = Constant(value=23.0)
     rx_power_w: Positive = Constant(value=0.1)
-    height_m: Positive = Constant(value=1.5)
+    height_m: HeightM = Constant(value=1.5)
 
 
 class Cells(Section):
@@ -142,7 +158,7 @@ class Cells(Section):
     layout: Literal["single"] = "single"
     radius_m: PositiveFloat = 250.0
     min_distance_m: PositiveFloat = 10.0
-    bs_height_m: PositiveFloat = 10.0
+    bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # above what fills the street
 
     @model_validator(mode="after")
     def _annulus(self) -> Cells:
@@ -157,32 +173,31 @@ class Radio(Section):
 
     preset: Literal["dynamic_devices"] | None = None
     carrier_hz: PositiveFloat = 3.5e9
-    bandwidth_hz: PositiveFloat = 100.0e6
-    noise_dbm_hz: float = -174.0
-    server_tx_power_dbm: float = 43.0
+    bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6
+    noise_dbm_hz: Decibels = -174.0
+    server_tx_power_dbm: Decibels = 43.0
     propagation: Annotated[Propagation, PROPAGATION] = UmiLos()
-    shadowing_db: NonNegativeFloat = 4.0
+    shadowing_db: Annotated[float, Field(ge=0, le=100)] = 4.0
     allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()
     downlink: Literal["unicast", "broadcast"] = "unicast"
     rate: Literal["shannon"] = "shannon"
-    slot_s: PositiveFloat = 0.0005
+    slot_s: Annotated[float, Field(ge=1e-6, le=10)] = 0.0005
     transfer: Literal["slots"] = "slots"
 
     @model_validator(mode="before")
     @classmethod
     def _fill_preset(cls, value: Any) -> Any:
         """Keys beside the preset override it."""
-        if not isinstance(value, dict) or value.get("preset") not in PRESETS:
-            return value
-        return {**PRESETS[value["preset"]], **value}
+        preset = value.get("preset") if isinstance(value, dict) else None
+        return {**PRESETS.get(preset, {}), **value} if isinstance(preset, str) else value
 
 
 class Scenario(Section):
     """A complete scenario: what to run."""
 
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] = "scenario"
-    seed: NonNegativeInt = 1
-    rounds: PositiveInt = 60
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    rounds: Count = 60
     targets: Annotated[tuple[Accuracy, ...], Field(strict=False)] = ()
     stop: Stop = Stop()
     data: DataSection = DataSection()

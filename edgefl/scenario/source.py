@@ -3,60 +3,99 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, ClassVar
 
 import yaml
 
-from edgefl.errors import InputError
-
 Path = tuple[str | int, ...]
 Lines = dict[Path, int]
+MOST_ENTRIES = 1_000_000  # keys and list entries, aliases written out
+
+
+class NotYaml(Exception):  # noqa: N818 - the name says what happened
+    """The text is not YAML as we read it."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line, self.problem = line, " ".join(problem.split())
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain data only; true, false, null and numbers of the YAML 1.2 core schema; a key twice is an error."""
+    """Plain data only; true, false, null and numbers of the YAML 1.2 core schema; keys are text, and there once."""
 
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own table
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own tables
+    yaml_constructors: ClassVar[dict[str | None, Any]] = {}
+
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        node: yaml.ScalarNode = super().compose_scalar_node(anchor)
+        try:
+            node.value.encode()
+        except UnicodeEncodeError:
+            raise yaml.MarkedYAMLError(problem="half a character (a surrogate)", problem_mark=node.start_mark) from None
+        return node
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="a key must be plain text", problem_mark=key.start_mark)
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value} is there twice", problem_mark=key.start_mark)
+            seen.add(key.value)
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str | int | float | bool) or key in seen:
-                what = "is there twice" if isinstance(key, str) else "cannot be a key"
-                raise yaml.constructor.ConstructorError(None, None, f"{key} {what}", key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep=deep)
+        self.flatten_mapping(node)  # << merges
+        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
 
 
-def _number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
+def _number(text: str) -> int | float:
     """Whole numbers are ints however they are written: 1e3 devices are 1,000 devices."""
-    value = float(node.value)
-    whole = "e" in node.value.lower() and value.is_integer() and abs(value) < 2**53
-    return int(value) if whole else value
+    value = float(text)
+    return int(Decimal(text)) if "e" in text.lower() and value.is_integer() else value
 
 
-_NUMBER = re.compile(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(true|True|TRUE|false|False|FALSE)$"), None)
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(~|null|Null|NULL|)$"), None)
-_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^([-+]?[0-9]+|0x[0-9a-fA-F]+)$"), None)
-_Loader.add_implicit_resolver("!number", _NUMBER, None)
-_Loader.add_constructor("!number", _number)
+def _whole(text: str) -> int:
+    if len(text) > 400:  # beyond the greatest float
+        raise ValueError
+    return int(text, 16 if "x" in text else 10)
 
 
-def _int(loader: _Loader, node: yaml.ScalarNode) -> int:
-    return int(node.value, 16 if "x" in node.value else 10)
+def _scalar(tag: str, convert: Callable[[str], Any], pattern: str) -> None:
+    """Teach the loader one kind of plain value."""
+
+    def construct(loader: _Loader, node: yaml.ScalarNode) -> Any:
+        try:
+            return convert(node.value)
+        except (KeyError, ValueError):
+            problem = f'"{node.value[:40]}" is no {tag.rpartition(":")[2]}'
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
+
+    _Loader.add_implicit_resolver(tag, re.compile(f"^(?:{pattern})$"), None)
+    _Loader.add_constructor(tag, construct)
 
 
-_Loader.add_constructor("tag:yaml.org,2002:int", _int)
+_CORE = "tag:yaml.org,2002:"
+_scalar(f"{_CORE}bool", lambda text: {"true": True, "false": False}[text.lower()], "true|True|TRUE|false|False|FALSE")
+_scalar(f"{_CORE}null", lambda _: None, "~|null|Null|NULL|")
+_scalar(f"{_CORE}int", _whole, "[-+]?[0-9]+|0x[0-9a-fA-F]+")
+_scalar(f"{_CORE}float", _number, r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_Loader.add_implicit_resolver(f"{_CORE}merge", re.compile("^<<$"), None)
+for _kind in ("str", "seq", "map"):
+    _Loader.add_constructor(f"{_CORE}{_kind}", yaml.SafeLoader.yaml_constructors[f"{_CORE}{_kind}"])
+_Loader.add_constructor(None, yaml.SafeLoader.yaml_constructors[None])  # any other tag is refused
 
 
-def parse(text: str, name: str) -> tuple[Any, Lines]:
+def parse(text: str) -> tuple[Any, Lines]:
     """The data of a YAML text and the line (from 1) of every key and list entry.
 
     Raises:
-        InputError: not YAML, or a key that is there twice.
+        NotYaml: also where a key is there twice, and where aliases multiply without end.
     """
+    lines: Lines = {}
     try:
         loader = _Loader(text)
         try:
@@ -64,19 +103,21 @@ def parse(text: str, name: str) -> tuple[Any, Lines]:
             data = None if node is None else loader.construct_document(node)
         finally:
             loader.dispose()
+        if node is not None:
+            _collect(node, (), lines)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InputError(f"{name}:{line}: not valid YAML: {error.problem}") from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"{name}:1: not valid YAML: {str(error).splitlines()[0]}") from None
-    lines: Lines = {}
-    if node is not None:
-        _collect(node, (), lines)
+        raise NotYaml(error.problem_mark.line + 1 if error.problem_mark else 1, str(error.problem)) from None
+    except yaml.YAMLError as error:
+        raise NotYaml(1, str(error).splitlines()[0]) from None
+    except RecursionError:
+        raise NotYaml(1, "nested too deeply, or an alias stands within its own anchor") from None
     return data, lines
 
 
 def _collect(node: yaml.Node, path: Path, lines: Lines) -> None:
     """Note the line of every key, depth first."""
+    if len(lines) > MOST_ENTRIES:
+        raise yaml.MarkedYAMLError(problem=f"more than {MOST_ENTRIES} entries", problem_mark=node.start_mark)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             lines[(*path, key.value)] = key.start_mark.line + 1

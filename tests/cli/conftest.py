@@ -1,0 +1,71 @@
+"""The command line as users meet it: a process of its own."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "edgefl"]
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Runs edgefl in an empty home and working directory."""
+
+    folder: Path
+
+    @property
+    def environment(self):
+        kept = {name: value for name, value in os.environ.items() if name != "EDGEFL_DATA"}
+        return {**kept, "HOME": str(self.folder), "PYTHONWARNINGS": "ignore"}
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def start(self, *arguments, **options):
+        return subprocess.Popen([*COMMAND, *arguments], cwd=self.folder, env=self.environment, **options)
+
+    def __call__(self, *arguments, python_options=()):
+        command = [sys.executable, *python_options, "-m", "edgefl", *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    def refused(self, *arguments):
+        """The lines of a refusal: exit code 2, every line ours, no traceback, not one file made or changed."""
+        before = self._files()
+        done = self(*arguments)
+        lines = done.stderr.splitlines()
+        assert done.returncode == 2, done.stderr
+        assert lines
+        assert all(line.startswith("edgefl: ") for line in lines), done.stderr
+        assert self._files() == before
+        return [line.removeprefix("edgefl: ") for line in lines]
+
+    def _files(self):
+        return {path: path.stat().st_mtime_ns for path in self.folder.rglob("*")}
+
+
+@pytest.fixture
+def edgefl(tmp_path):
+    return Shell(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A shell with the finished result folder `out` of a small run."""
+    shell = Shell(tmp_path_factory.mktemp("finished"))
+    shell.write(
+        "small.yaml",
+        "rounds: 3\ntargets: [0.2]\nserver: {participants: 4}\ndevices: {count: 20, cpu_hz: {uniform: [1e9, 2e9]}}\n"
+        "data: {partition: {kind: dirichlet, alpha: 0.5}}\nmobility: random_waypoint\n",
+    )
+    done = shell("run", "small.yaml", "-o", "out", "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    return shell

@@ -1,0 +1,166 @@
+"""Bad input: one clear line for each fault, exit code 2, nothing written."""
+
+import io
+
+import numpy as np
+import pytest
+
+X, Y = np.zeros((20, 4), np.uint8), np.arange(20) % 3
+
+
+def npz(**changes):
+    stream = io.BytesIO()
+    np.savez(stream, **{"train_x": X, "train_y": Y, "test_x": X, "test_y": Y, **changes})
+    return stream.getvalue()
+
+
+FILES = {
+    "empty": ("", "s.yaml:1: must be a mapping"),
+    "not YAML": ("rounds: 5\na: [1, 2\nb: }", "s.yaml:3: not valid YAML"),
+    "binary": (bytes(range(256)), "s.yaml: is no text file"),
+    "NUL": (b"rounds: 5\x00\n", "s.yaml:1: not valid YAML"),
+    "a list": ("- rounds: 5\n", "s.yaml:1: must be a mapping"),
+    "a key twice": ("rounds: 5\nseed: 1\nrounds: 6\n", "s.yaml:3: not valid YAML: the key rounds is there twice"),
+    "a tab": ("data:\n\tdataset: digits\n", "s.yaml:2: not valid YAML"),
+    "an alias of itself": ("a: &a [*a]\n", "s.yaml:1: not valid YAML"),
+    "a thousand brackets": ("a: " + "[" * 2000 + "]" * 2000, "s.yaml:1: not valid YAML"),
+    "an object": ("seed: !!python/object/apply:os.getpid []\n", "s.yaml:1: not valid YAML"),
+    "line ends of Windows": (b"rounds: 5\r\nradio:\r\n  slot_s: -1\r\n", "s.yaml:3: radio.slot_s: must be >= 1e-06"),
+    "a byte-order mark": (b"\xef\xbb\xbfround: 5\n", 's.yaml:1: round: unknown key (did you mean "rounds"?)'),
+}
+
+
+def test_files(edgefl):
+    names = []
+    for number, (content, _) in enumerate(FILES.values()):
+        names.append(f"{number}/s.yaml")
+        edgefl.write(names[-1], content)
+    lines = edgefl.refused("validate", *names)
+    assert len(lines) == len(FILES)
+    for number, (line, (_, message)) in enumerate(zip(lines, FILES.values(), strict=True)):
+        assert line.startswith(f"{number}/{message}")
+
+
+def test_file_that_cannot_be_read(edgefl):
+    assert edgefl.refused("run", ".") == [".: cannot be read: Is a directory"]
+    assert edgefl.refused("run", "s.yaml", "-o", "out") == ["s.yaml: cannot be read: No such file or directory"]
+
+
+def test_faulty_file_is_not_run(edgefl):
+    edgefl.write("s.yaml", "rounds: 0\nseed: -1\n")
+    lines = edgefl.refused("run", "s.yaml", "-o", "out")
+    assert lines == ["s.yaml:1: rounds: must be > 0, got 0", "s.yaml:2: seed: must be >= 0, got -1"]
+
+
+def test_validate_prints_every_fault_of_every_file_by_line(edgefl):
+    edgefl.write(
+        "many.yaml",
+        "radio:\n  slot_s: 0\n  carier_hz: 5\nround: 5\ndevices:\n  count: 0\n  cpu_hz: {uniform: [2, 1]}\n"
+        "algorithm: fedavgg\ntraining: {lr: -1, local_epochs: 1, local_steps: 2}\n",
+    )
+    edgefl.write("good.yaml", "rounds: 5\n")
+    edgefl.write("other.yaml", "seed: 1\ntargets: [0.5, 2]\n")
+    lines = edgefl.refused("validate", "many.yaml", "good.yaml", "other.yaml", "nope.yaml")
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["many.yaml:2", "radio.slot_s"],
+        ["many.yaml:3", "radio.carier_hz"],
+        ["many.yaml:4", "round"],
+        ["many.yaml:6", "devices.count"],
+        ["many.yaml:7", "devices.cpu_hz.uniform"],
+        ["many.yaml:8", "algorithm"],
+        ["many.yaml:9", "training"],
+        ["other.yaml:2", "targets.1"],
+        ["nope.yaml", "cannot be read"],
+    ]
+    assert "must be <= 1, got 2" in lines[-2]
+    assert 'did you mean "fedavg"?' in lines[5]
+
+
+def test_a_fault_stays_on_its_line(edgefl):
+    edgefl.write("s.yaml", 'radio: {rate: "a\\nb\\e[31m"}\n"x\\ny": 1\n')
+    lines = edgefl.refused("validate", "s.yaml")
+    assert len(lines) == 2
+    assert '"a\\nb\\x1b[31m"' in lines[0]
+
+
+COMMANDS = {
+    "no verb": ([], "VERB"),
+    "unknown verb": (["rum"], "rum"),
+    "unknown option": (["run", "s.yaml", "--quite"], "--quite"),
+    "seed as text": (["run", "s.yaml", "--seed", "x"], "--seed"),
+    "negative seed": (["run", "s.yaml", "--seed", "-1"], "--set seed=-1: seed: must be >= 0, got -1"),
+    "set without =": (["run", "s.yaml", "--set", "rounds"], "--set rounds: must be KEY=VALUE"),
+    "set of nothing": (["run", "s.yaml", "--set", "=5"], "must be KEY=VALUE"),
+    "set of an unknown key": (["run", "s.yaml", "--set", "radio.bandwith_hz=1"], 'did you mean "bandwidth_hz"?'),
+    "set into a number": (["run", "s.yaml", "--set", "rounds.x=1"], "--set rounds.x=1: there is no key x in 5"),
+    "set with bad YAML": (["run", "s.yaml", "--set", "seed=[1"], "--set seed=[1: not valid YAML"),
+    "folder is a file": (["run", "s.yaml", "--no-train", "-o", "s.yaml"], "s.yaml: is a file"),
+    "folder below a file": (["run", "s.yaml", "--no-train", "-o", "s.yaml/x"], "s.yaml/x: cannot be written"),
+    "folder that cannot be made": (["run", "s.yaml", "--no-train", "-o", "/proc/x"], "/proc/x: cannot be written"),
+    "folder with a long name": (["run", "s.yaml", "--no-train", "-o", "x" * 300], "cannot be written: File name too"),
+    "folder not empty": (["run", "s.yaml", "--no-train", "-o", "."], ".: is not empty; choose another folder with -o"),
+    "export of no folder": (["export", "nope", "--format", "csv"], "nope: is no finished result folder"),
+    "export in no format": (["export", "nope", "--format", "xml"], "invalid choice: 'xml' (choose from"),
+    "list of no kind": (["list", "model"], 'unknown kind "model" (did you mean "models"?)'),
+    "report of no folder": (["report", "nope"], "nope"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), COMMANDS.values(), ids=COMMANDS)
+def test_command(edgefl, arguments, message):
+    edgefl.write("s.yaml", "rounds: 5\n")
+    (line,) = edgefl.refused(*arguments)
+    assert message in line
+
+
+def test_device(edgefl):
+    edgefl.write("s.yaml", "rounds: 5\n")
+    (line,) = edgefl.refused("run", "s.yaml", "-o", "out", "--device", "cuda:77")
+    assert line.startswith("--device cuda:77: not on this machine; there is: auto, cpu")
+
+
+LATE = {
+    "dataset": ("data: {dataset: mnist}", "data.dataset: not found in", None),
+    "more devices than samples": ("devices: {count: 5000}", "devices.count: 5000 devices cannot share 1438", None),
+    "partition": ("data: {partition: {kind: file, path: f}}", "data.partition.path: ", b'{"0": [1.5]}'),
+    "draws": ("devices: {cpu_hz: {normal: [0, 1]}}", "devices.cpu_hz: device 1 draws -", None),
+    "rows": ("devices: {cpu_hz: {file: f, column: a}}", "devices.cpu_hz: ", b"a\n1e9\n"),
+    "npz": ("data: {dataset: npz, path: f}", "data.path: ", npz(train_y=Y - 1)),
+    "model": ("model: quadratic", "model.kind: ", None),
+}
+
+
+@pytest.mark.parametrize(("text", "message", "file"), LATE.values(), ids=LATE)
+def test_found_when_data_and_devices_are_made(edgefl, text, message, file):
+    edgefl.write("s.yaml", f"rounds: 5\n{text}\n")
+    if file is not None:
+        edgefl.write("f", file)
+    (line,) = edgefl.refused("run", "s.yaml", "-o", "out", "--no-train")
+    assert line.startswith(f"s.yaml:2: {message}")
+
+
+def test_too_large_for_the_memory_is_one_line(edgefl):
+    edgefl.write("s.yaml", "rounds: 1\nmodel: {kind: fcn, hidden: [1e12]}\n")
+    done = edgefl("run", "s.yaml", "-o", "out", "--no-train")
+    assert done.returncode in {1, 2}
+    assert len(done.stderr.splitlines()) == 1
+    assert not (edgefl.folder / "out").exists()
+
+
+def test_damaged_folder(edgefl):
+    for name in ("rounds.csv", "devices.csv", "manifest.json", "summary.json"):
+        edgefl.write(f"out/{name}", "{\n1,2\n")
+    for form in ("csv", "json"):
+        (line,) = edgefl.refused("export", "out", "--format", form)
+        assert line.startswith("out: its files are not those of a finished run")
+
+
+@pytest.mark.parametrize(
+    "verb", [["validate", "s.yaml"], ["run", "s.yaml"], ["list", "models"], ["schema"], ["--help"]]
+)
+def test_torch_is_not_imported_before_it_is_needed(edgefl, verb):
+    edgefl.write("s.yaml", "round: 5\n")
+    done = edgefl(*verb, python_options=["-X", "importtime"])
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert "argparse" in modules
+    assert not modules & {"torch", "torchvision", "plotly", "pandas"}

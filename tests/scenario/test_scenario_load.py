@@ -1,0 +1,336 @@
+"""Scenario files: what is read, what is refused, and that what is dumped is what was loaded."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from edgefl.errors import InputError
+from edgefl.scenario import dump, load
+from edgefl.scenario.jsonschema import schema
+from edgefl.scenario.source import NotYaml, parse
+
+SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.yaml"))
+VALIDATOR = Draft202012Validator(schema())
+LARGE = {"allow_nan": False, "allow_infinity": False, "max_value": 1e12}
+POSITIVE = st.floats(min_value=1e-6, **LARGE)
+SHARE = st.floats(min_value=0.01, max_value=0.99)
+
+
+def kind(name, **keys):
+    return st.just(name) | st.fixed_dictionaries({"kind": st.just(name)}, optional=keys)
+
+
+def per_device(low, high):
+    number = st.floats(low, high)
+    pair = st.tuples(number, number).map(sorted)
+    return st.one_of(
+        number,
+        pair.map(lambda value: {"uniform": value}),
+        st.tuples(number, st.floats(0, 10)).map(lambda value: {"normal": list(value)}),
+        st.tuples(st.floats(-5, 20), st.floats(0, 1)).map(lambda value: {"lognormal": list(value)}),
+        st.lists(number, min_size=1, max_size=3).map(lambda value: {"choice": value}),
+    )
+
+
+SCENARIOS = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.from_regex(r"\A[A-Za-z0-9_-][A-Za-z0-9_ .-]{0,20}\Z"),
+        "seed": st.integers(0, 2**63 - 1),
+        "rounds": st.integers(1, 10**9),
+        "targets": st.lists(SHARE, max_size=3),
+        "stop": st.fixed_dictionaries({}, optional={"accuracy": st.none() | SHARE, "time_s": st.none() | POSITIVE}),
+        "data": st.fixed_dictionaries(
+            {"dataset": st.sampled_from(["digits", "mnist"])},
+            optional={"partition": kind("iid") | kind("dirichlet", alpha=POSITIVE), "path": st.none()},
+        ),
+        "model": kind("fcn", hidden=st.lists(st.integers(1, 300), max_size=3)) | kind("logistic"),
+        "training": st.fixed_dictionaries(
+            {},
+            optional={
+                "local_steps": st.integers(1, 100),
+                "batch_size": st.integers(1, 1000) | st.just("full"),
+                "lr": st.floats(min_value=0, **LARGE),
+                "lr_schedule": kind("exponential", decay=SHARE),
+                "clip_norm": st.none() | POSITIVE,
+            },
+        ),
+        "algorithm": kind("fedprox", mu=SHARE, weighting=st.sampled_from(["samples", "uniform"])),
+        "server": st.fixed_dictionaries(
+            {}, optional={"participants": st.integers(1, 100), "selection": kind("bernoulli", probability=SHARE)}
+        ),
+        "devices": st.fixed_dictionaries(
+            {"count": st.integers(100, 10**9)},
+            optional={"cpu_hz": per_device(1, 1e12), "height_m": per_device(1.5, 22.5)},
+        ),
+        "radio": st.none() | st.fixed_dictionaries({}, optional={"bandwidth_hz": st.floats(1, 1e12)}),
+        "mobility": kind("random_waypoint", speed_mps=per_device(0, 100)),
+    },
+)
+
+
+@given(SCENARIOS)
+def test_round_trip_of_random_scenarios(raw):
+    scenario = load(raw)
+    text = dump(scenario)
+    again = parse(text)[0]
+    assert load(again) == scenario
+    assert dump(load(again)) == text
+    VALIDATOR.validate(raw)
+    VALIDATOR.validate(again)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_scenarios(path, tmp_path):
+    scenario = load(path)
+    VALIDATOR.validate(parse(path.read_text())[0])
+    VALIDATOR.validate(parse(dump(scenario))[0])
+    resolved = tmp_path / "scenario.yaml"
+    resolved.write_text(dump(scenario))
+    assert load(resolved) == scenario
+
+
+def test_schema_is_one():
+    Draft202012Validator.check_schema(schema())
+
+
+WRONG = [
+    "round: 5",
+    "rounds: 0",
+    "rounds: 1.5",
+    "rounds: '5'",
+    "rounds: true",
+    "seed: -1",
+    "name: a/b",
+    "name: ..",
+    "targets: 0.5",
+    "targets: [2]",
+    "stop: {accuracy: 0}",
+    "data: digits",
+    "data: {dataset: digit}",
+    "data: {dataset: digits, partion: iid}",
+    "data: {partition: {kind: dirichlet, alpha: 0}}",
+    "data: {dataset: quadratic}",
+    "data: {dataset: npz}",
+    "data: {dataset: npz, path: 5}",
+    "model: mpl",
+    "model: {kind: fcn, hidden: [0]}",
+    "model: {init: {kind: ones}}",
+    "model: {cost: {parameters: 5}}",
+    "training: {lr: -1}",
+    "training: {batch_size: all}",
+    "training: {batch_size: 0}",
+    "training: {momentum: 1}",
+    "algorithm: {kind: fedavg, mu: 1}",
+    "algorithm: {mu: 1}",
+    "server: {participants: 0}",
+    "server: {selection: {kind: bernoulli, probability: 0}}",
+    "server: {selection: {kind: schedule, rounds: [[]]}}",
+    "server: {policy: [synchronous]}",
+    "devices: {count: 1e10}",
+    "devices: {cpu_hz: 0}",
+    "devices: {cpu_hz: {uniform: [1]}}",
+    "devices: {cpu_hz: {unifrom: [1, 2]}}",
+    "devices: {cpu_hz: {choice: []}}",
+    "devices: {height_m: 0.2}",
+    "cells: {bs_height_m: 0.5}",
+    "cells: {layout: hex}",
+    "radio: {bandwidth_hz: 0}",
+    "radio: {downlink: multicast}",
+    "radio: {preset: [dynamic_devices]}",
+    "mobility: {kind: static, speed_mps: -1}",
+    "churn: {kind: lots}",
+]
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_schema_and_loader_refuse_the_same(text):
+    raw = parse(text)[0]
+    assert not VALIDATOR.is_valid(raw)
+    with pytest.raises(InputError) as caught:
+        load(raw)
+    assert len(caught.value.faults) == 1
+
+
+CONSISTENCY = {
+    "server: {participants: 101}": "server.participants: must be <= devices.count = 100, got 101",
+    "cells: {min_distance_m: 300}": "cells.min_distance_m: must be < radius_m = 250, got 300",
+    "cells: {radius_m: 6000}": "radio.propagation: umi_los holds from 10 m to 5 km",
+    "radio: {carrier_hz: 1e8}": "radio.propagation: umi_los holds from 0.5 to 100 GHz",
+    "server: {deadline_s: 5}": "server.deadline_s: the synchronous policy waits",
+    "server: {selection: {kind: schedule, rounds: [[0, 100]]}}": "server.selection: names device 100",
+    "server: {selection: {kind: schedule, rounds: [[3, 3]]}}": "server.selection: round 1 names a device twice",
+    "training: {local_steps: 1, local_epochs: 1}": "training: local_epochs and local_steps exclude each other",
+    "devices: {cpu_hz: {uniform: [2, 1]}}": "devices.cpu_hz.uniform: [a, b] needs a <= b",
+    "devices: {cpu_hz: {normal: [1, -1]}}": "devices.cpu_hz.normal: the second number is a standard deviation",
+    "model: {init: {kind: value}}": "model.init: kind value and the key value go together",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), CONSISTENCY.items())
+def test_what_only_the_loader_sees(tmp_path, text, message):
+    path = tmp_path / "s.yaml"
+    path.write_text(f"rounds: 3\n{text}\n")
+    with pytest.raises(InputError) as caught:
+        load(path)
+    (fault,) = caught.value.faults
+    assert fault.partition(": ")[2].startswith(message)
+
+
+@pytest.mark.parametrize("section", ["stop", "data", "model", "training", "server", "radio", "churn", "name", "seed"])
+def test_a_key_with_nothing_is_left_out(section):
+    assert load({section: None}) == load({})
+    VALIDATOR.validate({section: None})
+
+
+def test_nothing_under_an_unknown_or_a_required_key_is_still_a_fault():
+    with pytest.raises(InputError, match="sedd: unknown key"):
+        load({"sedd": None})
+    with pytest.raises(InputError, match=r"data\.path: is required"):
+        load({"data": {"dataset": "npz", "path": None}})
+    with pytest.raises(InputError, match=r"data\.coefficients: is required"):
+        load({"data": {"dataset": "quadratic", "coefficients": None}})
+
+
+def test_what_a_dataset_implies_gives_way_to_the_file():
+    raw = {"data": {"dataset": "quadratic", "coefficients": [[1, 0, 0], [1, 1, 0]]}, "devices": None}
+    scenario = load(raw)
+    assert scenario.devices.count == 2
+    assert dump(scenario) == dump(load({**raw, "model": {"kind": "quadratic"}, "devices": {"count": 2}}))
+    assert load({**raw, "devices": {"count": 3}}).devices.count == 3
+
+
+def test_a_preset_gives_way_to_the_keys_beside_it():
+    assert load({"radio": {"preset": "dynamic_devices"}}).radio.downlink == "broadcast"
+    assert load({"radio": {"preset": "dynamic_devices", "downlink": "unicast"}}).radio.downlink == "unicast"
+
+
+def test_paths_are_looked_for_beside_the_file(tmp_path, monkeypatch):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep/s.yaml").write_text("data: {dataset: npz, path: d.npz}\n")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.npz").touch()
+    assert load(tmp_path / "deep/s.yaml").data.dataset.path == tmp_path / "d.npz"
+    (tmp_path / "deep/d.npz").touch()
+    assert load(tmp_path / "deep/s.yaml").data.dataset.path == tmp_path / "deep/d.npz"
+
+
+@pytest.mark.parametrize("path", ["~no-such-user/x", "x" * 5000, "a\0b"])
+def test_odd_paths_are_no_accident(path):
+    with pytest.raises(InputError, match=r"model\.init|data\.path"):
+        load({"data": {"dataset": "npz", "path": path}}).data.dataset.load()
+
+
+SCALARS = st.one_of(
+    st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text("abc e.", max_size=5)
+)
+KEYS = st.from_regex(r"\A[a-z_]{1,8}\Z")
+
+
+@given(st.lists(KEYS, min_size=1, max_size=4), SCALARS)
+def test_set_is_the_same_as_the_mapping(keys, value):
+    """Whatever the key and the value: the same scenario, or the same faults."""
+    raw = value
+    for key in reversed(keys):
+        raw = {key: raw}
+    text = f"{'.'.join(keys)}={yaml.safe_dump(value, default_flow_style=True).removesuffix('...' + chr(10)).strip()}"
+    assert outcome({}, [text]) == outcome(parse(yaml.safe_dump(raw))[0], [])
+
+
+@given(st.sampled_from(["radio.bandwidth_hz", "training.lr", "stop.time_s"]), st.floats(1, 1e12))
+def test_set_reaches_the_number(key, value):
+    section, name = key.split(".")
+    assert getattr(getattr(load({}, [f"{key}={value!r}"]), section), name) == value
+
+
+def outcome(raw, overrides):
+    try:
+        return load(raw, overrides)
+    except InputError as error:
+        prefixes = [f"--set {override}: " for override in overrides] or ["scenario: "]
+        return [fault.removeprefix(prefixes[0]) for fault in error.faults]
+
+
+def test_set_of_a_name_keeps_its_kind_for_the_next():
+    scenario = load({"algorithm": "fedprox"}, ["algorithm.mu=0.5", "server.selection=bernoulli", "rounds=1e2"])
+    assert (scenario.algorithm.mu, scenario.rounds) == (0.5, 100)
+    assert type(scenario.server.selection).__name__ == "BernoulliSelection"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3.5e9", 3_500_000_000),
+        ("1e3", 1000),
+        ("-2E+2", -200),
+        ("1e22", 10**22),
+        ("2.5", 2.5),
+        ("1e-28", 1e-28),
+        (".5", 0.5),
+        ("5.", 5.0),
+        ("010", 10),
+        ("0x1F", 31),
+        ("+7", 7),
+        ("1_000", "1_000"),
+        ("0o10", "0o10"),
+        ("1:30", "1:30"),
+        ("2024-01-01", "2024-01-01"),
+        ("yes", "yes"),
+        ("no", "no"),
+        ("on", "on"),
+        ("true", True),
+        ("~", None),
+        ("null", None),
+        ("'5'", "5"),
+        ("!!float 1", 1.0),
+        ("!!str 5", "5"),
+    ],
+)
+def test_plain_values(text, value):
+    data, _ = parse(f"key: {text}\n")
+    assert data["key"] == value
+    assert type(data["key"]) is type(value)
+
+
+@pytest.mark.parametrize("text", ["!!int abc", "!!bool maybe", "!!timestamp 2001-01-01", "!own 3", "1" * 5000, "*a"])
+def test_values_that_are_none(text):
+    with pytest.raises(NotYaml) as caught:
+        parse(f"a: 1\nkey: {text}\n")
+    assert caught.value.line == 2
+
+
+def test_lines_of_keys_and_entries():
+    text = "a: 1\nb:\n  c: [1,\n    2]\n  5: {d: 1}\n"
+    assert parse(text)[1] == {
+        ("a",): 1,
+        ("b",): 2,
+        ("b", "c"): 3,
+        ("b", "c", 0): 3,
+        ("b", "c", 1): 4,
+        ("b", "5"): 5,
+        ("b", "5", "d"): 5,
+    }
+
+
+def test_anchors_and_merges():
+    data, lines = parse("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: *a\nd: {<<: [*a, {z: 5}]}\n")
+    assert data["b"] == {"x": 1, "y": 3}
+    assert data["c"] == {"x": 1, "y": 2}
+    assert data["d"] == {"x": 1, "y": 2, "z": 5}
+    assert lines["b", "y"] == 2
+
+
+def test_aliases_that_multiply_are_refused():
+    rows = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    with pytest.raises(NotYaml, match="more than 1000000 entries"):
+        parse("\n".join(["a0: &a0 [x, x]", *rows]))
+
+
+def test_only_the_root_fault_of_a_list_is_told():
+    with pytest.raises(InputError) as caught:
+        load({"data": {"dataset": "quadratic", "coefficients": [[1, 2, "a"]]}})
+    assert caught.value.faults == ('scenario: data.coefficients.0.2: must be a number, got "a"',)
