@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from edgefl.errors import InputError
+from edgefl.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from edgefl.results import Result
@@ -29,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print("\n".join(f"edgefl: {_printable(line)}" for line in error.faults), file=sys.stderr)
         return WRONG_INPUT
+    except RunError as error:
+        print(f"edgefl: {_printable(str(error))}", file=sys.stderr)
+        return FAILED
     except MemoryError as error:
         print(f"edgefl: the memory is too small for this scenario: {error}", file=sys.stderr)
         return FAILED
@@ -218,15 +221,12 @@ def _add_export(verbs: Any) -> None:
 
 def _export(options: argparse.Namespace) -> int:
     from edgefl.export import export
-    from edgefl.results import write_atomically
+    from edgefl.files import write_for_user
 
     content = export(options.folder, options.format)
     if options.out is None:
         sys.stdout.write(content.decode())
         return DONE
-    try:
-        write_atomically(options.out, content)
-    except OSError as error:
-        raise InputError(f"{options.out}: cannot be written: {error.strerror}") from None
+    write_for_user(options.out, content)
     print(options.out)
     return DONE

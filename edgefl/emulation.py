@@ -13,6 +13,7 @@ import numpy as np
 
 from edgefl import results
 from edgefl.errors import InputError, RunError
+from edgefl.files import write_atomically
 from edgefl.ledger import Ledger
 from edgefl.payload import measure
 from edgefl.radio import Link
@@ -46,38 +47,51 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
 
     Raises:
         InputError: the scenario cannot be run; nothing was written.
+        RunError: the results cannot be written.
     """
-    began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
+    clock = time.perf_counter
+    began, started = clock(), datetime.now(UTC).isoformat(timespec="seconds")
     if options.out is not None:
         results.check_folder(options.out, overwrite=options.overwrite)
     device = choose_device(options.device) if options.train else "cpu"
     server = build(scenario, device, train=options.train, progress=progress)
-    setup_s = time.perf_counter() - began
-    manifest = {**results.environment(), "device": device, "started": started, "wall_s": None, "status": "running"}
+    setup_s = clock() - began
+    manifest = {**results.environment(), "device": device, "started": started}
     if options.out is not None:
         results.open_folder(options.out)
-        results.write_json(options.out / "manifest.json", {**manifest, "error": None, "digests": {}})
-        results.write_atomically(options.out / "scenario.yaml", dump(scenario).encode())
-    status, error = _drive(server)
-    result = _result(scenario, server, status, error)
-    if server.learner is not None:
-        server.learner.close()
-    total = time.perf_counter() - began
-    learning = server.learning_s
-    result.summary["wall_s"] = {
-        "total": round(total, 3),
-        "setup": round(setup_s, 3),
-        "learning": round(learning, 3),
-        "world": round(total - setup_s - learning, 3),
-    }
+        _write_manifest(options.out, {**manifest, "wall_s": None, "status": "running", "error": None})
+        write_atomically(options.out / "scenario.yaml", dump(scenario).encode())
+    result, bug = _drive(scenario, server)
+    result.summary["wall_s"] = _wall_s(clock() - began, setup_s, server.learning_s)
     if options.out is not None:
         result.folder = options.out
-        results.write_ledger(options.out, server.ledger, result.parameters)
-        results.write_json(options.out / "summary.json", result.summary)
-        manifest |= {"wall_s": round(total, 3), "status": status}
-        final = {**manifest, "error": error, "digests": results.digests(options.out)}
-        results.write_json(options.out / "manifest.json", final)
+        _write(result, {**manifest, "wall_s": result.summary["wall_s"]["total"]})
+    if bug is not None:
+        raise bug
     return result
+
+
+def _write(result: Result, manifest: dict[str, Any]) -> None:
+    """Write a finished result to its folder."""
+    folder = result.folder
+    if folder is None:
+        return
+    try:
+        results.write_ledger(folder, result.ledger, result.parameters)
+        results.write_json(folder / "summary.json", result.summary)
+        _write_manifest(folder, {**manifest, "status": result.status, "error": result.error})
+    except OSError as error:
+        raise RunError(f"{folder}: the results cannot be written: {error.strerror}") from None
+
+
+def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    results.write_json(folder / "manifest.json", {**manifest, "digests": results.digests(folder)})
+
+
+def _wall_s(total: float, setup: float, learning: float) -> dict[str, float]:
+    """Where the machine's time went; what is left is the world's: event loop, radio, ledger."""
+    parts = {"total": total, "setup": setup, "learning": learning, "world": total - setup - learning}
+    return {name: round(value, 3) for name, value in parts.items()}
 
 
 def build(scenario: Scenario, device: str, *, train: bool, progress: Progress) -> Server:
@@ -95,6 +109,8 @@ def build(scenario: Scenario, device: str, *, train: bool, progress: Progress) -
     sizes = np.array([len(part) for part in parts])
     payload = measure(scenario.model, scenario.algorithm, scenario.training, data, sizes)
     learner: Learner | None = None
+    if scenario.model.init.kind != "default":
+        scenario.model.init.vector(scenario.model.parameters(data.shape, data.classes))  # wrong also without learning
     if train:
         from edgefl.learner import Learner
 
@@ -120,22 +136,22 @@ def choose_device(name: str) -> str:
     return name
 
 
-def _drive(server: Server) -> tuple[str, str | None]:
-    """Run the event loop; how it ended, and why."""
+def _drive(scenario: Scenario, server: Server) -> tuple[Result, Exception | None]:
+    """Run the event loop, then sum up what was finished; also the error of ours that ended it, if one did."""
+    status, message, bug = "finished", None, None
     try:
-        server.env.run(server.env.process(server.scenario.server.policy.run(server)))
+        server.env.run(server.env.process(scenario.server.policy.run(server)))
     except KeyboardInterrupt:
-        return "interrupted", "interrupted by the user"
+        status, message = "interrupted", "interrupted by the user"
     except RunError as error:
-        return "failed", str(error)
-    return "finished", None
-
-
-def _result(scenario: Scenario, server: Server, status: str, error: str | None) -> Result:
+        status, message = "failed", str(error)
+    except Exception as error:  # noqa: BLE001 - raised again when the finished rounds are on disk
+        status, message, bug = "failed", repr(error), error
     accuracies = parameters = None
     if server.learner is not None:
         w = server.state["w"]
         accuracies = server.learner.device_accuracies(w) if server.ledger.rounds else None
         parameters = w.cpu().numpy().astype(np.float32)
+        server.learner.close()
     summary = summarize(server.ledger, scenario.targets, accuracies)
-    return Result(scenario.model_dump(mode="json"), summary, parameters, status, server.ledger, error)
+    return Result(scenario.model_dump(mode="json"), summary, parameters, status, server.ledger, message), bug

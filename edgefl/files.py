@@ -13,13 +13,10 @@ def write_atomically(path: Path, content: bytes) -> None:
     """Write through a temporary file beside `path`: nobody ever sees half a file. Missing folders are made.
 
     Raises:
-        InputError: the file cannot be written there.
+        OSError: the system does not allow it, or the disk is full; the old file, if any, is as it was.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -28,8 +25,18 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(stream.fileno())
         part.chmod(0o644)  # mkstemp's 0600 would keep results from being shared
         part.replace(path)
-    except BaseException as error:
+    except BaseException:
         part.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError(f"{path}: cannot be written: {error.strerror}") from None
         raise
+
+
+def write_for_user(path: Path, content: bytes) -> None:
+    """`write_atomically` to a place that the user named.
+
+    Raises:
+        InputError: it cannot be written there.
+    """
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None

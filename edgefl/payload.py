@@ -35,8 +35,8 @@ def measure(
 ) -> Payload:
     """Weigh one round's work.
 
-    The hooks `downlink` and `finish` are run once on vectors of zeros, and what they return is counted: an algorithm
-    that sends two vectors pays for two without having to say so.
+    The hooks `downlink` and `finish` are run on vectors of one and of two zeros, and what they return is counted: an
+    algorithm that sends two vectors pays for two without having to say so.
 
     Args:
         model: its size and its operations a sample.
@@ -46,18 +46,23 @@ def measure(
         sizes: [devices] samples held.
     """
     d = model.payload_parameters(data.shape, data.classes)
-    zeros = cast(
-        "Tensor", np.zeros(d, dtype=np.float32)
-    )  # the hooks are arithmetic: NumPy serves as well, and needs no torch
-    received = algorithm.downlink(algorithm.server_state(zeros))
-    upload = algorithm.finish(zeros, Local(start=zeros, lr=1.0, received=received))
+    one, two = _floats_sent(algorithm, 1), _floats_sent(algorithm, 2)
+    down, up = ((b - a) * d + (2 * a - b) for a, b in zip(one, two, strict=True))  # linear in d: vectors and scalars
     batch = None if training.batch_size == "full" else training.batch_size
     samples = local_samples(sizes, training.local_epochs, training.local_steps, batch)
     return Payload(
-        down_bits=float(BITS_PER_FLOAT * (d + _floats(received))),
-        up_bits=float(BITS_PER_FLOAT * _floats(upload)),
+        down_bits=float(BITS_PER_FLOAT * down),
+        up_bits=float(BITS_PER_FLOAT * up),
         flops=samples * model.flops_per_sample(data.shape, data.classes),
     )
+
+
+def _floats_sent(algorithm: Algorithm, d: int) -> tuple[int, int]:
+    """Floats down and up for a model of d parameters."""
+    zeros = cast("Tensor", np.zeros(d, dtype=np.float32))  # hooks are arithmetic: NumPy serves, and needs no torch
+    received = algorithm.downlink(algorithm.server_state(zeros))
+    upload = algorithm.finish(zeros, Local(start=zeros, lr=1.0, received=received))
+    return d + _floats(received), _floats(upload)
 
 
 def _floats(vectors: Mapping[str, Any]) -> int:

@@ -19,7 +19,8 @@ class Progress:
     def __init__(self, name: str, rounds: int, *, quiet: bool, stream: TextIO = sys.stderr) -> None:
         self.rounds, self.stream, self.quiet = rounds, stream, quiet
         self._bar: Any = None
-        self._began = self._shown = time.monotonic()
+        self._first_s: float | None = None  # when the first round had ended: start-up says nothing about the rest
+        self._shown_s = 0.0
         if not quiet and stream.isatty():
             from tqdm import tqdm
 
@@ -41,15 +42,28 @@ class Progress:
             self._bar.set_postfix_str(_state(row), refresh=False)
             self._bar.update()
         elif not self.quiet and self._is_time(row["round"]):
-            self._shown = time.monotonic()
-            spent = self._shown - self._began
-            left = spent / row["round"] * (self.rounds - row["round"])
-            line = f"round {row['round']}/{self.rounds}  {_state(row)}  [{spent:.0f} s, about {left:.0f} s left]"
-            print(line, file=self.stream, flush=True)
+            print(
+                f"round {row['round']}/{self.rounds}  {_state(row)}{self._left(row['round'])}",
+                file=self.stream,
+                flush=True,
+            )
 
     def _is_time(self, number: int) -> bool:
         """The first round, the last one, and one every few seconds."""
-        return number in {1, self.rounds} or time.monotonic() - self._shown >= LINE_EVERY_S
+        now = time.monotonic()
+        if number not in {1, self.rounds} and now - self._shown_s < LINE_EVERY_S:
+            return False
+        self._shown_s = now
+        return True
+
+    def _left(self, number: int) -> str:
+        """What the rounds so far say about the time that the rest will take."""
+        if self._first_s is None:
+            self._first_s = time.monotonic()
+        if number in {1, self.rounds}:
+            return ""
+        each = (time.monotonic() - self._first_s) / (number - 1)
+        return f"  [about {each * (self.rounds - number):.0f} s left]"
 
 
 def _state(row: Mapping[str, Any]) -> str:

@@ -10,7 +10,6 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.errors import InputError
+from edgefl.files import write_atomically
 from edgefl.ledger import Columns, Ledger
 
 if TYPE_CHECKING:
@@ -110,21 +110,6 @@ def open_folder(folder: Path) -> None:
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o") from None
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """A file is whole or absent, also when the machine stops in the middle."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            part.unlink()
-        raise
 
 
 def write_ledger(folder: Path, ledger: Ledger, parameters: npt.NDArray[np.float32] | None) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.churn import Churn
-from edgefl.distributions import NON_NEGATIVE, POSITIVE, REAL, draw
+from edgefl.distributions import HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL, draw
 from edgefl.mobility import Area, Mobility
 from edgefl.scenario import Cells, Devices
 from edgefl.streams import Streams
@@ -31,7 +31,7 @@ class World:
         self.capacitance = draw("capacitance", devices.capacitance, POSITIVE, ids, streams)
         self.tx_power_dbm = draw("tx_power_dbm", devices.tx_power_dbm, REAL, ids, streams)
         self.rx_power_w = draw("rx_power_w", devices.rx_power_w, POSITIVE, ids, streams)
-        self.height_m = draw("height_m", devices.height_m, POSITIVE, ids, streams)
+        self.height_m = draw("height_m", devices.height_m, HEIGHT_M, ids, streams)
         self.speed_mps = draw("speed_mps", mobility.speed_mps, NON_NEGATIVE, ids, streams)
         self._track = mobility.track(Area(cells.min_distance_m, cells.radius_m), self.speed_mps, streams)
 

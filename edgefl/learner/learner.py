@@ -12,7 +12,7 @@ from torch import Tensor
 
 from edgefl.algorithms import Algorithm, Updates
 from edgefl.datasets import Data
-from edgefl.errors import InputError, RunError
+from edgefl.errors import RunError
 from edgefl.learner.batched import BatchedEngine
 from edgefl.learner.batches import mini_batches
 from edgefl.learner.engine import Engine
@@ -166,25 +166,12 @@ def initial_parameters(model: Model, data: Data, streams: Streams) -> Tensor:
     if init.kind == "default":
         module = _module(model, data, streams)
         return torch.cat([parameter.detach().flatten() for parameter in module.parameters()])
-    if init.kind != "file":
-        return torch.full((count,), init.value or 0.0, dtype=torch.float64)
-    try:
-        vector = np.load(str(init.path), allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        raise InputError(f"model.init.path: {init.path}: cannot be read as a .npy array") from None
-    if vector.shape != (count,) or not np.issubdtype(vector.dtype, np.floating):
-        what = f"{vector.dtype} {list(vector.shape)}"
-        raise InputError(f"model.init.path: {init.path}: holds {what}, the model needs floats [{count}]")
-    return torch.from_numpy(vector.astype(np.float64))
+    return torch.from_numpy(init.vector(count))
 
 
 def _module(model: Model, data: Data, streams: Streams) -> torch.nn.Module:
     """The network with its layers' own initialisation, drawn from the stream "init"."""
-    if reason := model.check(data.shape, data.classes):
-        raise InputError(f"model.kind: this model {reason}")
-    with torch.random.fork_rng(
-        devices=[]
-    ):  # layers draw from torch's generator: lend it a keyed state, then put it back
+    with torch.random.fork_rng(devices=[]):  # layers draw from torch's generator: it is lent a keyed state
         torch.default_generator.manual_seed(int(streams.generator("init").integers(2**63)))
         return model.module(data.shape, data.classes)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import NonNegativeFloat, PositiveInt, model_validator
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, model_validator
 
 from edgefl.catalogue import Member
+from edgefl.errors import InputError
 from edgefl.paths import UserPath
 from edgefl.section import Section, fault
 
@@ -17,8 +20,8 @@ if TYPE_CHECKING:
 class Cost(Section):
     """A price tag that replaces counting (dynamic-devices paper, Table I)."""
 
-    parameters: PositiveInt  # N_p
-    flops_per_parameter: NonNegativeFloat  # phi, for one sample, forward and backward
+    parameters: Annotated[int, Field(gt=0, le=10**12)]  # N_p
+    flops_per_parameter: Annotated[float, Field(ge=0, le=1e12)]  # phi, for one sample, forward and backward
 
 
 class Init(Section):
@@ -34,6 +37,24 @@ class Init(Section):
             if (getattr(self, key) is not None) != (self.kind == kind):
                 raise fault(f"kind {kind} and the key {key} go together")
         return self
+
+    def vector(self, count: int) -> npt.NDArray[np.float64]:
+        """The flat initial model [count] of every kind but `default`.
+
+        Raises:
+            InputError: the file cannot be read, or holds something else.
+        """
+        if self.kind != "file":
+            return np.full(count, self.value or 0.0)
+        try:
+            vector = np.lib.format.open_memmap(str(self.path), mode="r")
+        except (OSError, ValueError, EOFError):
+            raise InputError(f"model.init.path: {self.path}: cannot be read as a .npy array") from None
+        floats = np.issubdtype(vector.dtype, np.floating)
+        if vector.shape != (count,) or not floats or not np.isfinite(vector).all():
+            what = f"{vector.dtype} {list(vector.shape)}"
+            raise InputError(f"model.init.path: {self.path}: holds {what}, the model needs finite floats [{count}]")
+        return np.array(vector, dtype=np.float64)
 
 
 class Model(Member):

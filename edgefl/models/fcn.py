@@ -6,14 +6,15 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field, PositiveInt
+from pydantic import Field
 
 from edgefl.models.base import Model
+from edgefl.section import Count
 
 if TYPE_CHECKING:
     from torch import nn
 
-Widths = Annotated[tuple[PositiveInt, ...], Field(strict=False)]
+Widths = Annotated[tuple[Count, ...], Field(strict=False)]
 
 
 class Fcn(Model):

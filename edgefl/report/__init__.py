@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from edgefl.errors import InputError
-from edgefl.files import write_atomically
+from edgefl.files import write_for_user
 from edgefl.report.page import render
 from edgefl.report.read import load
 
@@ -31,5 +31,5 @@ def write(folders: Sequence[Path], out: Path) -> Path:
             faults.extend(error.faults)
     if faults:
         raise InputError(*faults)
-    write_atomically(Path(out), render(runs).encode())
+    write_for_user(Path(out), render(runs).encode())
     return Path(out)

@@ -14,13 +14,13 @@ from edgefl.streams import Streams
 class BernoulliSelection(Selection):
     """Each device by its own coin, redrawn while nobody is in (Acar et al., ICLR 2021, FedDyn's code; FedSSG)."""
 
-    probability: Annotated[float, Field(gt=0, le=1)] | None = None  # participants / present when not given
+    probability: Annotated[float, Field(ge=1e-4, le=1)] | None = None  # participants / present when not given
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams) -> Ids:
         """Coins of the first attempt in which somebody takes part."""
         p = participants / len(present) if self.probability is None else self.probability
         for attempt in count():
-            chosen = present[streams.uniform("selection", present, index, attempt + 1)[:, attempt] < p]
+            chosen = present[streams.uniform("selection", present + (attempt << 40), index) < p]  # a key an attempt
             if len(chosen):
                 break
         return chosen

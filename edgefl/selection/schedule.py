@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, NonNegativeInt, PrivateAttr, TypeAdapter, ValidationError, model_validator
 
 from edgefl.paths import UserPath
-from edgefl.section import fault
+from edgefl.section import fault, sentence
 from edgefl.selection.base import Ids, Selection
 from edgefl.streams import Streams
 
@@ -32,9 +32,9 @@ class ScheduleSelection(Selection):
             self._rounds = self.rounds
         elif self.file is not None:
             try:
-                self._rounds = TypeAdapter(Rounds).validate_json(self.file.read_bytes())
+                self._rounds = TypeAdapter(Rounds).validate_json(self.file.read_bytes(), strict=True)
             except (OSError, ValidationError) as error:
-                reason = error.strerror if isinstance(error, OSError) else error.errors()[0]["msg"]
+                reason = error.strerror if isinstance(error, OSError) else sentence(error.errors()[0])
                 text = f"{self.file} must hold a list of rounds such as [[0, 1], [1, 2]]: {reason}"
                 raise fault(text) from None
         for number, ids in enumerate(self._rounds, 1):

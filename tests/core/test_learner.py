@@ -234,7 +234,7 @@ def test_an_initial_model_from_a_file(tmp_path):
     model = Logistic.model_validate({"init": {"kind": "file", "path": str(tmp_path / "w.npy")}})
     assert np.array_equal(learner(model=model).initial.numpy(), vector)
     np.save(tmp_path / "w.npy", vector[:-1])
-    with pytest.raises(InputError, match=r"holds float32 \[62\], the model needs floats \[63\]"):
+    with pytest.raises(InputError, match=r"holds float32 \[62\], the model needs finite floats \[63\]"):
         learner(model=model)
 
 

@@ -116,5 +116,5 @@ def test_attributes_are_drawn_independently():
 
 
 def test_a_draw_that_cannot_be_is_refused():
-    with pytest.raises(InputError, match=r"cpu_hz: device \d+ draws -.*must be greater than 0"):
+    with pytest.raises(InputError, match=r"cpu_hz: device \d+ draws -.*must be from"):
         world(count=100, cpu_hz={"normal": [1e9, 1e9]})
