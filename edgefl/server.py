@@ -182,7 +182,7 @@ class Server:
         if self.learner is None:
             return {"train_loss": None, "test_loss": None, "test_accuracy": None}
         updates, train_loss = self.learner.collect()
-        self.state = self.scenario.algorithm.aggregate(self.state, updates)
+        self.state = self.learner.aggregate(self.state, updates)
         test = self.learner.evaluate(self.state["w"])
         return {"train_loss": train_loss, "test_loss": test.loss, "test_accuracy": test.accuracy, **test.extra}
 

@@ -67,6 +67,7 @@ class Learner:
         dtype = torch.float64 if data.dtype == "float64" else torch.float32
         self.model, self.training, self.data, self.parts, self.streams = model, training, data, parts, streams
         self.initial = initial_parameters(model, data, streams).to(device, dtype)
+        self._algorithm = algorithm
         self._network = Network(_module(model, data, streams).to(device, dtype))
         self._train = _on_device(data, data.train_x, data.train_y, device, dtype)
         self._test = _on_device(data, data.test_x, data.test_y, device, dtype)
@@ -113,6 +114,11 @@ class Learner:
         rates = [[self.training.lr * self.training.lr_schedule.factor(job.index)] for job in jobs]
         received = {name: torch.stack([job.received[name] for job in jobs]) for name in jobs[0].received}
         return self._engine.train(start, start.new_tensor(rates), received, batches)
+
+    def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
+        """The server's next state, as the algorithm says; bit by bit the same on any number of cores."""
+        with one_thread_each():
+            return self._algorithm.aggregate(server, updates)
 
     def evaluate(self, w: Tensor) -> Evaluation:
         """The model w [d] on the test set."""

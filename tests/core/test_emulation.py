@@ -2,8 +2,10 @@
 
 import itertools
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ import pytest
 import edgefl
 from edgefl.ledger import DEVICE_COLUMNS, ROUND_COLUMNS
 
+QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"
 BASE = {
     "name": "test",
     "rounds": 4,
@@ -233,6 +236,18 @@ def test_published_cost_of_a_round(tmp_path):
     assert result.rounds["duration_s"].mean() == pytest.approx(6.887, rel=0.015)
     assert result.rounds["round_energy_j"].mean() == pytest.approx(77.71, rel=0.015)
     assert result.devices["compute_s"].to_numpy() == pytest.approx(4.8593, rel=1e-4)
+
+
+@pytest.mark.parametrize("model", ["{kind: mlp}", "{kind: fcn, hidden: [400, 200]}"])
+def test_the_number_of_cores_changes_no_byte(tmp_path, model):
+    """A model that is trained in batches of clients and one that is trained client by client."""
+    command = [sys.executable, "-m", "edgefl", "run", str(QUICKSTART), "--quiet", "--set", "rounds=3"]
+    for threads in ("1", "3"):
+        environment = {**os.environ, "OMP_NUM_THREADS": threads}
+        options = ["--set", f"model={model}", "-o", str(tmp_path / threads)]
+        subprocess.run([*command, *options], check=True, env=environment)
+    for name in ("rounds.csv", "devices.csv", "parameters.npy"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "3" / name).read_bytes()
 
 
 @pytest.mark.parametrize("statement", ["import edgefl", "import edgefl.cli, edgefl.api, edgefl.listing",
