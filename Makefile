@@ -34,6 +34,7 @@ gpu-check: setup
 benchmarks: setup
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/mnist_fedavg.py
+	$(BIN)/python benchmarks/engines.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

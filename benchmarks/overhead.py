@@ -58,7 +58,8 @@ def main():
         pairs = []
         for _ in range(options.pairs):
             pairs.append((wall_s(*run, "-o", str(out)), wall_s(*bare_command)))
-            print(f"edgefl {pairs[-1][0]:.1f} s, bare {pairs[-1][1]:.1f} s, ratio {pairs[-1][0] / pairs[-1][1]:.2f}")
+            whole, bare = pairs[-1]
+            print(f"edgefl {whole:.1f} s, bare {bare:.1f} s, ratio {whole / bare:.2f}", flush=True)
     help_s = statistics.median(wall_s(*edgefl, "--help") for _ in range(5))
     whole, bare, world = (statistics.median(v) for v in (*zip(*pairs, strict=True), priced))
     ratio = statistics.median(a / b for a, b in pairs)
