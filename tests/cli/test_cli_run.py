@@ -144,9 +144,10 @@ def test_export_json_adds_up_and_goes_to_a_file(finished):
 
 
 def test_export_into_nowhere_is_refused(finished):
-    (line,) = finished.refused("export", "out", "--format", "csv", "-o", "no/where.csv")
-    assert line.startswith("no/where.csv: cannot be written")
+    """Below a file, and in place of a folder; a folder that is only missing is made."""
     finished.write("folder/file", "")
+    (line,) = finished.refused("export", "out", "--format", "csv", "-o", "folder/file/where.csv")
+    assert line.startswith("folder/file/where.csv: cannot be written")
     (line,) = finished.refused("export", "out", "--format", "csv", "-o", "folder")
     assert line.startswith("folder: cannot be written")
 
