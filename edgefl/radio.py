@@ -28,7 +28,7 @@ class Drop:
 
     @property
     def path_gain(self) -> Floats:
-        """Psi = 10^(-(PL + X) / 10)."""
+        """The factor psi = 10^(-(PL + X) / 10)."""
         return channel.units.db_to_linear(-(self.pathloss_db + self.shadowing_db))
 
 
@@ -59,18 +59,22 @@ class Link:
             bandwidth = np.full(len(bits), self.radio.bandwidth_hz)
         else:
             bandwidth = self.radio.allocation.shares_hz(self.radio.bandwidth_hz, bits)
-        return self._transfer_s(bits, self.server_tx_power_w * drop.path_gain, bandwidth, fading, "fading_down")
+        return self._transfer_s(
+            bits, self._snr(self.server_tx_power_w, drop, bandwidth), bandwidth, fading, "fading_down"
+        )
 
     def upload_s(self, bits: Floats, tx_power_w: Floats, drop: Drop, fading: Fading, gap_s: Floats) -> Floats:
         """Durations [n] from each participant to the base station, `gap_s` [n] after its download (eq. 24, 26)."""
         fading.advance(np.ceil(gap_s / self.radio.slot_s))
         bandwidth = self.radio.allocation.shares_hz(self.radio.bandwidth_hz, bits)
-        return self._transfer_s(bits, tx_power_w * drop.path_gain, bandwidth, fading, "fading_up")
+        return self._transfer_s(bits, self._snr(tx_power_w, drop, bandwidth), bandwidth, fading, "fading_up")
+
+    def _snr(self, tx_power_w: float | Floats, drop: Drop, bandwidth_hz: Floats) -> Floats:
+        return channel.rate.mean_snr(tx_power_w, drop.path_gain, self.noise_w_hz, bandwidth_hz)
 
     def _transfer_s(
-        self, bits: Floats, received_w: Floats, bandwidth_hz: Floats, fading: Fading, purpose: Purpose
+        self, bits: Floats, mean_snr: Floats, bandwidth_hz: Floats, fading: Fading, purpose: Purpose
     ) -> Floats:
-        mean_snr = received_w / (self.noise_w_hz * bandwidth_hz)
         draws = fading.innovations(purpose)
         try:
             durations, fading.gain = channel.transfer.walk(

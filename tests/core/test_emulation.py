@@ -13,6 +13,7 @@ import pytest
 
 import edgefl
 from edgefl.ledger import DEVICE_COLUMNS, ROUND_COLUMNS
+from edgefl.summary import fairness
 
 QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"
 BASE = {
@@ -117,6 +118,13 @@ def test_targets_and_fairness(result):
     fairness = result.summary["fairness"]
     assert fairness["worst_10_percent"] <= fairness["mean"] <= fairness["best_10_percent"]
     assert result.summary["best_accuracy"] == result.rounds["test_accuracy"].max()
+
+
+def test_fairness_by_hand():
+    """Twenty devices at 0.05, 0.10, ..., 1.00: a tenth are two; the variance of 1..n is (n^2 - 1) / 12."""
+    values = fairness(np.arange(20, 0, -1) / 20)
+    expected = {"mean": 0.525, "variance": 399 / 12 / 400, "worst_10_percent": 0.075, "best_10_percent": 0.975}
+    assert values == pytest.approx(expected)
 
 
 def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path):
