@@ -18,6 +18,15 @@ def compute_j(flops: Floats, cpu_hz: Floats, flops_per_cycle: Floats, capacitanc
     return capacitance * (flops / flops_per_cycle) * cpu_hz**2
 
 
+def local_steps(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int | None, batch: int | None) -> Floats:
+    """Optimiser steps [n] of one round of local training; arguments as in `local_samples`."""
+    if steps is not None:
+        return np.full(len(sizes), float(steps))
+    if epochs is None:
+        raise ValueError("either epochs or steps must be given")
+    return (epochs * _batches(sizes, batch)).astype(np.float64)
+
+
 def local_samples(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int | None, batch: int | None) -> Floats:
     """Samples [n] that devices with `sizes` [n] samples process in one round of local training.
 
@@ -31,6 +40,10 @@ def local_samples(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int |
         return (epochs * sizes).astype(np.float64)
     if steps is None:
         raise ValueError("either epochs or steps must be given")
-    size = np.minimum(sizes, batch) if batch else sizes
-    per_epoch = -(-sizes // size)
+    size, per_epoch = np.minimum(sizes, batch) if batch else sizes, _batches(sizes, batch)
     return ((steps // per_epoch) * sizes + (steps % per_epoch) * size).astype(np.float64)
+
+
+def _batches(sizes: npt.NDArray[np.int64], batch: int | None) -> npt.NDArray[np.int64]:
+    """Mini-batches of an epoch."""
+    return -(-sizes // (np.minimum(sizes, batch) if batch else sizes))

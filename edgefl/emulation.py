@@ -147,11 +147,11 @@ def _drive(scenario: Scenario, server: Server) -> tuple[Result, Exception | None
         status, message = "failed", str(error)
     except Exception as error:  # noqa: BLE001 - raised again when the finished rounds are on disk
         status, message, bug = "failed", repr(error), error
-    accuracies = parameters = None
-    if server.learner is not None:
-        w = server.state["w"]
-        accuracies = server.learner.device_accuracies(w) if server.ledger.rounds else None
-        parameters = w.cpu().numpy().astype(np.float32)
-        server.learner.close()
+    parameters = server.state["w"].cpu().numpy().astype(np.float32) if server.learner else None
+    accuracies = None
+    try:
+        accuracies = server.finish()
+    except RunError as error:
+        status, message = "failed", message or str(error)
     summary = summarize(server.ledger, scenario.targets, accuracies)
     return Result(scenario.model_dump(mode="json"), summary, parameters, status, server.ledger, message), bug

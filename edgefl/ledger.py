@@ -49,7 +49,7 @@ DEVICE_COLUMNS = (
 )
 EVENT_COLUMNS = ("time_s", "kind", "device", "cell", "detail")
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 Columns = dict[str, list[Any]]
 
 
@@ -85,8 +85,8 @@ class Ledger:
 
     def round_columns(self) -> Columns:
         """Rounds as columns; keys beyond the fixed ones (the scalar problem's) come last."""
-        names = list(dict.fromkeys((*ROUND_COLUMNS, *(key for row in self.rounds[:1] for key in row))))
-        return {name: [row[name] for row in self.rounds] for name in names}
+        names = list(dict.fromkeys((*ROUND_COLUMNS, *(key for row in self.rounds for key in row))))
+        return {name: [row.get(name) for row in self.rounds] for name in names}
 
     def device_columns(self) -> Columns:
         """Participants as columns, round after round."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from edgefl.algorithms import Algorithm, Local
 from edgefl.datasets import Data
-from edgefl.device import local_samples
+from edgefl.device import local_samples, local_steps
 from edgefl.models import Model
 from edgefl.scenario import Training
 
@@ -49,11 +50,13 @@ def measure(
     one, two = _floats_sent(algorithm, 1), _floats_sent(algorithm, 2)
     down, up = ((b - a) * d + (2 * a - b) for a, b in zip(one, two, strict=True))  # linear in d: vectors and scalars
     batch = None if training.batch_size == "full" else training.batch_size
-    samples = local_samples(sizes, training.local_epochs, training.local_steps, batch)
+    work = training.local_epochs, training.local_steps, batch
+    samples, steps = local_samples(sizes, *work), local_steps(sizes, *work)
+    vectors = 0.0 if model.cost else steps * _step_flops(algorithm, training) * d
     return Payload(
         down_bits=float(BITS_PER_FLOAT * down),
         up_bits=float(BITS_PER_FLOAT * up),
-        flops=samples * model.flops_per_sample(data.shape, data.classes),
+        flops=samples * model.flops_per_sample(data.shape, data.classes) + vectors,
     )
 
 
@@ -61,8 +64,45 @@ def _floats_sent(algorithm: Algorithm, d: int) -> tuple[int, int]:
     """Floats down and up for a model of d parameters."""
     zeros = cast("Tensor", np.zeros(d, dtype=np.float32))  # hooks are arithmetic: NumPy serves, and needs no torch
     received = algorithm.downlink(algorithm.server_state(zeros))
-    upload = algorithm.finish(zeros, Local(start=zeros, lr=1.0, received=received))
+    upload = algorithm.finish(zeros, Local(zeros, 1.0, received, algorithm.client_state(zeros)))
     return d + _floats(received), _floats(upload)
+
+
+def _step_flops(algorithm: Algorithm, training: Training) -> float:
+    """Operations of one local step on vectors, for each parameter: the algorithm's correction, and the solver's."""
+    one, two = _corrections(algorithm, 1), _corrections(algorithm, 2)
+    solver = 2 + 2 * bool(training.weight_decay) + 2 * bool(training.momentum) + 3 * bool(training.clip_norm)
+    return float(two - one + solver)
+
+
+def _corrections(algorithm: Algorithm, d: int) -> int:
+    """Operations of the hook `correct` on d parameters, counted while it runs."""
+    zeros = cast("Tensor", np.zeros(d, dtype=np.float32).view(Counted))
+    received = algorithm.downlink(algorithm.server_state(zeros))
+    local = Local(zeros, 1.0, received, algorithm.client_state(zeros))
+    with Counted.counting() as count:
+        algorithm.correct(zeros, zeros, local)
+    return count()
+
+
+class Counted(np.ndarray[Any, Any]):
+    """An array that counts the element-wise operations done on it and what comes of it."""
+
+    operations: ClassVar[int] = 0
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Count and compute."""
+        plain = [np.asarray(item) for item in inputs]
+        result = np.asarray(getattr(ufunc, method)(*plain, **options))
+        Counted.operations += result.size
+        return result.view(Counted)
+
+    @staticmethod
+    @contextmanager
+    def counting() -> Iterator[Callable[[], int]]:
+        """Count within; the number so far is what the yielded function returns."""
+        before = Counted.operations
+        yield lambda: Counted.operations - before
 
 
 def _floats(vectors: Mapping[str, Any]) -> int:

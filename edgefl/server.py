@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from edgefl.streams import Streams
 from edgefl.world import World
 
 if TYPE_CHECKING:
-    from edgefl.learner import Learner
+    from edgefl.learner import Learner, Pending
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -76,11 +77,14 @@ class Server:
         self.learning_s = 0.0  # wall-clock
         self._index = -1  # of the running round, from 0
         self._quote: Quote
+        self._received: Mapping[str, Any] = {}  # what this round's participants get besides the model
+        self._open: deque[tuple[dict[str, Any], Pending | None]] = deque()  # rounds whose evaluation is under way
         self._arrival_s: dict[int, float] = {}
 
     def running(self) -> bool:
         """Whether another round is to begin: rounds are left, and no stop condition holds."""
         stop, ledger = self.scenario.stop, self.ledger
+        self._settle(wait=stop.accuracy is not None)
         accuracy = ledger.rounds[-1]["test_accuracy"] if ledger.rounds else None
         reached = (
             (stop.time_s is not None and ledger.time_s >= stop.time_s)
@@ -100,6 +104,7 @@ class Server:
 
     def dispatch(self, ids: Ids) -> list[simpy.Process]:
         """Send the model to the participants: one process each."""
+        self._received = self.scenario.algorithm.downlink(self.state) if self.learner else {}
         quote = self._quote = self._price(np.sort(ids))
         row_of = {int(device): row for row, device in enumerate(quote.ids)}
         return [self.env.process(self._participate(int(device), row_of[int(device)])) for device in ids]
@@ -143,15 +148,12 @@ class Server:
         """Hand the job to the learner; nothing is computed before a result is needed."""
         if self.learner is None:
             return
-        from edgefl.learner import Job
-
-        received = self.scenario.algorithm.downlink(self.state)
-        self.learner.submit(Job(device, self._index, self.state["w"], received))
+        self.learner.submit(device, self._index, self.state["w"], self._received)
 
     def aggregate(self) -> None:
         """End the round: learn from what has arrived, evaluate, enter it into the ledger."""
         began = time.perf_counter()
-        learned = self._learn()
+        learned, evaluation = self._learn()
         self.learning_s += time.perf_counter() - began
         quote, previous = self._quote, self.ledger
         arrived = np.array([self._arrival_s[int(device)] for device in quote.ids])
@@ -175,16 +177,46 @@ class Server:
         }
         self.ledger.event(self.env.now, "round_end")
         self.ledger.close_round(row, _device_columns(self._index + 1, quote, self.env.now - arrived, down, up))
-        self.progress(row)
+        self._open.append((row, evaluation))
 
-    def _learn(self) -> dict[str, float | None]:
-        """Train, aggregate and evaluate; the learning columns of the round."""
+    def _learn(self) -> tuple[dict[str, float | None], Pending | None]:
+        """Train and aggregate, and have the result evaluated in the background; the learning columns of the round."""
+        columns: dict[str, float | None] = {"train_loss": None, "test_loss": None, "test_accuracy": None}
         if self.learner is None:
-            return {"train_loss": None, "test_loss": None, "test_accuracy": None}
+            return columns, None
         updates, train_loss = self.learner.collect()
         self.state = self.learner.aggregate(self.state, updates)
-        test = self.learner.evaluate(self.state["w"])
-        return {"train_loss": train_loss, "test_loss": test.loss, "test_accuracy": test.accuracy, **test.extra}
+        number, section = self._index + 1, self.scenario
+        wanted = number % section.report.eval_every == 0 or number == section.rounds
+        return {**columns, "train_loss": train_loss}, self.learner.evaluate(self.state["w"]) if wanted else None
+
+    def _settle(self, *, wait: bool) -> None:
+        """Enter evaluations that are ready, or all of them, into their rounds, in order."""
+        began = time.perf_counter()
+        while self._open and (wait or (evaluation := self._open[0][1]) is None or evaluation.done()):
+            row, evaluation = self._open.popleft()
+            if evaluation is not None:
+                _enter(row, evaluation)
+            self.progress(row)
+        self.learning_s += time.perf_counter() - began
+
+    def finish(self) -> Floats | None:
+        """Wait for all evaluations, of which the last round always has one; the final model's accuracy by device."""
+        self._settle(wait=True)
+        rounds = self.ledger.rounds
+        if self.learner is None:
+            return None
+        try:
+            if rounds and rounds[-1]["test_loss"] is None:
+                _enter(rounds[-1], self.learner.evaluate(self.state["w"]))
+            return self.learner.device_accuracies(self.state["w"]) if rounds else None
+        finally:
+            self.learner.close()
+
+
+def _enter(row: dict[str, Any], evaluation: Pending) -> None:
+    test = evaluation.result()
+    row.update({"test_loss": test.loss, "test_accuracy": test.accuracy, **test.extra})
 
 
 def _device_columns(number: int, quote: Quote, wait_s: Floats, down: int, up: int) -> dict[str, npt.NDArray[Any]]:

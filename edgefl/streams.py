@@ -27,6 +27,7 @@ Purpose = Literal[
     "fading_up",  # its slots during the upload
     "partition",  # which device holds which samples
     "batches",  # order of a device's samples; index = round
+    "augmentation",  # where its images are cropped and which are mirrored; index = round
     "init",  # the initial model
 ]
 

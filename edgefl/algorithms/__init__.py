@@ -7,7 +7,9 @@ ALGORITHMS: Catalogue[Algorithm] = Catalogue(
     "algorithm",
     {
         "fedavg": "edgefl.algorithms.fedavg:FedAvg",
+        "feddyn": "edgefl.algorithms.feddyn:FedDyn",
         "fedprox": "edgefl.algorithms.fedprox:FedProx",
+        "scaffold": "edgefl.algorithms.scaffold:Scaffold",
     },
 )
 

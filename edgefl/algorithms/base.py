@@ -25,6 +25,9 @@ class Local:
     start: Tensor  # [d] the model as received
     lr: Tensor | float  # this round's learning rate
     received: Mapping[str, Tensor] = field(default_factory=dict)  # what `downlink` sent besides w
+    state: Mapping[str, Tensor] = field(default_factory=dict)  # what `remember` kept in its last round
+    steps: Tensor | float = 1.0  # local steps of this round, K
+    weight: Tensor | float = 1.0  # its samples over the mean of all devices, omega
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Updates:
     vectors: Mapping[str, Tensor]  # what `finish` uploaded, each [C, d]
     ids: npt.NDArray[np.int64]  # [C]
     samples: npt.NDArray[np.int64]  # [C] size of each device's data set
+    population: int  # devices in the scenario, N
 
 
 class Algorithm(Member):
@@ -42,6 +46,10 @@ class Algorithm(Member):
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """What the server keeps, from the initial model [d]; the entry "w" is the global model."""
         return {"w": w}
+
+    def client_state(self, w: Tensor) -> dict[str, Tensor]:
+        """What a device keeps between its rounds, before its first one; from the initial model [d]."""
+        return {}
 
     def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Vectors sent to participants besides the model."""
@@ -54,6 +62,10 @@ class Algorithm(Member):
     def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """The vectors that a device uploads after training; w [d] is the result of its training."""
         return {"delta": w - local.start}
+
+    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+        """The device's next client state; w [d] is the result of its training."""
+        return {}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """The server's next state."""

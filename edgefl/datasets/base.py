@@ -45,8 +45,8 @@ class Dataset(Member):
 
     @classmethod
     def keys(cls) -> list[str]:
-        """In YAML the partition stands beside the dataset's own keys."""
-        return ["dataset", *super().keys(), "partition"]
+        """In YAML partition and augmentation stand beside the dataset's own keys."""
+        return ["dataset", *super().keys(), "partition", "augmentation"]
 
     def defaults(self) -> dict[str, Any]:
         """Scenario keys that this dataset implies where the file does not give them."""

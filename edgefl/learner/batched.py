@@ -1,66 +1,100 @@
-"""The batched engine: all clients at once, with a leading client axis."""
+"""The batched engine: clients together, with a leading client axis."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from itertools import groupby
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from edgefl.algorithms import Local
 from edgefl.learner.batches import PAD, Indices, stack
-from edgefl.learner.engine import Engine, Result
-from edgefl.learner.network import as_leaves, gradient
-
-CHUNK_FLOATS = 2**26  # of parameters, gradients and the like of the clients trained together: 256 MiB in float32
-CPU_CLIENTS = 8  # at once on a CPU, so that every core gets a chunk; fixed, so that results do not depend on the cores
+from edgefl.learner.engine import Cohort, Engine, Trained, rows, rows_of
+from edgefl.learner.gradients import GradientOf
+from edgefl.learner.network import Network
+from edgefl.learner.samples import Samples
+from edgefl.learner.solver import Solver
+from edgefl.models import Model
 
 
 class BatchedEngine(Engine):
-    """Trains clients together; those with fewer steps leave the batch when they are done."""
+    """Trains clients together; those with fewer steps leave the batch when they are done.
 
-    def width(self) -> int:
-        """As many clients as a fixed memory budget allows."""
-        fit = max(1, CHUNK_FLOATS // (4 * sum(self.network.sizes)))
-        return min(fit, CPU_CLIENTS) if self.x.device.type == "cpu" else fit
+    Args:
+        network: see Engine, as for the next three.
+        model: ...
+        solver: ...
+        samples: ...
+        gradient: how the gradients of several clients are computed.
+    """
 
-    def train(self, start: Tensor, lr: Tensor, received: dict[str, Tensor], batches: list[Indices]) -> Result:
+    def __init__(self, network: Network, model: Model, solver: Solver, samples: Samples, gradient: GradientOf) -> None:
+        super().__init__(network, model, solver, samples)
+        self.gradient = gradient
+
+    def train(self, cohort: Cohort) -> Trained:
         """See Engine."""
-        indices = torch.from_numpy(stack(batches)).to(start.device)
-        weights = _weights(indices, start.dtype)
-        steps = np.array([len(batch) for batch in batches])
-        w, grad = start.clone(), torch.empty_like(start)
-        velocity, local = self.solver.velocity(w), Local(start, _rate(lr), received)
-        loss_sum = w.new_zeros(len(batches))
-        for step in range(int(steps[0])):
-            active = int((steps > step).sum())  # sorted: the clients that still train come first
-            rows, weight = indices[:active, step].clamp(min=0), weights[:active, step]
-            leaves = as_leaves(self.network.views(w[:active]))
-            outputs = self.network.forward_many(leaves, self.x[rows])
-            losses = (self.model.sample_losses(outputs, self.y[rows]) * weight).sum(dim=1)
-            gradient(losses.sum(), leaves, self.network.views(grad[:active]))
+        local, batches = cohort.local(), _Batches(cohort, self.samples)
+        w, statistics = cohort.start.clone(), cohort.statistics.clone()
+        grad, velocity = torch.empty_like(w), self.solver.velocity(w)
+        loss_sum = w.new_zeros(len(w))
+        for step in range(batches.steps):
+            active = batches.active(step)
+            for part in self._parts(batches.sizes[:active, step]):
+                loss_sum[part] += self.gradient(w[part], statistics[part], *batches.take(step, part), grad[part])
             moved = None if velocity is None else velocity[:active]
-            self.solver.step(w[:active], grad[:active], moved, _first(local, active))
-            loss_sum[:active] += losses.detach()
-        return self.solver.algorithm.finish(w, local), loss_sum / torch.from_numpy(steps).to(loss_sum)
+            self.solver.step(
+                w[:active], grad[:active], moved, local if active == len(w) else rows(local, slice(0, active))
+            )
+        return self._trained(w, cohort, local, statistics, loss_sum)
+
+    def _parts(self, sizes: npt.NDArray[np.int64]) -> Iterator[slice]:
+        """Who may share a batch: everybody, unless samples see each other; then those of equal batch sizes."""
+        if not self.network.couples_samples:
+            yield slice(0, len(sizes))
+            return
+        begin = 0
+        for _, run in groupby(sizes):
+            end = begin + len(list(run))
+            yield slice(begin, end)
+            begin = end
 
 
-def _weights(indices: Tensor, dtype: torch.dtype) -> Tensor:
-    """Each sample's share [C, K, B] in the mean of its batch; padding weighs nothing."""
-    valid = (indices != PAD).to(dtype)
-    return valid / valid.sum(dim=2, keepdim=True).clamp(min=1)
+class _Batches:
+    """The mini-batches of a cohort, step by step."""
+
+    def __init__(self, cohort: Cohort, samples: Samples) -> None:
+        self.samples, self.device = samples, cohort.start.device
+        self.indices = stack(cohort.batches)
+        self.sizes = (self.indices != PAD).sum(axis=2)  # [C, K]
+        self.steps = self.sizes.shape[1]
+        self.rows = rows_of(self.indices, self.device)
+        valid = torch.from_numpy(self.indices != PAD).to(self.device, cohort.start.dtype)
+        self.weights = valid / valid.sum(dim=2, keepdim=True).clamp(min=1)  # of a sample in the mean of its batch
+        self.draws = None if cohort.draws is None else torch.from_numpy(stack(cohort.draws)).to(self.device)
+        self._taken: tuple[Indices, tuple[Tensor, Tensor, Tensor]] | None = None
+
+    def active(self, step: int) -> int:
+        """How many clients still train; sorted, so that they come first."""
+        return int((self.sizes[:, step] > 0).sum())
+
+    def take(self, step: int, part: slice) -> tuple[Tensor, Tensor, Tensor]:
+        """Samples [C, B, ...], labels [C, B] and weights [C, B]; gathered once where a step repeats the one before."""
+        size = int(self.sizes[part, step].max())
+        wanted = self.indices[part, step, :size]
+        if self._taken is not None and self.draws is None and np.array_equal(self._taken[0], wanted):
+            return self._taken[1]
+        numbers = self.rows[part, step, :size]
+        draws = None if self.draws is None else self.draws[part, step, :size]
+        batch = self.samples.batch(numbers, draws), self.samples.y[numbers], self.weights[part, step, :size]
+        self._taken = wanted, batch
+        return batch
 
 
-def _rate(lr: Tensor) -> Tensor | float:
-    """A plain number where all clients have the same rate."""
-    return float(lr[0]) if bool((lr == lr[0]).all()) else lr
-
-
-def _first(local: Local, count: int) -> Local:
-    """The first clients' rows."""
-    if count == len(local.start):
-        return local
-    lr = local.lr if isinstance(local.lr, float) else local.lr[:count]
-    received = {name: value[:count] for name, value in local.received.items()}
-    return replace(local, start=local.start[:count], lr=lr, received=received)
+def padding(batches: list[Indices]) -> float:
+    """The share of the samples in stacked mini-batches that is padding."""
+    sizes = (stack(batches) != PAD).sum(axis=2)
+    computed = (sizes.max(axis=0) * (sizes > 0).sum(axis=0)).sum()
+    return float(1 - sizes.sum() / computed)

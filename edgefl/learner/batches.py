@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,19 +25,26 @@ def mini_batches(samples: Indices, training: Training, rng: np.random.Generator)
         rng: the device's generator for this round.
     """
     size = len(samples) if training.batch_size == "full" else min(training.batch_size, len(samples))
-    per_epoch = -(-len(samples) // size)
-    steps = training.local_steps or per_epoch * (training.local_epochs or 0)
+    per_epoch, steps = -(-len(samples) // size), count_steps(len(samples), training)
     epochs = -(-steps // per_epoch)
+    if per_epoch == 1:  # all samples at once have no order, so that one gather serves all steps
+        return np.broadcast_to(samples, (steps, size))
     order = np.full((epochs, per_epoch * size), PAD, dtype=np.int64)
     for row in order:
         row[: len(samples)] = rng.permutation(samples)
     return order.reshape(-1, size)[:steps]
 
 
-def stack(batches: list[Indices]) -> Indices:
-    """Batches of several devices as one array [C, K, B], padded to the largest K and B."""
-    steps, size = np.max([batch.shape for batch in batches], axis=0)
-    stacked = np.full((len(batches), steps, size), PAD, dtype=np.int64)
+def count_steps(samples: int, training: Training) -> int:
+    """Local steps of a device with that many samples: the length of its `mini_batches`."""
+    size = samples if training.batch_size == "full" else min(training.batch_size, samples)
+    return training.local_steps or -(-samples // size) * (training.local_epochs or 0)
+
+
+def stack(batches: Sequence[Indices]) -> Indices:
+    """Batches [K_i, B_i, ...] of several devices as one array [C, K, B, ...], padded to the largest K and B."""
+    steps, size = np.max([batch.shape[:2] for batch in batches], axis=0)
+    stacked = np.full((len(batches), steps, size, *batches[0].shape[2:]), PAD, dtype=np.int64)
     for row, batch in zip(stacked, batches, strict=True):
         row[: batch.shape[0], : batch.shape[1]] = batch
     return stacked

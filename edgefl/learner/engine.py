@@ -2,44 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
 from torch import Tensor
 
+from edgefl.algorithms import Local
 from edgefl.learner.batches import Indices
 from edgefl.learner.network import Network
+from edgefl.learner.samples import Draws, Samples
 from edgefl.learner.solver import Solver
 from edgefl.models import Model
 
-Result = tuple[dict[str, Tensor], Tensor]
+
+@dataclass(frozen=True)
+class Cohort:
+    """C clients that are trained together; they may differ in everything but the model."""
+
+    start: Tensor  # [C, d] the models that they received
+    lr: Tensor  # [C, 1]
+    received: Mapping[str, Tensor]  # what `downlink` sent besides, [C, d] each
+    state: Mapping[str, Tensor]  # what they keep from earlier rounds, [C, d] each
+    statistics: Tensor  # [C, b] of batch normalisation
+    weight: Tensor  # [C, 1] samples held, over the mean of all devices
+    batches: list[Indices]  # per client [K_i, B_i], longest first
+    draws: list[Draws] | None  # per client [K_i, B_i, 3] of augmentation
+
+    def local(self) -> Local:
+        """What the algorithm's hooks see."""
+        steps = self.lr.new_tensor([[len(batch)] for batch in self.batches])
+        uniform = bool((self.lr == self.lr[0]).all())
+        lr = float(self.lr[0]) if uniform else self.lr  # a plain number saves a broadcast at every step
+        return Local(self.start, lr, self.received, self.state, steps, self.weight)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What local training makes of C clients."""
+
+    uploads: Mapping[str, Tensor]  # [C, ...] each
+    state: Mapping[str, Tensor]  # [C, d] each, to be kept until their next round
+    statistics: Tensor  # [C, b]
+    losses: Tensor  # [C] mean training loss
 
 
 class Engine:
-    """Base of the engines; both give the same result.
+    """Base of the engines; all give the same result.
 
     Args:
         network: the module as a function of flat vectors.
         model: for its loss.
         solver: one SGD step.
-        x: [n, ...] all training samples, on the training device.
-        y: [n] their labels.
+        samples: all training samples, on the training device.
     """
 
-    def __init__(self, network: Network, model: Model, solver: Solver, x: Tensor, y: Tensor) -> None:
-        self.network, self.model, self.solver, self.x, self.y = network, model, solver, x, y
+    def __init__(self, network: Network, model: Model, solver: Solver, samples: Samples) -> None:
+        self.network, self.model, self.solver, self.samples = network, model, solver, samples
 
-    def width(self) -> int:
-        """How many clients to hand to `train` at once."""
+    def train(self, cohort: Cohort) -> Trained:
+        """Train the clients."""
         raise NotImplementedError
 
-    def train(self, start: Tensor, lr: Tensor, received: dict[str, Tensor], batches: list[Indices]) -> Result:
-        """Train C clients.
+    def _trained(self, w: Tensor, cohort: Cohort, local: Local, statistics: Tensor, loss_sum: Tensor) -> Trained:
+        algorithm, steps = self.solver.algorithm, loss_sum.new_tensor([len(batch) for batch in cohort.batches])
+        uploads, state = algorithm.finish(w, local), algorithm.remember(w, local)
+        return Trained(uploads, state, statistics, loss_sum / steps)
 
-        Args:
-            start: [C, d] the models that they received.
-            lr: [C, 1] learning rates.
-            received: what `downlink` sent besides, [C, d] each.
-            batches: per client [K_i, B_i], longest first.
 
-        Returns:
-            What `finish` uploads, [C, ...] each, and the mean training loss of each client [C].
-        """
-        raise NotImplementedError
+def rows(local: Local, which: int | slice) -> Local:
+    """What the hooks of one client see, or of several."""
+
+    def cut(value: Tensor | float) -> Tensor | float:
+        return value if isinstance(value, float) else value[which]
+
+    return Local(
+        local.start[which],
+        cut(local.lr),
+        {name: value[which] for name, value in local.received.items()},
+        {name: value[which] for name, value in local.state.items()},
+        cut(local.steps),
+        cut(local.weight),
+    )
+
+
+def shortened(cohort: Cohort, steps: int) -> Cohort:
+    """The same clients with exactly that many steps, repeating their batches where they have fewer."""
+    batches = [np.resize(batch, (steps, batch.shape[1])) for batch in cohort.batches]
+    draws = None if cohort.draws is None else [np.resize(d, (steps, *d.shape[1:])) for d in cohort.draws]
+    return replace(cohort, batches=batches, draws=draws)
+
+
+def rows_of(indices: Indices, device: torch.device) -> Tensor:
+    """Sample numbers on the training device; padding points to sample 0, which then weighs nothing."""
+    return torch.from_numpy(indices).to(device).clamp_(min=0)

@@ -1,9 +1,14 @@
-"""The learner: takes jobs while the clock runs, trains them in one call when the first result is needed."""
+"""The learner: takes jobs while the clock runs, trains them together when the first result is needed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.metadata import version
+from itertools import pairwise
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,29 +18,22 @@ from torch import Tensor
 from edgefl.algorithms import Algorithm, Updates
 from edgefl.datasets import Data
 from edgefl.errors import RunError
-from edgefl.learner.batched import BatchedEngine
-from edgefl.learner.batches import mini_batches
-from edgefl.learner.engine import Engine
+from edgefl.learner.batches import count_steps
+from edgefl.learner.initial import build_module, initial_parameters
+from edgefl.learner.layers import LayersGradient
 from edgefl.learner.network import Network
-from edgefl.learner.serial import SerialEngine
-from edgefl.learner.solver import Solver
-from edgefl.learner.workers import Workers, one_thread_each
+from edgefl.learner.plan import SERIAL, Plan, Trial, candidates, fastest, processor, remembered
+from edgefl.learner.round import Job, Round, chunks
+from edgefl.learner.samples import Samples
+from edgefl.learner.store import StateStore, budget
+from edgefl.learner.trainer import STATISTICS, Trainer, Vectors
+from edgefl.learner.workers import Workers, cores, one_thread_each
 from edgefl.models import Model
-from edgefl.scenario import Training
+from edgefl.scenario import Augmentation, Training
 from edgefl.streams import Streams
 
-EVALUATION_SAMPLES = 2_500  # a chunk of evaluation
-SMALL_PARAMETERS = 100_000  # below, batching clients saves more than it costs on a CPU: see docs/benchmarks.md
-
-
-@dataclass(frozen=True)
-class Job:
-    """One device's training in one round: its result depends on nothing else."""
-
-    device: int
-    index: int  # of the round, from 0
-    start: Tensor  # [d] the model that the device received
-    received: Mapping[str, Tensor]  # other vectors that it received
+T = TypeVar("T")
+EVALUATION_SAMPLES = 2_500  # what one worker tests at a time
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,36 @@ class Evaluation:
     extra: Mapping[str, float | None]  # of the scalar problem
 
 
+class Pending:
+    """An evaluation that is under way in the background."""
+
+    def __init__(self, parts: Sequence[Future[tuple[float, int]]], finish: Callable[[float, int], Evaluation]) -> None:
+        self._parts, self._finish = parts, finish
+
+    def done(self) -> bool:
+        """Whether `result` would not have to wait."""
+        return all(part.done() for part in self._parts)
+
+    def result(self) -> Evaluation:
+        """Wait for it."""
+        losses, hits = zip(*(part.result() for part in self._parts), strict=True)
+        return self._finish(sum(losses), sum(hits))
+
+
 class Learner:
-    """Trains and evaluates; holds the data on the training device and the pending jobs.
+    """Trains and evaluates; holds the pending jobs, the clients' states and the workers.
+
+    Args:
+        model: what is trained.
+        algorithm: how.
+        training: the scenario's section.
+        data: the samples.
+        parts: [devices] which training samples each device holds.
+        streams: keyed randomness.
+        device: cpu, cuda (all GPUs) or cuda:i.
+        augmentation: random crops and flips, or None.
+        plan: how to train; measured, or taken from the cache, where not given.
+        processes: workers on the CPU; one a core where not given.
 
     Raises:
         InputError: the model does not fit the data, or the initial parameters do not fit the model.
@@ -63,23 +89,40 @@ class Learner:
         parts: Sequence[npt.NDArray[np.int64]],
         streams: Streams,
         device: str,
+        *,
+        augmentation: Augmentation | None = None,
+        plan: Plan | None = None,
+        processes: int | None = None,
     ) -> None:
         dtype = torch.float64 if data.dtype == "float64" else torch.float32
-        self.model, self.training, self.data, self.parts, self.streams = model, training, data, parts, streams
-        self.initial = initial_parameters(model, data, streams).to(device, dtype)
-        self._algorithm = algorithm
-        self._network = Network(_module(model, data, streams).to(device, dtype))
-        self._train = _on_device(data, data.train_x, data.train_y, device, dtype)
-        self._test = _on_device(data, data.test_x, data.test_y, device, dtype)
-        solver = Solver(algorithm, training)
-        engine = choose_engine(training.engine, device, len(self.initial))
-        self._engine = engine(self._network, model, solver, *self._train)
-        self._workers = Workers(device)
+        self.model, self.training, self.data, self.parts = model, training, data, parts
+        self._algorithm, self._sizes = algorithm, np.array([len(part) for part in parts])
+        places = places_of(device)
+        module = build_module(model, data, streams).to(dtype)
+        self.initial = initial_parameters(model, data, module).to(places[0], dtype)
+        trainers = []
+        for place in places:
+            train = Samples(data.train_x, data.train_y, data.mean, data.std, place, dtype, augmentation)
+            test = Samples(data.test_x, data.test_y, data.mean, data.std, place, dtype)
+            network = Network(module.to(place))
+            trainers.append(Trainer(network, model, algorithm, training, train, test, parts, streams))
+        self._network = trainers[0].network
+        self.statistics = self._network.initial_statistics.to(places[0])  # [b] of the global model
+        self._initial_state = algorithm.client_state(self.initial)
+        if training.batch_norm == "local" and len(self._network.statistics):
+            self._initial_state[STATISTICS] = self.statistics
+        self._store = StateStore(self._initial_state, len(parts), training.state_home) if self._initial_state else None
+        self._workers = Workers(trainers, (cores() if processes is None else processes) if device == "cpu" else 0)
         self._pending: list[Job] = []
+        try:
+            self.plan = plan or self._plan()
+        except BaseException:
+            self.close()
+            raise
 
-    def submit(self, job: Job) -> None:
-        """Take a job; nothing is computed yet."""
-        self._pending.append(job)
+    def submit(self, device: int, index: int, start: Tensor, received: Mapping[str, Tensor]) -> None:
+        """Take a device's training in the round `index`, from the model `start` [d]; nothing is computed yet."""
+        self._pending.append(Job(device, index, start, received, self.statistics))
 
     def collect(self) -> tuple[Updates, float]:
         """Train all pending jobs; their updates in the order of device ids, and the mean training loss by samples.
@@ -89,109 +132,104 @@ class Learner:
         """
         jobs = sorted(self._pending, key=lambda job: job.device)
         self._pending = []
-        batches = [self._batches(job) for job in jobs]
-        order = sorted(range(len(jobs)), key=lambda i: -len(batches[i]))
-        width = self._engine.width()
-        chunks = [order[i : i + width] for i in range(0, len(order), width)]
+        ids = np.array([job.device for job in jobs])
+        samples = self._sizes[ids]
+        steps = np.array([count_steps(int(size), self.training) for size in samples])
+        order = np.lexsort((ids, -samples, -steps))  # longest first; alike clients together, so that little is padded
+        this = Round(jobs, self._workers, self._store)
         with one_thread_each():
-            results = self._workers.map(
-                lambda chunk: self._train_chunk([jobs[i] for i in chunk], [batches[i] for i in chunk]), chunks
-            )
-        back = torch.tensor(np.argsort(order), device=self.initial.device)
-        vectors = {name: torch.cat([upload[name] for upload, _ in results])[back] for name in results[0][0]}
-        losses = torch.cat([loss for _, loss in results])[back]
-        _check_finite(jobs, losses, vectors)
-        samples = np.array([len(self.parts[job.device]) for job in jobs])
-        updates = Updates(vectors, np.array([job.device for job in jobs]), samples)
-        return updates, float(np.average(losses.cpu().numpy(), weights=samples))
-
-    def _batches(self, job: Job) -> npt.NDArray[np.int64]:
-        rng = self.streams.generator("batches", job.device, job.index)
-        return mini_batches(self.parts[job.device], self.training, rng)
-
-    def _train_chunk(self, jobs: list[Job], batches: list[npt.NDArray[np.int64]]) -> tuple[dict[str, Tensor], Tensor]:
-        start = torch.stack([job.start for job in jobs])
-        rates = [[self.training.lr * self.training.lr_schedule.factor(job.index)] for job in jobs]
-        received = {name: torch.stack([job.received[name] for job in jobs]) for name in jobs[0].received}
-        return self._engine.train(start, start.new_tensor(rates), received, batches)
+            self.plan = this.train(chunks(order, self.plan.width, balanced=self._on_cpu), self.plan)
+        losses, statistics = this.outcome["losses"], this.outcome["statistics"]
+        _check_finite(jobs, losses, this.uploads)
+        if len(self._network.statistics):
+            self.statistics = torch.from_numpy(samples / samples.sum()).to(statistics) @ statistics
+        loss = float(np.average(losses.cpu().numpy(), weights=samples))
+        return Updates(this.uploads, ids, samples, len(self.parts)), loss
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """The server's next state, as the algorithm says; bit by bit the same on any number of cores."""
         with one_thread_each():
             return self._algorithm.aggregate(server, updates)
 
-    def evaluate(self, w: Tensor) -> Evaluation:
-        """The model w [d] on the test set."""
-        outputs = self._outputs(w, self._test[0])
-        loss = float(self.model.sample_losses(outputs, self._test[1]).mean())
-        accuracy = float(_correct(outputs, self._test[1]).double().mean()) if self.data.classes else None
-        if self.data.dtype != "float64":
-            return Evaluation(loss, accuracy, {})
-        x, optimum = float(w[0]), self.data.optimum
-        distance = None if optimum is None else abs(x - optimum)
-        return Evaluation(loss, accuracy, {"parameter": x, "distance_to_optimum": distance})
+    def evaluate(self, w: Tensor) -> Pending:
+        """The model w [d] on the test set, in the background."""
+        count = len(self.data.test_y)
+
+        def finish(loss: float, hits: int) -> Evaluation:
+            return Evaluation(loss / count, hits / count if self.data.classes else None, self._scalar(w))
+
+        return Pending(self._over(count, "test", w, lambda result: (float(result[0]), int(result[1]))), finish)
 
     def device_accuracies(self, w: Tensor) -> npt.NDArray[np.float64] | None:
         """Accuracy [devices] of the model w [d] on each device's own training samples; None without labels."""
         if not self.data.classes:
             return None
-        correct = _correct(self._outputs(w, self._train[0]), self._train[1]).cpu().numpy()
+        parts = self._over(len(self.data.train_y), "hits", w, lambda hits: hits.cpu().numpy().copy())
+        correct = np.concatenate([part.result() for part in parts])
         return np.array([correct[part].mean() for part in self.parts])
 
-    def _outputs(self, w: Tensor, x: Tensor) -> Tensor:
-        parameters = self._network.views(w)
-        with one_thread_each():
-            return torch.cat(
-                self._workers.map(lambda part: self._forward(parameters, part), torch.split(x, EVALUATION_SAMPLES))
-            )
-
-    def _forward(self, parameters: Sequence[Tensor], x: Tensor) -> Tensor:
-        with torch.no_grad():  # a thread's own setting
-            return self._network.forward(parameters, x)
-
     def close(self) -> None:
-        """Let the worker threads go."""
+        """Let the workers go."""
         self._workers.close()
+        if self._store is not None:
+            self._store.close()
+
+    def _over(self, count: int, method: str, w: Tensor, take: Callable[[Tensor], T]) -> list[Future[T]]:
+        """Have a model looked at on `count` samples, shared among the workers."""
+        edges = [*range(0, count, EVALUATION_SAMPLES), count]
+        calls = [partial(_same, (w, self.statistics, begin, end)) for begin, end in pairwise(edges)]
+        return [self._workers.submit(method, call, take) for call in calls]
+
+    def _scalar(self, w: Tensor) -> dict[str, float | None]:
+        """The scalar problem's columns."""
+        if self.data.dtype != "float64":
+            return {}
+        x, optimum = float(w[0]), self.data.optimum
+        return {"parameter": x, "distance_to_optimum": None if optimum is None else abs(x - optimum)}
+
+    @property
+    def _on_cpu(self) -> bool:
+        return self.initial.device.type == "cpu"
+
+    def _plan(self) -> Plan:
+        """The fastest way to train here, or the one that the scenario asks for."""
+        training, place = self.training, str(self.initial.device)
+        if training.engine == "serial":
+            return SERIAL
+        fits = LayersGradient.fits(self._network, self.model) and training.precision != "bfloat16"
+        kernels: list[Literal["layers", "vmap"]] = ["layers", "vmap"] if fits else ["vmap"]
+        families = candidates(training.engine, kernels, self.initial.device.type)
+        if training.width is not None:
+            families = [[replace(plans[0], width=training.width)] for plans in families if plans[0] != SERIAL]
+        limit_bytes = budget(self.initial.device) / len(self._workers)
+        server = self._algorithm.server_state(self.initial)
+        received = {name: value[None] for name, value in self._algorithm.downlink(server).items()}
+        state = {name: value[None] for name, value in self._initial_state.items()}
+        vectors = Vectors(self.initial[None], received, state, self.statistics[None])
+
+        def attempt(plan: Plan) -> Trial:
+            trial: Trial = self._workers.submit("attempt", lambda: (plan, vectors), _same).result()
+            return trial
+
+        key = {
+            "edgefl": version("edgefl"),
+            "torch": torch.__version__,
+            "processor": processor(place),
+            "model": f"{self._network.module} {self._network.parameters.shapes}",
+            "data": f"{self.data.shape} {self.initial.dtype}",
+            "algorithm": type(self._algorithm).__name__,
+            "training": f"{training.batch_size} {training.engine} {training.width} {training.precision}",
+        }
+        return remembered(key, lambda: fastest(families, attempt, limit_bytes))
 
 
-def choose_engine(name: str, device: str, parameters: int) -> type[Engine]:
-    """The engine behind `training.engine`; auto batches clients on a GPU, and small models on a CPU."""
-    if name == "auto":
-        name = "batched" if device != "cpu" or parameters <= SMALL_PARAMETERS else "serial"
-    engines: dict[str, type[Engine]] = {"batched": BatchedEngine, "serial": SerialEngine}
-    return engines[name]
+def _same(value: T) -> T:
+    return value
 
 
-def initial_parameters(model: Model, data: Data, streams: Streams) -> Tensor:
-    """The flat initial model [d] as the scenario's `model.init` says.
-
-    Raises:
-        InputError: the file does not hold a vector of that length.
-    """
-    count, init = model.parameters(data.shape, data.classes), model.init
-    if init.kind == "default":
-        module = _module(model, data, streams)
-        return torch.cat([parameter.detach().flatten() for parameter in module.parameters()])
-    return torch.from_numpy(init.vector(count))
-
-
-def _module(model: Model, data: Data, streams: Streams) -> torch.nn.Module:
-    """The network with its layers' own initialisation, drawn from the stream "init"."""
-    with torch.random.fork_rng(devices=[]):  # layers draw from torch's generator: it is lent a keyed state
-        torch.default_generator.manual_seed(int(streams.generator("init").integers(2**63)))
-        return model.module(data.shape, data.classes)
-
-
-def _on_device(
-    data: Data, x: npt.NDArray[np.generic], y: npt.NDArray[np.int64], device: str, dtype: torch.dtype
-) -> tuple[Tensor, Tensor]:
-    """Standardised samples and labels."""
-    samples = torch.from_numpy(x).to(device, dtype)
-    return (samples - data.mean) / data.std, torch.from_numpy(y).to(device)
-
-
-def _correct(outputs: Tensor, targets: Tensor) -> Tensor:
-    return outputs.argmax(dim=-1) == targets
+def places_of(device: str) -> list[str]:
+    """The torch devices behind cpu, cuda (all GPUs of this machine) or cuda:i."""
+    return [f"cuda:{index}" for index in range(torch.cuda.device_count())] if device == "cuda" else [device]
 
 
 def _check_finite(jobs: list[Job], losses: Tensor, vectors: Mapping[str, Tensor]) -> None:

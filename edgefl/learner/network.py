@@ -1,92 +1,83 @@
-"""A torch module seen as a function of flat parameter vectors, for one client or for many at once."""
+"""A torch module seen as a function of flat vectors: its parameters, and the statistics of its batch normalisation."""
 
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Sequence
 from math import prod
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
-from torch.nn.functional import linear
+
+Tensors = Sequence[Tensor]
+BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+
+
+class Layout:
+    """How named tensors lie one after another in a flat vector."""
+
+    def __init__(self, named: dict[str, Tensor]) -> None:
+        self.names = list(named)
+        self.shapes = [tensor.shape for tensor in named.values()]
+        self.sizes = [prod(shape) for shape in self.shapes]
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    def views(self, flat: Tensor) -> list[Tensor]:
+        """Each tensor as a view [..., *shape] of flat vectors [..., d]."""
+        parts = torch.split(flat, self.sizes, dim=-1) if self.sizes else ()
+        return [part.view(*part.shape[:-1], *shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
 
 class Network:
-    """The module and the layout of its parameters in a flat vector of d numbers.
+    """The module and the layout of its parameters in a flat vector of d numbers, of its statistics in one of b numbers.
 
-    Raises:
-        NotImplementedError: the module has buffers, such as batch normalisation's statistics.
+    Statistics are the floating-point buffers: running means and variances of batch normalisation, which are no
+    parameters. In training they are updated in place.
     """
 
     def __init__(self, module: nn.Module) -> None:
-        if next(module.buffers(), None) is not None:
-            raise NotImplementedError("modules with buffers (batch normalisation) are not supported")
+        buffers = {name: buffer for name, buffer in module.named_buffers() if buffer.is_floating_point()}
+        self.parameters, self.statistics = Layout(dict(module.named_parameters())), Layout(buffers)
+        self.initial_statistics = flatten(list(buffers.values()), next(module.parameters()))
+        self.couples_samples = any(isinstance(layer, BATCH_NORMS) for layer in module.modules())
         self.module = module
-        self.names = [name for name, _ in module.named_parameters()]
-        self.shapes = [parameter.shape for parameter in module.parameters()]
-        self.sizes = [prod(shape) for shape in self.shapes]
-        self._dense = _dense_layers(module)
-        self._local = threading.local()
+        self._training, self._testing = copy.deepcopy(module).train(), copy.deepcopy(module).eval()
 
-    def views(self, w: Tensor) -> list[Tensor]:
-        """Each parameter as a view [..., *shape] of flat vectors [..., d]."""
-        parts = torch.split(w, self.sizes, dim=-1)
-        return [part.view(*w.shape[:-1], *shape) for part, shape in zip(parts, self.shapes, strict=True)]
+    def train(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
+        """Outputs [B, ...] of one client for x [B, ...]; updates the statistics."""
+        return self._call(self._training, parameters, statistics, x)
 
-    def forward(self, parameters: Sequence[Tensor], x: Tensor) -> Tensor:
-        """Outputs [B, ...] of one client's parameters for x [B, ...]."""
-        if self._dense:
-            return _forward_one(self._dense, parameters, x)
-        return self._call(parameters, x)
-
-    def forward_many(self, parameters: Sequence[Tensor], x: Tensor) -> Tensor:
+    def train_many(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
         """The same for C clients: parameters [C, *shape] each, x [C, B, ...], outputs [C, B, ...]."""
-        if self._dense:
-            return _forward_many(self._dense, parameters, x)
-        return vmap(self._call)(parameters, x)
+        outputs: Tensor = vmap(self.train, randomness="different")(list(parameters), list(statistics), x)
+        return outputs
 
-    def _call(self, parameters: Sequence[Tensor], x: Tensor) -> Tensor:
-        """Any module at all; each thread has its own copy, as torch swaps parameters in place during the call."""
-        if not hasattr(self._local, "module"):
-            self._local.module = copy.deepcopy(self.module)
-        output: Tensor = functional_call(self._local.module, dict(zip(self.names, parameters, strict=True)), (x,))
+    def test(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
+        """Outputs [B, ...] of one model, as for evaluation; changes nothing."""
+        with torch.no_grad():
+            return self._call(self._testing, parameters, statistics, x)
+
+    def _call(self, module: nn.Module, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
+        named = [*zip(self.parameters.names, parameters, strict=True)]
+        named += zip(self.statistics.names, statistics, strict=True)
+        output: Tensor = functional_call(module, dict(named), (x,))
         return output
 
 
-def _dense_layers(module: nn.Module) -> list[nn.Module]:
-    """The layers of a fully connected network, which needs no general mechanism; empty for any other module."""
-    layers = list(module) if isinstance(module, nn.Sequential) else []
-    dense = all(isinstance(layer, nn.Flatten | nn.ReLU) or type(layer) is nn.Linear for layer in layers)
-    return layers if dense and all(layer.bias is not None for layer in layers if isinstance(layer, nn.Linear)) else []
+def flatten(tensors: Tensors, like: Tensor) -> Tensor:
+    """One flat copy of tensors of any shapes, of the kind of `like`."""
+    return torch.cat([tensor.detach().flatten() for tensor in tensors]) if tensors else like.new_empty(0).detach()
 
 
-def _forward_one(layers: Sequence[nn.Module], parameters: Sequence[Tensor], x: Tensor) -> Tensor:
-    left = iter(parameters)
-    for layer in layers:
-        x = linear(x, next(left), next(left)) if isinstance(layer, nn.Linear) else layer(x)
-    return x
-
-
-def _forward_many(layers: Sequence[nn.Module], parameters: Sequence[Tensor], x: Tensor) -> Tensor:
-    """Linear layers of C clients as batched matrix products."""
-    left = iter(parameters)
-    for layer in layers:
-        if isinstance(layer, nn.Linear):
-            weight = next(left).transpose(1, 2)
-            x = torch.baddbmm(next(left).unsqueeze(1), x, weight)
-        else:
-            x = x.flatten(2) if isinstance(layer, nn.Flatten) else layer(x)
-    return x
-
-
-def gradient(loss: Tensor, leaves: Sequence[Tensor], into: Sequence[Tensor]) -> None:
+def gradient(loss: Tensor, leaves: Tensors, into: Tensors) -> None:
     """Write d(loss)/d(leaves) into views of a flat vector."""
     for target, part in zip(into, torch.autograd.grad(loss, leaves), strict=True):
         target.copy_(part)
 
 
-def as_leaves(views: Sequence[Tensor]) -> list[Tensor]:
+def as_leaves(views: Tensors) -> list[Tensor]:
     """The same memory as leaves of a new graph."""
     return [view.detach().requires_grad_() for view in views]

@@ -5,33 +5,37 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from edgefl.algorithms import Local
-from edgefl.learner.batches import PAD, Indices
-from edgefl.learner.engine import Engine, Result
+from edgefl.learner.batches import PAD
+from edgefl.learner.engine import Cohort, Engine, Trained, rows
+from edgefl.learner.gradients import autocast
 from edgefl.learner.network import as_leaves, gradient
 
 
 class SerialEngine(Engine):
-    """Trains each job by itself."""
+    """Trains a client by itself, with autograd, any module."""
 
-    def width(self) -> int:
-        """One client at a time."""
-        return 1
-
-    def train(self, start: Tensor, lr: Tensor, received: dict[str, Tensor], batches: list[Indices]) -> Result:
-        """See Engine."""
-        local = Local(start[0], float(lr[0]), {name: value[0] for name, value in received.items()})
-        w = start[0].clone()
+    def train(self, cohort: Cohort) -> Trained:
+        """See Engine; for one client."""
+        local = rows(cohort.local(), 0)
+        w, statistics = cohort.start[0].clone(), cohort.statistics[0].clone()
         grad, velocity = torch.empty_like(w), self.solver.velocity(w)
-        views, grad_views = self.network.views(w), self.network.views(grad)
-        loss_sum = w.new_zeros(())
-        for batch in batches[0]:
-            samples = torch.from_numpy(batch[batch != PAD]).to(w.device)
-            leaves = as_leaves(views)
-            losses = self.model.sample_losses(self.network.forward(leaves, self.x[samples]), self.y[samples])
-            loss = losses.mean()
-            gradient(loss, leaves, grad_views)
+        loss_sum = w.new_zeros(1)
+        for step, batch in enumerate(cohort.batches[0]):
+            draws = None if cohort.draws is None else torch.from_numpy(cohort.draws[0][step][batch != PAD])
+            loss_sum += self._gradient(w, statistics, torch.from_numpy(batch[batch != PAD]), draws, grad)
             self.solver.step(w, grad, velocity, local)
-            loss_sum += loss.detach()
-        uploads = {name: vector[None] for name, vector in self.solver.algorithm.finish(w, local).items()}
-        return uploads, (loss_sum / len(batches[0]))[None]
+        trained = self._trained(w, cohort, local, statistics, loss_sum)
+        uploads = {name: vector[None] for name, vector in trained.uploads.items()}
+        state = {name: vector[None] for name, vector in trained.state.items()}
+        return Trained(uploads, state, statistics[None], trained.losses)
+
+    def _gradient(self, w: Tensor, statistics: Tensor, rows: Tensor, draws: Tensor | None, into: Tensor) -> Tensor:
+        """Mean loss of one mini-batch; its gradient goes into a flat vector."""
+        network, rows = self.network, rows.to(w.device)
+        leaves = as_leaves(network.parameters.views(w))
+        x = self.samples.batch(rows, None if draws is None else draws.to(w.device))
+        with autocast(w, enabled=self.solver.training.precision == "bfloat16"):
+            outputs = network.train(leaves, network.statistics.views(statistics), x)
+        loss = self.model.sample_losses(outputs.to(w.dtype), self.samples.y[rows]).mean()
+        gradient(loss, leaves, network.parameters.views(into))
+        return loss.detach()

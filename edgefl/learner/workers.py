@@ -1,44 +1,232 @@
-"""Worker threads for local training on CPUs: one single-threaded worker a core.
+"""Where local training happens: in worker processes, one single-threaded a core, or in threads, one a GPU.
 
 Clients are independent, so cores are better used by training different clients than by splitting one client's small
-matrix products; and as every product is computed by one thread, results do not depend on the number of workers.
+matrix products. Threads would not do: between two small products each must wait for the interpreter's lock. As every
+product is computed by one thread, results do not depend on the number of workers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import ctypes
+import gc
+import io
+import mmap
+import multiprocessing
+import os
+import pickle
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
 
 import torch
+from torch import Tensor
 
-A = TypeVar("A")
-B = TypeVar("B")
+from edgefl.errors import RunError
+
+T = TypeVar("T")
+SLAB_BYTES = 2**30  # address space for tensors on their way, each direction; memory only as it is touched
+_ALIGN = 64
+
+
+class Worker(Protocol):
+    """Something that runs one call after another."""
+
+    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], T]) -> T:
+        """What `take` makes of the method's result, whose tensors may be overwritten by the next call."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class Inline:
+    """Calls in this process; for GPUs, which are parallel themselves, and where there is no fork."""
+
+    def __init__(self, handler: object) -> None:
+        self.handler = handler
+
+    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], T]) -> T:
+        """See Worker."""
+        return take(getattr(self.handler, method)(*args))
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+class Forked:
+    """Calls in a forked process, which shares all data that were there before; tensors travel in shared memory.
+
+    Args:
+        handler: the object whose methods are called.
+        strangers: connections of the workers forked before, which this one is not to hold open.
+    """
+
+    def __init__(self, handler: object, strangers: Sequence[Connection]) -> None:
+        slabs = Slab(), Slab()
+        context = multiprocessing.get_context("fork")
+        self._connection, theirs = context.Pipe()
+        arguments = (theirs, handler, slabs, [*strangers, self._connection])
+        self.process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)
+        self.process.start()
+        theirs.close()
+        self._out, self._in = slabs
+
+    @property
+    def connection(self) -> Connection:
+        """This side's end."""
+        return self._connection
+
+    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], T]) -> T:
+        """See Worker.
+
+        Raises:
+            RunError: the process is gone.
+        """
+        try:
+            self._connection.send_bytes(self._out.pack((method, args)))
+            done, result = self._in.unpack(self._connection.recv_bytes())
+        except (EOFError, OSError):
+            self.process.join(1)
+            code = self.process.exitcode
+            raise RunError(
+                f"a worker process ended unexpectedly (exit code {code}); if the machine ran out of memory, "
+                "use fewer workers (OMP_NUM_THREADS), a smaller batch_size or training.width: 1"
+            ) from None
+        if done:
+            return take(result)
+        raise result
+
+    def close(self) -> None:
+        """End the process."""
+        self._connection.close()
+        self.process.join(1)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+class Slab:
+    """Shared memory for the tensors of one message; the rest of the message is pickled."""
+
+    def __init__(self) -> None:
+        flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+        self._memory = mmap.mmap(-1, SLAB_BYTES, flags=flags)
+
+    def pack(self, message: object) -> bytes:
+        """Write the message's tensors into the memory; the rest as bytes."""
+        buffer, used = io.BytesIO(), 0
+
+        def place(tensor: object) -> object:
+            nonlocal used
+            if not isinstance(tensor, Tensor) or tensor.numel() == 0 or used + tensor.nbytes > SLAB_BYTES:
+                return None  # pickled as usual
+            begin, shape, dtype = used, tensor.shape, tensor.dtype
+            used = -(-(used + tensor.nbytes) // _ALIGN) * _ALIGN
+            self._view(begin, shape, dtype).copy_(tensor)
+            return begin, tuple(shape), dtype
+
+        pickler = pickle.Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL)
+        pickler.persistent_id = place  # type: ignore[method-assign]
+        pickler.dump(message)
+        return buffer.getvalue()
+
+    def unpack(self, content: bytes) -> Any:
+        """The message; its tensors are views of the memory."""
+        unpickler = pickle.Unpickler(io.BytesIO(content))  # noqa: S301 - from this program's own worker
+        unpickler.persistent_load = lambda place: self._view(*place)  # type: ignore[method-assign]
+        return unpickler.load()
+
+    def _view(self, begin: int, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+        count = torch.Size(shape).numel()
+        return torch.frombuffer(self._memory, dtype=dtype, count=count, offset=begin).view(shape)
+
+
+def _serve(connection: Connection, handler: object, slabs: tuple[Slab, Slab], strangers: list[Connection]) -> None:
+    """The life of a worker process: it ends when the other side is gone."""
+    for stranger in strangers:
+        stranger.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    gc.freeze()
+    torch.set_num_threads(1)
+    _keep_memory()
+    while True:
+        try:
+            method, args = slabs[0].unpack(connection.recv_bytes())
+        except (EOFError, OSError):
+            return
+        try:
+            reply = True, getattr(handler, method)(*args)
+        except Exception as error:  # noqa: BLE001 - raised again on the other side
+            error.add_note("".join(traceback.format_exception(error)))
+            reply = False, error
+        connection.send_bytes(slabs[1].pack(reply))
+
+
+def _keep_memory() -> None:
+    """Tell glibc's malloc not to return memory to the system, which would clear it at every step."""
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
+        libc.mallopt(-3, 2**30)  # M_MMAP_THRESHOLD
+    except (OSError, AttributeError):
+        return  # another libc: only slower
 
 
 class Workers:
-    """Maps a function over chunks of work, in order: on threads for a CPU, inline for a GPU (which is parallel itself).
+    """Runs calls on the workers, in the background.
 
     Args:
-        device: the training device.
-        count: number of threads; torch's own number where not given (cores, or OMP_NUM_THREADS).
+        handlers: one a GPU, or a single one that all processes share.
+        processes: how many to fork; 0 runs the handlers in this process.
     """
 
-    def __init__(self, device: str, count: int | None = None) -> None:
-        self.count = (count or torch.get_num_threads()) if device == "cpu" else 1
-        self._pool = ThreadPoolExecutor(self.count, "edgefl-worker") if self.count > 1 else None
+    def __init__(self, handlers: Sequence[object], processes: int) -> None:
+        self._workers: list[Worker] = [] if processes else [Inline(handler) for handler in handlers]
+        for _ in range(processes):
+            strangers = [worker.connection for worker in self._workers if isinstance(worker, Forked)]
+            self._workers.append(Forked(handlers[0], strangers))
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+        self._threads = ThreadPoolExecutor(len(self._workers), "edgefl-worker")
 
-    def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
-        """The results in the order of the items; the first exception is raised."""
-        if self._pool is None:
-            return [function(item) for item in items]
-        return list(self._pool.map(function, items))
+    def __len__(self) -> int:
+        return len(self._workers)
+
+    def submit(self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], T]) -> Future[T]:
+        """Have a method called by the first worker that is free.
+
+        Args:
+            method: of the handler.
+            arguments: makes its arguments, in a thread, when a worker is free.
+            take: gets its result, in a thread; what it returns is the future's result.
+        """
+        return self._threads.submit(self._call, method, arguments, take)
+
+    def _call(self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], T]) -> T:
+        worker = self._idle.get()
+        try:
+            return worker.call(method, arguments(), take)
+        finally:
+            self._idle.put(worker)
 
     def close(self) -> None:
-        """Let the threads go; work that has not begun is dropped."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        """End the workers; calls that have not begun are dropped."""
+        self._threads.shutdown(cancel_futures=True, wait=False)
+        for worker in self._workers:
+            worker.close()
+
+
+def cores() -> int:
+    """Worker processes for local training on the CPU: torch's number of threads (cores, or OMP_NUM_THREADS)."""
+    can_fork = hasattr(os, "fork") and not multiprocessing.current_process().daemon
+    return torch.get_num_threads() if can_fork else 0
 
 
 @contextmanager

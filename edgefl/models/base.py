@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,8 @@ class Model(Member):
     init: Init = Init()
     cost: Cost | None = None
 
+    tokens: ClassVar[bool] = False  # whether samples are whole numbers (int64 ids) in place of float32
+
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
         """Why this model cannot work on such data; None if it can."""
         return None if classes >= 2 else f"needs data with at least 2 classes, got {classes}"
@@ -85,6 +87,10 @@ class Model(Member):
 
         flat = cross_entropy(outputs.flatten(0, -2), targets.flatten(), reduction="none")
         return flat.view(targets.shape)
+
+    def predicted(self, outputs: Tensor) -> Tensor:
+        """Class of each sample [...] from outputs [..., classes]."""
+        return outputs.argmax(-1)
 
     def payload_parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Parameters that travel: as priced, else as counted."""

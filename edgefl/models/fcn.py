@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from edgefl.models.base import Model
+from edgefl.models.dense import dense, dense_multiplications, dense_parameters
 from edgefl.section import Count
 
 if TYPE_CHECKING:
@@ -22,25 +22,22 @@ class Fcn(Model):
 
     hidden: Widths = (200, 200)
 
-    def _widths(self, shape: tuple[int, ...], classes: int) -> list[tuple[int, int]]:
-        return list(pairwise((prod(shape), *self.hidden, classes)))
+    def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
+        return (prod(shape), *self.hidden, classes)
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """Flatten, then linear layers with ReLU between them."""
         from torch import nn
 
-        layers: list[nn.Module] = [nn.Flatten()]
-        for inputs, outputs in self._widths(shape, classes):
-            layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-        return nn.Sequential(*layers[:-1])
+        return nn.Sequential(nn.Flatten(), *dense(self._widths(shape, classes)))
 
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Weights and biases."""
-        return sum((inputs + 1) * outputs for inputs, outputs in self._widths(shape, classes))
+        return dense_parameters(self._widths(shape, classes))
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
         """One a weight."""
-        return sum(inputs * outputs for inputs, outputs in self._widths(shape, classes))
+        return dense_multiplications(self._widths(shape, classes))
 
 
 class Mlp(Fcn):

@@ -80,6 +80,7 @@ class DataSection(Section):
 
     dataset: Annotated[Dataset, DATASETS] = Digits()
     partition: Annotated[Partition, PARTITIONS] = Iid()
+    augmentation: Augmentation | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -91,7 +92,8 @@ class DataSection(Section):
             known = ", ".join(DATASETS.members)
             raise fault_at(("dataset",), f"must be a name, got {shown(value['dataset'])}; known: {known}")
         own = {key: item for key, item in value.items() if key not in cls.model_fields}
-        rest = {key: item for key, item in value.items() if key == "partition"}
+        rest = {key: item for key, item in value.items() if key not in own}
+        rest.pop("dataset", None)
         return {"dataset": {"kind": value.get("dataset", "digits"), **own}, **rest}
 
     @model_serializer(mode="wrap")
@@ -99,6 +101,19 @@ class DataSection(Section):
         dumped = handler(self)
         own = dumped.pop("dataset")
         return {"dataset": own.pop("kind"), **own, **dumped}
+
+
+class Augmentation(Section):
+    """Random crops of zero-padded images and horizontal flips, drawn for each sample and step."""
+
+    crop_padding: Annotated[int, Field(ge=0, le=1000)] = 4
+    flip: bool = True
+
+
+class ReportSection(Section):
+    """What is written down how often."""
+
+    eval_every: Count = 1  # rounds; the last one is always evaluated
 
 
 class Training(Section):
@@ -112,7 +127,11 @@ class Training(Section):
     momentum: Share = 0.0
     weight_decay: NonNegativeFloat = 0.0
     clip_norm: PositiveFloat | None = None
-    engine: Literal["auto", "serial", "batched"] = "auto"
+    engine: Literal["auto", "serial", "batched"] = "auto"  # the fastest, one client after another, or together
+    width: Count | None = None  # clients trained together; measured where not given
+    precision: Literal["float32", "tf32", "bfloat16"] = "float32"  # of matrix products
+    batch_norm: Literal["averaged", "local"] = "averaged"  # statistics: with the model, or each device's own
+    state_home: Literal["auto", "device", "host", "disk"] = "auto"  # where clients' states are kept
 
     @model_validator(mode="before")
     @classmethod
@@ -210,6 +229,7 @@ class Scenario(Section):
     radio: Radio = Radio()
     mobility: Annotated[Mobility, MOBILITY] = Static()
     churn: Annotated[Churn, CHURN] = NoChurn()
+    report: ReportSection = ReportSection()
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:

@@ -1,0 +1,246 @@
+"""The loss gradient of a plain stack of layers, forward and backward by hand, for one client or many.
+
+Autograd keeps a graph, a copy of each gradient, and an activation before and after each ReLU; a stack of known layers
+needs none of that: docs/benchmarks.md shows what it saves. Activations are [C, B, ...], the C clients first; dense
+layers are batched matrix products over the clients, convolutions grouped ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from typing_extensions import override
+
+from edgefl.learner.network import Network
+from edgefl.models import Model
+
+aten = torch.ops.aten
+Tensors = Sequence[Tensor]
+Saved = Any  # what a layer's backward pass needs of its forward pass
+
+
+class Layer:
+    """One layer without parameters; `p` are a layer's parameters [C, *shape], `dy` the gradient of its output."""
+
+    parameters = 0
+
+    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+        """The output, and what to save."""
+        raise NotImplementedError
+
+    def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
+        """The gradient of the input; may overwrite dy."""
+        raise NotImplementedError
+
+    def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
+        """Write the gradients of the parameters."""
+
+
+class Linear(Layer):
+    """Fully connected: x W^T + b."""
+
+    parameters = 2
+
+    @override
+    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+        return torch.baddbmm(p[1].unsqueeze(1), x, p[0].transpose(1, 2)), x
+
+    @override
+    def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
+        return torch.bmm(dy, p[0])
+
+    @override
+    def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
+        torch.bmm(dy.transpose(1, 2), saved, out=into[0])
+        torch.sum(dy, 1, out=into[1])
+
+
+class Convolution(Layer):
+    """Two-dimensional convolution; the clients are groups."""
+
+    parameters = 2
+
+    def __init__(self, layer: nn.Conv2d) -> None:
+        self.stride, self.dilation, self.groups = list(layer.stride), list(layer.dilation), layer.groups
+        self.padding = [int(size) for size in layer.padding]
+
+    @override
+    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+        folded = fold(x)
+        weight, bias = (parameter.flatten(0, 1) for parameter in p)
+        y = torch.conv2d(folded, weight, bias, self.stride, self.padding, self.dilation, self.groups * len(x))
+        return unfold(y, len(x)), folded
+
+    @override
+    def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
+        return unfold(self._backward(dy, saved, p, [True, False, False])[0], len(dy))
+
+    @override
+    def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
+        _, *gradients = self._backward(dy, saved, p, [False, True, True])
+        for target, part in zip(into, gradients, strict=True):
+            target.copy_(part.view(target.shape))
+
+    def _backward(self, dy: Tensor, x: Tensor, p: Tensors, wanted: list[bool]) -> list[Tensor]:
+        weight, groups = p[0].flatten(0, 1), self.groups * len(dy)
+        sizes = (self.stride, self.padding, self.dilation, False, [0, 0], groups)  # not transposed
+        gradients: list[Tensor] = aten.convolution_backward(fold(dy), x, weight, [len(weight)], *sizes, wanted)
+        return gradients
+
+
+class Relu(Layer):
+    """In place: nobody needs what was there before."""
+
+    @override
+    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+        y = x.relu_()
+        return y, y
+
+    @override
+    def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
+        dx: Tensor = aten.threshold_backward.grad_input(dy, saved, 0, grad_input=dy)
+        return dx
+
+
+class MaxPool(Layer):
+    """Maxima of windows."""
+
+    def __init__(self, layer: nn.MaxPool2d) -> None:
+        sizes = (layer.kernel_size, layer.stride, layer.padding, layer.dilation)
+        self.sizes = [[size, size] if isinstance(size, int) else list(size) for size in sizes]
+
+    @override
+    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+        folded = fold(x)
+        y, indices = aten.max_pool2d_with_indices(folded, *self.sizes)
+        return unfold(y, len(x)), (folded, indices)
+
+    @override
+    def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
+        x, indices = saved
+        dx = aten.max_pool2d_with_indices_backward(fold(dy), x, *self.sizes, False, indices)  # no ceil_mode
+        return unfold(dx, len(dy))
+
+
+class GlobalMean(Layer):
+    """The mean of each channel."""
+
+    @override
+    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+        return x.mean((-2, -1), keepdim=True), x.shape
+
+    @override
+    def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
+        dx: Tensor = dy / (saved[-2] * saved[-1])
+        return dx.expand(saved).contiguous()
+
+
+class Reshape(Layer):
+    """Flatten and Unflatten."""
+
+    def __init__(self, shape: Callable[[Tensor], tuple[int, ...]]) -> None:
+        self.shape = shape  # of one sample of x
+
+    @override
+    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+        return x.reshape(*x.shape[:2], *self.shape(x)), x.shape
+
+    @override
+    def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
+        return dy.reshape(saved)
+
+
+def fold(x: Tensor) -> Tensor:
+    """Images [C, B, channels, H, W] as [B, C * channels, H, W]: a view, but for the first layer."""
+    return x.transpose(0, 1).flatten(1, 2)
+
+
+def unfold(x: Tensor, clients: int) -> Tensor:
+    """The inverse of `fold`."""
+    return x.view(len(x), clients, -1, *x.shape[2:]).transpose(0, 1)
+
+
+def layers_of(module: nn.Module) -> list[Layer]:
+    """The layers of a module that is a plain stack of known ones; empty for any other."""
+    stack = list(module) if isinstance(module, nn.Sequential) else []
+    for i, (layer, following) in enumerate(pairwise(stack)):  # the same result from a fourth of the numbers
+        if isinstance(layer, nn.ReLU) and isinstance(following, nn.MaxPool2d):
+            stack[i : i + 2] = following, layer
+    layers = [_layer(part) for part in stack]
+    return [layer for layer in layers if layer] if all(layers) else []
+
+
+def _layer(layer: nn.Module) -> Layer | None:
+    made: Layer | None = None
+    match layer:
+        case nn.Flatten(start_dim=1, end_dim=-1):
+            made = Reshape(lambda x: (x[0, 0].numel(),))
+        case nn.Unflatten(dim=1, unflattened_size=size):
+            made = Reshape(lambda x: (*size, *x.shape[3:]))
+        case nn.ReLU():
+            made = Relu()
+        case nn.MaxPool2d(ceil_mode=False, return_indices=False):
+            made = MaxPool(layer)
+        case nn.AdaptiveAvgPool2d(output_size=1 | (1, 1)):
+            made = GlobalMean()
+        case nn.Linear(bias=Tensor()) if type(layer) is nn.Linear:
+            made = Linear()
+        case nn.Conv2d(bias=Tensor(), padding_mode="zeros") if not isinstance(layer.padding, str):
+            made = Convolution(layer)
+    return made
+
+
+class LayersGradient:
+    """See GradientOf; only for stacks of known layers under the cross-entropy."""
+
+    @staticmethod
+    def fits(network: Network, model: Model) -> bool:
+        """Whether the module and the loss are of the kind that is written out here."""
+        return bool(layers_of(network.module)) and type(model).sample_losses is Model.sample_losses
+
+    def __init__(self, network: Network, model: Model) -> None:
+        self.network, self.layers = network, layers_of(network.module)
+        self.first = next(i for i, layer in enumerate(self.layers) if layer.parameters)
+        self.images = any(isinstance(layer, Convolution) for layer in self.layers)
+
+    def __call__(self, w: Tensor, statistics: Tensor, x: Tensor, y: Tensor, weight: Tensor, into: Tensor) -> Tensor:
+        """See GradientOf."""
+        parameters, targets = self._by_layer(w), self._by_layer(into)
+        saved = []
+        for layer, p in zip(self.layers, parameters, strict=True):
+            if isinstance(layer, Convolution) and len(x) == 1:
+                x = x[0].contiguous(memory_format=torch.channels_last)[None]
+            x, kept = layer.forward(x, p)
+            saved.append(kept)
+        losses, dy = cross_entropy(x, y, weight)
+        for i in range(len(self.layers) - 1, self.first - 1, -1):
+            layer, p = self.layers[i], parameters[i]
+            layer.gradients(dy, saved[i], p, targets[i])
+            if i > self.first:
+                dy = layer.backward(dy, saved[i], p)
+        return losses
+
+    def _by_layer(self, flat: Tensor) -> list[list[Tensor]]:
+        views = iter(self.network.parameters.views(flat))
+        return [[next(views) for _ in range(layer.parameters)] for layer in self.layers]
+
+
+def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Each client's weighted sum of losses [C], and its gradient [C, B, classes] in the logits z.
+
+    Args:
+        z: [C, B, classes] logits.
+        y: [C, B] labels.
+        weight: [C, B] of each sample.
+    """
+    log_p = functional.log_softmax(z, dim=2)
+    label = y.unsqueeze(2)
+    losses = -(log_p.gather(2, label).squeeze(2) * weight).sum(1)
+    dz = log_p.exp_()
+    dz.scatter_add_(2, label, dz.new_full((1, 1, 1), -1.0).expand(label.shape))
+    return losses, dz.mul_(weight.unsqueeze(2))

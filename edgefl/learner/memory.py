@@ -1,0 +1,28 @@
+"""Memory of the training device: what is taken, what is left, and how running out of it shows."""
+
+from __future__ import annotations
+
+import resource
+import sys
+
+import torch
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether torch or Python ran out of memory, on a GPU or on the host."""
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+
+
+def peak_bytes(device: str) -> int:
+    """The most memory that was taken: on a GPU since the last `forget_peak`, of this process otherwise."""
+    if device.startswith("cuda"):
+        return torch.cuda.max_memory_allocated(device)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def forget_peak(device: str) -> int:
+    """Begin a new measurement; what is taken now."""
+    if device.startswith("cuda"):
+        torch.cuda.reset_peak_memory_stats(device)
+        return torch.cuda.memory_allocated(device)
+    return peak_bytes(device)

@@ -1,0 +1,90 @@
+"""The samples on the training device: kept as they are stored, normalised and augmented as a batch is taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from edgefl.scenario import Augmentation
+
+Draws = npt.NDArray[np.int64]
+
+
+class Samples:
+    """Samples and labels of one set.
+
+    Bytes (uint8) stay bytes: a fourth of the memory, and of the traffic when a batch is gathered. Token ids (int64) are
+    handed out as they are. Floating-point samples are normalised once.
+
+    Args:
+        x: [n, ...] as stored.
+        y: [n] labels.
+        mean: of normalisation, in the units of x.
+        std: of normalisation.
+        device: where to keep them.
+        dtype: of what `batch` returns.
+        augmentation: random crops and flips of images, or None.
+    """
+
+    def __init__(
+        self,
+        x: npt.NDArray[np.generic],
+        y: npt.NDArray[np.int64],
+        mean: float,
+        std: float,
+        device: str,
+        dtype: torch.dtype,
+        augmentation: Augmentation | None = None,
+    ) -> None:
+        self.x, self.y = torch.from_numpy(x).to(device), torch.from_numpy(y).to(device)
+        self.shape, self.dtype, self.augmentation = self.x.shape[1:], dtype, augmentation
+        self._shift, self._scale = -mean / std, 1.0 / std
+        if self.x.is_floating_point():
+            self.x = ((self.x.to(dtype) - mean) / std).contiguous()
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def batch(self, rows: Tensor, draws: Tensor | None = None) -> Tensor:
+        """The samples [..., *shape] of rows [...], ready for the network; `draws` [..., 3] place crops and flips."""
+        if draws is None or self.augmentation is None:
+            picked = self.x.index_select(0, rows.flatten())
+        else:
+            picked = self._augmented(rows.flatten(), draws.flatten(0, -2), self.augmentation.crop_padding)
+        return self._normalised(picked).view(*rows.shape, *self.shape)
+
+    def part(self, begin: int, end: int) -> Tensor:
+        """Samples [begin, end), ready for the network."""
+        return self._normalised(self.x[begin:end])
+
+    def _normalised(self, x: Tensor) -> Tensor:
+        return x.to(self.dtype).mul_(self._scale).add_(self._shift) if x.dtype == torch.uint8 else x
+
+    def _augmented(self, rows: Tensor, draws: Tensor, padding: int) -> Tensor:
+        """Each image cut out of its zero-padded self at its own offset, and mirrored where its draw says so."""
+        height, width = self.shape[-2:]
+        down, right, flip = draws.unbind(-1)
+        y = down[:, None] + torch.arange(height, device=rows.device) - padding  # [n, H] in the stored image
+        x = right[:, None] + torch.arange(width, device=rows.device) - padding
+        x = torch.where(flip[:, None] > 0, x.flip(1), x)
+        inside = ((y >= 0) & (y < height))[:, :, None] & ((x >= 0) & (x < width))[:, None, :]  # [n, H, W]
+        images = self.x.view(len(self.x), -1, height, width)
+        cut = images[
+            rows[:, None, None, None],
+            torch.arange(images.shape[1], device=rows.device)[:, None, None],
+            y.clamp(0, height - 1)[:, None, :, None],
+            x.clamp(0, width - 1)[:, None, None, :],
+        ]
+        black = 0.0 if self.x.dtype == torch.uint8 else self._shift
+        return torch.where(inside[:, None], cut, cut.new_tensor(black)).view(len(rows), *self.shape)
+
+
+def augmentation_draws(count: tuple[int, ...], augmentation: Augmentation, rng: np.random.Generator) -> Draws:
+    """Offsets down and right from 0 to twice the padding, and 1 to mirror, [*count, 3]."""
+    limits = [2 * augmentation.crop_padding + 1, 2 * augmentation.crop_padding + 1, 1 + augmentation.flip]
+    return rng.integers(0, limits, (*count, 3))

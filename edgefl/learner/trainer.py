@@ -1,0 +1,157 @@
+"""What a worker does: train some clients, or test a model on some samples; it holds all that never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from edgefl.algorithms import Algorithm
+from edgefl.learner.attempt import attempt
+from edgefl.learner.batched import BatchedEngine
+from edgefl.learner.batches import Indices, mini_batches
+from edgefl.learner.engine import Cohort, Engine, Trained, shortened
+from edgefl.learner.gradients import KERNELS, VmapGradient
+from edgefl.learner.memory import is_out_of_memory
+from edgefl.learner.network import Network
+from edgefl.learner.plan import Plan, Trial
+from edgefl.learner.samples import Draws, Samples, augmentation_draws
+from edgefl.learner.serial import SerialEngine
+from edgefl.learner.solver import Solver
+from edgefl.models import Model
+from edgefl.scenario import Training
+from edgefl.streams import Streams
+
+STATISTICS = "statistics"  # the client state that holds a device's own batch normalisation
+TESTED = 1_000  # samples that are tested at once: enough for a matrix product, few enough for a cache
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """What some clients start from; a single row serves all of them."""
+
+    start: Tensor  # [C or 1, d]
+    received: Mapping[str, Tensor]  # [C or 1, ...] each
+    state: Mapping[str, Tensor]  # [C, ...] each
+    statistics: Tensor  # [C or 1, b]
+
+
+class Trainer:
+    """Trains and tests on one device.
+
+    Args:
+        network: the module, on the device.
+        model: for its loss.
+        algorithm: the hooks around each step.
+        training: the scenario's section.
+        train: the training samples, on the device.
+        test: the test samples, on the device.
+        parts: [devices] which training samples each device holds.
+        streams: keyed randomness.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        model: Model,
+        algorithm: Algorithm,
+        training: Training,
+        train: Samples,
+        test: Samples,
+        parts: Sequence[npt.NDArray[np.int64]],
+        streams: Streams,
+    ) -> None:
+        self.network, self.model, self.training = network, model, training
+        self.samples = {"train": train, "test": test}
+        self.parts, self.streams = parts, streams
+        self.solver = Solver(algorithm, training)
+        self._mean_size = float(np.mean([len(part) for part in parts]))
+
+    def engine(self, plan: Plan) -> Engine:
+        """The engine of a plan."""
+        args = self.network, self.model, self.solver, self.samples["train"]
+        if plan.engine == "serial":
+            return SerialEngine(*args)
+        if plan.kernel == "vmap":
+            bfloat16 = self.training.precision == "bfloat16"
+            return BatchedEngine(*args, VmapGradient(self.network, self.model, bfloat16=bfloat16))
+        return BatchedEngine(*args, KERNELS[plan.kernel](self.network, self.model))
+
+    def train(self, plan: Plan, jobs: Sequence[tuple[int, int]], vectors: Vectors) -> Trained:
+        """Train the clients of jobs (device, round index), longest first."""
+        trained = self.engine(plan).train(self._cohort(jobs, vectors))
+        if STATISTICS in vectors.state:
+            return replace(trained, state={**trained.state, STATISTICS: trained.statistics})
+        return trained
+
+    def attempt(self, plan: Plan, vectors: Vectors) -> Trial:
+        """Try a plan on a few steps of devices with as many samples as most; twice, as the first time warms up.
+
+        Raises:
+            MemoryError: the clients do not fit into the memory together.
+        """
+        sizes = np.array([len(part) for part in self.parts])
+        nearest = np.argsort(np.abs(sizes - np.median(sizes)), kind="stable")
+        state = {name: value.expand(plan.width, -1) for name, value in vectors.state.items()}
+        jobs = [(int(device), 0) for device in np.sort(np.resize(nearest, plan.width))]
+        cohort = self._cohort(sorted(jobs, key=lambda job: -sizes[job[0]]), replace(vectors, state=state))
+        engine, place = self.engine(plan), str(vectors.start.device)
+        try:
+            return attempt(lambda steps: engine.train(shortened(cohort, steps)), plan.width, place)
+        except (RuntimeError, MemoryError) as error:
+            if is_out_of_memory(error):
+                raise MemoryError(str(plan)) from None
+            raise
+
+    def _cohort(self, jobs: Sequence[tuple[int, int]], vectors: Vectors) -> Cohort:
+        training, count, start = self.training, len(jobs), vectors.start
+        rates = [[training.lr * training.lr_schedule.factor(index)] for _, index in jobs]
+        weights = [[len(self.parts[device]) / self._mean_size] for device, _ in jobs]
+        batches = [
+            mini_batches(self.parts[device], training, self.streams.generator("batches", device, index))
+            for device, index in jobs
+        ]
+        return Cohort(
+            start=start.expand(count, -1),
+            lr=start.new_tensor(rates),
+            received={name: value.expand(count, -1) for name, value in vectors.received.items()},
+            state=vectors.state,
+            statistics=vectors.state.get(STATISTICS, vectors.statistics).expand(count, -1),
+            weight=start.new_tensor(weights),
+            batches=batches,
+            draws=self._draws(jobs, batches),
+        )
+
+    def _draws(self, jobs: Sequence[tuple[int, int]], batches: list[Indices]) -> list[Draws] | None:
+        """Where each sample is cropped and whether it is mirrored."""
+        augmentation = self.samples["train"].augmentation
+        if augmentation is None:
+            return None
+        return [
+            augmentation_draws(batch.shape, augmentation, self.streams.generator("augmentation", device, index))
+            for (device, index), batch in zip(jobs, batches, strict=True)
+        ]
+
+    def test(self, w: Tensor, statistics: Tensor, begin: int, end: int) -> tuple[Tensor, Tensor]:
+        """Sum of the losses of test samples [begin, end), and how many are classified correctly."""
+        samples = self.samples["test"]
+        outputs, y = self._outputs(w, statistics, samples, begin, end), samples.y[begin:end]
+        loss = self.model.sample_losses(outputs, y).double().sum()
+        return loss, (self.model.predicted(outputs) == y).sum()
+
+    def hits(self, w: Tensor, statistics: Tensor, begin: int, end: int) -> Tensor:
+        """Whether each of the training samples [begin, end) is classified correctly."""
+        samples = self.samples["train"]
+        return self.model.predicted(self._outputs(w, statistics, samples, begin, end)) == samples.y[begin:end]
+
+    def _outputs(self, w: Tensor, statistics: Tensor, samples: Samples, begin: int, end: int) -> Tensor:
+        network = self.network
+        parameters, buffers = network.parameters.views(w), network.statistics.views(statistics)
+        edges = [*range(begin, end, TESTED), end]
+        parts = [network.test(parameters, buffers, samples.part(*edge)) for edge in pairwise(edges)]
+        return torch.cat(parts)

@@ -1,0 +1,24 @@
+"""Networks of two convolutions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from edgefl.models.convolutional import Convolutional
+
+
+class Cnn(Convolutional):
+    """Two 5x5 convolutions of 64, dense 384 and 192: 797,962 parameters on CIFAR-10 (FedSSG paper, A.1.2)."""
+
+    stages: ClassVar[tuple[tuple[int, ...], ...]] = ((64,), (64,))
+    kernel: ClassVar[int] = 5
+    hidden: ClassVar[tuple[int, ...]] = (384, 192)
+
+
+class CnnMnist(Convolutional):
+    """Two padded 5x5 convolutions of 32, dense 128: 228,586 parameters on Fashion-MNIST (sequential-FL paper)."""
+
+    stages: ClassVar[tuple[tuple[int, ...], ...]] = ((32,), (32,))
+    kernel: ClassVar[int] = 5
+    padding: ClassVar[int] = 2
+    hidden: ClassVar[tuple[int, ...]] = (128,)

@@ -1,0 +1,95 @@
+"""Residual networks."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from edgefl.models.dense import dense
+from edgefl.models.images import Convolution, ImageModel, channels_first, entrance
+
+if TYPE_CHECKING:
+    from torch import nn
+
+Norm = Literal["group", "batch", "none"]
+Stem = Literal["cifar", "imagenet"]
+
+
+class ResNet18(ImageModel):
+    """ResNet-18, group norm: 11,173,962 parameters on CIFAR-10 (FedEve paper); no norm (sequential-FL paper)."""
+
+    norm: Norm = "group"
+    groups: Literal[1, 2, 4, 8, 16, 32, 64] = 2  # of group norm
+    stem: Stem = "cifar"  # cifar: 3x3, full resolution; imagenet: 7x7 and max-pooling, a fourth of the resolution
+
+    blocks: ClassVar[tuple[int, ...]] = (2, 2, 2, 2)  # of two convolutions, for 64, 128, 256 and 512 channels
+    hidden: ClassVar[tuple[int, ...]] = ()  # a projection between the backbone and the classifier
+
+    def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        """Input [B, H, W] or [B, channels, H, W], output [B, classes]; shortcuts are projected by 1x1 convolutions."""
+        from torch import nn
+        from torchvision.models.resnet import BasicBlock, ResNet
+
+        norms = {"group": lambda channels: nn.GroupNorm(self.groups, channels), "batch": nn.BatchNorm2d}
+        network = ResNet(BasicBlock, list(self.blocks), norm_layer=norms.get(self.norm, nn.Identity))
+        channels, _, _ = channels_first(shape)
+        if self.stem == "cifar":
+            network.conv1 = nn.Conv2d(channels, 64, 3, padding=1, bias=False)
+            network.maxpool = nn.Identity()
+            for layer in network.modules():
+                if isinstance(layer, nn.Conv2d):
+                    layer.reset_parameters()  # smaller than ImageNet's initialisation: it does without a norm
+        elif channels != 3:
+            network.conv1 = nn.Conv2d(channels, 64, 7, stride=2, padding=3, bias=False)
+        *projection, features, _ = self._widths(shape, classes)
+        network.fc = nn.Sequential(*dense((*projection, features)), nn.Linear(features, classes))
+        return nn.Sequential(*entrance(shape), network)
+
+    def _convolutions(self, shape: tuple[int, ...]) -> list[Convolution]:
+        channels, *sides = channels_first(shape)
+        if self.stem == "cifar":
+            found = [Convolution(channels, 64, 3, prod(sides))]
+        else:
+            found = [Convolution(channels, 64, 7, prod(halves(sides)))]
+            sides = halves(halves(sides))
+        channels = 64
+        for outputs, blocks in zip((64, 128, 256, 512), self.blocks, strict=True):
+            if outputs != channels:
+                sides = halves(sides)
+                found.append(Convolution(channels, outputs, 1, prod(sides)))
+            found.append(Convolution(channels, outputs, 3, prod(sides)))
+            found += [Convolution(outputs, outputs, 3, prod(sides))] * (2 * blocks - 1)
+            channels = outputs
+        return found
+
+    def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
+        return (512, *self.hidden, classes)
+
+    def _channel_parameters(self) -> int:
+        return 0 if self.norm == "none" else 2
+
+
+class ResNet34(ResNet18):
+    """ResNet-34: the deeper backbone of the same kind (dynamic-devices paper, there with a projection)."""
+
+    blocks: ClassVar[tuple[int, ...]] = (3, 4, 6, 3)
+
+
+class ResNet18Feat(ResNet18):
+    """ResNet-18, projection 512-512-256: 11,573,066 parameters on CIFAR-10 (dynamic-devices paper, Table I)."""
+
+    norm: Norm = "batch"
+    stem: Stem = "imagenet"
+
+    hidden: ClassVar[tuple[int, ...]] = (512, 256)
+
+
+class ResNet34Feat(ResNet18Feat):
+    """ResNet-34, projection 512-512-256: 21,730,056 parameters on Tiny-ImageNet (dynamic-devices paper, Table I)."""
+
+    blocks: ClassVar[tuple[int, ...]] = (3, 4, 6, 3)
+
+
+def halves(sides: list[int]) -> list[int]:
+    """Sides of a map after a stride of two."""
+    return [(side + 1) // 2 for side in sides]
