@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
     from pfl.data.pytorch import PyTorchTensorDataset
-    from pfl.metrics import Metrics
     from pfl.model.pytorch import PyTorchModel
 
 LEARNING_RATE, WEIGHT_DECAY, CLASSES, SEED = 0.1, 1e-3, 10, 1
@@ -37,22 +36,13 @@ ADDRESSES, RANK = "PFL_WORKER_ADDRESSES", "PFL_WORKER_RANK"  # how pfl learns of
 
 @dataclass(frozen=True)
 class Workload:
-    """The sizes of a workload.
+    """The sizes of a workload."""
 
-    Args:
-        shape: The shape of one input.
-        clients: How many clients there are.
-        samples: How many samples each client has.
-        cohort: How many clients train in a round.
-        epochs: How often a client goes through its samples.
-        batch: How many samples are in a step.
-    """
-
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # of one input
     clients: int
-    samples: int
-    cohort: int
-    epochs: int
+    samples: int  # of each client
+    cohort: int  # clients that train in a round
+    epochs: int  # of local training, in steps of `batch` samples
     batch: int
 
 
@@ -109,7 +99,7 @@ def make_users(work: Workload) -> "list[PyTorchTensorDataset]":
     return [PyTorchTensorDataset(pair, user_id=str(user)) for user, pair in enumerate(pairs)]
 
 
-def measure(name: str, rounds: int, threads: int, *, verbose: bool) -> list[float]:
+def measure(name: str, rounds: int, threads: int, rank: int, *, verbose: bool) -> list[float]:
     """Trains in this process, together with the others if pfl has been told of any; the seconds of each round."""
     import numpy as np
     import torch
@@ -129,50 +119,35 @@ def measure(name: str, rounds: int, threads: int, *, verbose: bool) -> list[floa
     work, model = WORKLOADS[name], make_model(name)
     users = make_users(work)
     trained: list[int] = []
-    seconds: list[float] = []
+    starts: list[float] = []
+    ends: list[float] = []
 
     def dataset_of(user: int) -> "PyTorchTensorDataset":
         trained.append(user)
         return users[user]
 
     class Timer(TrainingProcessCallback):
-        started = 0.0
-
-        def on_train_begin(self, *, model: "PyTorchModel") -> Metrics:
-            self.started = time.perf_counter()
-            return Metrics()
-
         def after_central_iteration(
             self, aggregate_metrics: Metrics, model: "PyTorchModel", *, central_iteration: int
         ) -> tuple[bool, Metrics]:
-            seconds.append(time.perf_counter() - self.started)
+            ends.append(time.perf_counter())
             if verbose:
-                loss = sum((model.evaluate(user) for user in users[1:10]), start=model.evaluate(users[0]))
-                content = {**aggregate_metrics.to_simple_dict(), **loss.to_simple_dict()}
-                line = f"round {central_iteration}, process {os.environ.get(RANK, 0)}: trained {trained}; {content}"
-                print(line, file=sys.stderr)
+                cohort = aggregate_metrics.to_simple_dict()["Train population | number of devices"]
+                loss = model.evaluate(users[0]).to_simple_dict()["Loss"]  # of the new global model on one client
+                text = f"process {rank} trained {len(trained)} of {cohort:.0f} clients, loss {loss:.4f}"
+                print(f"round {central_iteration}: {text}", file=sys.stderr)
             trained.clear()
-            self.started = time.perf_counter()
+            starts.append(time.perf_counter())
             return False, Metrics()
 
     data = FederatedDataset(dataset_of, get_user_sampler("minimize_reuse", list(range(work.clients))))
-    FederatedAveraging().run(
-        NNAlgorithmParams(
-            central_num_iterations=rounds + 1,
-            evaluation_frequency=rounds + 1,
-            train_cohort_size=work.cohort,
-            val_cohort_size=None,
-        ),
-        SimulatedBackend(data, data, postprocessors=[WeightByDatapoints()]),
-        model,
-        NNTrainHyperParams(
-            local_num_epochs=work.epochs, local_learning_rate=LEARNING_RATE, local_batch_size=work.batch
-        ),
-        NNEvalHyperParams(local_batch_size=None),
-        callbacks=[Timer()],
-        send_metrics_to_platform=False,
-    )
-    return seconds[1:]
+    backend = SimulatedBackend(data, data, postprocessors=[WeightByDatapoints()])
+    central = NNAlgorithmParams(rounds + 1, rounds + 1, train_cohort_size=work.cohort, val_cohort_size=None)
+    local = NNTrainHyperParams(work.batch, local_num_epochs=work.epochs, local_learning_rate=LEARNING_RATE)
+    evaluation, callbacks = NNEvalHyperParams(local_batch_size=None), [Timer()]
+    algorithm = FederatedAveraging()
+    algorithm.run(central, backend, model, local, evaluation, callbacks, send_metrics_to_platform=False)
+    return [end - start for start, end in zip(starts, ends[1:], strict=False)]  # all but the round that warms up
 
 
 def launch(processes: int) -> int:
@@ -199,7 +174,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=8, help="rounds to time, after the one that warms up")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--threads", type=int, help="of torch, in each process; the cores shared out by default")
-    parser.add_argument("--verbose", action="store_true", help="who trained, and the loss after each round, on stderr")
+    parser.add_argument("--verbose", action="store_true", help="who trained, and the loss, on stderr")
     args = parser.parse_args()
     if not (importlib.util.find_spec("pfl") and importlib.util.find_spec("torch")):
         print("pfl-research is not installed: pip install pfl torch", file=sys.stderr)
@@ -207,9 +182,9 @@ def main() -> int:
     os.environ["CUDA_VISIBLE_DEVICES"] = ""  # with a GPU in sight, pfl would train and reduce there
     if args.processes > 1 and RANK not in os.environ:
         return launch(args.processes)
-    threads = args.threads or max(1, cores // args.processes)
-    seconds = measure(args.workload, args.rounds, threads, verbose=args.verbose)
-    if os.environ.get(RANK, "0") == "0":
+    threads, rank = args.threads or max(1, cores // args.processes), int(os.environ.get(RANK, "0"))
+    seconds = measure(args.workload, args.rounds, threads, rank, verbose=args.verbose)
+    if rank == 0:
         result = {"workload": args.workload, "processes": args.processes, "round_s": seconds}
         print(json.dumps({**result, "pfl": version("pfl"), "torch": version("torch")}))
     return 0

@@ -13,6 +13,7 @@ from torch import Tensor
 from edgefl.learner.batches import PAD, Indices, stack
 from edgefl.learner.engine import Cohort, Engine, Trained, rows, rows_of
 from edgefl.learner.gradients import GradientOf
+from edgefl.learner.layers import Step
 from edgefl.learner.network import Network
 from edgefl.learner.samples import Samples
 from edgefl.learner.solver import Solver
@@ -40,25 +41,29 @@ class BatchedEngine(Engine):
         w, statistics = cohort.start.clone(), cohort.statistics.clone()
         grad, velocity = torch.empty_like(w), self.solver.velocity(w)
         loss_sum = w.new_zeros(len(w))
+        bound: dict[tuple[int, int], Step] = {}
         for step in range(batches.steps):
             active = batches.active(step)
-            for part in self._parts(batches.sizes[:active, step]):
-                loss_sum[part] += self.gradient(w[part], statistics[part], *batches.take(step, part), grad[part])
+            for begin, end in self._parts(batches.sizes[:active, step]):
+                part = slice(begin, end)
+                if (begin, end) not in bound:
+                    bound[begin, end] = self.gradient.bind(w[part], statistics[part], grad[part])
+                loss_sum[part] += bound[begin, end](*batches.take(step, part))
             moved = None if velocity is None else velocity[:active]
             self.solver.step(
-                w[:active], grad[:active], moved, local if active == len(w) else rows(local, slice(0, active))
+                w[:active], grad[:active], moved, local if active == len(w) else rows(local, slice(active))
             )
         return self._trained(w, cohort, local, statistics, loss_sum)
 
-    def _parts(self, sizes: npt.NDArray[np.int64]) -> Iterator[slice]:
+    def _parts(self, sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         """Who may share a batch: everybody, unless samples see each other; then those of equal batch sizes."""
         if not self.network.couples_samples:
-            yield slice(0, len(sizes))
+            yield 0, len(sizes)
             return
         begin = 0
         for _, run in groupby(sizes):
             end = begin + len(list(run))
-            yield slice(begin, end)
+            yield begin, end
             begin = end
 
 
@@ -88,7 +93,7 @@ class _Batches:
             return self._taken[1]
         numbers = self.rows[part, step, :size]
         draws = None if self.draws is None else self.draws[part, step, :size]
-        batch = self.samples.batch(numbers, draws), self.samples.y[numbers], self.weights[part, step, :size]
+        batch = self.samples.batch(numbers, draws), self.samples.labels(numbers), self.weights[part, step, :size]
         self._taken = wanted, batch
         return batch
 

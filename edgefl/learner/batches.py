@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ Indices = npt.NDArray[np.int64]
 PAD = -1
 
 
-def mini_batches(samples: Indices, training: Training, rng: np.random.Generator) -> Indices:
+def mini_batches(samples: Indices, training: Training, rng: Callable[[], np.random.Generator]) -> Indices:
     """The mini-batches [K, B] of one device in one round; a short last batch of an epoch is filled up with PAD.
 
     Every epoch is a new shuffle. `local_steps` wraps: after the last batch of an epoch the next epoch begins (algorithm
@@ -22,16 +22,16 @@ def mini_batches(samples: Indices, training: Training, rng: np.random.Generator)
     Args:
         samples: [n] numbers of the device's samples.
         training: the scenario's section.
-        rng: the device's generator for this round.
+        rng: makes the device's generator for this round, where one is needed.
     """
     size = len(samples) if training.batch_size == "full" else min(training.batch_size, len(samples))
     per_epoch, steps = -(-len(samples) // size), count_steps(len(samples), training)
     epochs = -(-steps // per_epoch)
     if per_epoch == 1:  # all samples at once have no order, so that one gather serves all steps
         return np.broadcast_to(samples, (steps, size))
-    order = np.full((epochs, per_epoch * size), PAD, dtype=np.int64)
+    generator, order = rng(), np.full((epochs, per_epoch * size), PAD, dtype=np.int64)
     for row in order:
-        row[: len(samples)] = rng.permutation(samples)
+        row[: len(samples)] = generator.permutation(samples)
     return order.reshape(-1, size)[:steps]
 
 

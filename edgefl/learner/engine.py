@@ -96,4 +96,4 @@ def shortened(cohort: Cohort, steps: int) -> Cohort:
 
 def rows_of(indices: Indices, device: torch.device) -> Tensor:
     """Sample numbers on the training device; padding points to sample 0, which then weighs nothing."""
-    return torch.from_numpy(indices).to(device).clamp_(min=0)
+    return torch.from_numpy(indices).clamp(min=0).to(device)

@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from edgefl.learner.layers import LayersGradient
+from edgefl.learner.layers import LayersGradient, Step
 from edgefl.learner.network import Network, as_leaves, gradient
 from edgefl.models import Model
 
@@ -16,16 +16,16 @@ from edgefl.models import Model
 class GradientOf(Protocol):
     """Computes the gradients of C clients' losses."""
 
-    def __call__(self, w: Tensor, statistics: Tensor, x: Tensor, y: Tensor, weight: Tensor, into: Tensor) -> Tensor:
-        """Each client's loss [C]; its gradient is written into [C, d], its statistics are updated in place.
+    def bind(self, w: Tensor, statistics: Tensor, into: Tensor) -> Step:
+        """One step's work on these vectors, which stay the same objects from step to step.
+
+        The step takes samples [C, B, ...], labels [C, B] and each sample's weight [C, B] in its client's loss, 0 for
+        padding. It returns each client's loss [C], writes the gradients, and updates the statistics in place.
 
         Args:
             w: [C, d] parameters.
             statistics: [C, b] of batch normalisation.
-            x: [C, B, ...] samples.
-            y: [C, B] labels.
-            weight: [C, B] of each sample in its client's loss; 0 for padding.
-            into: [C, d].
+            into: [C, d] for the gradients.
         """
 
 
@@ -41,15 +41,21 @@ class VmapGradient:
     def __init__(self, network: Network, model: Model, *, bfloat16: bool = False) -> None:
         self.network, self.model, self.bfloat16 = network, model, bfloat16
 
-    def __call__(self, w: Tensor, statistics: Tensor, x: Tensor, y: Tensor, weight: Tensor, into: Tensor) -> Tensor:
+    def bind(self, w: Tensor, statistics: Tensor, into: Tensor) -> Step:
         """See GradientOf."""
         network = self.network
-        leaves = as_leaves(network.parameters.views(w))
-        with autocast(w, enabled=self.bfloat16):
-            outputs = network.train_many(leaves, network.statistics.views(statistics), x)
-        losses = (self.model.sample_losses(outputs.to(w.dtype), y) * weight).sum(dim=1)
-        gradient(losses.sum(), leaves, network.parameters.views(into))
-        return losses.detach()
+        parameters, targets = network.parameters.views(w), network.parameters.views(into)
+        buffers = network.statistics.views(statistics)
+
+        def step(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+            leaves = as_leaves(parameters)
+            with autocast(w, enabled=self.bfloat16):
+                outputs = network.train_many(leaves, buffers, x)
+            losses = (self.model.sample_losses(outputs.to(w.dtype), y) * weight).sum(dim=1)
+            gradient(losses.sum(), leaves, targets)
+            return losses.detach()
+
+        return step
 
 
 def autocast(like: Tensor, *, enabled: bool) -> AbstractContextManager[object]:

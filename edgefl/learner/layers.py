@@ -13,14 +13,15 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from typing_extensions import override
 
 from edgefl.learner.network import Network
 from edgefl.models import Model
 
+IMAGES = 5  # axes of clients' batches of images
 aten = torch.ops.aten
 Tensors = Sequence[Tensor]
+Step = Callable[[Tensor, Tensor, Tensor], Tensor]  # samples, labels and weights to losses
 Saved = Any  # what a layer's backward pass needs of its forward pass
 
 
@@ -40,6 +41,10 @@ class Layer:
     def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
         """Write the gradients of the parameters."""
 
+    def bound(self, p: list[Tensor]) -> list[Tensor]:
+        """The parameters in the shapes that are needed at every step, which are made only once."""
+        return p
+
 
 class Linear(Layer):
     """Fully connected: x W^T + b."""
@@ -48,7 +53,8 @@ class Linear(Layer):
 
     @override
     def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
-        return torch.baddbmm(p[1].unsqueeze(1), x, p[0].transpose(1, 2)), x
+        _, bias, transposed = p
+        return torch.baddbmm(bias, x, transposed), x
 
     @override
     def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
@@ -57,7 +63,12 @@ class Linear(Layer):
     @override
     def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
         torch.bmm(dy.transpose(1, 2), saved, out=into[0])
-        torch.sum(dy, 1, out=into[1])
+        torch.sum(dy, 1, keepdim=True, out=into[1])
+
+    @override
+    def bound(self, p: list[Tensor]) -> list[Tensor]:
+        weight, bias = p
+        return [weight, bias.unsqueeze(1), weight.transpose(1, 2)]
 
 
 class Convolution(Layer):
@@ -208,26 +219,42 @@ class LayersGradient:
         self.first = next(i for i, layer in enumerate(self.layers) if layer.parameters)
         self.images = any(isinstance(layer, Convolution) for layer in self.layers)
 
-    def __call__(self, w: Tensor, statistics: Tensor, x: Tensor, y: Tensor, weight: Tensor, into: Tensor) -> Tensor:
+    def bind(self, w: Tensor, statistics: Tensor, into: Tensor) -> Step:
         """See GradientOf."""
-        parameters, targets = self._by_layer(w), self._by_layer(into)
-        saved = []
-        for layer, p in zip(self.layers, parameters, strict=True):
-            if isinstance(layer, Convolution) and len(x) == 1:
-                x = x[0].contiguous(memory_format=torch.channels_last)[None]
-            x, kept = layer.forward(x, p)
-            saved.append(kept)
-        losses, dy = cross_entropy(x, y, weight)
-        for i in range(len(self.layers) - 1, self.first - 1, -1):
-            layer, p = self.layers[i], parameters[i]
-            layer.gradients(dy, saved[i], p, targets[i])
-            if i > self.first:
-                dy = layer.backward(dy, saved[i], p)
-        return losses
+        bound = list(zip(self.layers, self._by_layer(w), self._by_layer(into), strict=True))
+
+        def step(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+            kept = []
+            x = self._entry(x)
+            for layer, p, _ in bound:
+                x, saved = layer.forward(x, p)
+                kept.append(saved)
+            losses, dy = cross_entropy(x, y, weight)
+            for i in range(len(bound) - 1, self.first - 1, -1):
+                layer, p, targets = bound[i]
+                layer.gradients(dy, kept[i], p, targets)
+                if i > self.first:
+                    dy = layer.backward(dy, kept[i], p)
+            return losses
+
+        return step
+
+    def outputs(self, w: Tensor, x: Tensor) -> Tensor:
+        """Outputs [B, classes] of one model w [d] for x [B, ...], for evaluation."""
+        x = self._entry(x[None])
+        for layer, p in zip(self.layers, self._by_layer(w[None]), strict=True):
+            x, _ = layer.forward(x, p)
+        return x[0]
+
+    def _entry(self, x: Tensor) -> Tensor:
+        """Images of one client in the layout in which convolutions are fastest on CPUs."""
+        if self.images and len(x) == 1 and x.ndim == IMAGES:
+            return x[0].contiguous(memory_format=torch.channels_last)[None]
+        return x
 
     def _by_layer(self, flat: Tensor) -> list[list[Tensor]]:
         views = iter(self.network.parameters.views(flat))
-        return [[next(views) for _ in range(layer.parameters)] for layer in self.layers]
+        return [layer.bound([next(views) for _ in range(layer.parameters)]) for layer in self.layers]
 
 
 def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -238,9 +265,10 @@ def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]
         y: [C, B] labels.
         weight: [C, B] of each sample.
     """
-    log_p = functional.log_softmax(z, dim=2)
     label = y.unsqueeze(2)
-    losses = -(log_p.gather(2, label).squeeze(2) * weight).sum(1)
-    dz = log_p.exp_()
-    dz.scatter_add_(2, label, dz.new_full((1, 1, 1), -1.0).expand(label.shape))
+    z = z - z.amax(2, keepdim=True)
+    p = z.exp()  # in few plain steps, as torch's log_softmax is slow for a handful of classes
+    total = p.sum(2, keepdim=True)
+    losses = ((total.log() - z.gather(2, label)).squeeze(2) * weight).sum(1)
+    dz = p.div_(total).scatter_(2, label, -1.0, reduce="add")
     return losses, dz.mul_(weight.unsqueeze(2))

@@ -57,8 +57,7 @@ class Network:
 
     def test(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
         """Outputs [B, ...] of one model, as for evaluation; changes nothing."""
-        with torch.no_grad():
-            return self._call(self._testing, parameters, statistics, x)
+        return self._call(self._testing, parameters, statistics, x)
 
     def _call(self, module: nn.Module, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
         named = [*zip(self.parameters.names, parameters, strict=True)]

@@ -58,6 +58,10 @@ class Samples:
             picked = self._augmented(rows.flatten(), draws.flatten(0, -2), self.augmentation.crop_padding)
         return self._normalised(picked).view(*rows.shape, *self.shape)
 
+    def labels(self, rows: Tensor) -> Tensor:
+        """Their labels [...]."""
+        return self.y.index_select(0, rows.flatten()).view(rows.shape)
+
     def part(self, begin: int, end: int) -> Tensor:
         """Samples [begin, end), ready for the network."""
         return self._normalised(self.x[begin:end])

@@ -63,23 +63,17 @@ class Forked:
 
     Args:
         handler: the object whose methods are called.
-        strangers: connections of the workers forked before, which this one is not to hold open.
     """
 
-    def __init__(self, handler: object, strangers: Sequence[Connection]) -> None:
+    def __init__(self, handler: object) -> None:
         slabs = Slab(), Slab()
         context = multiprocessing.get_context("fork")
         self._connection, theirs = context.Pipe()
-        arguments = (theirs, handler, slabs, [*strangers, self._connection])
-        self.process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)
+        _parents_ends.add(self._connection)
+        self.process: BaseProcess = context.Process(target=_serve, args=(theirs, handler, slabs), daemon=True)
         self.process.start()
         theirs.close()
         self._out, self._in = slabs
-
-    @property
-    def connection(self) -> Connection:
-        """This side's end."""
-        return self._connection
 
     def call(self, method: str, args: Sequence[Any], take: Callable[[Any], T]) -> T:
         """See Worker.
@@ -103,6 +97,7 @@ class Forked:
 
     def close(self) -> None:
         """End the process."""
+        _parents_ends.discard(self._connection)
         self._connection.close()
         self.process.join(1)
         if self.process.is_alive():
@@ -146,10 +141,13 @@ class Slab:
         return torch.frombuffer(self._memory, dtype=dtype, count=count, offset=begin).view(shape)
 
 
-def _serve(connection: Connection, handler: object, slabs: tuple[Slab, Slab], strangers: list[Connection]) -> None:
+_parents_ends: set[Connection] = set()  # of all workers' pipes; a worker that held one would keep others alive
+
+
+def _serve(connection: Connection, handler: object, slabs: tuple[Slab, Slab]) -> None:
     """The life of a worker process: it ends when the other side is gone."""
-    for stranger in strangers:
-        stranger.close()
+    for end in _parents_ends:
+        end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     gc.freeze()
@@ -188,9 +186,7 @@ class Workers:
 
     def __init__(self, handlers: Sequence[object], processes: int) -> None:
         self._workers: list[Worker] = [] if processes else [Inline(handler) for handler in handlers]
-        for _ in range(processes):
-            strangers = [worker.connection for worker in self._workers if isinstance(worker, Forked)]
-            self._workers.append(Forked(handlers[0], strangers))
+        self._workers += [Forked(handlers[0]) for _ in range(processes)]
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
