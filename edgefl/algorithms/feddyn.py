@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pydantic import PositiveFloat
+from pydantic import NonNegativeFloat
 
 from edgefl.algorithms.base import Algorithm, Local, Updates
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class FedDyn(Algorithm):
     """FedDyn: dynamic regularisation by a drift h_i that each device keeps (Acar et al., ICLR 2021, algorithm 1)."""
 
-    alpha: PositiveFloat = 0.01
+    alpha: NonNegativeFloat = 0.01
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """The model and the mean drift of all devices, h = 0."""

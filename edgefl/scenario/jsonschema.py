@@ -35,11 +35,11 @@ def _nothing_allowed(node: Any) -> None:
 
 def _inline_dataset(section: dict[str, Any]) -> None:
     """In YAML a dataset's own keys stand beside `dataset: name`."""
-    partition = section["properties"]["partition"]
+    beside = {name: value for name, value in section["properties"].items() if name != "dataset"}
     variants = [v for v in section["properties"]["dataset"]["anyOf"] if "properties" in v]
     for variant in variants:
         name = variant["properties"].pop("kind")["const"]
-        variant["properties"] = {"dataset": {"const": name}, **variant["properties"], "partition": partition}
+        variant["properties"] = {"dataset": {"const": name}, **variant["properties"], **beside}
         variant["required"] = ["dataset", *(key for key in variant["required"] if key != "kind")]
     section.clear()
     section |= {"anyOf": variants, "description": f"dataset: one of {', '.join(DATASETS.members)}"}

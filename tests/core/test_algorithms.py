@@ -18,6 +18,18 @@ GOLDEN = {
         {"kind": "fedprox", "mu": 0.5, "weighting": "uniform"},
         [-0.045625000000, 0.405500781250, 0.894634667480, 1.028735369529],
     ),
+    "scaffold_option2": (
+        {"kind": "scaffold"},
+        [-0.046250000000, 0.473197916667, 0.726312174479, 0.912432213777],
+    ),
+    "feddyn_alpha=.1": (
+        {"kind": "feddyn", "alpha": 0.1},
+        [-0.076875000000, 0.668592875000, 1.663617505299, 2.159681877535],
+    ),
+    "feddyn_alpha=0": (
+        {"kind": "feddyn", "alpha": 0.0},
+        [-0.077083333333, 0.669079861111, 1.675208441840, 2.180840730071],
+    ),
 }
 WEIGHTED = [-0.094166666667, 0.505330000000, 1.190948481250, 1.374714771326]
 
@@ -87,6 +99,50 @@ def test_a_strong_pull_keeps_the_model_near():
     assert moved[1] < moved[0] / 4
 
 
+def test_the_first_round_of_scaffold_is_fedavg():
+    """All control variates are 0 (card 1.3, oracle i)."""
+    first = {**small({"kind": "fedavg", "weighting": "uniform"}), "rounds": 1}
+    fedavg = edgefl.run(first).parameters
+    assert edgefl.run({**first, "algorithm": {"kind": "scaffold"}}).parameters == pytest.approx(fedavg, abs=1e-7)
+
+
+def test_scaffold_with_one_full_batch_step_is_gradient_descent():
+    """Full participation and the same n_i: the trajectory of uniform FedAvg (card 1.3, oracle iv)."""
+    work = {"local_epochs": None, "local_steps": 1, "batch_size": "full"}
+    base = {**small({"kind": "scaffold"}, **work), "data": {"dataset": "digits"}, "server": {}, "rounds": 8}
+    other = {**base, "algorithm": {"kind": "fedavg", "weighting": "uniform"}}
+    assert edgefl.run(base).parameters == pytest.approx(edgefl.run(other).parameters, abs=1e-6)
+
+
+def test_scaffold_finds_the_optimum_that_fedavg_misses():
+    """Quadratic clients of different curvature, several local steps (card 1.3, oracle v)."""
+    distance = {}
+    for kind in ("fedavg", "scaffold"):
+        scenario = {**golden_scenario({"kind": kind}), "server": {}, "rounds": 400}
+        distance[kind] = edgefl.run(scenario).rounds["distance_to_optimum"].iloc[-1]
+    assert distance["scaffold"] < 1e-9 < 1e-3 < distance["fedavg"]
+
+
+@pytest.mark.parametrize(("kind", "server", "client"), [("scaffold", "c", "c"), ("feddyn", "h", "h")])
+def test_the_servers_mean_of_client_states_is_their_mean(kind, server, client):
+    """Over the population, with partial participation: c = mean c_i, h = mean h_i (checklist, oracle 7)."""
+    algorithm, population, generator = ALGORITHMS.load(kind)(), 5, torch.manual_seed(0)
+    state = algorithm.server_state(torch.zeros(4, dtype=torch.float64))
+    clients = [algorithm.client_state(state["w"]) for _ in range(population)]
+    for participants in ([0, 1], [1, 3, 4], [0, 3]):
+        uploads = []
+        for i in participants:
+            local = Local(state["w"], 0.1, algorithm.downlink(state), clients[i], 3.0, 1.0)
+            w = state["w"] + torch.randn(4, generator=generator, dtype=torch.float64)
+            uploads.append(algorithm.finish(w, local))
+            clients[i] = algorithm.remember(w, local)
+        stacked = {name: torch.stack([upload[name] for upload in uploads]) for name in uploads[0]}
+        ids = np.array(participants)
+        state = algorithm.aggregate(state, Updates(stacked, ids, np.ones(len(ids), dtype=np.int64), population))
+        mean = torch.stack([each[client] for each in clients]).mean(dim=0)
+        assert torch.allclose(state[server], mean, rtol=1e-12)
+
+
 def test_uniform_weights_are_sample_weights_when_all_have_the_same():
     sample = edgefl.run(
         {**small({"kind": "fedavg"}), "data": {"dataset": "digits"}, "devices": {"count": 2}, "server": {}}
@@ -112,7 +168,7 @@ class TestEveryAlgorithm:
         algorithm = ALGORITHMS.load(name)()
         w = torch.linspace(-1, 1, self.d)
         server = algorithm.server_state(w)
-        return algorithm, server, Local(w, 0.1, algorithm.downlink(server))
+        return algorithm, server, Local(w, 0.1, algorithm.downlink(server), algorithm.client_state(w))
 
     def test_builds_from_defaults_and_cites_its_source(self, name):
         assert "(" in ALGORITHMS.summary(name)
@@ -121,17 +177,28 @@ class TestEveryAlgorithm:
     def test_no_movement_no_change(self, name):
         algorithm, server, local = self.hooks(name)
         upload = {key: torch.stack([value] * 3) for key, value in algorithm.finish(local.start, local).items()}
-        after = algorithm.aggregate(server, Updates(upload, np.arange(3), np.array([1, 2, 3])))
+        after = algorithm.aggregate(server, Updates(upload, np.arange(3), np.array([1, 2, 3]), 3))
         assert torch.equal(after["w"], server["w"])
         assert {key: value.shape for key, value in after.items()} == {k: v.shape for k, v in server.items()}
 
     def test_a_client_axis_changes_nothing(self, name):
         algorithm, _, local = self.hooks(name)
         gradients, ws = torch.randn(3, self.d, generator=torch.manual_seed(0)), torch.eye(3, self.d)
-        many = Local(local.start.expand(3, -1), 0.1, {k: v.expand(3, -1) for k, v in local.received.items()})
+        received, state = ({k: v.expand(3, -1) for k, v in part.items()} for part in (local.received, local.state))
+        ones = torch.ones(3, 1)
+        many = Local(local.start.expand(3, -1), 0.1 * ones, received, state, ones, ones)
         stacked = algorithm.correct(gradients.clone(), ws, many)
         single = torch.stack([algorithm.correct(g.clone(), w, local) for g, w in zip(gradients, ws, strict=True)])
         assert torch.equal(stacked, single)
+        for hook in (algorithm.finish, algorithm.remember):
+            together, alone = hook(ws, many), [hook(w, local) for w in ws]
+            for key, value in together.items():
+                assert torch.allclose(value, torch.stack([each[key] for each in alone]), rtol=1e-6)
+
+    def test_client_states_keep_their_names_and_shapes(self, name):
+        algorithm, _, local = self.hooks(name)
+        before, after = local.state, algorithm.remember(local.start + 1, local)
+        assert {key: value.shape for key, value in after.items()} == {key: v.shape for key, v in before.items()}
 
     def test_full_participation_with_equal_data_reaches_the_optimum(self, name):
         scenario = golden_scenario({"kind": name})
