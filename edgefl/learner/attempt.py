@@ -13,21 +13,21 @@ from edgefl.learner.plan import Trial
 TRIAL_S = 0.1  # a measurement takes about that long, unless a single step takes longer
 REPEATS = 3
 SLOW_S = 1.0  # from here on a single repeat must do
-MOST_STEPS = 50
 
 
-def attempt(train: Callable[[int], object], width: int, device: str) -> Trial:
+def attempt(train: Callable[[int], object], width: int, device: str, most_steps: int) -> Trial:
     """Time some training steps.
 
     Args:
-        train: trains `width` clients for a number of steps, and returns how many it did at most.
+        train: trains `width` clients for a number of steps.
         width: clients at once.
         device: the training device.
+        most_steps: as many as clients have in a round; what a round costs besides its steps then has its true share.
     """
     before = forget_peak(device)
     _seconds(train, 1, device)  # the first time allocates memory and chooses library routines
     one_s = _seconds(train, 1, device)
-    steps = max(1, min(MOST_STEPS, int(TRIAL_S / one_s)))
+    steps = max(1, min(most_steps, int(TRIAL_S / one_s)))
     repeats = 1 if one_s > SLOW_S else REPEATS
     best_s = min(_seconds(train, steps, device) for _ in range(repeats))
     return Trial(best_s / (steps * width), (peak_bytes(device) - before) / width)

@@ -28,7 +28,7 @@ def mini_batches(samples: Indices, training: Training, rng: Callable[[], np.rand
     per_epoch, steps = -(-len(samples) // size), count_steps(len(samples), training)
     epochs = -(-steps // per_epoch)
     if per_epoch == 1:  # all samples at once have no order, so that one gather serves all steps
-        return np.broadcast_to(samples, (steps, size))
+        return np.repeat(samples[None], steps, axis=0)
     generator, order = rng(), np.full((epochs, per_epoch * size), PAD, dtype=np.int64)
     for row in order:
         row[: len(samples)] = generator.permutation(samples)

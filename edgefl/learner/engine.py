@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,6 +46,20 @@ class Trained:
     state: Mapping[str, Tensor]  # [C, d] each, to be kept until their next round
     statistics: Tensor  # [C, b]
     losses: Tensor  # [C] mean training loss
+
+
+def joined(parts: Sequence[Trained]) -> Trained:
+    """What several cohorts make, one after another."""
+
+    def cat(each: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+        return {name: torch.cat([part[name] for part in each]) for name in each[0]}
+
+    return Trained(
+        cat([part.uploads for part in parts]),
+        cat([part.state for part in parts]),
+        torch.cat([part.statistics for part in parts]),
+        torch.cat([part.losses for part in parts]),
+    )
 
 
 class Engine:

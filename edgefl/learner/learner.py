@@ -23,11 +23,11 @@ from edgefl.learner.initial import build_module, initial_parameters
 from edgefl.learner.layers import LayersGradient
 from edgefl.learner.network import Network
 from edgefl.learner.plan import SERIAL, Plan, Trial, candidates, fastest, processor, remembered
-from edgefl.learner.round import Job, Round, chunks
+from edgefl.learner.round import Job, Round
 from edgefl.learner.samples import Samples
 from edgefl.learner.store import StateStore, budget
 from edgefl.learner.trainer import STATISTICS, Trainer, Vectors
-from edgefl.learner.workers import Workers, cores, one_thread_each
+from edgefl.learner.workers import Workers, cores, keep_memory, one_thread_each
 from edgefl.models import Model
 from edgefl.scenario import Augmentation, Training
 from edgefl.streams import Streams
@@ -112,6 +112,7 @@ class Learner:
         if training.batch_norm == "local" and len(self._network.statistics):
             self._initial_state[STATISTICS] = self.statistics
         self._store = StateStore(self._initial_state, len(parts), training.state_home) if self._initial_state else None
+        keep_memory()
         self._workers = Workers(trainers, (cores() if processes is None else processes) if device == "cpu" else 0)
         self._pending: list[Job] = []
         try:
@@ -138,7 +139,7 @@ class Learner:
         order = np.lexsort((ids, -samples, -steps))  # longest first; alike clients together, so that little is padded
         this = Round(jobs, self._workers, self._store)
         with one_thread_each():
-            self.plan = this.train(chunks(order, self.plan.width, balanced=self._on_cpu), self.plan)
+            self.plan = this.train(order, self.plan)
         losses, statistics = this.outcome["losses"], this.outcome["statistics"]
         _check_finite(jobs, losses, this.uploads)
         if len(self._network.statistics):
@@ -187,10 +188,6 @@ class Learner:
         x, optimum = float(w[0]), self.data.optimum
         return {"parameter": x, "distance_to_optimum": None if optimum is None else abs(x - optimum)}
 
-    @property
-    def _on_cpu(self) -> bool:
-        return self.initial.device.type == "cpu"
-
     def _plan(self) -> Plan:
         """The fastest way to train here, or the one that the scenario asks for."""
         training, place = self.training, str(self.initial.device)
@@ -236,7 +233,7 @@ def _check_finite(jobs: list[Job], losses: Tensor, vectors: Mapping[str, Tensor]
     """Stop at the first number that is none."""
     good = torch.isfinite(losses)
     for vector in vectors.values():
-        good &= torch.isfinite(vector).flatten(1).all(dim=1)
+        good &= torch.isfinite(vector.flatten(1).sum(dim=1))  # one pass: a number that is none spoils its sum
     if not bool(good.all()):
         job = jobs[int((~good).nonzero()[0])]
         raise RunError(

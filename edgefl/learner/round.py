@@ -1,4 +1,4 @@
-"""One collected round: its clients in chunks on the workers, their results put together again."""
+"""One collected round: its clients in cohorts on the workers, their results put together again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from edgefl.learner.trainer import Vectors
 from edgefl.learner.workers import Workers
 
 Ids = npt.NDArray[np.int64]
-BALANCE = 4  # on CPUs the number of chunks is a multiple of this, so that 2 or 4 workers end together
+MESSAGES = 2  # to each worker in a round: few, as each costs time, but so that all end together
 
 log = logging.getLogger("edgefl")
 
@@ -53,36 +53,42 @@ class Round:
         self.outcome: dict[str, Tensor] = {}  # losses and statistics
         self._lock = Lock()
 
-    def train(self, chunks: Sequence[Ids], plan: Plan) -> Plan:
-        """Train the jobs of all chunks; the plan with which it went, narrower than before where memory ran out.
+    def train(self, order: Ids, plan: Plan) -> Plan:
+        """Train all jobs; the plan with which it went, narrower than before where memory ran out.
 
         Args:
-            chunks: numbers of the jobs that are trained together.
+            order: numbers of the jobs, alike ones side by side, longest first.
             plan: how.
         """
-        waiting = [(chunk, self._submit(chunk, plan)) for chunk in chunks]
+        waiting = self._submit(cohorts(order, plan.width), plan)
         while waiting:
-            chunk, future = waiting.pop(0)
+            mine, future = waiting.pop(0)
             try:
                 future.result()
                 continue
             except (RuntimeError, MemoryError) as error:
-                if len(chunk) == 1 or not is_out_of_memory(error):
+                if not is_out_of_memory(error) or max(len(cohort) for cohort in mine) == 1:
                     raise
-            half = -(-len(chunk) // 2)
+            half = -(-max(len(cohort) for cohort in mine) // 2)
             if half < plan.width:
-                log.warning("out of memory with %d clients at once: going on with %d", len(chunk), half)
+                log.warning("out of memory with %d clients at once: going on with %d", plan.width, half)
                 plan = replace(plan, width=half)
-            waiting += [(part, self._submit(part, plan)) for part in (chunk[:half], chunk[half:])]
+            waiting += self._submit([part for cohort in mine for part in cohorts(cohort, half)], plan)
         return plan
 
-    def _submit(self, rows: Ids, plan: Plan) -> Future[None]:
-        jobs = [self.jobs[row] for row in rows]
-        keys = [(job.device, job.index) for job in jobs]
+    def _submit(self, parts: list[Ids], plan: Plan) -> list[tuple[list[Ids], Future[None]]]:
+        """Hand cohorts to the workers in a few messages; each gets long ones and short ones."""
+        count = min(len(parts), MESSAGES * len(self._workers))
+        messages = [parts[first::count] for first in range(count)]
+        return [(message, self._send(message, plan)) for message in messages]
 
-        def arguments() -> tuple[Plan, list[tuple[int, int]], Vectors]:
-            names = jobs[0].received
-            received = {name: _stacked([job.received[name] for job in jobs]) for name in names}
+    def _send(self, message: list[Ids], plan: Plan) -> Future[None]:
+        rows = np.concatenate(message)
+        jobs = [self.jobs[row] for row in rows]
+        keys = [[(self.jobs[row].device, self.jobs[row].index) for row in cohort] for cohort in message]
+
+        def arguments() -> tuple[Plan, list[list[tuple[int, int]]], Vectors]:
+            received = {name: _stacked([job.received[name] for job in jobs]) for name in jobs[0].received}
             start, statistics = (_stacked([getattr(job, name) for job in jobs]) for name in ("start", "statistics"))
             return plan, keys, Vectors(start, received, self._state(rows), statistics)
 
@@ -95,7 +101,7 @@ class Round:
             return self._store.gather(self._ids[rows])
 
     def _take(self, rows: Ids, trained: Trained) -> None:
-        """Copy a chunk's results to their places."""
+        """Copy a message's results to their places."""
         with self._lock:
             if self._store is not None:
                 self._store.scatter(self._ids[rows], trained.state)
@@ -105,19 +111,15 @@ class Round:
             self._put(self.outcome, "statistics", rows, trained.statistics)
 
     def _put(self, table: dict[str, Tensor], name: str, rows: Ids, part: Tensor) -> None:
+        home = self.jobs[0].start.device
         if name not in table:
-            home = self.jobs[0].start.device
             table[name] = torch.empty((len(self.jobs), *part.shape[1:]), dtype=part.dtype, device=home)
-        for row, value in zip(rows.tolist(), part.unbind(), strict=True):
-            table[name][row].copy_(value)
+        table[name].index_copy_(0, torch.from_numpy(rows).to(home), part.to(home))
 
 
-def chunks(order: Ids, width: int, *, balanced: bool) -> list[Ids]:
-    """Jobs in chunks of at most `width`, of nearly equal sizes."""
-    count = -(-len(order) // width)
-    if balanced:
-        count = min(len(order), -(-count // BALANCE) * BALANCE)
-    return np.array_split(order, count)
+def cohorts(order: Ids, width: int) -> list[Ids]:
+    """Jobs in groups of at most `width`, of nearly equal sizes; whatever the number of workers."""
+    return np.array_split(order, -(-len(order) // width))
 
 
 def _stacked(vectors: Sequence[Tensor]) -> Tensor:

@@ -16,7 +16,7 @@ from edgefl.algorithms import Algorithm
 from edgefl.learner.attempt import attempt
 from edgefl.learner.batched import BatchedEngine
 from edgefl.learner.batches import Indices, mini_batches
-from edgefl.learner.engine import Cohort, Engine, Trained, shortened
+from edgefl.learner.engine import Cohort, Engine, Trained, joined, shortened
 from edgefl.learner.gradients import KERNELS, VmapGradient
 from edgefl.learner.layers import LayersGradient
 from edgefl.learner.memory import is_out_of_memory
@@ -41,6 +41,15 @@ class Vectors:
     received: Mapping[str, Tensor]  # [C or 1, ...] each
     state: Mapping[str, Tensor]  # [C, ...] each
     statistics: Tensor  # [C or 1, b]
+
+    def rows(self, begin: int, end: int) -> Vectors:
+        """Those of some of the clients."""
+
+        def cut(value: Tensor) -> Tensor:
+            return value if len(value) == 1 else value[begin:end]
+
+        received, state = ({k: cut(v) for k, v in part.items()} for part in (self.received, self.state))
+        return Vectors(cut(self.start), received, state, cut(self.statistics))
 
 
 class Trainer:
@@ -86,12 +95,17 @@ class Trainer:
             return BatchedEngine(*args, VmapGradient(self.network, self.model, bfloat16=bfloat16))
         return BatchedEngine(*args, KERNELS[plan.kernel](self.network, self.model))
 
-    def train(self, plan: Plan, jobs: Sequence[tuple[int, int]], vectors: Vectors) -> Trained:
-        """Train the clients of jobs (device, round index), longest first."""
-        trained = self.engine(plan).train(self._cohort(jobs, vectors))
-        if STATISTICS in vectors.state:
-            return replace(trained, state={**trained.state, STATISTICS: trained.statistics})
-        return trained
+    def train(self, plan: Plan, cohorts: Sequence[Sequence[tuple[int, int]]], vectors: Vectors) -> Trained:
+        """Train cohorts of clients, given as (device, round index), each longest first."""
+        engine, parts, begin = self.engine(plan), [], 0
+        for jobs in cohorts:
+            part = vectors.rows(begin, begin + len(jobs))
+            trained = engine.train(self._cohort(jobs, part))
+            if STATISTICS in part.state:
+                trained = replace(trained, state={**trained.state, STATISTICS: trained.statistics})
+            parts.append(trained)
+            begin += len(jobs)
+        return parts[0] if len(parts) == 1 else joined(parts)
 
     def attempt(self, plan: Plan, vectors: Vectors) -> Trial:
         """Try a plan on a few steps of devices with as many samples as most; twice, as the first time warms up.
@@ -106,7 +120,9 @@ class Trainer:
         cohort = self._cohort(sorted(jobs, key=lambda job: -sizes[job[0]]), replace(vectors, state=state))
         engine, place = self.engine(plan), str(vectors.start.device)
         try:
-            return attempt(lambda steps: engine.train(shortened(cohort, steps)), plan.width, place)
+            return attempt(
+                lambda steps: engine.train(shortened(cohort, steps)), plan.width, place, len(cohort.batches[0])
+            )
         except (RuntimeError, MemoryError) as error:
             if is_out_of_memory(error):
                 raise MemoryError(str(plan)) from None

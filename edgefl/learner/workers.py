@@ -152,7 +152,6 @@ def _serve(connection: Connection, handler: object, slabs: tuple[Slab, Slab]) ->
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     gc.freeze()
     torch.set_num_threads(1)
-    _keep_memory()
     while True:
         try:
             method, args = slabs[0].unpack(connection.recv_bytes())
@@ -166,8 +165,8 @@ def _serve(connection: Connection, handler: object, slabs: tuple[Slab, Slab]) ->
         connection.send_bytes(slabs[1].pack(reply))
 
 
-def _keep_memory() -> None:
-    """Tell glibc's malloc not to return memory to the system, which would clear it at every step."""
+def keep_memory() -> None:
+    """Tell glibc's malloc not to return memory to the system, which would clear it at every step; forks inherit it."""
     try:
         libc = ctypes.CDLL("libc.so.6")
         libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
