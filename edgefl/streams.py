@@ -28,6 +28,7 @@ Purpose = Literal[
     "partition",  # which device holds which samples
     "batches",  # order of a device's samples; index = round
     "augmentation",  # where its images are cropped and which are mirrored; index = round
+    "dropout",  # its masks; index = round
     "init",  # the initial model
 ]
 

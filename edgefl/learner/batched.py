@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from edgefl.learner.batches import PAD, Indices, stack
+from edgefl.learner.dropout import step_keys
 from edgefl.learner.engine import Cohort, Engine, Trained, rows, rows_of
 from edgefl.learner.gradients import GradientOf
 from edgefl.learner.layers import Step
@@ -43,12 +44,12 @@ class BatchedEngine(Engine):
         loss_sum = w.new_zeros(len(w))
         bound: dict[tuple[int, int], Step] = {}
         for step in range(batches.steps):
-            active = batches.active(step)
+            active, keys = batches.active(step), None if cohort.keys is None else step_keys(cohort.keys, step)
             for begin, end in self._parts(batches.sizes[:active, step]):
                 part = slice(begin, end)
                 if (begin, end) not in bound:
                     bound[begin, end] = self.gradient.bind(w[part], statistics[part], grad[part])
-                loss_sum[part] += bound[begin, end](*batches.take(step, part))
+                loss_sum[part] += bound[begin, end](*batches.take(step, part), None if keys is None else keys[part])
             moved = None if velocity is None else velocity[:active]
             self.solver.step(
                 w[:active], grad[:active], moved, local if active == len(w) else rows(local, slice(active))

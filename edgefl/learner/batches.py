@@ -35,6 +35,19 @@ def mini_batches(samples: Indices, training: Training, rng: Callable[[], np.rand
     return order.reshape(-1, size)[:steps]
 
 
+def paired(batches: Indices) -> Indices:
+    """The same mini-batches [K, B], but none has a single sample, as batch normalisation needs two.
+
+    Such a batch, the last of an epoch, gets the first sample of all besides; a device's only sample is there twice.
+    """
+    if batches.shape[1] == 1:
+        return np.repeat(batches, 2, axis=1)
+    single = (batches != PAD).sum(axis=1) == 1
+    return np.concatenate(
+        [batches[:, :1], np.where(single, batches[0, 0], batches[:, 1])[:, None], batches[:, 2:]], axis=1
+    )
+
+
 def count_steps(samples: int, training: Training) -> int:
     """Local steps of a device with that many samples: the length of its `mini_batches`."""
     size = samples if training.batch_size == "full" else min(training.batch_size, samples)

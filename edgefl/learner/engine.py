@@ -29,6 +29,7 @@ class Cohort:
     weight: Tensor  # [C, 1] samples held, over the mean of all devices
     batches: list[Indices]  # per client [K_i, B_i], longest first
     draws: list[Draws] | None  # per client [K_i, B_i, 3] of augmentation
+    keys: Tensor | None  # [C] of dropout
 
     def local(self) -> Local:
         """What the algorithm's hooks see."""

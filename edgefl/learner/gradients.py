@@ -19,8 +19,9 @@ class GradientOf(Protocol):
     def bind(self, w: Tensor, statistics: Tensor, into: Tensor) -> Step:
         """One step's work on these vectors, which stay the same objects from step to step.
 
-        The step takes samples [C, B, ...], labels [C, B] and each sample's weight [C, B] in its client's loss, 0 for
-        padding. It returns each client's loss [C], writes the gradients, and updates the statistics in place.
+        The step takes samples [C, B, ...], labels [C, B], each sample's weight [C, B] in its client's loss (0 for
+        padding) and the clients' keys [C] for dropout. It returns each client's loss [C], writes the gradients, and
+        updates the statistics in place.
 
         Args:
             w: [C, d] parameters.
@@ -45,14 +46,16 @@ class VmapGradient:
         """See GradientOf."""
         network = self.network
         parameters, targets = network.parameters.views(w), network.parameters.views(into)
-        buffers = network.statistics.views(statistics)
+        views = network.statistics.views(statistics)
 
-        def step(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
-            leaves = as_leaves(parameters)
+        def step(x: Tensor, y: Tensor, weight: Tensor, keys: Tensor | None) -> Tensor:
+            leaves, buffers = as_leaves(parameters), [view.contiguous() for view in views]
             with autocast(w, enabled=self.bfloat16):
-                outputs = network.train_many(leaves, buffers, x)
+                outputs = network.train_many(leaves, buffers, x, keys)
             losses = (self.model.sample_losses(outputs.to(w.dtype), y) * weight).sum(dim=1)
             gradient(losses.sum(), leaves, targets)
+            for view, buffer in zip(views, buffers, strict=True):
+                view.copy_(buffer)  # vmap updates contiguous buffers only
             return losses.detach()
 
         return step

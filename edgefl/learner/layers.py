@@ -22,7 +22,7 @@ NARROW = 32  # outputs; up to here W x^T is the faster product: 1.7 times for 78
 IMAGES = 5  # axes of clients' batches of images
 aten = torch.ops.aten
 Tensors = Sequence[Tensor]
-Step = Callable[[Tensor, Tensor, Tensor], Tensor]  # samples, labels and weights to losses
+Step = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]  # samples, labels, weights and keys to losses
 Saved = Any  # what a layer's backward pass needs of its forward pass
 
 
@@ -229,7 +229,7 @@ class LayersGradient:
         """See GradientOf."""
         bound = list(zip(self.layers, self._by_layer(w), self._by_layer(into), strict=True))
 
-        def step(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+        def step(x: Tensor, y: Tensor, weight: Tensor, keys: Tensor | None) -> Tensor:
             kept = []
             x = self._entry(x)
             for layer, p, _ in bound:

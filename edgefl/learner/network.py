@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from edgefl.learner.dropout import replace_dropout
+
 Tensors = Sequence[Tensor]
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
@@ -45,24 +47,30 @@ class Network:
         self.couples_samples = any(isinstance(layer, BATCH_NORMS) for layer in module.modules())
         self.module = module
         self._training, self._testing = copy.deepcopy(module).train(), copy.deepcopy(module).eval()
+        self._key_names = replace_dropout(self._training)
+        self.random = bool(self._key_names)  # whether training needs keys
 
-    def train(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
-        """Outputs [B, ...] of one client for x [B, ...]; updates the statistics."""
-        return self._call(self._training, parameters, statistics, x)
+    def train(self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None) -> Tensor:
+        """Outputs [B, ...] of one client for x [B, ...]; updates the statistics; `key` names the masks of dropout."""
+        keys = {} if key is None else dict.fromkeys(self._key_names, key)
+        return self._call(self._training, parameters, statistics, x, keys)
 
-    def train_many(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
-        """The same for C clients: parameters [C, *shape] each, x [C, B, ...], outputs [C, B, ...]."""
-        outputs: Tensor = vmap(self.train, randomness="different")(list(parameters), list(statistics), x)
+    def train_many(self, parameters: Tensors, statistics: Tensors, x: Tensor, keys: Tensor | None = None) -> Tensor:
+        """The same for C clients: parameters [C, *shape] each, x [C, B, ...], keys [C], outputs [C, B, ...]."""
+        axes = (0, 0, 0, None if keys is None else 0)
+        outputs: Tensor = vmap(self.train, axes)(list(parameters), list(statistics), x, keys)
         return outputs
 
     def test(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
         """Outputs [B, ...] of one model, as for evaluation; changes nothing."""
-        return self._call(self._testing, parameters, statistics, x)
+        return self._call(self._testing, parameters, statistics, x, {})
 
-    def _call(self, module: nn.Module, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
+    def _call(
+        self, module: nn.Module, parameters: Tensors, statistics: Tensors, x: Tensor, keys: dict[str, Tensor]
+    ) -> Tensor:
         named = [*zip(self.parameters.names, parameters, strict=True)]
         named += zip(self.statistics.names, statistics, strict=True)
-        output: Tensor = functional_call(module, dict(named), (x,))
+        output: Tensor = functional_call(module, {**dict(named), **keys}, (x,))
         return output
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from edgefl.algorithms import Algorithm
 from edgefl.learner.attempt import attempt
 from edgefl.learner.batched import BatchedEngine
-from edgefl.learner.batches import Indices, mini_batches
+from edgefl.learner.batches import Indices, mini_batches, paired
 from edgefl.learner.engine import Cohort, Engine, Trained, joined, shortened
 from edgefl.learner.gradients import KERNELS, VmapGradient
 from edgefl.learner.layers import LayersGradient
@@ -136,6 +136,8 @@ class Trainer:
             mini_batches(self.parts[device], training, partial(self.streams.generator, "batches", device, index))
             for device, index in jobs
         ]
+        if self.network.couples_samples:
+            batches = [paired(batch) for batch in batches]
         return Cohort(
             start=start.expand(count, -1),
             lr=start.new_tensor(rates),
@@ -145,6 +147,7 @@ class Trainer:
             weight=start.new_tensor(weights),
             batches=batches,
             draws=self._draws(jobs, batches),
+            keys=self._keys(jobs).to(start.device) if self.network.random else None,
         )
 
     def _draws(self, jobs: Sequence[tuple[int, int]], batches: list[Indices]) -> list[Draws] | None:
@@ -156,6 +159,10 @@ class Trainer:
             augmentation_draws(batch.shape, augmentation, self.streams.generator("augmentation", device, index))
             for (device, index), batch in zip(jobs, batches, strict=True)
         ]
+
+    def _keys(self, jobs: Sequence[tuple[int, int]]) -> Tensor:
+        """63 random bits for each job."""
+        return torch.tensor([int(self.streams.generator("dropout", *job).integers(2**63)) for job in jobs])
 
     def test(self, w: Tensor, statistics: Tensor, begin: int, end: int) -> tuple[Tensor, Tensor]:
         """Sum of the losses of test samples [begin, end), and how many are classified correctly."""

@@ -120,7 +120,8 @@ def test_scaffold_finds_the_optimum_that_fedavg_misses():
     for kind in ("fedavg", "scaffold"):
         scenario = {**golden_scenario({"kind": kind}), "server": {}, "rounds": 400}
         distance[kind] = edgefl.run(scenario).rounds["distance_to_optimum"].iloc[-1]
-    assert distance["scaffold"] < 1e-9 < 1e-3 < distance["fedavg"]
+    assert distance["scaffold"] < 1e-9
+    assert distance["fedavg"] > 1e-3
 
 
 @pytest.mark.parametrize(("kind", "server", "client"), [("scaffold", "c", "c"), ("feddyn", "h", "h")])

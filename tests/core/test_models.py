@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from model_cases import default, samples
 from torch.func import functional_call, vmap
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -46,29 +47,10 @@ CASES = [
     (Din(), (6 + 20,), 2, 205_398, 2_768 + 20 * 915),
 ]
 
-SHAPES = {  # one sample of fitting data, and classes; (8, 8) and 10 for all others
-    "lenet5": ((16, 16), 10),
-    "cnn": ((16, 16), 10),
-    "vgg9": ((32, 32), 10),
-    "fasttext": ((5,), 4),
-    "din": ((9,), 2),
-    "quadratic": ((3,), 0),
-}
-
 
 @pytest.fixture(autouse=True)
 def _same_draws():
     torch.manual_seed(0)
-
-
-def default(name):
-    """A member, and the shape and classes of data for it."""
-    return MODELS.load(name)(), *SHAPES.get(name, ((8, 8), 10))
-
-
-def samples(model, shape, count=3):
-    """Random samples of the model's kind; id 2 exists in all tables of embeddings."""
-    return torch.randint(1, 3, (count, *shape)) if model.tokens else torch.rand(count, *shape)
 
 
 @pytest.mark.parametrize(("model", "shape", "classes", "parameters", "multiplications"), CASES)
