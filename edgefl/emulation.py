@@ -56,7 +56,8 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
     device = choose_device(options.device) if options.train else "cpu"
     server = build(scenario, device, train=options.train, progress=progress)
     setup_s = clock() - began
-    manifest = {**results.environment(), "device": device, "started": started}
+    learner = server.learner.described() if server.learner else None
+    manifest = {**results.environment(), "device": device, "learner": learner, "started": started}
     if options.out is not None:
         results.open_folder(options.out)
         _write_manifest(options.out, {**manifest, "wall_s": None, "status": "running", "error": None})
@@ -114,7 +115,8 @@ def build(scenario: Scenario, device: str, *, train: bool, progress: Progress) -
     if train:
         from edgefl.learner import Learner
 
-        learner = Learner(scenario.model, scenario.algorithm, scenario.training, data, parts, streams, device)
+        args = scenario.model, scenario.algorithm, scenario.training, data, parts, streams, device
+        learner = Learner(*args, augmentation=scenario.data.augmentation)
     link = Link(scenario.radio, scenario.cells, streams)
     return Server(scenario, world, link, payload, learner, Ledger(), streams, progress)
 

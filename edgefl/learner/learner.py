@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from itertools import pairwise
@@ -113,6 +113,8 @@ class Learner:
             self._initial_state[STATISTICS] = self.statistics
         self._store = StateStore(self._initial_state, len(parts), training.state_home) if self._initial_state else None
         keep_memory()
+        if places[0] != "cpu":
+            exact_products(exact=training.precision != "tf32")
         self._workers = Workers(trainers, (cores() if processes is None else processes) if device == "cpu" else 0)
         self._pending: list[Job] = []
         try:
@@ -169,6 +171,11 @@ class Learner:
         correct = np.concatenate([part.result() for part in parts])
         return np.array([correct[part].mean() for part in self.parts])
 
+    def described(self) -> dict[str, object]:
+        """How clients are trained, for the manifest; what happened to be fastest does not show in the scenario."""
+        store = None if self._store is None else self._store.home
+        return {**asdict(self.plan), "workers": len(self._workers), "state_home": store}
+
     def close(self) -> None:
         """Let the workers go."""
         self._workers.close()
@@ -218,6 +225,11 @@ class Learner:
             "training": f"{training.batch_size} {training.engine} {training.width} {training.precision}",
         }
         return remembered(key, lambda: fastest(families, attempt, limit_bytes))
+
+
+def exact_products(*, exact: bool) -> None:
+    """Whether GPUs multiply float32 as IEEE 754 says, or round factors to TF32; cuDNN's own default is to round."""
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = not exact
 
 
 def _same(value: T) -> T:

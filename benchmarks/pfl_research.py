@@ -1,7 +1,7 @@
 """Seconds a round of pfl-research, the simulator of federated learning on PyPI as `pfl`, on three CPU workloads.
 
     pip install pfl torch
-    python benchmarks/peers/pfl_research.py --workload W1 --rounds 8 --processes 2
+    python benchmarks/pfl_research.py --workload W1 --rounds 8 --processes 2
 
 W1 is an MLP, W2 a CNN, W3 logistic regression; WORKLOADS has their sizes. All train by federated averaging, weighted by
 samples, with local SGD on standard-normal inputs that a fixed linear teacher labels. A round lasts from the end of one

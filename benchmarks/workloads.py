@@ -1,0 +1,154 @@
+"""The workloads of the learner's benchmarks, as edgefl scenarios and as a bare PyTorch loop.
+
+Synthetic standard-normal inputs, labels of a fixed linear teacher, float32, SGD lr 0.1, weight decay 1e-3,
+sample-weighted FedAvg, no evaluation in the timed rounds.
+
+    python benchmarks/workloads.py bare W1 --rounds 8 [--device cuda]
+    python benchmarks/workloads.py edgefl W1 --rounds 8 [--device cuda]
+
+Each prints one line of JSON: seconds of each round but the first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+CLASSES = 10
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is trained, by how many, how much."""
+
+    title: str
+    model: dict[str, Any]
+    shape: tuple[int, ...]
+    clients: int
+    samples: int  # of a client
+    participants: int
+    batch: int
+    work: dict[str, int]  # local_epochs or local_steps
+    rounds: int = 8  # timed ones
+    layers: list[Any] = field(default_factory=list)
+
+    @property
+    def steps(self) -> int:
+        """Of a client in a round."""
+        return self.work.get("local_steps") or self.work["local_epochs"] * -(-self.samples // self.batch)
+
+
+WORKLOADS = {
+    "W1": Workload(
+        "FCN 784-200-200-10, 15 of 100 clients x 60 steps of 50", {"kind": "fcn"}, (28, 28), 100, 600, 15, 50,
+        {"local_epochs": 5}, 12,
+    ),
+    "W2": Workload(
+        "CNN 2 x conv5x5(64), 10 of 100 clients x 10 steps of 50", {"kind": "cnn"}, (3, 32, 32), 100, 500, 10, 50,
+        {"local_epochs": 1}, 4,
+    ),
+    "W3": Workload(
+        "logistic 784-10, 100 of 1,000 clients x 5 steps of 60", {"kind": "logistic"}, (28, 28), 1000, 60, 100, 64,
+        {"local_steps": 5}, 40,
+    ),
+    "R18": Workload(
+        "ResNet-18 (GroupNorm), 10 of 10 clients x 5 steps of 20", {"kind": "resnet18"}, (3, 32, 32), 10, 100, 10, 20,
+        {"local_epochs": 1}, 3,
+    ),
+}  # fmt: skip
+
+
+def synthetic(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
+    """Samples [n, *shape] and labels [n]."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((workload.clients * workload.samples, *workload.shape), dtype=np.float32)
+    teacher = rng.standard_normal((int(np.prod(workload.shape)), CLASSES), dtype=np.float32)
+    return x, (x.reshape(len(x), -1) @ teacher).argmax(axis=1)
+
+
+def bare(workload: Workload, rounds: int, device: str) -> list[float]:
+    """One client after another, torch.optim.SGD, data in one tensor, as one would write it by hand."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from edgefl.models import MODELS
+
+    kind = workload.model["kind"]
+    arrays = synthetic(workload)
+    x, y = (torch.from_numpy(array).to(device) for array in arrays)
+    torch.manual_seed(1)
+    model = MODELS.load(kind)().module(workload.shape, CLASSES).to(device)
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    rng, seconds = np.random.default_rng(1), []
+    for _ in range(rounds + 1):
+        began = time.perf_counter()
+        total = {name: torch.zeros_like(value) for name, value in state.items()}
+        for client in rng.choice(workload.clients, workload.participants, replace=False):
+            model.load_state_dict(state)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, weight_decay=1e-3)
+            part, steps = torch.arange(client * workload.samples, (client + 1) * workload.samples, device=device), 0
+            while steps < workload.steps:
+                for batch in part[torch.randperm(len(part), device=device)].split(workload.batch):
+                    optimizer.zero_grad()
+                    cross_entropy(model(x[batch]), y[batch]).backward()
+                    optimizer.step()
+                    steps += 1
+            for name, value in model.state_dict().items():
+                total[name] += value / workload.participants
+        state = total
+        if device != "cpu":
+            torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - began)
+    return seconds[1:]
+
+
+def scenario(workload: Workload, folder: Path, rounds: int) -> dict[str, Any]:
+    """The same as an edgefl scenario, with the radio and the devices priced."""
+    x, y = synthetic(workload)
+    path = folder / "synthetic.npz"
+    np.savez(path, train_x=x, train_y=y, test_x=x[:100], test_y=y[:100])
+    return {
+        "rounds": rounds,
+        "data": {"dataset": "npz", "path": str(path), "partition": {"kind": "iid"}},
+        "model": workload.model,
+        "training": {**workload.work, "batch_size": workload.batch, "lr": 0.1, "weight_decay": 1e-3},
+        "devices": {"count": workload.clients},
+        "server": {"participants": workload.participants},
+        "report": {"eval_every": rounds},
+    }
+
+
+def emulated(workload: Workload, rounds: int, device: str) -> list[float]:
+    """From the end of one round to the end of the next, everything that edgefl does included."""
+    import edgefl
+
+    ends: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        base = scenario(workload, Path(folder), rounds + 2)
+        edgefl.run(base, device=device, progress=lambda _: ends.append(time.perf_counter()))
+    return np.diff(ends)[:-1].tolist()  # the last round waits for the evaluation
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("side", choices=["bare", "edgefl"])
+    parser.add_argument("workload", choices=list(WORKLOADS))
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    workload = WORKLOADS[options.workload]
+    measure = bare if options.side == "bare" else emulated
+    seconds = measure(workload, options.rounds or workload.rounds, options.device)
+    print(json.dumps({"workload": options.workload, "side": options.side, "round_s": seconds}))
+
+
+if __name__ == "__main__":
+    main()
