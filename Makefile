@@ -30,11 +30,14 @@ test-all: lint
 
 gpu-check: setup
 	$(BIN)/python -m pytest -m gpu
+	mkdir -p results
+	$(BIN)/python benchmarks/learner.py --device cuda --workloads W1 W2 W3 R18 --plans --growth --idle | tee results/gpu-benchmark.md
 
 benchmarks: setup
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/mnist_fedavg.py
-	$(BIN)/python benchmarks/engines.py
+	$(BIN)/python benchmarks/learner.py --plans --growth
+	$(BIN)/python benchmarks/state_store.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -4,8 +4,8 @@
 
 Each side runs in a process of its own, in turn, `repeats` times; the figures are medians of the rounds, and ratios are
 medians of the ratios of runs that stood side by side. PYTHON is an interpreter that has pfl-research (`pip install pfl
-torch`); on a CPU it runs with two processes, its fastest way. --plans shows what each way to train takes instead, and
---growth time and memory over the number of devices.
+torch`); on a CPU it runs with two processes, its fastest way. --plans adds what each way to train takes, --growth time
+and memory over the number of devices, --idle the share of time in which a GPU has nothing to do.
 """
 
 from __future__ import annotations
@@ -149,6 +149,21 @@ def grown(devices: int, participants: int, device: str) -> None:
     print(json.dumps({**row, "priced_s": priced, "peak_gib": peak / 2**20}))
 
 
+def idle(options: argparse.Namespace) -> None:
+    """The share of W2's rounds in which the GPU computes nothing, by torch's profiler."""
+    from torch.profiler import ProfilerActivity, profile
+
+    import edgefl
+
+    with tempfile.TemporaryDirectory() as folder:
+        base = scenario(WORKLOADS["W2"], Path(folder), 6)
+        edgefl.run(base, device=options.device)  # warms up, and measures the plan
+        with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+            wall = edgefl.run(base, device=options.device).summary["wall_s"]
+    busy_s = sum(event.self_device_time_total for event in profiler.key_averages()) / 1e6
+    print(f"GPU idle in {1 - busy_s / (wall['learning'] + wall['world']):.0%} of W2's time", flush=True)
+
+
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -158,16 +173,15 @@ def main() -> None:
     parser.add_argument("--pfl", metavar="PYTHON")
     parser.add_argument("--plans", action="store_true")
     parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--idle", action="store_true")
     parser.add_argument("--one", nargs=2, type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         grown(*options.one, options.device)
-    elif options.plans or options.growth:
-        for wanted, table in ((options.plans, plans), (options.growth, growth)):
-            if wanted:
-                table(options)
-    else:
-        compare(options)
+        return
+    for table in [compare, *(each for each in (plans, growth, idle) if getattr(options, each.__name__))]:
+        table(options)
+        print()
 
 
 if __name__ == "__main__":

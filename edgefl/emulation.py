@@ -104,8 +104,9 @@ def build(scenario: Scenario, device: str, *, train: bool, progress: Progress) -
     streams = Streams(scenario.seed)
     data = scenario.data.dataset.load()
     parts = scenario.data.partition.split(data.train_y, scenario.devices.count, streams.generator("partition"))
-    if reason := scenario.model.check(data.shape, data.classes):
-        raise InputError(f"model.kind: {reason}")
+    for samples in (data.train_x, data.test_x):
+        if reason := scenario.model.misfit(samples, data.classes):
+            raise InputError(f"model.kind: {reason}")
     world = World(scenario.devices, scenario.cells, scenario.mobility, scenario.churn, streams)
     sizes = np.array([len(part) for part in parts])
     payload = measure(scenario.model, scenario.algorithm, scenario.training, data, sizes)

@@ -83,7 +83,7 @@ def find(path: Path | None, candidates: Sequence[str], what: str) -> Path:
     raise InputError(f"data.dataset: not found in {looked}. {what}")
 
 
-SAMPLES = tuple(np.dtype(name) for name in ("uint8", "float16", "float32", "float64"))
+SAMPLES = tuple(np.dtype(name) for name in ("uint8", "int32", "int64", "float16", "float32", "float64"))
 MOST_CLASSES = 100_000
 
 
@@ -91,7 +91,10 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
     """What is wrong with samples and labels, if anything."""
     checks: list[tuple[Callable[[], bool], str]] = [
         (lambda: x.ndim >= 2 and x.size > 0, f"x must be [samples, ...] with at least one sample, got shape {x.shape}"),
-        (lambda: x.dtype in SAMPLES, f"x must be uint8 or floating point of 16, 32 or 64 bits, got {x.dtype}"),
+        (
+            lambda: x.dtype in SAMPLES,
+            f"x must be uint8, floating point of 16 to 64 bits, or int64 (token ids), got {x.dtype}",
+        ),
         (lambda: y.shape == x.shape[:1], f"y must be one label a sample, [{len(x) if x.ndim else 0}], got {y.shape}"),
         (lambda: np.issubdtype(y.dtype, np.integer), f"y must hold integer labels, got {y.dtype}"),
         (lambda: y.min() >= 0, "labels count from 0, got a negative one"),

@@ -23,7 +23,7 @@ class Npz(Dataset):
     path: UserPath
 
     def load(self) -> Data:
-        """uint8 samples are standardised over all training values; floating-point samples are taken as they are."""
+        """uint8 samples are standardised over all training values; numbers and token ids are taken as they are."""
         arrays = read_npz(self.path)
         mean, std = 0.0, 1.0
         if arrays["train_x"].dtype == np.uint8:
@@ -52,7 +52,7 @@ def read_npz(path: Path, most_classes: int = MOST_CLASSES) -> dict[str, Any]:
 
 
 def checked(arrays: Mapping[str, Array], path: Path, most_classes: int) -> dict[str, Any]:
-    """The arrays with labels as int64.
+    """The arrays with labels and token ids as int64.
 
     Raises:
         InputError: they are not samples and labels.
@@ -63,4 +63,5 @@ def checked(arrays: Mapping[str, Array], path: Path, most_classes: int) -> dict[
     shapes = arrays["train_x"].shape[1:], arrays["test_x"].shape[1:]
     if shapes[0] != shapes[1]:
         raise InputError(f"data.path: {path}: train and test samples differ in shape: {shapes[0]} and {shapes[1]}")
-    return {name: array.astype(np.int64) if name.endswith("_y") else array for name, array in arrays.items()}
+    whole = {name for name, array in arrays.items() if name.endswith("_y") or array.dtype == np.int32}
+    return {name: array.astype(np.int64) if name in whole else array for name, array in arrays.items()}

@@ -60,7 +60,7 @@ class Round:
             order: numbers of the jobs, alike ones side by side, longest first.
             plan: how.
         """
-        waiting = self._submit(cohorts(order, plan.width), plan)
+        waiting = self._submit(cohorts(order, min(plan.width, self._share(order))), plan)
         while waiting:
             mine, future = waiting.pop(0)
             try:
@@ -75,6 +75,11 @@ class Round:
                 plan = replace(plan, width=half)
             waiting += self._submit([part for cohort in mine for part in cohorts(cohort, half)], plan)
         return plan
+
+    def _share(self, order: Ids) -> int:
+        """On several GPUs each gets its share; on CPUs cohorts must not depend on the number of workers."""
+        on_cpu = self.jobs[0].start.device.type == "cpu"
+        return len(order) if on_cpu else -(-len(order) // len(self._workers))
 
     def _submit(self, parts: list[Ids], plan: Plan) -> list[tuple[list[Ids], Future[None]]]:
         """Hand cohorts to the workers in a few messages; each gets long ones and short ones."""

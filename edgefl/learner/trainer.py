@@ -42,6 +42,11 @@ class Vectors:
     state: Mapping[str, Tensor]  # [C, ...] each
     statistics: Tensor  # [C or 1, b]
 
+    def to(self, device: torch.device) -> Vectors:
+        """The same on another device."""
+        received, state = ({k: v.to(device) for k, v in part.items()} for part in (self.received, self.state))
+        return Vectors(self.start.to(device), received, state, self.statistics.to(device))
+
     def rows(self, begin: int, end: int) -> Vectors:
         """Those of some of the clients."""
 
@@ -79,7 +84,7 @@ class Trainer:
     ) -> None:
         self.network, self.model, self.training = network, model, training
         self.samples = {"train": train, "test": test}
-        self.parts, self.streams = parts, streams
+        self.parts, self.streams, self.device = parts, streams, train.y.device
         self.solver = Solver(algorithm, training)
         fits = LayersGradient.fits(network, model)
         self._layers = LayersGradient(network, model) if fits else None  # also the faster way to test
@@ -97,7 +102,7 @@ class Trainer:
 
     def train(self, plan: Plan, cohorts: Sequence[Sequence[tuple[int, int]]], vectors: Vectors) -> Trained:
         """Train cohorts of clients, given as (device, round index), each longest first."""
-        engine, parts, begin = self.engine(plan), [], 0
+        engine, parts, begin, vectors = self.engine(plan), [], 0, vectors.to(self.device)
         for jobs in cohorts:
             part = vectors.rows(begin, begin + len(jobs))
             trained = engine.train(self._cohort(jobs, part))
@@ -177,6 +182,7 @@ class Trainer:
         return self.model.predicted(self._outputs(w, statistics, samples, begin, end)) == samples.y[begin:end]
 
     def _outputs(self, w: Tensor, statistics: Tensor, samples: Samples, begin: int, end: int) -> Tensor:
+        w, statistics = w.to(self.device), statistics.to(self.device)
         edges = [*range(begin, end, TESTED[w.device.type]), end]
         with torch.no_grad():
             return torch.cat([self._forward(w, statistics, samples.part(*edge)) for edge in pairwise(edges)])

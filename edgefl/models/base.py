@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,20 @@ class Model(Member):
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
         """Why this model cannot work on such data; None if it can."""
         return None if classes >= 2 else f"needs data with at least 2 classes, got {classes}"
+
+    def token_limits(self, length: int) -> npt.NDArray[np.int64]:
+        """What the ids of a row [length] must stay below; for models of token ids."""
+        raise NotImplementedError
+
+    def misfit(self, x: npt.NDArray[Any], classes: int) -> str | None:
+        """Why this model cannot work on samples x [n, ...]; None if it can."""
+        if reason := self.check(x.shape[1:], classes):
+            return reason
+        if np.issubdtype(x.dtype, np.signedinteger) != self.tokens:
+            return f"needs {'rows of token ids' if self.tokens else 'no token ids'}, the samples are {x.dtype}"
+        if self.tokens and ((x < 0) | (x >= (limits := self.token_limits(x.shape[1])))).any():
+            return f"needs token ids from 0 to {limits.max() - 1} or less, the samples hold {x.min()} to {x.max()}"
+        return None
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """The network for one client; input [B, *shape], output [B, classes]."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from edgefl.models.base import Model
 from edgefl.models.dense import dense, dense_multiplications, dense_parameters
 
@@ -30,6 +33,11 @@ class Din(Model):
         if len(shape) != 1 or shape[0] <= PROFILE:
             return f"needs rows of {PROFILE} ids and a history, got samples of shape {list(shape)}"
         return None if classes == 2 else f"needs data with 2 classes, got {classes}"
+
+    def token_limits(self, length: int) -> npt.NDArray[np.int64]:
+        """The tables' rows; a history is one of items."""
+        rows = [rows for rows, _ in TABLES]
+        return np.array(rows + rows[-1:] * (length - PROFILE))
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """Input [B, L] ids, output [B] logits of label 1; an empty history has the embedding 0."""

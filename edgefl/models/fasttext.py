@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from edgefl.models.base import Model
 from edgefl.section import Count
 
@@ -27,6 +30,10 @@ class FastText(Model):
         if len(shape) != 1:
             return f"needs rows of token ids, got samples of shape {list(shape)}"
         return super().check(shape, classes)
+
+    def token_limits(self, length: int) -> npt.NDArray[np.int64]:
+        """The vocabulary."""
+        return np.full(length, self.vocabulary)
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """Input [B, L] token ids, output [B, classes]; an empty row has the embedding 0."""

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import edgefl
+from edgefl.errors import InputError
 from edgefl.ledger import DEVICE_COLUMNS, ROUND_COLUMNS
 from edgefl.summary import fairness
 
@@ -265,3 +266,31 @@ def test_the_number_of_cores_changes_no_byte(tmp_path, model):
 def test_torch_is_imported_only_to_learn(statement):
     code = f"{statement}\nimport sys\nassert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def token_file(path, largest):
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, largest + 1, (40, 6)), rng.integers(0, 3, 40)
+    x[0, 0] = largest
+    np.savez(path, train_x=x, train_y=y, test_x=x, test_y=y)
+    return {"rounds": 2, "devices": {"count": 4}, "data": {"dataset": "npz", "path": str(path)}}
+
+
+def test_rows_of_token_ids_are_learned_from(tmp_path):
+    scenario = token_file(tmp_path / "text.npz", 49) | {"rounds": 40, "training": {"lr": 1.0}}
+    result = edgefl.run({**scenario, "model": {"kind": "fasttext", "vocabulary": 50, "dimension": 8}})
+    assert result.rounds["test_accuracy"].iloc[-1] > 0.9  # the test set is the training set: it can be memorised
+
+
+@pytest.mark.parametrize(
+    ("model", "largest", "message"),
+    [
+        ({"kind": "fasttext", "vocabulary": 50}, 50, "needs token ids from 0 to 49 or less, the samples hold 0 to 50"),
+        ({"kind": "mlp"}, 49, "needs no token ids, the samples are int64"),
+    ],
+)
+def test_samples_that_a_model_cannot_read(tmp_path, model, largest, message):
+    with pytest.raises(InputError, match=message):
+        edgefl.run({**token_file(tmp_path / "text.npz", largest), "model": model})
+    with pytest.raises(InputError, match="needs rows of token ids"):
+        edgefl.run({"model": {"kind": "fasttext"}})
