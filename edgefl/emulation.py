@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from edgefl.learner import Learner
 
 
+IMAGE_AXES = (2, 3)  # [H, W] or [channels, H, W]
+
+
 @dataclass(frozen=True)
 class Options:
     """How to run, which never changes a result but for rounding between CPU and GPU."""
@@ -107,6 +110,8 @@ def build(scenario: Scenario, device: str, *, train: bool, progress: Progress) -
     for samples in (data.train_x, data.test_x):
         if reason := scenario.model.misfit(samples, data.classes):
             raise InputError(f"model.kind: {reason}")
+    if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:
+        raise InputError(f"data.augmentation: needs images, got samples of shape {list(data.shape)}")
     world = World(scenario.devices, scenario.cells, scenario.mobility, scenario.churn, streams)
     sizes = np.array([len(part) for part in parts])
     payload = measure(scenario.model, scenario.algorithm, scenario.training, data, sizes)

@@ -205,7 +205,8 @@ class Learner:
         families = candidates(training.engine, kernels, self.initial.device.type)
         if training.width is not None:
             families = [[replace(plans[0], width=training.width)] for plans in families if plans[0] != SERIAL]
-        limit_bytes = budget(self.initial.device) / len(self._workers)
+        free_bytes = budget(self.initial.device) / len(self._workers)
+        limit_bytes = free_bytes if training.width is None else float("inf")  # who asks for a width gets it
         server = self._algorithm.server_state(self.initial)
         received = {name: value[None] for name, value in self._algorithm.downlink(server).items()}
         state = {name: value[None] for name, value in self._initial_state.items()}
@@ -224,7 +225,12 @@ class Learner:
             "algorithm": type(self._algorithm).__name__,
             "training": f"{training.batch_size} {training.engine} {training.width} {training.precision}",
         }
-        return remembered(key, lambda: fastest(families, attempt, limit_bytes))
+        try:
+            return remembered(key, lambda: fastest(families, attempt, limit_bytes))
+        except MemoryError:
+            raise RunError(
+                f"the memory of {place} is too small to train {training.width or 1} of the clients"
+            ) from None
 
 
 def exact_products(*, exact: bool) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 log = logging.getLogger("edgefl")
 
-WORTH = 0.95  # a plan must take less than this share of a simpler one's time to be preferred
+WORTH = 0.9  # a plan must take less than this share of a simpler one's time to be preferred
 WIDTHS = {"cpu": (1, 2, 4, 8, 16, 32), "cuda": (1, 4, 16, 64, 256, 1024)}
 
 
@@ -98,15 +98,27 @@ def remembered(key: dict[str, Any], measure: Callable[[], Plan]) -> Plan:
         return plan
     plan = measure()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8") as file:
-            json.dump({"plan": asdict(plan), **key}, file, indent=1)
-            file.flush()
-            os.link(file.name, path)
-    except FileExistsError:
-        return _read(path) or plan
+        return _kept(path, plan, {"plan": asdict(plan), **key})
     except OSError as error:
         log.warning("%s: the measured training plan cannot be kept: %s", path.parent, error.strerror)
+        return plan
+
+
+def _kept(path: Path, plan: Plan, content: dict[str, Any]) -> Plan:
+    """Write a plan's file, unless there is a good one meanwhile; the plan that counts."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+        try:
+            os.link(name, path)
+        except FileExistsError:
+            if (first := _read(path)) is not None:
+                return first
+            Path(name).replace(path)  # a damaged one
+    finally:
+        Path(name).unlink(missing_ok=True)
     return plan
 
 
@@ -117,10 +129,13 @@ def folder() -> Path:
 
 
 def _read(path: Path) -> Plan | None:
+    """The plan of a file; None where there is none, or not a good one."""
     try:
-        return Plan(**json.loads(path.read_text(encoding="utf-8"))["plan"])
+        plan = Plan(**json.loads(path.read_text(encoding="utf-8"))["plan"])
     except (OSError, ValueError, TypeError, KeyError):
-        return None  # none yet, or from another version
+        return None
+    good = plan.engine in {"serial", "batched"} and plan.kernel in {"autograd", "layers", "vmap"}
+    return plan if good and isinstance(plan.width, int) and plan.width > 0 else None
 
 
 def processor(device: str) -> str:

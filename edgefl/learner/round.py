@@ -61,19 +61,21 @@ class Round:
             plan: how.
         """
         waiting = self._submit(cohorts(order, min(plan.width, self._share(order))), plan)
-        while waiting:
-            mine, future = waiting.pop(0)
-            try:
-                future.result()
-                continue
-            except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error) or max(len(cohort) for cohort in mine) == 1:
-                    raise
-            half = -(-max(len(cohort) for cohort in mine) // 2)
-            if half < plan.width:
-                log.warning("out of memory with %d clients at once: going on with %d", plan.width, half)
-                plan = replace(plan, width=half)
-            waiting += self._submit([part for cohort in mine for part in cohorts(cohort, half)], plan)
+        try:
+            while waiting:
+                mine, future = waiting.pop(0)
+                if _fitted(future):
+                    continue
+                widest = max(len(cohort) for cohort in mine)
+                if widest == 1:
+                    future.result()
+                if widest <= plan.width:  # wider ones were on their way when others had failed already
+                    plan = replace(plan, width=-(-widest // 2))
+                    log.warning("out of memory with %d clients at once: going on with %d", widest, plan.width)
+                waiting += self._submit([part for cohort in mine for part in cohorts(cohort, plan.width)], plan)
+        finally:
+            for _, future in waiting:  # of a round that has failed or was interrupted
+                future.cancel()
         return plan
 
     def _share(self, order: Ids) -> int:
@@ -108,18 +110,29 @@ class Round:
     def _take(self, rows: Ids, trained: Trained) -> None:
         """Copy a message's results to their places."""
         with self._lock:
-            if self._store is not None:
-                self._store.scatter(self._ids[rows], trained.state)
             for name, part in trained.uploads.items():
                 self._put(self.uploads, name, rows, part)
             self._put(self.outcome, "losses", rows, trained.losses)
             self._put(self.outcome, "statistics", rows, trained.statistics)
+            if self._store is not None:  # last: where memory ran out above, the clients will start from here again
+                self._store.scatter(self._ids[rows], trained.state)
 
     def _put(self, table: dict[str, Tensor], name: str, rows: Ids, part: Tensor) -> None:
         home = self.jobs[0].start.device
         if name not in table:
             table[name] = torch.empty((len(self.jobs), *part.shape[1:]), dtype=part.dtype, device=home)
         table[name].index_copy_(0, torch.from_numpy(rows).to(home), part.to(home))
+
+
+def _fitted(future: Future[None]) -> bool:
+    """Wait; whether memory was enough."""
+    try:
+        future.result()
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return False
+    return True
 
 
 def cohorts(order: Ids, width: int) -> list[Ids]:

@@ -16,9 +16,10 @@ import os
 import pickle
 import signal
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
@@ -71,7 +72,9 @@ class Forked:
         self._connection, theirs = context.Pipe()
         _parents_ends.add(self._connection)
         self.process: BaseProcess = context.Process(target=_serve, args=(theirs, handler, slabs), daemon=True)
-        self.process.start()
+        with warnings.catch_warnings():  # from Python 3.12 on: of threads, none of which holds a lock that is needed
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.process.start()
         theirs.close()
         self._out, self._in = slabs
 
@@ -81,16 +84,18 @@ class Forked:
         Raises:
             RunError: the process is gone.
         """
+        message = self._out.pack((method, args))
         try:
-            self._connection.send_bytes(self._out.pack((method, args)))
-            done, result = self._in.unpack(self._connection.recv_bytes())
-        except (EOFError, OSError):
+            self._connection.send_bytes(message)
+            reply = self._connection.recv_bytes()
+        except (EOFError, OSError, TypeError):  # TypeError: closed meanwhile
             self.process.join(1)
             code = self.process.exitcode
             raise RunError(
                 f"a worker process ended unexpectedly (exit code {code}); if the machine ran out of memory, "
                 "use fewer workers (OMP_NUM_THREADS), a smaller batch_size or training.width: 1"
             ) from None
+        done, result = self._in.unpack(reply)
         if done:
             return take(result)
         raise result
@@ -152,17 +157,25 @@ def _serve(connection: Connection, handler: object, slabs: tuple[Slab, Slab]) ->
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     gc.freeze()
     torch.set_num_threads(1)
-    while True:
+    with suppress(EOFError, OSError):
+        while True:
+            connection.send_bytes(_reply(connection.recv_bytes(), handler, *slabs))
+
+
+def _reply(message: bytes, handler: object, received: Slab, sent: Slab) -> bytes:
+    """The result of a call, or the error that it ended with, packed."""
+    try:
+        method, args = received.unpack(message)
+        return sent.pack((True, getattr(handler, method)(*args)))
+    except Exception as error:  # noqa: BLE001 - raised again on the other side
+        trace = "".join(traceback.format_exception(error))
+        error.add_note(trace)
         try:
-            method, args = slabs[0].unpack(connection.recv_bytes())
-        except (EOFError, OSError):
-            return
-        try:
-            reply = True, getattr(handler, method)(*args)
-        except Exception as error:  # noqa: BLE001 - raised again on the other side
-            error.add_note("".join(traceback.format_exception(error)))
-            reply = False, error
-        connection.send_bytes(slabs[1].pack(reply))
+            packed = sent.pack((False, error))
+            sent.unpack(packed)
+        except Exception:  # noqa: BLE001 - an error that cannot be pickled, or not be made again
+            packed = sent.pack((False, RuntimeError(f"{type(error).__name__}: {error}\n{trace}")))
+        return packed
 
 
 def keep_memory() -> None:

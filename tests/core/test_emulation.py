@@ -294,3 +294,12 @@ def test_samples_that_a_model_cannot_read(tmp_path, model, largest, message):
         edgefl.run({**token_file(tmp_path / "text.npz", largest), "model": model})
     with pytest.raises(InputError, match="needs rows of token ids"):
         edgefl.run({"model": {"kind": "fasttext"}})
+
+
+def test_only_images_are_augmented():
+    scenario = {
+        "data": {"dataset": "quadratic", "coefficients": [[1, 0, 0]], "augmentation": {}},
+        "devices": {"count": 1},
+    }
+    with pytest.raises(InputError, match=r"data\.augmentation: needs images"):
+        edgefl.run(scenario)

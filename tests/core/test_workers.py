@@ -40,6 +40,9 @@ class Handler:
     def double(self, message):
         return {name: (2 * tensor, tensor.dtype) for name, tensor in message.items()}
 
+    def swap(self, left, right):
+        return right, left
+
     def fail(self, kind):
         raise kind("what went wrong")
 
@@ -166,6 +169,11 @@ class TestForked:
             assert_same(forked.call(method, args, same), inline.call(method, args, same))
         assert inline.call("pid", [], same) == os.getpid()
         assert forked.call("pid", [], same) == forked.process.pid != os.getpid()
+
+    def test_results_do_not_overwrite_arguments(self, forked):
+        """Each direction has memory of its own."""
+        left, right = torch.arange(1000.0), torch.arange(1000.0, 3000.0)
+        assert_same(forked.call("swap", [left, right], same), (right, left))
 
     def test_small_shared_memory_changes_nothing(self, monkeypatch):
         monkeypatch.setattr(module, "SLAB_BYTES", 1000)
@@ -393,6 +401,15 @@ class TestThePrograms:
         """)
         os.kill(process.pid, signal.SIGKILL)
         assert wait_until(lambda: not any(alive(pid) for pid in found))
+
+    def test_workers_of_a_killed_parent_say_nothing(self, program):
+        process, found = program("""
+            first.submit("sleep", lambda: [0.5], lambda result: result)
+            time.sleep(0.1)
+            os.kill(os.getpid(), 9)
+        """)
+        assert wait_until(lambda: not any(alive(pid) for pid in found))
+        assert process.communicate(timeout=10)[1] == ""
 
     @pytest.mark.parametrize("end", ["pass", "first.close(); raise ValueError"])
     def test_workers_end_with_a_parent_that_does_not_close_them(self, program, end):
