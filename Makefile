@@ -37,6 +37,7 @@ benchmarks: setup
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/mnist_fedavg.py
 	$(BIN)/python benchmarks/learner.py --plans --growth
+	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/state_store.py
 
 clean:
