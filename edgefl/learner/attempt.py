@@ -10,8 +10,8 @@ import torch
 from edgefl.learner.memory import forget_peak, peak_bytes
 from edgefl.learner.plan import Trial
 
-TRIAL_S = 0.1  # a measurement takes about that long, unless a single step takes longer
-REPEATS = 3
+TRIAL_S = 0.3  # a measurement takes about that long, unless a single step takes longer
+REPEATS = 3  # at least; the best counts, as other jobs can only slow things down
 SLOW_S = 1.0  # from here on a single repeat must do
 
 
@@ -27,8 +27,8 @@ def attempt(train: Callable[[int], object], width: int, device: str, most_steps:
     before = forget_peak(device)
     _seconds(train, 1, device)  # the first time allocates memory and chooses library routines
     one_s = _seconds(train, 1, device)
-    steps = max(1, min(most_steps, int(TRIAL_S / one_s)))
-    repeats = 1 if one_s > SLOW_S else REPEATS
+    steps = max(1, min(most_steps, int(TRIAL_S / REPEATS / one_s)))
+    repeats = 1 if one_s > SLOW_S else max(REPEATS, int(TRIAL_S / (one_s * steps)))
     best_s = min(_seconds(train, steps, device) for _ in range(repeats))
     return Trial(best_s / (steps * width), (peak_bytes(device) - before) / width)
 

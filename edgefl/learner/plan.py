@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 log = logging.getLogger("edgefl")
 
-WORTH = 0.9  # a plan must take less than this share of a simpler one's time to be preferred
+WORTH = 0.95  # a plan must take less than this share of a simpler one's time to be preferred
 WIDTHS = {"cpu": (1, 2, 4, 8, 16, 32), "cuda": (1, 4, 16, 64, 256, 1024)}
 
 
@@ -79,7 +79,7 @@ def fastest(families: list[list[Plan]], attempt: Callable[[Plan], Trial], limit_
             grows = 4 * plan.width * trial.client_bytes <= limit_bytes
             if not fits or not grows or trial.step_s > 1.3 * previous_s or trial.step_s > 3 * best_s:
                 break
-            previous_s = trial.step_s
+            previous_s = min(previous_s, trial.step_s)
     if best_s == float("inf"):
         raise MemoryError
     return best
