@@ -1,6 +1,7 @@
 """The command line as users meet it: a process of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -29,7 +30,13 @@ class Shell:
         return path
 
     def start(self, *arguments, **options):
-        return subprocess.Popen([*COMMAND, *arguments], cwd=self.folder, env=self.environment, **options)
+        return subprocess.Popen(  # noqa: PLW1509 - the tests have no threads
+            [*COMMAND, *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+            **options,
+        )
 
     def __call__(self, *arguments, python_options=()):
         command = [sys.executable, *python_options, "-m", "edgefl", *map(str, arguments)]
