@@ -30,11 +30,11 @@ class Shell:
         return path
 
     def start(self, *arguments, **options):
-        return subprocess.Popen(  # noqa: PLW1509 - the tests have no threads
+        return subprocess.Popen(
             [*COMMAND, *arguments],
             cwd=self.folder,
             env=self.environment,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - a shell's background jobs ignore it
             **options,
         )
 

@@ -344,7 +344,8 @@ class TestTheEnd:
 
 
 SCRIPT = """
-import os, sys, threading, time
+import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import edgefl.learner.workers as module
 class Handler:
     def pid(self): return os.getpid()
