@@ -17,7 +17,8 @@ from multiprocessing import get_context
 import numpy as np
 import torch
 
-from edgefl.learner.store import HOST, StateStore, budget
+from edgefl.learner.memory import budget
+from edgefl.learner.store import HOST, StateStore
 
 
 def measure(home, options):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -49,9 +48,7 @@ def measure(
     d = model.payload_parameters(data.shape, data.classes)
     one, two = _floats_sent(algorithm, 1), _floats_sent(algorithm, 2)
     down, up = ((b - a) * d + (2 * a - b) for a, b in zip(one, two, strict=True))  # linear in d: vectors and scalars
-    batch = None if training.batch_size == "full" else training.batch_size
-    work = training.local_epochs, training.local_steps, batch
-    samples, steps = local_samples(sizes, *work), local_steps(sizes, *work)
+    samples, steps = local_samples(sizes, *training.work), local_steps(sizes, *training.work)
     vectors = 0.0 if model.cost else steps * _step_flops(algorithm, training) * d
     return Payload(
         down_bits=float(BITS_PER_FLOAT * down),
@@ -62,10 +59,8 @@ def measure(
 
 def _floats_sent(algorithm: Algorithm, d: int) -> tuple[int, int]:
     """Floats down and up for a model of d parameters."""
-    zeros = cast("Tensor", np.zeros(d, dtype=np.float32))  # hooks are arithmetic: NumPy serves, and needs no torch
-    received = algorithm.downlink(algorithm.server_state(zeros))
-    upload = algorithm.finish(zeros, Local(zeros, 1.0, received, algorithm.client_state(zeros)))
-    return d + _floats(received), _floats(upload)
+    local = _first_round(algorithm, np.zeros(d, dtype=np.float32))
+    return d + _floats(local.received), _floats(algorithm.finish(local.start, local))
 
 
 def _step_flops(algorithm: Algorithm, training: Training) -> float:
@@ -77,32 +72,26 @@ def _step_flops(algorithm: Algorithm, training: Training) -> float:
 
 def _corrections(algorithm: Algorithm, d: int) -> int:
     """Operations of the hook `correct` on d parameters, counted while it runs."""
-    zeros = cast("Tensor", np.zeros(d, dtype=np.float32).view(Counted))
-    received = algorithm.downlink(algorithm.server_state(zeros))
-    local = Local(zeros, 1.0, received, algorithm.client_state(zeros))
-    with Counted.counting() as count:
-        algorithm.correct(zeros, zeros, local)
-    return count()
+    sizes: list[int] = []
+
+    class Counted(np.ndarray[Any, Any]):
+        """An array that notes the size of each element-wise result."""
+
+        def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+            result = np.asarray(getattr(ufunc, method)(*map(np.asarray, inputs), **options))
+            sizes.append(result.size)
+            return result.view(Counted)
+
+    local = _first_round(algorithm, np.zeros(d, dtype=np.float32).view(Counted))
+    sizes.clear()
+    algorithm.correct(local.start, local.start, local)
+    return sum(sizes)
 
 
-class Counted(np.ndarray[Any, Any]):
-    """An array that counts the element-wise operations done on it and what comes of it."""
-
-    operations: ClassVar[int] = 0
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Count and compute."""
-        plain = [np.asarray(item) for item in inputs]
-        result = np.asarray(getattr(ufunc, method)(*plain, **options))
-        Counted.operations += result.size
-        return result.view(Counted)
-
-    @staticmethod
-    @contextmanager
-    def counting() -> Iterator[Callable[[], int]]:
-        """Count within; the number so far is what the yielded function returns."""
-        before = Counted.operations
-        yield lambda: Counted.operations - before
+def _first_round(algorithm: Algorithm, zeros: npt.NDArray[np.float32]) -> Local:
+    """What a device knows in its first round; hooks are arithmetic, so NumPy serves, and torch is not needed."""
+    w = cast("Tensor", zeros)
+    return Local(w, 1.0, algorithm.downlink(algorithm.server_state(w)), algorithm.client_state(w))
 
 
 def _floats(vectors: Mapping[str, Any]) -> int:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from edgefl.learner.batches import PAD, Indices, stack
 from edgefl.learner.dropout import step_keys
-from edgefl.learner.engine import Cohort, Engine, Trained, rows, rows_of
+from edgefl.learner.engine import Cohort, Engine, Trained, rows
 from edgefl.learner.gradients import GradientOf
 from edgefl.learner.layers import Step
 from edgefl.learner.network import Network
@@ -76,7 +76,7 @@ class _Batches:
         self.indices = stack(cohort.batches)
         self.sizes = (self.indices != PAD).sum(axis=2)  # [C, K]
         self.steps = self.sizes.shape[1]
-        self.rows = rows_of(self.indices, self.device)
+        self.rows = torch.from_numpy(self.indices).clamp(min=0).to(self.device)  # padding: sample 0, weighing nothing
         valid = torch.from_numpy(self.indices != PAD).to(self.device, cohort.start.dtype)
         self.weights = valid / valid.sum(dim=2, keepdim=True).clamp(min=1)  # of a sample in the mean of its batch
         self.draws = None if cohort.draws is None else torch.from_numpy(stack(cohort.draws)).to(self.device)

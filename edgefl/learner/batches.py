@@ -25,7 +25,8 @@ def mini_batches(samples: Indices, training: Training, rng: Callable[[], np.rand
         rng: makes the device's generator for this round, where one is needed.
     """
     size = len(samples) if training.batch_size == "full" else min(training.batch_size, len(samples))
-    per_epoch, steps = -(-len(samples) // size), count_steps(len(samples), training)
+    per_epoch = -(-len(samples) // size)
+    steps = training.local_steps or per_epoch * (training.local_epochs or 0)
     epochs = -(-steps // per_epoch)
     if per_epoch == 1:  # all samples at once have no order, so that one gather serves all steps
         return np.repeat(samples[None], steps, axis=0)
@@ -46,12 +47,6 @@ def paired(batches: Indices) -> Indices:
     return np.concatenate(
         [batches[:, :1], np.where(single, batches[0, 0], batches[:, 1])[:, None], batches[:, 2:]], axis=1
     )
-
-
-def count_steps(samples: int, training: Training) -> int:
-    """Local steps of a device with that many samples: the length of its `mini_batches`."""
-    size = samples if training.batch_size == "full" else min(training.batch_size, samples)
-    return training.local_steps or -(-samples // size) * (training.local_epochs or 0)
 
 
 def stack(batches: Sequence[Indices]) -> Indices:

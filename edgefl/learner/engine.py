@@ -107,8 +107,3 @@ def shortened(cohort: Cohort, steps: int) -> Cohort:
     batches = [np.resize(batch, (steps, batch.shape[1])) for batch in cohort.batches]
     draws = None if cohort.draws is None else [np.resize(d, (steps, *d.shape[1:])) for d in cohort.draws]
     return replace(cohort, batches=batches, draws=draws)
-
-
-def rows_of(indices: Indices, device: torch.device) -> Tensor:
-    """Sample numbers on the training device; padding points to sample 0, which then weighs nothing."""
-    return torch.from_numpy(indices).clamp(min=0).to(device)

@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from edgefl.learner.layers import LayersGradient, Step
+from edgefl.learner.layers import Step
 from edgefl.learner.network import Network, as_leaves, gradient
 from edgefl.models import Model
 
@@ -64,6 +64,3 @@ class VmapGradient:
 def autocast(like: Tensor, *, enabled: bool) -> AbstractContextManager[object]:
     """Torch's automatic bfloat16, or nothing."""
     return torch.autocast(like.device.type, torch.bfloat16) if enabled else nullcontext()
-
-
-KERNELS: dict[str, type[LayersGradient | VmapGradient]] = {"layers": LayersGradient, "vmap": VmapGradient}

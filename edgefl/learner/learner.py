@@ -17,15 +17,16 @@ from torch import Tensor
 
 from edgefl.algorithms import Algorithm, Updates
 from edgefl.datasets import Data
+from edgefl.device import local_steps
 from edgefl.errors import RunError
-from edgefl.learner.batches import count_steps
 from edgefl.learner.initial import build_module, initial_parameters
 from edgefl.learner.layers import LayersGradient
+from edgefl.learner.memory import budget
 from edgefl.learner.network import Network
 from edgefl.learner.plan import SERIAL, Plan, Trial, candidates, fastest, processor, remembered
 from edgefl.learner.round import Job, Round
 from edgefl.learner.samples import Samples
-from edgefl.learner.store import StateStore, budget
+from edgefl.learner.store import StateStore
 from edgefl.learner.trainer import STATISTICS, Trainer, Vectors
 from edgefl.learner.workers import Workers, cores, keep_memory, one_thread_each
 from edgefl.models import Model
@@ -137,7 +138,7 @@ class Learner:
         self._pending = []
         ids = np.array([job.device for job in jobs])
         samples = self._sizes[ids]
-        steps = np.array([count_steps(int(size), self.training) for size in samples])
+        steps = local_steps(samples, *self.training.work)
         order = np.lexsort((ids, -samples, -steps))  # longest first; alike clients together, so that little is padded
         this = Round(jobs, self._workers, self._store)
         with one_thread_each():

@@ -33,13 +33,13 @@ class SerialEngine(Engine):
         state = {name: vector[None] for name, vector in trained.state.items()}
         return Trained(uploads, state, statistics[None], trained.losses)
 
-    def _gradient(self, w: Tensor, statistics: Tensor, rows: Tensor, random: Random, into: Tensor) -> Tensor:
+    def _gradient(self, w: Tensor, statistics: Tensor, batch: Tensor, random: Random, into: Tensor) -> Tensor:
         """Mean loss of one mini-batch; its gradient goes into a flat vector."""
-        network, rows, (draws, key) = self.network, rows.to(w.device), random
+        network, batch, (draws, key) = self.network, batch.to(w.device), random
         leaves = as_leaves(network.parameters.views(w))
-        x = self.samples.batch(rows, None if draws is None else draws.to(w.device))
+        x = self.samples.batch(batch, None if draws is None else draws.to(w.device))
         with autocast(w, enabled=self.solver.training.precision == "bfloat16"):
             outputs = network.train(leaves, network.statistics.views(statistics), x, key)
-        loss = self.model.sample_losses(outputs.to(w.dtype), self.samples.y[rows]).mean()
+        loss = self.model.sample_losses(outputs.to(w.dtype), self.samples.y[batch]).mean()
         gradient(loss, leaves, network.parameters.views(into))
         return loss.detach()

@@ -8,7 +8,6 @@ part, never for the population.
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -22,12 +21,12 @@ import torch
 from torch import Tensor
 
 from edgefl.errors import RunError
+from edgefl.learner.memory import budget
 
 Home = Literal["auto", "device", "host", "disk"]
 Ids = npt.NDArray[np.int64]
 
 HOST = torch.device("cpu")
-FRACTION = 0.5  # of the free memory that states may fill: the rest is for training
 BLOCK_BYTES = 2**24  # of memory taken at once; a single row where it is larger
 PINNED_BLOCK_BYTES = 2**30  # torch rounds page-locked memory up to a power of two: large blocks waste little of it
 
@@ -212,19 +211,6 @@ class _DiskRows:
             yield
         except OSError as error:
             raise RunError(f"the states of the clients cannot be kept in {self._folder}: {error.strerror}") from error
-
-
-def budget(device: torch.device) -> int:
-    """Bytes that states may take of what is available: on a GPU, or on the host within what a container is allowed."""
-    if device.type == "cuda":
-        return int(FRACTION * torch.cuda.mem_get_info(device)[0])
-    if not (meminfo := Path("/proc/meminfo")).exists():
-        return int(FRACTION * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    available = 1024 * int(meminfo.read_text().split("MemAvailable:")[1].split()[0])
-    allowed = Path("/sys/fs/cgroup/memory.max")
-    if allowed.exists() and (limit := allowed.read_text().strip()).isdigit():
-        available = min(available, int(limit))
-    return int(FRACTION * available)
 
 
 def _choose_home(total: int, device: torch.device, device_bytes: int | None, host_bytes: int | None) -> Home:

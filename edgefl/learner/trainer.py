@@ -17,7 +17,7 @@ from edgefl.learner.attempt import attempt
 from edgefl.learner.batched import BatchedEngine
 from edgefl.learner.batches import Indices, mini_batches, paired
 from edgefl.learner.engine import Cohort, Engine, Trained, joined, shortened
-from edgefl.learner.gradients import KERNELS, VmapGradient
+from edgefl.learner.gradients import VmapGradient
 from edgefl.learner.layers import LayersGradient
 from edgefl.learner.memory import is_out_of_memory
 from edgefl.learner.network import Network
@@ -95,10 +95,10 @@ class Trainer:
         args = self.network, self.model, self.solver, self.samples["train"]
         if plan.engine == "serial":
             return SerialEngine(*args)
-        if plan.kernel == "vmap":
-            bfloat16 = self.training.precision == "bfloat16"
-            return BatchedEngine(*args, VmapGradient(self.network, self.model, bfloat16=bfloat16))
-        return BatchedEngine(*args, KERNELS[plan.kernel](self.network, self.model))
+        if plan.kernel == "layers":
+            return BatchedEngine(*args, LayersGradient(self.network, self.model))
+        bfloat16 = self.training.precision == "bfloat16"
+        return BatchedEngine(*args, VmapGradient(self.network, self.model, bfloat16=bfloat16))
 
     def train(self, plan: Plan, cohorts: Sequence[Sequence[tuple[int, int]]], vectors: Vectors) -> Trained:
         """Train cohorts of clients, given as (device, round index), each longest first."""

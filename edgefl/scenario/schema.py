@@ -133,6 +133,11 @@ class Training(Section):
     batch_norm: Literal["averaged", "local"] = "averaged"  # statistics: with the model, or each device's own
     state_home: Literal["auto", "device", "host", "disk"] = "auto"  # where clients' states are kept
 
+    @property
+    def work(self) -> tuple[int | None, int | None, int | None]:
+        """Epochs or steps, and the batch size, None for all samples: as `device.local_steps` takes them."""
+        return self.local_epochs, self.local_steps, None if self.batch_size == "full" else self.batch_size
+
     @model_validator(mode="before")
     @classmethod
     def _work(cls, value: Any) -> Any:

@@ -8,9 +8,10 @@ from torch import nn
 from edgefl.algorithms.fedavg import FedAvg
 from edgefl.algorithms.fedprox import FedProx
 from edgefl.datasets import Data
+from edgefl.device import local_steps
 from edgefl.errors import InputError, RunError
 from edgefl.learner import Learner
-from edgefl.learner.batches import PAD, count_steps, mini_batches
+from edgefl.learner.batches import PAD, mini_batches
 from edgefl.learner.plan import SERIAL, Plan
 from edgefl.models import Model
 from edgefl.models.fcn import Fcn
@@ -211,7 +212,8 @@ def test_batches_wrap_and_keep_the_short_one():
 @pytest.mark.parametrize("count", [1, 7, 50, 51, 130])
 def test_steps_are_counted_as_they_are_made(training, count):
     section = Training.model_validate(training)
-    assert count_steps(count, section) == len(mini_batches(np.arange(count), section, lambda: np.random.default_rng(0)))
+    made = mini_batches(np.arange(count), section, lambda: np.random.default_rng(0))
+    assert local_steps(np.array([count]), *section.work).tolist() == [len(made)]
 
 
 def test_a_short_last_batch_weighs_as_a_batch_of_its_own():

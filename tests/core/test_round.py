@@ -16,9 +16,10 @@ from edgefl.algorithms.fedavg import FedAvg
 from edgefl.algorithms.feddyn import FedDyn
 from edgefl.algorithms.scaffold import Scaffold
 from edgefl.datasets import Data
+from edgefl.device import local_steps
 from edgefl.learner import Learner
 from edgefl.learner.batched import padding
-from edgefl.learner.batches import PAD, count_steps, mini_batches, stack
+from edgefl.learner.batches import PAD, mini_batches, stack
 from edgefl.learner.plan import SERIAL, Plan
 from edgefl.learner.round import Round, cohorts
 from edgefl.learner.trainer import Trainer
@@ -34,6 +35,10 @@ def data(dtype):
     rng = np.random.default_rng(0)
     train, test = ((rng.normal(size=(k, 4, 5)), rng.integers(0, 3, k)) for k in (sum(SIZES), 30))
     return Data(*train, *test, classes=3, dtype=dtype)
+
+
+def steps_of(size, training):
+    return float(local_steps(np.array([size]), *training.work)[0])
 
 
 def parts():
@@ -80,7 +85,7 @@ def wasted(order, sizes, training, width):
     """Share of padding in all that is computed; a cohort itself is always longest first."""
     samples = computed = 0.0
     for cohort in cohorts(order, width):
-        longest = sorted(cohort, key=lambda device: -count_steps(int(sizes[device]), training))
+        longest = sorted(cohort, key=lambda device: -steps_of(sizes[device], training))
         batches = [
             mini_batches(np.arange(sizes[device]), training, lambda: np.random.default_rng(0)) for device in longest
         ]
@@ -213,6 +218,7 @@ import logging, resource, sys
 import numpy as np
 from edgefl.algorithms.fedavg import FedAvg
 from edgefl.datasets import Data
+from edgefl.device import local_steps
 from edgefl.learner import Learner
 from edgefl.learner.plan import Plan
 from edgefl.models.logistic import Logistic
@@ -281,7 +287,7 @@ def remembered(of, state, device, delta, server):
     """The cards' formulas, written anew: SCAFFOLD's option II, and FedDyn's drift."""
     if isinstance(of._algorithm, FedDyn):
         return {"h": state["h"] + delta}
-    return {"c": state["c"] - server["c"] - delta / (count_steps(SIZES[device], of.training) * of.training.lr)}
+    return {"c": state["c"] - server["c"] - delta / (steps_of(SIZES[device], of.training) * of.training.lr)}
 
 
 def with_store(of):

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgefl.errors import RunError
+from edgefl.learner import memory as memory_module
 from edgefl.learner import store as store_module
 from edgefl.learner.store import StateStore
 
@@ -137,8 +138,8 @@ def test_auto_takes_the_first_home_for_the_whole_population(store, device_bytes,
 def test_default_budgets_are_half_of_what_is_free(store, monkeypatch):
     assert store().home == "device"
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (1000, 4000))
-    assert store_module.budget(torch.device("cuda:0")) == 500
-    assert 2**20 < store_module.budget(torch.device("cpu")) < 2**50
+    assert memory_module.budget(torch.device("cuda:0")) == 500
+    assert 2**20 < memory_module.budget(torch.device("cpu")) < 2**50
     monkeypatch.setattr(store_module, "budget", lambda _: CLIENTS * CLIENT_BYTES - 1)
     assert store().home == "disk"
 
@@ -152,10 +153,10 @@ def test_a_container_limits_the_host_budget(monkeypatch, tmp_path):
             path.write_text(files[name])
         return path
 
-    monkeypatch.setattr(store_module, "Path", fake)
-    assert store_module.budget(torch.device("cpu")) == 4096
+    monkeypatch.setattr(memory_module, "Path", fake)
+    assert memory_module.budget(torch.device("cpu")) == 4096
     files["/sys/fs/cgroup/memory.max"] = "2000\n"
-    assert store_module.budget(torch.device("cpu")) == 1000
+    assert memory_module.budget(torch.device("cpu")) == 1000
 
 
 @pytest.mark.parametrize("home", HOMES)

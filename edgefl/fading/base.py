@@ -1,0 +1,31 @@
+"""What fading is: how strong the line of sight is beside the scatter, and how the scatter changes in time."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.catalogue import Member
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+
+class Fading(Member):
+    """Base of all fading models: without a line of sight, and a Gauss-Markov process slot by slot."""
+
+    def k_statistics_db(self, mean_db: float | None, std_db: float | None) -> tuple[float, float] | None:
+        """Mean and standard deviation of K [dB] to draw from, given the propagation model's (None: it has none).
+
+        None where this model draws no K, or where it needs one and neither the model nor its own keys name it.
+        """
+        return None
+
+    def k_factor(self, los: Bools, k_db: Floats) -> Floats:
+        """Linear K [n] of devices in line of sight or not [n], whose draws of K are `k_db` [n]."""
+        return np.zeros(los.shape)
+
+    def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints | None:
+        """Slots [n] for which the scatter of each device holds; None where it moves on with every slot."""
+        return None
