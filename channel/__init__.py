@@ -9,6 +9,48 @@ Every quantity carries its unit in its name. Random draws come in as arguments, 
     array([18.4, 13.1])
 """
 
-from channel import energy, fading, geometry, rate, transfer, umi, units
+from channel import (
+    allocation,
+    energy,
+    fading,
+    field,
+    first_passage,
+    free_space,
+    geometry,
+    inh,
+    interference,
+    log_distance,
+    mcs,
+    numerology,
+    penetration,
+    rate,
+    rma,
+    sharing,
+    transfer,
+    uma,
+    umi,
+    units,
+)
 
-__all__ = ["energy", "fading", "geometry", "rate", "transfer", "umi", "units"]
+__all__ = [
+    "allocation",
+    "energy",
+    "fading",
+    "field",
+    "first_passage",
+    "free_space",
+    "geometry",
+    "inh",
+    "interference",
+    "log_distance",
+    "mcs",
+    "numerology",
+    "penetration",
+    "rate",
+    "rma",
+    "sharing",
+    "transfer",
+    "uma",
+    "umi",
+    "units",
+]

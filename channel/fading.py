@@ -1,4 +1,7 @@
-"""Small-scale fading: a Gauss-Markov process of the complex gain h, one value a slot, with E|h|^2 = 1."""
+"""Small-scale fading: the complex gain h, one value a slot, with E|h|^2 = 1.
+
+`gauss_markov` and `block` are processes of CN(0, 1), which is Rayleigh fading; `ricean` adds a line of sight to them.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +42,23 @@ def doppler_correlation(speed_mps: ArrayLike, carrier_hz: ArrayLike, slot_s: Arr
         ValueError: a negative speed, a carrier or slot that is not positive, NaN.
     """
     return np.asarray(j0(2.0 * np.pi * doppler_hz(speed_mps, carrier_hz) * positive("slot_s", slot_s)))
+
+
+def coherence_s(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:
+    """Coherence time (9 / (16 pi))^(1/2) / f_d = 0.423 / f_d (Rappaport, Wireless Communications, 2nd ed., eq. 5.40.c).
+
+    Args:
+        speed_mps: speed of the terminal [m/s].
+        carrier_hz: carrier frequency [Hz].
+
+    Returns:
+        Time [s], the broadcast shape of the arguments; infinite for a terminal at rest.
+
+    Raises:
+        ValueError: a negative speed, a carrier that is not positive, NaN.
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.sqrt(9.0 / (16.0 * np.pi)) / doppler_hz(speed_mps, carrier_hz))
 
 
 def gauss_markov(innovations: ArrayLike, correlation: ArrayLike, start: ArrayLike) -> NDArray[np.complex128]:
@@ -88,10 +108,94 @@ def advance(gain: ArrayLike, correlation: ArrayLike, slots: ArrayLike, innovatio
     Raises:
         ValueError: a correlation is outside [-1, 1], a number of slots is negative or not whole, NaN.
     """
-    count = non_negative("slots", slots)
-    require(count == np.floor(count), count, "slots", "a whole number")
+    count = _whole("slots", slots)
     rho = within("correlation", correlation, -1.0, 1.0) ** count
     return np.asarray(rho * np.asarray(gain) + _innovation_share(rho) * np.asarray(innovation), dtype=np.complex128)
+
+
+def block(
+    innovations: ArrayLike, hold_slots: ArrayLike, start: ArrayLike, first_slot: ArrayLike = 0
+) -> NDArray[np.complex128]:
+    """Hold h for `hold_slots` slots, then draw it anew: h[n] = e[n] where hold_slots divides n, otherwise h[n-1].
+
+    Slots are numbered from 0 at the beginning of the process, so that a walk may be cut into calls anywhere. Only
+    the innovations of slots that begin a block are used.
+
+    Args:
+        innovations: e, independent draws of CN(0, 1), complex [..., slots].
+        hold_slots: slots in a block, whole and at least 1, broadcastable to [...].
+        start: h in the slot before the first, complex, broadcastable to [...].
+        first_slot: number of the first slot, whole and not negative, broadcastable to [...].
+
+    Returns:
+        h, complex [..., slots].
+
+    Raises:
+        ValueError: a number of slots is out of range, not whole or NaN.
+    """
+    noise = np.asarray(innovations, dtype=np.complex128)
+    hold, first = _hold(hold_slots)[..., None], _whole("first_slot", first_slot)[..., None]
+    slot = np.arange(noise.shape[-1])
+    begun = np.broadcast_to(slot - (first + slot) % hold, noise.shape)  # place of the block's first slot in this call
+    held = np.broadcast_to(np.asarray(start)[..., None], noise.shape)
+    anew = np.take_along_axis(noise, np.maximum(begun, 0).astype(np.intp), axis=-1)
+    return np.where(begun < 0, held, anew)
+
+
+def advance_block(
+    gain: ArrayLike, hold_slots: ArrayLike, slots: ArrayLike, innovation: ArrayLike, first_slot: ArrayLike = 0
+) -> NDArray[np.complex128]:
+    """Jump over `slots` slots of the process of `block` at once: h stays where no block begins among them.
+
+    Args:
+        gain: h in the slot before `first_slot`, complex [...].
+        hold_slots: slots in a block, whole and at least 1.
+        slots: number of slots to jump over, whole and not negative.
+        innovation: one draw of CN(0, 1) for each element, complex [...].
+        first_slot: number of the first slot that is jumped over, whole and not negative.
+
+    Returns:
+        h in the last of the slots, the broadcast shape of the arguments.
+
+    Raises:
+        ValueError: a number of slots is out of range, not whole or NaN.
+    """
+    last = _whole("first_slot", first_slot) - 1
+    hold = _hold(hold_slots)
+    stays = (last + _whole("slots", slots)) // hold == last // hold
+    return np.where(stays, np.asarray(gain, dtype=np.complex128), np.asarray(innovation, dtype=np.complex128))
+
+
+def ricean(scatter: ArrayLike, k_factor: ArrayLike) -> NDArray[np.complex128]:
+    """Ricean gain h = (K / (K + 1))^(1/2) + (1 / (K + 1))^(1/2) g (TR 38.901 clause 7.5, eq. 7.5-30, for one tap).
+
+    Args:
+        scatter: g of mean power 1: `gauss_markov` or `block`, complex [...].
+        k_factor: K, power of the line of sight over that of the scatter [1], from 0 (Rayleigh: h = g) to infinity
+            (h = 1), broadcastable against `scatter`.
+
+    Returns:
+        h with E|h|^2 = 1, the broadcast shape of the arguments.
+
+    Raises:
+        ValueError: a K is negative or NaN.
+    """
+    k = np.asarray(k_factor, dtype=np.float64)
+    require(k >= 0, k, "k_factor", "not below 0")
+    scattered = 1.0 / (k + 1.0)
+    return np.asarray(np.sqrt(1.0 - scattered) + np.sqrt(scattered) * np.asarray(scatter), dtype=np.complex128)
+
+
+def _whole(quantity: str, values: ArrayLike) -> Floats:
+    count = non_negative(quantity, values)
+    require(count == np.floor(count), count, quantity, "a whole number")
+    return count
+
+
+def _hold(hold_slots: ArrayLike) -> Floats:
+    hold = _whole("hold_slots", hold_slots)
+    require(hold >= 1, hold, "hold_slots", "at least 1")
+    return hold
 
 
 def _innovation_share(rho: Floats) -> Floats:

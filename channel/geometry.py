@@ -1,9 +1,13 @@
-"""Where terminals are: distances to the base station at the cell's centre."""
+"""Where terminals and base stations are."""
+
+import math
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from channel._checks import Floats, non_negative, require, within
+from channel._checks import Floats, non_negative, positive, require, within
+
+_REUSE_STEP = {1: 0, 3: 2, 7: 5}  # (1, 1) and (2, 1) and their turns by 60 degrees fall on group 0
 
 
 def annulus_distance_m(u: ArrayLike, min_distance_m: float, radius_m: float) -> Floats:
@@ -42,3 +46,59 @@ def distance_3d_m(distance_2d_m: ArrayLike, bs_height_m: ArrayLike, ut_height_m:
     """
     climb_m = np.asarray(bs_height_m, dtype=np.float64) - np.asarray(ut_height_m, dtype=np.float64)
     return np.asarray(np.sqrt(np.asarray(distance_2d_m, dtype=np.float64) ** 2 + climb_m**2))
+
+
+def hexagonal_sites_m(count: int, spacing_m: float) -> Floats:
+    """Base stations of a hexagonal layout: one in the middle, then ring by ring (3GPP TR 38.901, Table 7.8-1).
+
+    Args:
+        count: 1, 7 or 19.
+        spacing_m: distance between neighbouring sites [m]; sqrt(3) times a cell's corner radius.
+
+    Returns:
+        Positions [count, 2] [m], the middle at (0, 0).
+
+    Raises:
+        ValueError: another count, or a spacing that is not positive.
+    """
+    along, across = _axial(count).T
+    unit = np.stack([along + across / 2.0, across * np.sqrt(3.0) / 2.0], axis=-1)
+    return np.asarray(unit * positive("spacing_m", spacing_m))
+
+
+def reuse_group(count: int, reuse: int) -> NDArray[np.int64]:
+    """Which part of the band each site of `hexagonal_sites_m` uses: cells on one part are as far apart as may be.
+
+    Co-channel cells form the sub-lattice with shifts (i, j), reuse = i^2 + i j + j^2 (Rappaport 2002, section 3.2).
+
+    Args:
+        count: 1, 7 or 19 sites.
+        reuse: reuse factor 1, 3, 4 or 7; cells of one group share a band, 1 is full reuse.
+
+    Returns:
+        Groups [count] from 0 to reuse - 1; the middle has 0.
+
+    Raises:
+        ValueError: another count or factor.
+    """
+    along, across = _axial(count).T
+    if reuse == 4:
+        return np.asarray(2 * (along % 2) + across % 2)
+    if reuse not in _REUSE_STEP:
+        raise ValueError(f"reuse = {reuse}: it must be 1, 3, 4 or 7")
+    return np.asarray((along + _REUSE_STEP[reuse] * across) % reuse)
+
+
+def _axial(count: int) -> NDArray[np.int64]:
+    """Axial coordinates [count, 2] of the hexagons, by ring, then by angle."""
+    rings = {1: 0, 7: 1, 19: 2}
+    if count not in rings:
+        raise ValueError(f"count = {count}: hexagonal layouts have 1, 7 or 19 sites")
+    reach = rings[count]
+    cells = [
+        (max(abs(q), abs(r), abs(q + r)), math.atan2(r * math.sqrt(3.0) / 2.0, q + r / 2.0) % (2.0 * math.pi), q, r)
+        for q in range(-reach, reach + 1)
+        for r in range(-reach, reach + 1)
+        if abs(q + r) <= reach
+    ]
+    return np.array([cell[2:] for cell in sorted(cells)], dtype=np.int64)

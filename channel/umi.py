@@ -1,14 +1,34 @@
 """Path loss of the Urban Micro street canyon, outdoors (3GPP TR 38.901, clause 7.4, scenario UMi-Street Canyon)."""
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._checks import Floats, positive, require, within
+from channel._checks import Floats, require, within
+from channel._tr38901 import BORDER, Statistics, Validity, boolean
 from channel.geometry import distance_3d_m
 from channel.units import SPEED_OF_LIGHT_MPS
 
 ENVIRONMENT_HEIGHT_M = 1.0  # h_E for UMi: what fills the street
-BORDER = 1e-9  # a placement at exactly 10 m, computed by a root, must not fall out by rounding
+
+VALIDITY = Validity(
+    distance_m=(10.0, 5_000.0),
+    carrier_hz=(0.5e9, 100e9),
+    bs_height_m=(ENVIRONMENT_HEIGHT_M, math.inf),  # the lower end is open; the TR: 10 m
+    ut_height_m=(1.5, 22.5),
+)
+"""Ranges of Table 7.4.1-1 and its notes."""
+
+STATISTICS = Statistics(
+    shadowing_db=(4.0, 7.82, 7.0),
+    decorrelation_m=(10.0, 13.0, 7.0),
+    los_decorrelation_m=50.0,
+    k_mean_db=9.0,
+    k_std_db=5.0,
+    k_decorrelation_m=15.0,
+)
+"""Tables 7.4.1-1 (shadowing), 7.5-6 (O2I, decorrelation, K) and 7.6.3.1-2 (LoS state)."""
 
 
 def breakpoint_m(carrier_hz: ArrayLike, bs_height_m: ArrayLike = 10.0, ut_height_m: ArrayLike = 1.5) -> Floats:
@@ -25,7 +45,8 @@ def breakpoint_m(carrier_hz: ArrayLike, bs_height_m: ArrayLike = 10.0, ut_height
     Raises:
         ValueError: an argument is out of its range or NaN.
     """
-    carrier, bs_height, ut_height = _checked(carrier_hz, bs_height_m, ut_height_m)
+    carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
+    require(bs_height > ENVIRONMENT_HEIGHT_M, bs_height, "bs_height_m", f"above {ENVIRONMENT_HEIGHT_M:g}")
     heights_m2 = (bs_height - ENVIRONMENT_HEIGHT_M) * (ut_height - ENVIRONMENT_HEIGHT_M)
     return np.asarray(4.0 * heights_m2 * carrier / SPEED_OF_LIGHT_MPS)
 
@@ -52,11 +73,9 @@ def path_loss_db(
     Raises:
         ValueError: an argument is out of its range or NaN (nothing is extrapolated), or `los` is not boolean.
     """
-    seen = np.asarray(los)
-    if seen.dtype != np.bool_:  # a probability would count as true
-        raise ValueError(f"los must be boolean, not {seen.dtype}")
-    distance = within("distance_2d_m", distance_2d_m, 10.0, 5_000.0, BORDER)
-    carrier, bs_height, ut_height = _checked(carrier_hz, bs_height_m, ut_height_m)
+    seen = boolean("los", los)
+    distance = VALIDITY.distances(distance_2d_m)
+    carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
     breakpoint_ = breakpoint_m(carrier, bs_height, ut_height)
     log_d = np.log10(distance_3d_m(distance, bs_height, ut_height))
     log_f = np.log10(carrier / 1e9)
@@ -79,15 +98,5 @@ def los_probability(distance_2d_m: ArrayLike) -> Floats:
     Raises:
         ValueError: a distance is out of range or NaN.
     """
-    distance = np.maximum(within("distance_2d_m", distance_2d_m, 0.0, 5_000.0, BORDER), 18.0)
+    distance = np.maximum(within("distance_2d_m", distance_2d_m, 0.0, VALIDITY.distance_m[1], BORDER), 18.0)
     return np.asarray(18.0 / distance + np.exp(-distance / 36.0) * (1.0 - 18.0 / distance))
-
-
-def _checked(carrier_hz: ArrayLike, bs_height_m: ArrayLike, ut_height_m: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    bs_height = positive("bs_height_m", bs_height_m)
-    require(bs_height > ENVIRONMENT_HEIGHT_M, bs_height, "bs_height_m", f"above {ENVIRONMENT_HEIGHT_M:g}")
-    return (
-        within("carrier_hz", carrier_hz, 0.5e9, 100e9, BORDER),
-        bs_height,
-        within("ut_height_m", ut_height_m, 1.5, 22.5, BORDER),
-    )

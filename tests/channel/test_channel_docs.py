@@ -12,15 +12,22 @@ import pytest
 import channel
 
 REPOSITORY = Path(__file__).parents[2]
-PAGE = (REPOSITORY / "docs" / "channel.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```sh\n(.*?)```\n+```text\n(.*?)```", PAGE, re.DOTALL)
+DOCS = REPOSITORY / "docs"
+PAGES = {
+    path.stem: path.read_text(encoding="utf-8") for path in [DOCS / "channel.md", *(DOCS / "channel").glob("*.md")]
+}
+EXAMPLES = [
+    pytest.param(*example, id=f"{name}-{number}")
+    for name, page in sorted(PAGES.items())
+    for number, example in enumerate(re.findall(r"```sh\n(.*?)```\n+```text\n(.*?)```", page, re.DOTALL))
+]
 
 
-def test_the_page_has_examples():
-    assert len(EXAMPLES) >= 2
+def test_the_pages_have_examples():
+    assert len(EXAMPLES) >= 10
 
 
-@pytest.mark.parametrize(("command", "output"), EXAMPLES, ids=range(len(EXAMPLES)))
+@pytest.mark.parametrize(("command", "output"), EXAMPLES)
 def test_page(command, output):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(REPOSITORY)}
@@ -28,13 +35,27 @@ def test_page(command, output):
     assert done.stdout == output
 
 
+def test_the_index_names_every_page_and_every_link_leads_somewhere():
+    index = PAGES["channel"]
+    assert all(f"(channel/{name}.md)" in index for name in PAGES if name != "channel")
+    for path in [DOCS / "channel.md", *(DOCS / "channel").glob("*.md")]:
+        targets = re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8"))
+        assert all((path.parent / target).exists() for target in targets), path
+
+
+def test_every_figure_is_drawn_and_shown():
+    shown = set(re.findall(r"images/channel/([\w-]+)\.svg", "".join(PAGES.values())))
+    assert {path.stem for path in (DOCS / "images" / "channel").glob("*.svg")} == shown
+
+
 def test_docstring_examples():
     assert doctest.testmod(channel, raise_on_error=False).failed == 0
 
 
-def test_every_test_that_the_page_names_exists():
-    named = set(re.findall(r"`(test_\w+)`", PAGE))
-    sources = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_*.py"))
+def test_every_test_that_a_page_names_exists():
+    named = set(re.findall(r"`(test_\w+)`", "".join(PAGES.values())))
+    tests = [*Path(__file__).parent.glob("test_*.py"), *(REPOSITORY / "tests" / "core").glob("test_*.py")]
+    sources = "".join(file.read_text(encoding="utf-8") for file in tests)
     missing = {name for name in named if f"def {name}(" not in sources}
     assert named
     assert not missing

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from channel import fading
 
@@ -90,6 +91,119 @@ def test_advance_limits():
     np.testing.assert_allclose(fading.advance(gain, RHO, 10**9, draw), draw)
 
 
+def test_coherence_time():
+    np.testing.assert_allclose(fading.coherence_s([10.0, 30.0], 3.5e9), [0.423 / 116.6667, 0.423 / 350.0], rtol=1e-3)
+    assert fading.coherence_s(0.0, 3.5e9) == np.inf
+
+
+@pytest.mark.parametrize("speed_mps", [1.0, 10.0, 30.0, 65.6, 100.0])
+def test_neighbouring_slots_correlate_by_j0(speed_mps):
+    rows = 20_000
+    rho = fading.doppler_correlation(speed_mps, 3.5e9, 0.5e-3)
+    gain = fading.gauss_markov(circular_normal(10, rows, 5), rho, circular_normal(11, rows))
+    expected = j0_series(2 * math.pi * speed_mps * 3.5e9 / 3e8 * 0.5e-3)
+    standard_error = math.sqrt((1 + expected**2) / 2 / rows)
+    assert np.mean(gain[:, -2].conj() * gain[:, -1]).real == pytest.approx(expected, abs=4 * standard_error)
+
+
+def test_power_is_exponential():
+    """|h|^2 of a Gauss-Markov process, ten slots after its start; the same test sees a twentieth more power."""
+    rows = 40_000
+    gain = fading.gauss_markov(circular_normal(12, rows, 10), RHO, circular_normal(13, rows))[:, -1]
+    assert stats.kstest(np.abs(gain) ** 2, "expon").pvalue > 0.01
+    assert stats.kstest(1.05 * np.abs(gain) ** 2, "expon").pvalue < 0.01
+
+
+@pytest.mark.parametrize("k", [0.1, 1.0, 10**0.9, 100.0])
+def test_ricean_power_is_noncentral_chi_square(k):
+    """2 (K + 1) |h|^2 is noncentral chi-square of 2 degrees of freedom and noncentrality 2 K; another K is seen."""
+    rows = 40_000
+    power = np.abs(fading.ricean(circular_normal(14, rows), k)) ** 2
+    assert stats.kstest(2 * (k + 1) * power, stats.ncx2(2, 2 * k).cdf).pvalue > 0.01
+    assert stats.kstest(2 * (k + 1) * power, stats.ncx2(2, 2.4 * k + 0.4).cdf).pvalue < 0.01
+    assert power.mean() == pytest.approx(1.0, abs=4 * math.sqrt((1 + 2 * k) / rows) / (1 + k))
+
+
+def test_ricean_limits_and_shapes():
+    scatter = circular_normal(15, 3, 7)
+    gain = fading.ricean(scatter, [[0.0], [np.inf], [4.0]])
+    np.testing.assert_array_equal(gain[0], scatter[0])
+    np.testing.assert_array_equal(gain[1], np.ones(7))
+    np.testing.assert_allclose(gain[2], (2 + scatter[2]) / math.sqrt(5), rtol=1e-14)
+    assert fading.ricean(scatter[0, 0], [1.0, 2.0]).shape == (2,)
+
+
+def test_autocovariance_of_the_power():
+    """Of |h|^2 at lag k: (rho^(2 k) + 2 K rho^k) / (K + 1)^2, with the line of sight's phase constant."""
+    rows, k = 100_000, 3.0
+    scatter = fading.gauss_markov(circular_normal(16, rows, 21), RHO, circular_normal(17, rows))
+    power = np.abs(fading.ricean(scatter, k)) ** 2 - 1
+    for lag in (0, 1, 5, 20):
+        products = power[:, 0] * power[:, lag]
+        expected = (RHO ** (2 * lag) + 2 * k * RHO**lag) / (k + 1) ** 2
+        assert products.mean() == pytest.approx(expected, abs=4 * products.std() / math.sqrt(rows))
+
+
+def block_by_slots(noise, hold, start, first_slot):
+    """The recursion of `fading.block`, slot by slot."""
+    gain, before = [], start
+    for n, draw in enumerate(noise, first_slot):
+        before = draw if n % hold == 0 else before
+        gain.append(before)
+    return np.array(gain)
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(1, 12), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 2**32))
+def test_block_is_the_recursion_cut_anywhere(hold, first_slot, before, after, seed):
+    start, noise = circular_normal(seed, 1)[0], circular_normal(seed + 1, before + after)
+    whole = fading.block(noise, hold, start, first_slot)
+    np.testing.assert_array_equal(whole, block_by_slots(noise, hold, start, first_slot))
+    head = fading.block(noise[:before], hold, start, first_slot)
+    then = head[-1] if before else start
+    tail = fading.block(noise[before:], hold, then, first_slot + before)
+    np.testing.assert_array_equal(np.concatenate([head, tail]), whole)
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(1, 12), st.integers(0, 40), st.integers(0, 60), st.integers(0, 2**32))
+def test_advance_block_is_the_walk_with_its_last_draw(hold, first_slot, slots, seed):
+    start, noise = circular_normal(seed, 1)[0], circular_normal(seed + 1, slots)
+    walked = np.append(start, fading.block(noise, hold, start, first_slot))[-1]
+    begins = [n for n in range(slots) if (first_slot + n) % hold == 0]
+    draw = noise[begins[-1]] if begins else 99.0
+    assert fading.advance_block(start, hold, slots, draw, first_slot) == walked
+
+
+def test_blocks_of_rows_and_other_shapes():
+    start, noise = circular_normal(18, 2, 3), circular_normal(19, 2, 3, 30)
+    hold, first = np.array([1, 4, 2**62]), np.array([[0], [5]])
+    gain = fading.block(noise, hold, start, first)
+    for i in range(2):
+        for j in range(3):
+            expected = block_by_slots(noise[i, j], int(hold[j]), start[i, j], int(first[i, 0]))
+            np.testing.assert_array_equal(gain[i, j], expected)
+    np.testing.assert_array_equal(gain[:, 0], noise[:, 0])  # anew in every slot
+    np.testing.assert_array_equal(gain[1, 2], np.full(30, start[1, 2]))  # at rest
+    assert fading.block(noise[..., :0], 4, start).shape == (2, 3, 0)
+
+
+def test_blocks_are_rayleigh_and_independent():
+    """h of 50,000 blocks: |h|^2 exponential (KS at 1 %), and no correlation between neighbouring blocks."""
+    gain = fading.block(circular_normal(20, 350_000), 7, 0.0)
+    blocks = gain.reshape(-1, 7)
+    np.testing.assert_array_equal(blocks, np.repeat(blocks[:, :1], 7, axis=1))
+    first = blocks[:, 0]
+    assert stats.kstest(np.abs(first) ** 2, "expon").pvalue > 0.01
+    for lag in (1, 2):
+        correlation = np.mean(first[:-lag].conj() * first[lag:])
+        assert abs(correlation) < 4 / math.sqrt(len(first))
+    # Over all slots, two that are k < 7 apart share a block with probability 1 - k / 7
+    for lag in (1, 3, 6):
+        products = (gain[:-lag].conj() * gain[lag:]).real
+        assert products.mean() == pytest.approx(1 - lag / 7, abs=4 * math.sqrt(2 / len(first)))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -104,6 +218,19 @@ def test_advance_limits():
         (lambda: fading.advance(1.0, 0.5, -1, 1.0), "slots = -1"),
         (lambda: fading.advance(1.0, 0.5, 2.5, 1.0), "slots = 2.5 .* whole"),
         (lambda: fading.advance(1.0, 0.5, np.nan, 1.0), "slots = nan"),
+        (lambda: fading.coherence_s(-1.0, 3.5e9), "speed_mps = -1.0"),
+        (lambda: fading.coherence_s(1.0, np.nan), "carrier_hz = nan"),
+        (lambda: fading.ricean(1.0, -0.1), "k_factor = -0.1"),
+        (lambda: fading.ricean(1.0, [1.0, np.nan]), "k_factor = nan"),
+        (lambda: fading.block(np.ones(3), 0, 1.0), "hold_slots = 0.0"),
+        (lambda: fading.block(np.ones(3), 1.5, 1.0), "hold_slots = 1.5 .* whole"),
+        (lambda: fading.block(np.ones(3), np.inf, 1.0), "hold_slots = inf"),
+        (lambda: fading.block(np.ones(3), 2, 1.0, -1), "first_slot = -1.0"),
+        (lambda: fading.block(np.ones(3), 2, 1.0, 0.5), "first_slot = 0.5 .* whole"),
+        (lambda: fading.advance_block(1.0, 2, -1, 1.0), "slots = -1.0"),
+        (lambda: fading.advance_block(1.0, 2, 1.5, 1.0), "slots = 1.5 .* whole"),
+        (lambda: fading.advance_block(1.0, 0, 1, 1.0), "hold_slots = 0.0"),
+        (lambda: fading.advance_block(1.0, 2, 1, 1.0, np.nan), "first_slot = nan"),
     ],
 )
 def test_fading_refuses(call, message):

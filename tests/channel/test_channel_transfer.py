@@ -4,11 +4,24 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import integrate, stats
 
-from channel import fading, rate, transfer
+import channel._compiled
+from channel import fading, mcs, rate, transfer
 
 SLOT_S = 0.5e-3
 RHO = float(fading.doppler_correlation(10.0, 3.5e9, SLOT_S))
+
+
+@pytest.fixture(autouse=True, params=["numpy", "compiled"])
+def engine(request, monkeypatch):
+    """Run every test by both loops."""
+    if request.param == "compiled":
+        pytest.importorskip("numba")
+    else:
+        monkeypatch.setattr(channel._compiled, "walk", lambda: None)
+        monkeypatch.setattr(channel._compiled, "normals", lambda: None)
+    return request.param
 
 
 class Streams:
@@ -182,6 +195,259 @@ def refuse_to_draw(rows, count):
     pytest.fail(f"drew {count} slots for {rows}")
 
 
+MODELS = [rate.SHANNON, rate.TRUNCATED, rate.Shannon(max_bps_hz=6.0), mcs.Mcs()]
+NAMES = ["shannon", "truncated", "capped", "mcs"]
+
+
+def by_the_book(model, snr):
+    """Spectral efficiency, written out once more."""
+    if isinstance(model, mcs.Mcs):
+        reached = math.log2(1 + snr / 10 ** (model.snr_gap_db / 10))
+        steps = [order * code / 1024 for order, code in mcs.TABLES[model.table]]
+        return max((step for step in steps if step <= reached), default=0.0)
+    return min(model.attenuation * math.log2(1 + snr), model.max_bps_hz) if snr >= model.min_snr else 0.0
+
+
+def mixture(n=120, longest=3_000):
+    """Arguments of `walk_until`, by name: everything varies, in most rows from the plain case."""
+    rng = np.random.default_rng(11)
+    mean_snr, bandwidth_hz = 10 ** rng.uniform(-1.5, 5, n), rng.uniform(1e5, 1e8, n)
+    return {
+        "limit_slots": rng.choice([0, 1, 7, 8, 9, 100, 1_000, longest, longest], n),
+        "payload_bits": 10 ** rng.uniform(-2, 3.5, n) * rate.mean_rayleigh_bps(bandwidth_hz, mean_snr) * SLOT_S,
+        "mean_snr": mean_snr,
+        "bandwidth_hz": bandwidth_hz,
+        "correlation": rng.choice([RHO, RHO, 0.0, -0.4, 0.999, 1.0, -1.0], n),
+        "start": rng.standard_normal((n, 2)).view(complex)[:, 0] * math.sqrt(0.5),
+        "k_factor": rng.choice([0.0, 0.0, 0.3, 8.0, np.inf], n),
+        "hold_slots": rng.choice([1, 1, 1, 2, 7, 48], n),
+    }
+
+
+def walk_until(arguments, keys=None, model=rate.SHANNON):
+    source = Streams(range(arguments["start"].size) if keys is None else keys)
+    return transfer.walk_until(**arguments, slot_s=SLOT_S, innovations=source, efficiency=model)
+
+
+def naive_until(row, model, generator):
+    """The same for one row in plain Python: slots, bits and h at the end."""
+    rho, k, h = row["correlation"], row["k_factor"], complex(row["start"])
+    line, scatter = (1.0, 0.0) if math.isinf(k) else (math.sqrt(k / (k + 1)), math.sqrt(1 / (k + 1)))
+    slots, sent_bits = 0, 0.0
+    while sent_bits < row["payload_bits"] and slots < row["limit_slots"]:
+        if slots % row["hold_slots"] == 0 and not math.isinf(k):
+            h = rho * h + math.sqrt((1 - rho) * (1 + rho)) * complex(*(generator.standard_normal(2) * math.sqrt(0.5)))
+        snr = row["mean_snr"] * abs(line + scatter * h) ** 2
+        sent_bits += row["bandwidth_hz"] * by_the_book(model, snr) * SLOT_S
+        slots += 1
+    return slots, min(sent_bits, row["payload_bits"]), h
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_limits_blocks_and_lines_of_sight_against_the_naive_loop(model):
+    arguments = mixture()
+    done = walk_until(arguments, model=model)
+    for row in range(len(done.slots)):
+        values = {name: value[row] for name, value in arguments.items()}
+        slots, sent_bits, h = naive_until(values, model, np.random.default_rng([7, row]))
+        assert done.slots[row] == slots
+        assert done.sent_bits[row] == pytest.approx(sent_bits, rel=1e-9)
+        assert done.gain[row] == pytest.approx(h, abs=1e-11)
+    complete = done.sent_bits == arguments["payload_bits"]
+    assert 20 < complete.sum() < 100  # both ends occur, with and without blocks
+    assert {1, 2, 7, 48} <= set(arguments["hold_slots"][complete]) & set(arguments["hold_slots"][~complete])
+    assert done.slots.sum() > 5_000
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_bits_are_conserved(model):
+    arguments = mixture()
+    done = walk_until(arguments, model=model)
+    payload_bits, limit = arguments["payload_bits"], arguments["limit_slots"]
+    assert (done.sent_bits <= payload_bits).all()
+    assert (done.slots <= limit).all()
+    cut = done.sent_bits < payload_bits
+    np.testing.assert_array_equal(done.slots[cut], limit[cut])
+    np.testing.assert_array_equal(done.sent_bits[done.slots == 0], 0.0)
+    np.testing.assert_array_equal(done.gain[done.slots == 0], arguments["start"][done.slots == 0])
+
+
+@pytest.mark.parametrize("model", [rate.SHANNON, rate.TRUNCATED, mcs.Mcs()], ids=["shannon", "truncated", "mcs"])
+@settings(deadline=None, derandomize=True, max_examples=25)
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.integers(0, 300), min_size=1, max_size=8),
+    st.floats(-10, 50),
+    st.sampled_from([0.0, 2.0]),
+    st.sampled_from([1, 3, 40]),
+)
+def test_a_cut_transfer_has_sent_its_first_slots(model, seed, limits, snr_db, k, hold):
+    rho, snr = 0.9, 10 ** (snr_db / 10)
+    rows = len(limits)
+    link = (1e9, snr, 1e6, SLOT_S, rho)
+    done = transfer.walk_until(limits, *link, Streams([seed] * rows), 1.0, model, k, hold)
+    fresh = Streams([seed])(np.array([0]), 300)[0]
+    power = np.abs(fading.ricean(np.repeat(fading.gauss_markov(fresh, rho, 1.0), hold)[:300], k)) ** 2
+    sums = np.concatenate([[0.0], np.cumsum(model.bps_hz(snr * power) * 1e6 * SLOT_S)])
+    np.testing.assert_array_equal(done.slots, limits)
+    np.testing.assert_allclose(done.sent_bits, sums[limits], rtol=1e-9)
+    order = np.argsort(limits)
+    assert (np.diff(done.sent_bits[order]) >= 0).all()  # monotone in the limit
+
+
+def test_no_limit():
+    arguments = mixture()
+    arguments["limit_slots"] = np.full(120, np.inf)
+    done = walk_until(arguments)
+    np.testing.assert_array_equal(done.sent_bits, arguments["payload_bits"])
+    del arguments["limit_slots"]
+    durations_s, gain = walk(arguments)
+    np.testing.assert_array_equal(durations_s, done.slots * SLOT_S)
+    np.testing.assert_array_equal(gain, done.gain)
+
+
+@pytest.mark.parametrize(("chunk_values", "group_rows"), [(1, 64), (700, 64), (2**14, 7), (2**17, 1)])
+def test_chunks_and_groups_leave_no_trace_in_cut_transfers(monkeypatch, chunk_values, group_rows):
+    arguments = mixture()
+    expected = walk_until(arguments, model=rate.TRUNCATED)
+    monkeypatch.setattr(transfer, "CHUNK_VALUES", chunk_values)
+    monkeypatch.setattr(transfer, "GROUP_ROWS", group_rows)
+    for actual, wanted in zip(walk_until(arguments, model=rate.TRUNCATED), expected, strict=True):
+        np.testing.assert_array_equal(actual, wanted)
+
+
+def test_company_leaves_no_trace_in_cut_transfers():
+    arguments = mixture()
+    expected = walk_until(arguments)
+    subsets = [np.random.default_rng(4).permutation(120), np.arange(0, 120, 3), *np.arange(0, 120, 5)[:, None]]
+    for rows in subsets:
+        chosen = walk_until({name: values[rows] for name, values in arguments.items()}, keys=rows)
+        for actual, wanted in zip(chosen, expected, strict=True):
+            np.testing.assert_array_equal(actual, wanted[rows])
+
+
+@pytest.mark.parametrize("hold", [1, 3])
+@pytest.mark.parametrize(("rho", "k"), [(1.0, 0.0), (-1.0, 0.0), (1.0, 2.0), (0.3, np.inf), (-1.0, np.inf)])
+def test_channels_that_do_not_change_need_no_draw(rho, k, hold):
+    start = 0.6 - 0.3j
+    slot_bits = rate.shannon_bps(1e6, 50.0 * abs(fading.ricean(start, k)) ** 2) * SLOT_S
+    slots, limit = np.array([0.4, 1.0, 7.5, 12.0, 1e6, 20.0]), np.array([9, 9, 9, 9, 2_000_000, 0])
+    done = transfer.walk_until(
+        limit, slots * slot_bits, 50.0, 1e6, SLOT_S, rho, refuse_to_draw, start, k_factor=k, hold_slots=hold
+    )
+    np.testing.assert_array_equal(done.slots, np.minimum(np.ceil(slots), limit))
+    np.testing.assert_allclose(done.sent_bits, np.minimum(slots, done.slots) * slot_bits, rtol=1e-12)
+    turns = 0 if math.isinf(k) else -(-done.slots // hold)
+    np.testing.assert_array_equal(done.gain, start * np.where(rho < 0, -1.0, 1.0) ** turns)
+
+
+def test_scatter_that_turns_beside_a_line_of_sight_is_walked():
+    # rho = -1: the scatter adds to the line of sight in every other slot, and takes from it in between
+    k, start, slots = 1.0, 0.5, 31
+    powers = np.abs(fading.ricean([-start, start], k)) ** 2
+    low, high = rate.shannon_bps(1e6, 100.0 * powers) * SLOT_S
+    assert high > 1.5 * low
+    done = transfer.walk_until(slots, 1e9, 100.0, 1e6, SLOT_S, -1.0, Streams([0]), start, k_factor=k)
+    assert done.sent_bits[0] == pytest.approx(16 * low + 15 * high, rel=1e-12)
+    assert done.gain[0] == -start
+
+
+def test_the_last_block_ends_with_the_payload():
+    # 1 bit/s/Hz in every slot (|h|^2 = 1 by K = 1e30, SNR 1): payloads in slots, blocks of 10
+    payload_slots = np.array([1, 7, 9, 10, 11, 19, 20, 25, 100, 101])
+    bits = 1e6 * SLOT_S * payload_slots * (1 - 1e-9)
+    done = transfer.walk_until(95, bits, 1.0, 1e6, SLOT_S, 0.0, Streams(range(10)), 1.0, k_factor=1e30, hold_slots=10)
+    np.testing.assert_array_equal(done.slots, np.minimum(payload_slots, 95))
+    np.testing.assert_allclose(done.sent_bits, np.minimum(bits, 95 * 500.0), rtol=1e-12)
+
+
+def test_a_payload_that_fills_slots_to_rounding_ends_its_block():
+    # one bit in the last place more than 7 slots in a block carry, seen as exactly 7 when divided
+    snr = 10 ** np.linspace(2, 3, 4_000)
+    slot_bits = np.log1p(snr) / np.log(2.0) * (1e6 * SLOT_S)
+    payload_bits = np.nextafter(7 * slot_bits, np.inf)
+    ties = payload_bits / slot_bits == 7
+    assert ties.sum() > 100
+    done = transfer.walk_until(
+        30,
+        payload_bits[ties],
+        snr[ties],
+        1e6,
+        SLOT_S,
+        0.0,
+        Streams(range(ties.sum())),
+        1.0,
+        k_factor=1e30,
+        hold_slots=10,
+    )
+    assert set(done.slots) <= {7, 8}
+    np.testing.assert_array_equal(done.sent_bits, payload_bits[ties])
+    drawn = [Streams([row])(np.array([0]), 1)[0, 0] for row in range(ties.sum())]
+    np.testing.assert_array_equal(done.gain, drawn)  # of the first block: there was no second one
+
+
+def test_block_fading_duration_law():
+    # 4,000 transfers that need about half a block of 20 slots; 4 standard errors: 3 % are seen
+    rows, hold, snr, slots = 4_000, 20, 30.0, np.array([4, 8, 9, 12, 20, 40])
+    payload_bits = 45 * 1e6 * SLOT_S
+    source = Streams(range(rows))
+    done = transfer.walk_until(41, payload_bits, snr, 1e6, SLOT_S, 0.0, source, 1.0, hold_slots=np.full(rows, hold))
+
+    def reached(bps_hz):  # P(log2(1 + snr |h|^2) >= bps_hz)
+        return np.exp(-np.expm1(np.maximum(bps_hz, 0.0) * np.log(2)) / snr)
+
+    law = reached(45 / slots)
+    tail = integrate.quad(lambda x: np.exp(-x) * reached(45 / 20 - np.log2(1 + snr * x)), 0, 60, points=[0.1, 1])[0]
+    law[-1] = tail  # two blocks
+    share = (done.slots[:, None] <= slots).mean(axis=0)
+    np.testing.assert_array_less(np.abs(share - law), 4 * np.sqrt(law * (1 - law) / rows))
+
+
+@pytest.mark.parametrize("k", [0.0, 4.0])
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_mean_rates(model, k):
+    rows, slots, snr = 40, 1_000, 8.0
+    done = transfer.walk_until(slots, np.full(rows, 1e12), snr, 1e6, SLOT_S, 0.0, Streams(range(rows)), 0.0, model, k)
+    bps_hz = done.sent_bits / (slots * SLOT_S * 1e6)
+    power = stats.ncx2(2, 2 * k, scale=0.5 / (k + 1)) if k else stats.expon()
+    u = (np.arange(200_000) + 0.5) / 200_000
+    wanted = model.bps_hz(snr * power.ppf(u)).mean()
+    assert bps_hz.mean() == pytest.approx(wanted, abs=4 * bps_hz.std() / math.sqrt(rows))
+    assert bps_hz.std() < 0.05 * wanted  # 40 rows: 3 % are seen
+
+
+def test_draws_of_generators_do_not_depend_on_the_counts():
+    def source():
+        generators = {}
+        return transfer.innovations_of(
+            lambda row: generators.setdefault(row, np.random.default_rng([5, row]))
+        ), generators
+
+    whole = source()[0](np.array([3, 8]), 100)
+    draw, generators = source()
+    parts = np.concatenate([draw(np.array([3, 8]), 1), draw(np.array([3, 8]), 60), draw(np.array([3, 8]), 39)], axis=1)
+    np.testing.assert_array_equal(parts, whole)
+    np.testing.assert_array_equal(source()[0](np.array([8]), 100), whole[1:])
+    normals = np.random.default_rng([5, 8]).standard_normal(200) * np.sqrt(0.5)
+    np.testing.assert_array_equal(whole[1].view(float), normals)
+    assert set(generators) == {3, 8}  # no other was asked for
+
+
+def test_generators_are_made_for_rows_that_are_walked():
+    made = []
+    source = transfer.innovations_of(lambda row: made.append(row) or np.random.default_rng(row))
+    transfer.walk_until([5, 5, 0, 5], [1e3, 0.0, 1e3, 1e3], 1.0, 1e6, SLOT_S, [0.5, 0.5, 0.5, 1.0], source, 1.0)
+    assert set(made) == {0}
+
+
+def test_innovations_are_circular_and_of_unit_power():
+    generator = np.random.default_rng(2)
+    draws = transfer.innovations_of(lambda _: generator)(np.array([0]), 100_000)[0]
+    assert stats.kstest(np.abs(draws) ** 2, stats.expon().cdf).pvalue > 0.01
+    assert abs(draws.mean()) < 4 / math.sqrt(100_000)
+    assert abs((draws**2).mean()) < 4 * math.sqrt(2 / 100_000)
+
+
 def test_a_hopeless_link_is_refused_before_the_first_draw():
     with pytest.raises(transfer.TransferTooLong, match=r"2 transfer\(s\) need more than 20000000 slots.* SNR 1e-07"):
         transfer.slots(1e9, [1e-7, 1e3, 1e-5], 1e6, SLOT_S, RHO, refuse_to_draw, 1.0)
@@ -227,6 +493,28 @@ def test_invalid_row(name, bad):
         walk(arguments)
 
 
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("limit_slots", -1),
+        ("limit_slots", 2.5),
+        ("limit_slots", np.nan),
+        ("hold_slots", 0),
+        ("hold_slots", 1.5),
+        ("hold_slots", np.nan),
+        ("k_factor", -0.1),
+        ("k_factor", np.nan),
+        ("payload_bits", np.nan),
+        ("start", np.inf),
+    ],
+)
+def test_invalid_row_of_walk_until(name, bad):
+    arguments = mixture(6)
+    arguments[name] = np.array([*arguments[name][:5], bad])
+    with pytest.raises(ValueError, match=rf"{name} = .* is out of range"):
+        walk_until(arguments)
+
+
 @pytest.mark.parametrize("bad", [0.0, -SLOT_S, np.nan])
 def test_invalid_slot(bad):
     with pytest.raises(ValueError, match=r"slot_s = .* is out of range"):
@@ -241,5 +529,5 @@ def test_invalid_shapes():
 
 
 def test_a_draw_that_is_not_a_number_is_noticed():
-    with pytest.raises(ValueError, match="snr = nan"):
+    with pytest.raises(ValueError, match=r"innovations = .*nan"):
         transfer.slots(1e4, 1.0, 1e6, SLOT_S, RHO, lambda rows, count: np.full((rows.size, count), np.nan * 1j), 1.0)

@@ -1,0 +1,86 @@
+"""Modulation and coding schemes of NR: spectral efficiency as a staircase over the SNR, outage below the lowest."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from channel._checks import Floats, non_negative
+from channel.rate import TINY
+from channel.units import db_to_linear
+
+# (modulation order Q_m, code rate R x 1024) of each index of TS 38.214, V17, clause 5.1.3.1, without the reserved ones.
+TABLES: dict[str, tuple[tuple[int, float], ...]] = {
+    "64qam": (  # Table 5.1.3.1-1
+        *((2, rate) for rate in (120, 157, 193, 251, 308, 379, 449, 526, 602, 679)),
+        *((4, rate) for rate in (340, 378, 434, 490, 553, 616, 658)),
+        *((6, rate) for rate in (438, 466, 517, 567, 616, 666, 719, 772, 822, 873, 910, 948)),
+    ),
+    "256qam": (  # Table 5.1.3.1-2
+        *((2, rate) for rate in (120, 193, 308, 449, 602)),
+        *((4, rate) for rate in (378, 434, 490, 553, 616, 658)),
+        *((6, rate) for rate in (466, 517, 567, 616, 666, 719, 772, 822, 873)),
+        *((8, rate) for rate in (682.5, 711, 754, 797, 841, 885, 916.5, 948)),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Mcs:
+    """Ideal link adaptation over the schemes of TS 38.214: a slot uses the best one whose threshold its SNR reaches.
+
+    The specification gives no thresholds. Assumed: a scheme of efficiency e needs log2(1 + snr / gap) >= e, that is the
+    same distance to Shannon's bound for all. docs/channel/rates.md compares the thresholds with published curves.
+
+    Args:
+        snr_gap_db: distance to Shannon's bound [dB], not negative.
+        table: "256qam" (Table 5.1.3.1-2) or "64qam" (Table 5.1.3.1-1).
+
+    Raises:
+        ValueError: a negative gap, NaN, an unknown table.
+    """
+
+    snr_gap_db: float = 3.0
+    table: str = "256qam"
+
+    def __post_init__(self) -> None:
+        non_negative("snr_gap_db", self.snr_gap_db)
+        if self.table not in TABLES:
+            raise ValueError(f'table = "{self.table}" is unknown: it must be one of {", ".join(TABLES)}')
+
+    @property
+    def efficiencies_bps_hz(self) -> Floats:
+        """Spectral efficiency Q_m R of each scheme [bit/s/Hz], ascending."""
+        return _staircase(self)[0]
+
+    @property
+    def thresholds(self) -> Floats:
+        """SNR [1] from which on each scheme can be used, ascending."""
+        return _staircase(self)[1]
+
+    def bps_hz(self, snr: ArrayLike) -> Floats:
+        """Efficiency of the best scheme that an SNR allows, 0 below the lowest (outage).
+
+        Args:
+            snr: signal-to-noise ratio [1], any shape.
+
+        Returns:
+            Spectral efficiency [bit/s/Hz], the shape of `snr`.
+
+        Raises:
+            ValueError: a negative SNR, NaN.
+        """
+        reached = np.searchsorted(self.thresholds, non_negative("snr", snr), side="right")
+        return np.asarray(np.append(0.0, self.efficiencies_bps_hz)[reached])
+
+    def rayleigh_bps_hz(self, mean_snr: Floats) -> Floats:
+        """Exact mean over Rayleigh fading: each step counts with P(s|h|^2 >= threshold) = e^(-threshold/s)."""
+        steps = np.diff(self.efficiencies_bps_hz, prepend=0.0)
+        return np.asarray(np.exp(-self.thresholds / np.maximum(mean_snr, TINY)[..., None]) @ steps)
+
+
+@lru_cache
+def _staircase(mcs: Mcs) -> tuple[Floats, Floats]:
+    efficiencies = np.sort([order * rate / 1024.0 for order, rate in TABLES[mcs.table]])  # 64qam: 17 lies below 16
+    return efficiencies, db_to_linear(mcs.snr_gap_db) * np.expm1(efficiencies * np.log(2.0))

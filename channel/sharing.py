@@ -1,0 +1,51 @@
+"""Transfers that share a band whose division changes as they come and go (processor sharing)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from channel._checks import Floats, non_negative, positive
+from channel.rate import SHANNON, Efficiency
+
+
+class Race(NamedTuple):
+    """The slots up to the first transfer's end."""
+
+    slots: int  # used: until the first payload is complete, or all that there are
+    sent_bits: Floats  # [n, m]: sent by the end of each of the m slots given
+
+
+def race(
+    power: ArrayLike,
+    payload_bits: ArrayLike,
+    mean_snr: ArrayLike,
+    bandwidth_hz: ArrayLike,
+    slot_s: float,
+    efficiency: Efficiency = SHANNON,
+) -> Race:
+    """Send n payloads side by side until the first is complete; then the band is to be divided anew.
+
+    Args:
+        power: fading power |h|^2 of each transfer in the coming slots [1], [n, m].
+        payload_bits: what each has left to send [bit], [n]; 0 takes no slot.
+        mean_snr: SNR at |h|^2 = 1 [1], [n].
+        bandwidth_hz: bandwidth of each [Hz], [n]; 0 sends nothing.
+        slot_s: length of a slot [s].
+        efficiency: spectral efficiency over the SNR of a slot.
+
+    Returns:
+        How many slots that takes, m at most, and what each transfer would send by the end of each of the m slots: the
+        first may pass its payload in its last slot, and all go on after it.
+
+    Raises:
+        ValueError: an argument is out of range or NaN.
+    """
+    snr = non_negative("power", power) * non_negative("mean_snr", mean_snr)[:, None]
+    hz_s = non_negative("bandwidth_hz", bandwidth_hz) * positive("slot_s", slot_s)
+    payload = non_negative("payload_bits", payload_bits)
+    sent = np.cumsum(efficiency.bps_hz(snr) * hz_s[:, None], axis=1)
+    needed = np.where(payload > 0, (sent < payload[:, None]).sum(axis=1) + 1, 0)
+    return Race(int(needed.min(initial=sent.shape[1])), sent)

@@ -1,0 +1,1 @@
+"""Every curve of the documentation against its formula: `python -m channel.validate`."""

@@ -1,0 +1,127 @@
+"""Random fields: autocorrelation, marginals and line of sight of `channel.field` against their closed forms."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from channel import field, umi
+from channel._checks import Floats
+from channel.validate.report import Check, figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DECORRELATION_M, LOS_DECORRELATION_M = 10.0, 50.0  # UMi: shadowing in line of sight, and the state itself
+SHADOWING_DB = 4.0
+LAGS = np.array([0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])  # of the decorrelation distance
+FIELDS, PAIRS, SAMPLES = 400, 30, 8000
+
+
+def checks() -> list[Check]:
+    """Numbers of an ensemble of fields, within 4 standard errors; Kolmogorov-Smirnov at 1 %."""
+    from scipy import stats
+
+    out = []
+    for direction, angle in (("along x", 0.0), ("along y", np.pi / 2)):
+        products, error = _autocorrelation(angle)
+        for lag in (0.1, 0.5, 1.0, 2.0):
+            place = list(LAGS).index(lag)
+            name = f"autocorrelation at {lag:g} d_cor {direction}"
+            out.append(Check(name, products[place], float(np.exp(-lag)), 4 * error[place]))
+    to_normal = float(stats.kstest(_at_one_place(), "norm").statistic)
+    out.append(Check("KS distance of one place to N(0, 1)", to_normal, 0.0, 1.63 / np.sqrt(SAMPLES)))
+    over_plane = field.gaussian(_waves(0), _uniforms(1, SAMPLES, 2) * 20e3, DECORRELATION_M)
+    out.append(Check("variance of one field over the plane", over_plane.var(), 1.0, 4 * np.sqrt(2 / SAMPLES)))
+    distance = np.array([25.0, 50.0, 100.0, 250.0])
+    positions = np.stack([distance, np.zeros(4)], axis=-1)
+    probability = umi.los_probability(distance)
+    seen = _ensemble_los(positions, probability).mean(axis=0)
+    for d, p, share in zip(distance, probability, seen, strict=True):
+        out.append(Check(f"share in line of sight at {d:g} m", share, p, 4 * np.sqrt(p * (1 - p) / SAMPLES)))
+    half = LOS_DECORRELATION_M / 2  # two places 50 m apart and 60 m away
+    pair = np.array([[np.sqrt(60.0**2 - half**2), half], [np.sqrt(60.0**2 - half**2), -half]])
+    p = float(umi.los_probability(60.0))
+    rho, at = np.exp(-1.0), stats.norm.ppf(p)
+    both = float(stats.multivariate_normal.cdf([at, at], cov=[[1.0, rho], [rho, 1.0]]))
+    measured = _ensemble_los(pair, np.array([p, p])).all(axis=1).mean()
+    name = "share of pairs 50 m apart, both in line of sight"
+    return [*out, Check(name, measured, both, 4 * np.sqrt(both * (1 - both) / SAMPLES))]
+
+
+def figures() -> dict[str, Figure]:
+    """A map of shadowing, its autocorrelation, and its distribution at one place."""
+    return {
+        "shadowing-map": _map(),
+        "shadowing-autocorrelation": _autocorrelation_figure(),
+        "shadowing-distribution": _distribution_figure(),
+    }
+
+
+def _map() -> Figure:
+    drawing, axes = figure("Shadowing of one field, UMi in line of sight (4 dB, 10 m)", "x [m]", "y [m]")
+    axis = np.linspace(-250, 250, 167)  # 3 m apart
+    positions = np.stack(np.meshgrid(axis, axis), axis=-1)
+    values = SHADOWING_DB * field.gaussian(_waves(5), positions, DECORRELATION_M)
+    extent = (-250, 250, -250, 250)
+    image = axes.imshow(values, "RdBu_r", origin="lower", extent=extent, vmin=-12, vmax=12, interpolation="none")
+    axes.grid(visible=False)
+    drawing.colorbar(image, label="Shadowing [dB]")
+    return drawing
+
+
+def _autocorrelation_figure() -> Figure:
+    drawing, axes = figure("Autocorrelation of shadowing, d_cor = 10 m", "Distance [m]", "Autocorrelation")
+    distance = np.linspace(0, 45, 200)
+    axes.plot(distance, np.exp(-distance / DECORRELATION_M), "k-", label="exp(-d / d_cor), TR 38.901 eq. 7.4-5")
+    for label, angle, marker in (("along x", 0.0, "o"), ("diagonal", np.pi / 4, "s"), ("along y", np.pi / 2, "^")):
+        products, error = _autocorrelation(angle)
+        axes.errorbar(LAGS * DECORRELATION_M, products, 2 * error, fmt=marker, ms=4, capsize=2, label=label)
+    axes.legend(title=f"{FIELDS} fields, ± 2 standard errors")
+    return drawing
+
+
+def _distribution_figure() -> Figure:
+    from scipy.special import ndtr
+
+    drawing, axes = figure("Shadowing at one place over 8,000 fields", "Shadowing [dB]", "Share of fields below")
+    axes.plot(SHADOWING_DB * np.sort(_at_one_place()), (np.arange(SAMPLES) + 0.5) / SAMPLES, label="channel.field")
+    level = np.linspace(-14, 14, 29)
+    axes.plot(level, ndtr(level / SHADOWING_DB), "ko", ms=4, label="normal, 4 dB")
+    axes.legend()
+    return drawing
+
+
+@cache
+def _autocorrelation(angle: float) -> tuple[Floats, Floats]:
+    """Autocorrelation at LAGS in a direction, as 1 - E(dg^2) / 2, and its standard error over the fields."""
+    step = DECORRELATION_M * np.array([np.cos(angle), np.sin(angle)])
+    origin = 300.0 * _uniforms(2, PAIRS, 2)
+    positions = np.concatenate([origin[None], origin + LAGS[:, None, None] * step])
+    values = np.array([field.gaussian(_waves(seed), positions, DECORRELATION_M) for seed in range(FIELDS)])
+    products = 1 - 0.5 * ((values[:, 1:] - values[:, :1]) ** 2).mean(axis=2)
+    return products.mean(axis=0), products.std(axis=0, ddof=1) / np.sqrt(FIELDS)
+
+
+@cache
+def _at_one_place() -> Floats:
+    """One place in SAMPLES fields."""
+    place = [37.0, -120.0]
+    return np.array([float(field.gaussian(_waves(seed), place, DECORRELATION_M)) for seed in range(SAMPLES)])
+
+
+def _ensemble_los(positions_m: ArrayLike, probability: Floats) -> Floats:
+    """Line of sight [SAMPLES, ...] at places over as many fields, as 0 or 1."""
+    states = [field.uniform(_waves(seed), positions_m, LOS_DECORRELATION_M) < probability for seed in range(SAMPLES)]
+    return np.array(states, dtype=np.float64)
+
+
+def _waves(seed: int) -> field.Waves:
+    return field.waves(_uniforms(seed, 500, 3))
+
+
+def _uniforms(seed: int, *shape: int) -> Floats:
+    return 1 - np.random.default_rng(seed).random(shape)

@@ -1,0 +1,151 @@
+"""The compiled loops do what NumPy and SciPy do."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from channel import _compiled, rate, transfer
+
+pytest.importorskip("numba")
+
+SLOT_S = 0.5e-3
+MODELS = [
+    rate.SHANNON,
+    rate.TRUNCATED,
+    rate.Shannon(max_bps_hz=7.4),
+    rate.Shannon(attenuation=0.4, min_snr=3.0),
+    rate.Shannon(attenuation=1e-3, max_bps_hz=5.0),  # 2^(5/0.001) is beyond floating point
+]
+
+
+def both(monkeypatch, *arguments, **more):
+    """`walk_until` with the compiled loops, and without; `innovations` are made anew for each."""
+    results = []
+    for compiled in (True, False):
+        with monkeypatch.context() as patch:
+            if not compiled:
+                patch.setattr(_compiled, "walk", lambda: None)
+                patch.setattr(_compiled, "normals", lambda: None)
+            generators = {}
+            source = transfer.innovations_of(
+                lambda row, known=generators: known.setdefault(row, np.random.default_rng([9, row]))
+            )
+            results.append(transfer.walk_until(*arguments, innovations=source, **more))
+    return results
+
+
+@pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
+def test_both_loops_agree(monkeypatch, model):
+    n, rng = 400, np.random.default_rng(6)
+    mean_snr, bandwidth_hz = 10 ** rng.uniform(-2, 9, n), rng.uniform(1e5, 1e8, n)
+    arguments = {
+        "limit_slots": rng.choice([1, 7, 8, 9, 100, 4_000, np.inf], n),
+        "payload_bits": 10 ** rng.uniform(-2, 3.8, n) * rate.mean_rayleigh_bps(bandwidth_hz, mean_snr) * SLOT_S,
+        "mean_snr": mean_snr,
+        "bandwidth_hz": bandwidth_hz,
+        "slot_s": SLOT_S,
+        "correlation": rng.choice([0.967, 0.0, -0.4, 0.99999, 1.0, -1.0], n),
+        "start": rng.standard_normal((n, 2)).view(complex)[:, 0] * math.sqrt(0.5),
+        "k_factor": rng.choice([0.0, 0.0, 0.3, 8.0, np.inf], n),
+        "hold_slots": rng.choice([1, 1, 1, 2, 7, 48], n),
+    }
+    nothing_gets_through = rate.mean_rayleigh_bps_hz(model, mean_snr) * 100 < np.log2(1 + mean_snr)
+    arguments["limit_slots"][nothing_gets_through | (np.abs(arguments["correlation"]) > 0.9999)] = 4_000
+    fast, plain = both(monkeypatch, **arguments, efficiency=model)
+    np.testing.assert_array_equal(fast.slots, plain.slots)
+    np.testing.assert_array_equal(fast.gain, plain.gain)
+    np.testing.assert_allclose(fast.sent_bits, plain.sent_bits, rtol=1e-11)
+    complete = plain.sent_bits == arguments["payload_bits"]
+    np.testing.assert_array_equal(fast.sent_bits[complete], plain.sent_bits[complete])
+    assert fast.slots.sum() > 100_000
+    assert 50 < complete.sum() < 390
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(
+    seed=st.integers(0, 2**32),
+    slots=st.floats(1e-3, 200),
+    snr_db=st.floats(-150, 300),
+    rho=st.floats(-1, 1),
+    k=st.sampled_from([0.0, 1e-3, 5.0]),
+    hold=st.integers(1, 20),
+    limit=st.integers(0, 400),
+    model=st.sampled_from(MODELS[:4]),
+)
+def test_both_loops_agree_anywhere(seed, slots, snr_db, rho, k, hold, limit, model):
+    snr = 10 ** (snr_db / 10)
+    payload_bits = slots * rate.shannon_bps(1e6, snr) * SLOT_S
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        link = (limit, payload_bits, snr, 1e6, SLOT_S, rho)
+        fast, plain = both(monkeypatch, *link, start=seed % 7 * 0.2j, efficiency=model, k_factor=k, hold_slots=hold)
+    assert fast.slots == plain.slots
+    np.testing.assert_array_equal(fast.gain, plain.gain)
+    np.testing.assert_allclose(fast.sent_bits, plain.sent_bits, rtol=1e-12)
+
+
+def test_weak_links_keep_their_digits(monkeypatch):
+    # 1 + 1e-15 has no digit of the SNR left
+    snr = np.array([1e-3, 1e-6, 1e-9, 1e-12, 1e-15, 1e-18])
+    fast, plain = both(monkeypatch, 1_000, 1e9, snr, 1e6, SLOT_S, 0.9, start=1.0)
+    np.testing.assert_allclose(fast.sent_bits, plain.sent_bits, rtol=1e-13)
+    assert (fast.sent_bits > 0).all()
+
+
+@pytest.mark.parametrize("attenuation", [0.4, 0.6, 0.75, 1.0])
+@pytest.mark.parametrize("cap", [2.0, 4.4, 5.5, 7.4])
+def test_slots_at_the_cap_add_up_exactly(monkeypatch, cap, attenuation):
+    # a whole number of bits in each slot at the cap: a payload of whole slots ends on a border in both
+    slots, model = np.arange(1, 200), rate.Shannon(attenuation, min_snr=0.1, max_bps_hz=cap)
+    fast, plain = both(monkeypatch, 400, round(500 * cap) * slots, 1e30, 1e6, SLOT_S, 0.5, start=1.0, efficiency=model)
+    np.testing.assert_array_equal(plain.slots, slots)
+    np.testing.assert_array_equal(fast.slots, slots)
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.Philox, np.random.SFC64, np.random.MT19937])
+def test_normals_are_those_of_the_generator(bits):
+    plain, compiled = np.random.Generator(bits(4)), np.random.Generator(bits(4))
+    drawn = np.empty(50_001)
+    _compiled.normals()(compiled, drawn[:1])
+    _compiled.normals()(compiled, drawn[1:])
+    np.testing.assert_array_equal(drawn, plain.standard_normal(50_001) * np.sqrt(0.5))
+    assert compiled.random() == plain.random()  # the generator stands where it should
+
+
+def test_innovations_have_the_same_bits(monkeypatch):
+    rows = np.array([0, 2, 5])
+
+    def draw():
+        generators = {row: np.random.default_rng([1, row]) for row in range(6)}
+        source = transfer.innovations_of(generators.__getitem__)
+        return np.concatenate([source(rows, count) for count in (1, 7, 500)], axis=1)
+
+    with_numba = draw()
+    monkeypatch.setattr(_compiled, "normals", lambda: None)
+    np.testing.assert_array_equal(draw(), with_numba)
+
+
+def test_the_loop_that_is_compiled_also_runs_in_python():
+    rng = np.random.default_rng(8)
+    draws = rng.standard_normal((30, 2 * 96)).view(complex) * math.sqrt(0.5)
+    columns = (
+        *(rng.uniform(-1, 1, 30), rng.choice([0.0, 0.6], 30), rng.choice([1.0, 0.8], 30), 10 ** rng.uniform(-1, 3, 30)),
+        *(np.full(30, 500.0), 10 ** rng.uniform(0, 6, 30), rng.choice([1, 5], 30), rng.integers(1, 90, 30)),
+        (0.6, 0.1, 4.4),
+    )
+
+    def run(kernel):
+        gain, sent, used = np.ones(30, complex), np.zeros(30), np.zeros(30, int)
+        for first in range(0, 96, 32):
+            kernel(draws[:, first : first + 32], *columns, gain, sent, used)
+        return gain, sent, used
+
+    for compiled, plain in zip(run(_compiled.walk()), run(_compiled._walk), strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=1e-13)
+
+
+def test_without_numba_there_is_no_compiled_loop(monkeypatch):
+    monkeypatch.setattr(_compiled, "find_spec", lambda _: None)
+    assert _compiled._compile(_compiled._walk) is None

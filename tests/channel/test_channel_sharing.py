@@ -1,0 +1,143 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from channel import mcs, rate, sharing, transfer
+
+SLOT_S = 0.5e-3
+
+
+def loop(power, payload_bits, mean_snr, bandwidth_hz, model=rate.SHANNON):
+    """The race in plain Python: slots, and what each has sent after them."""
+    n, m = power.shape
+    sent_bits = [0.0] * n
+    for slot in range(m + 1):
+        if slot == m or any(sent >= payload for sent, payload in zip(sent_bits, payload_bits, strict=True)):
+            return slot, sent_bits
+        for k in range(n):
+            sent_bits[k] += bandwidth_hz[k] * float(model.bps_hz(mean_snr[k] * power[k, slot])) * SLOT_S
+    raise AssertionError
+
+
+def field(n, m, seed=0):
+    rng = np.random.default_rng(seed)
+    bandwidth_hz, mean_snr = rng.uniform(1e5, 1e7, n), 10 ** rng.uniform(-1, 4, n)
+    slot_bits = rate.mean_rayleigh_bps(bandwidth_hz, mean_snr) * SLOT_S
+    return rng.exponential(size=(n, m)), rng.uniform(0.1, 1.5) * m * slot_bits * rng.random(n), mean_snr, bandwidth_hz
+
+
+@pytest.mark.parametrize("model", [rate.SHANNON, rate.TRUNCATED, mcs.Mcs()], ids=["shannon", "truncated", "mcs"])
+def test_against_a_loop(model):
+    ends = set()
+    for seed in range(60):
+        arguments = field(n=1 + seed % 5, m=1 + seed, seed=seed)
+        race = sharing.race(*arguments, SLOT_S, model)
+        slots, sent_bits = loop(*arguments, model)
+        assert race.slots == slots
+        assert race.sent_bits.shape == arguments[0].shape
+        if slots:
+            np.testing.assert_allclose(race.sent_bits[:, slots - 1], sent_bits, rtol=1e-12)
+        ends.add(slots == 1 + seed)
+    assert ends == {True, False}
+
+
+@settings(deadline=None, derandomize=True)
+@given(
+    arrays(float, (3, 12), elements=st.floats(0, 10)),
+    arrays(float, 3, elements=st.floats(0, 1e4)),
+    arrays(float, 3, elements=st.floats(0, 1e6)),
+)
+def test_the_first_end_and_no_earlier_one(power, payload_bits, bandwidth_hz):
+    race = sharing.race(power, payload_bits, np.array([1.0, 10.0, 100.0]), bandwidth_hz, SLOT_S)
+    sent_bits = np.column_stack([np.zeros(3), race.sent_bits])  # by the end of slot 0, 1, ...
+    over = (sent_bits >= payload_bits[:, None]).any(axis=0)
+    assert not over[: race.slots].any()
+    assert over[race.slots] or race.slots == 12
+    assert (np.diff(sent_bits, axis=1) >= 0).all()
+
+
+def test_a_race_alone_is_a_transfer():
+    # the same payload and the same gains as a transfer that has the band to itself
+    draws = np.random.default_rng(3).standard_normal((1, 4_000)).view(complex) * math.sqrt(0.5)
+    for payload_bits in 10 ** np.linspace(0, 6, 20):
+        done = transfer.walk_until(2_000, payload_bits, 30.0, 1e6, SLOT_S, 0.0, lambda _, count: draws[:, :count], 0.0)
+        race = sharing.race(np.abs(draws) ** 2, [payload_bits], [30.0], [1e6], SLOT_S)
+        assert race.slots == done.slots[0]
+
+
+def test_equal_transfers_end_together():
+    power = np.repeat(np.random.default_rng(1).exponential(size=(1, 50)), 4, axis=0)
+    race = sharing.race(power, [8e3] * 4, [10.0] * 4, [1e6] * 4, SLOT_S)
+    assert 1 < race.slots < 50
+    np.testing.assert_array_equal(race.sent_bits, race.sent_bits[:1].repeat(4, axis=0))
+    assert (race.sent_bits[:, race.slots - 1] >= 8e3).all()
+
+
+def test_an_exact_fill_takes_no_further_slot():
+    race = sharing.race(np.ones((2, 20)), [5_000.0, 5_001.0], [1.0, 1.0], [1e6, 1e6], SLOT_S)  # 500 bits a slot
+    assert race.slots == 10
+
+
+def test_without_bandwidth_nothing_is_sent():
+    race = sharing.race(np.ones((2, 30)), [1.0, 5_000.0], [1.0, 1.0], [0.0, 1e6], SLOT_S)
+    assert race.slots == 10
+    np.testing.assert_array_equal(race.sent_bits[0], 0.0)
+    assert sharing.race(np.ones((2, 30)), [1.0, 1.0], [1.0, 1.0], [0.0, 0.0], SLOT_S).slots == 30
+
+
+def test_nothing_to_send_takes_no_slot():
+    assert sharing.race(np.ones((2, 5)), [0.0, 1e9], [1.0, 1.0], [1e6, 1e6], SLOT_S).slots == 0
+
+
+def test_nobody_and_no_time():
+    assert sharing.race(np.empty((0, 5)), [], [], [], SLOT_S).slots == 5
+    assert sharing.race(np.empty((3, 0)), [1.0] * 3, [1.0] * 3, [1e6] * 3, SLOT_S).slots == 0
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(st.lists(st.integers(1, 4_000), min_size=1, max_size=9))
+def test_bits_are_conserved_over_the_divisions_of_a_band(payloads):
+    # Processor sharing by races, one after the other, at 1 bit/s/Hz: the k-th of n ends when the band has carried
+    # n Z_1 + (n - 1) (Z_2 - Z_1) + ... bits (payloads ascending); each race rounds up to a slot.
+    band_hz, left = 1e5, np.array(payloads, dtype=float)
+    slots, carried, ends = 0, np.zeros(left.size), {}
+    while (active := np.flatnonzero(left > 0)).size:
+        share_hz = np.full(active.size, band_hz / active.size)
+        ones = np.ones((active.size, 5_000))
+        race = sharing.race(ones, left[active], np.ones(active.size), share_hz, SLOT_S)
+        sent = np.minimum(race.sent_bits[:, race.slots - 1], left[active])
+        slots, left[active], carried[active] = slots + race.slots, left[active] - sent, carried[active] + sent
+        left[left < 1e-9] = 0.0
+        ends.update(dict.fromkeys(active[left[active] == 0], slots))
+    np.testing.assert_allclose(carried, payloads, rtol=1e-12)
+    ascending = np.sort(payloads)
+    waits = np.arange(len(payloads), 0, -1)
+    fluid_slots = np.cumsum(waits * np.diff(ascending, prepend=0)) / (band_hz * SLOT_S)
+    late = np.sort(list(ends.values())) - fluid_slots
+    assert (late > -1e-6).all()
+    assert (late < len(payloads) + 1e-6).all()  # a slot a race at most
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "bad"),
+    [
+        (0, "power", [[-1.0], [1.0]]),
+        (0, "power", [[np.nan], [1.0]]),
+        (1, "payload_bits", [-1.0, 1.0]),
+        (1, "payload_bits", [np.nan, 1.0]),
+        (2, "mean_snr", [-1.0, 1.0]),
+        (2, "mean_snr", [1.0, np.inf]),
+        (3, "bandwidth_hz", [-1.0, 1.0]),
+        (3, "bandwidth_hz", [np.nan, 1.0]),
+        (4, "slot_s", 0.0),
+    ],
+)
+def test_out_of_range(place, name, bad):
+    arguments = [[[1.0], [1.0]], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0], SLOT_S]
+    arguments[place] = bad
+    with pytest.raises(ValueError, match=rf"{name} = .* is out of range"):
+        sharing.race(*arguments)
