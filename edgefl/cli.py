@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import signal
 import sys
 from collections.abc import Sequence
@@ -98,6 +99,7 @@ def _run(options: argparse.Namespace) -> int:
     overrides = options.overrides if options.seed is None else [*options.overrides, f"seed={options.seed}"]
     scenario, source = load_with_source(options.scenario, overrides)
     folder = options.out or Path("results") / scenario.name / f"seed-{scenario.seed}"
+    logging.basicConfig(format="edgefl: %(message)s", level=logging.ERROR if options.quiet else logging.WARNING)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's "stop" ends a run as Ctrl-C does
     try:
         with Progress(scenario.name, scenario.rounds, quiet=options.quiet) as progress:

@@ -251,6 +251,7 @@ ATTRIBUTES = {
     "rx_power_w": "devices.rx_power_w",
     "height_m": "devices.height_m",
     "speed_mps": "mobility.speed_mps",
+    "idle_power_w": "devices.idle_power_w",
 }
 """The scenario key of each attribute; its place here is the key of its draws: append, never reorder."""
 

@@ -15,7 +15,7 @@ PHASES = (
     ("download", "download_s", "rx_energy_j", "bytes_down"),
     ("compute", "compute_s", "cpu_energy_j", None),
     ("upload", "upload_s", "tx_energy_j", "bytes_up"),
-    ("wait", "wait_s", None, None),
+    ("wait", "wait_s", "idle_energy_j", None),
 )
 
 
@@ -43,7 +43,7 @@ def _csv(folder: Path) -> bytes:
     for row in _rows(folder / "devices.csv"):
         start = began[row["session"], row["round"]]
         for phase, duration, energy, count in PHASES:
-            spent = float(row[energy]) if energy else 0.0
+            spent = float(row.get(energy, 0.0))
             size = int(row[count]) if count else 0
             values = (row["session"], row["round"], row["device"], phase, start, float(row[duration]), spent, size)
             for name, value in zip(names, values, strict=True):

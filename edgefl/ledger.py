@@ -24,6 +24,7 @@ ROUND_COLUMNS = (
     "train_loss",
     "test_loss",
     "test_accuracy",
+    "failed",
 )
 DEVICE_COLUMNS = (
     "session",
@@ -46,7 +47,9 @@ DEVICE_COLUMNS = (
     "x_m",
     "y_m",
     "shadowing_db",
+    "idle_energy_j",
 )
+ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j")  # all that a device spends
 EVENT_COLUMNS = ("time_s", "kind", "device", "cell", "detail")
 
 Row = dict[str, Any]
@@ -72,9 +75,9 @@ class Ledger:
         """Energy that all devices have spent in the finished rounds."""
         return float(self.rounds[-1]["energy_j"]) if self.rounds else 0.0
 
-    def event(self, time_s: float, kind: str, device: int = -1, detail: str = "") -> None:
+    def event(self, time_s: float, kind: str, device: int = -1, cell: int = 0, detail: str = "") -> None:
         """Note an event; device -1 is the server."""
-        self._pending.append((time_s, kind, device, 0, detail))
+        self._pending.append((time_s, kind, device, cell, detail))
 
     def close_round(self, row: Row, devices: Mapping[str, npt.NDArray[Any]]) -> None:
         """Enter a round, its participants (a column [n] each, in order of their ids) and its events."""

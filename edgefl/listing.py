@@ -11,11 +11,13 @@ from edgefl.allocation import ALLOCATIONS
 from edgefl.catalogue import Catalogue
 from edgefl.churn import CHURN
 from edgefl.datasets import DATASETS
+from edgefl.fading import FADING
 from edgefl.mobility import MOBILITY
 from edgefl.models import MODELS
 from edgefl.partitions import PARTITIONS
 from edgefl.propagation import PROPAGATION
 from edgefl.protocols import PROTOCOLS
+from edgefl.rates import RATES
 from edgefl.schedules import SCHEDULES
 from edgefl.selection import SELECTIONS
 
@@ -30,6 +32,8 @@ CATALOGUES: dict[str, Catalogue[Any]] = {
     "mobility": MOBILITY,
     "churn": CHURN,
     "propagation": PROPAGATION,
+    "fading": FADING,
+    "rates": RATES,
     "allocation": ALLOCATIONS,
 }
 

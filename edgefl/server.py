@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +13,11 @@ import numpy.typing as npt
 import simpy
 
 import channel
+from edgefl.account import FAILED, RECEIVED, Account
 from edgefl.device import compute_j, compute_s
-from edgefl.ledger import Ledger
+from edgefl.ledger import ENERGY_COLUMNS, Ledger
 from edgefl.payload import Payload
-from edgefl.radio import Drop, Link
+from edgefl.radio import Carrier, Link
 from edgefl.scenario import Scenario
 from edgefl.streams import Streams
 from edgefl.world import World
@@ -28,21 +29,9 @@ Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 Progress = Callable[[Mapping[str, Any]], None]
 SESSION = 1
+WORTH_SAYING_S = 60.0  # wall-clock
 
-
-@dataclass(frozen=True)
-class Quote:
-    """What a round costs each of its participants [n]; known when it begins, as shares and channels hold for it."""
-
-    ids: Ids
-    positions_m: Floats  # [n, 2]
-    drop: Drop
-    download_s: Floats
-    compute_s: Floats
-    upload_s: Floats
-    rx_energy_j: Floats
-    cpu_energy_j: Floats
-    tx_energy_j: Floats
+log = logging.getLogger(__name__)
 
 
 class Server:
@@ -75,11 +64,12 @@ class Server:
         self.learner, self.ledger, self.streams, self.progress = learner, ledger, streams, progress
         self.state = scenario.algorithm.server_state(learner.initial) if learner else {}
         self.learning_s = 0.0  # wall-clock
+        self._first_needless_s, self._advised = 0.0, False
         self._index = -1  # of the running round, from 0
-        self._quote: Quote
-        self._received: Mapping[str, Any] = {}  # what this round's participants get besides the model
+        self._account: Account  # of the running round
+        self._model: Any = None  # what this round's participants start from
+        self._received: Mapping[str, Any] = {}  # and get besides
         self._open: deque[tuple[dict[str, Any], Pending | None]] = deque()  # rounds whose evaluation is under way
-        self._arrival_s: dict[int, float] = {}
 
     def running(self) -> bool:
         """Whether another round is to begin: rounds are left, and no stop condition holds."""
@@ -96,70 +86,78 @@ class Server:
     def select(self) -> Ids:
         """Begin a round."""
         self._index += 1
-        self._arrival_s = {}
         self.ledger.event(self.env.now, "round_start")
         present = self.world.present(self.env.now)
         section = self.scenario.server
         return section.selection.choose(present, self.scenario.participants, self._index, self.streams)
 
     def dispatch(self, ids: Ids) -> list[simpy.Process]:
-        """Send the model to the participants: one process each."""
-        self._received = self.scenario.algorithm.downlink(self.state) if self.learner else {}
-        quote = self._quote = self._price(np.sort(ids))
-        row_of = {int(device): row for row, device in enumerate(quote.ids)}
-        return [self.env.process(self._participate(int(device), row_of[int(device)])) for device in ids]
-
-    def _price(self, ids: Ids) -> Quote:
-        """Channels, durations and energies of a round, vectorised over its participants (eq. 20 to 28, 42 to 44)."""
-        world, payload = self.world, self.payload
-        positions = world.positions_m(ids, self.env.now)
-        drop = self.link.drop(ids, positions, world.height_m[ids], self._index)
-        fading = self.link.fading(ids, world.speed_mps[ids], self._index)
-        flops, cpu_hz, per_cycle = payload.flops[ids], world.cpu_hz[ids], world.flops_per_cycle[ids]
-        tx_power_w = channel.units.dbm_to_w(world.tx_power_dbm[ids])
-        computing_s = compute_s(flops, cpu_hz, per_cycle)
-        download_s = self.link.download_s(np.full(len(ids), payload.down_bits), drop, fading)
-        upload_s = self.link.upload_s(np.full(len(ids), payload.up_bits), tx_power_w, drop, fading, computing_s)
-        return Quote(
-            ids=ids,
-            positions_m=positions,
-            drop=drop,
-            download_s=download_s,
-            compute_s=computing_s,
-            upload_s=upload_s,
-            rx_energy_j=world.rx_power_w[ids] * download_s,
-            cpu_energy_j=compute_j(flops, cpu_hz, per_cycle, world.capacitance[ids]),
-            tx_energy_j=tx_power_w * upload_s,
+        """Send the model to the participants: one process each. Interrupting one cuts its part in the round short."""
+        world, payload, now_s = self.world, self.payload, self.env.now
+        if self.learner:
+            self._model = self.scenario.algorithm.broadcast(self.state)
+            self._received = self.scenario.algorithm.downlink(self.state)
+        ordered = np.sort(ids)
+        positions = world.positions_m(ordered, now_s)
+        drop = self.link.drop(ordered, positions, world.height_m[ordered], self._index)
+        self._account = Account(drop, positions)
+        computing_s = compute_s(payload.flops[ordered], world.cpu_hz[ordered], world.flops_per_cycle[ordered])
+        carrier = self.link.open(
+            self.env,
+            drop,
+            world.speed_mps[ordered],
+            channel.units.dbm_to_w(world.tx_power_dbm[ordered]),
+            computing_s,
+            (payload.down_bits, payload.up_bits),
+            self._index,
         )
+        row_of = {int(device): row for row, device in enumerate(ordered)}
+        parts = [(row_of[int(device)], carrier, float(computing_s[row_of[int(device)]])) for device in ids]
+        return [self.env.process(self._participate(*part)) for part in parts]
 
-    def _participate(self, device: int, row: int) -> Generator[simpy.Event, Any, None]:
-        """A participant's round: download, train, upload."""
-        quote, env = self._quote, self.env
-        yield env.timeout(float(quote.download_s[row]))
-        self.ledger.event(env.now, "download_end", device)
-        self._submit(device)
-        yield env.timeout(float(quote.compute_s[row]))
-        self.ledger.event(env.now, "compute_end", device)
-        yield env.timeout(float(quote.upload_s[row]))
-        self.ledger.event(env.now, "upload_end", device)
-        self._arrival_s[device] = env.now
+    def _participate(self, row: int, carrier: Carrier, computing_s: float) -> Generator[simpy.Event, Any, None]:
+        """A participant's part in a round."""
+        account = self._account
+        status = yield from self._round_trip(row, carrier, computing_s)
+        account.close(row, status, self.env.now)
+        if status != RECEIVED:
+            self.ledger.event(self.env.now, status, *account.who[row])
 
-    def _submit(self, device: int) -> None:
-        """Hand the job to the learner; nothing is computed before a result is needed."""
-        if self.learner is None:
-            return
-        self.learner.submit(device, self._index, self.state["w"], self._received)
+    def _round_trip(self, row: int, carrier: Carrier, computing_s: float) -> Generator[simpy.Event, Any, str]:
+        """Download, train, upload; how it ended."""
+        account, env, index = self._account, self.env, self._index
+        who = account.who[row]
+        job = None if self.learner is None else (who[0], index, self._model, self._received)
+        leg = yield from carrier.download(row)
+        account.down[row] = leg
+        if not leg.delivered:
+            return leg.cut or "download_failed"
+        self.ledger.event(env.now, "download_end", *who)
+        began_s = env.now
+        try:
+            yield env.timeout(computing_s)
+        except simpy.Interrupt as cut:
+            account.compute_s[row] = env.now - began_s
+            return str(cut.cause)
+        account.compute_s[row] = computing_s
+        self.ledger.event(env.now, "compute_end", *who)
+        leg = yield from carrier.upload(row)
+        account.up[row] = leg
+        if not leg.delivered:
+            return leg.cut or "upload_failed"
+        self.ledger.event(env.now, "upload_end", *who)
+        if self.learner is not None and job is not None:  # nothing is computed before a result is needed
+            self.learner.submit(*job)
+        return RECEIVED
 
     def aggregate(self) -> None:
         """End the round: learn from what has arrived, evaluate, enter it into the ledger."""
         began = time.perf_counter()
         learned, evaluation = self._learn()
         self.learning_s += time.perf_counter() - began
-        quote, previous = self._quote, self.ledger
-        arrived = np.array([self._arrival_s[int(device)] for device in quote.ids])
-        spent_j = float((quote.rx_energy_j + quote.cpu_energy_j + quote.tx_energy_j).sum())
-        down, up = int(self.payload.down_bits) // 8, int(self.payload.up_bits) // 8
-        count = len(quote.ids)
+        account, previous = self._account, self.ledger
+        columns = account.columns(SESSION, self._index + 1, self.env.now, self._powers_w(account.drop.ids))
+        spent_j = float(sum(columns[name].sum() for name in ENERGY_COLUMNS))
         row = {
             "session": SESSION,
             "round": self._index + 1,
@@ -167,25 +165,51 @@ class Server:
             "duration_s": self.env.now - previous.time_s,
             "energy_j": previous.energy_j + spent_j,
             "round_energy_j": spent_j,
-            "selected": count,
-            "received": count,
-            "late": 0,
-            "departed": 0,
-            "bytes_down": down * count,
-            "bytes_up": up * count,
+            "selected": len(account.status),
+            "received": account.count(RECEIVED),
+            "late": account.count("late"),
+            "departed": account.count("departed"),
+            "bytes_down": int(columns["bytes_down"].sum()),
+            "bytes_up": int(columns["bytes_up"].sum()),
             **learned,
+            "failed": account.count(*FAILED),
         }
         self.ledger.event(self.env.now, "round_end")
-        self.ledger.close_round(row, _device_columns(self._index + 1, quote, self.env.now - arrived, down, up))
+        self.ledger.close_round(row, columns)
         self._open.append((row, evaluation))
+        self._advise()
+
+    def _advise(self) -> None:
+        """Say once that the fast engine would save more than a minute of the rounds to come."""
+        done, needless_s = self._index + 1, self.link.engine.needless_s
+        if done == 1:
+            self._first_needless_s = needless_s  # compiling and warming up say nothing about the rest
+        elif not self._advised:
+            left_s = (needless_s - self._first_needless_s) / (done - 1) * (self.scenario.rounds - done)
+            self._advised = left_s > WORTH_SAYING_S
+            if self._advised:
+                log.warning("radio.transfer: fast would save about %.0f s of the rounds to come", left_s)
+
+    def _powers_w(self, ids: Ids) -> dict[str, Floats]:
+        """What devices [n] draw while they receive, compute, send and wait (eq. 27, 28, 42)."""
+        world, flops = self.world, np.ones(len(ids))
+        cpu = flops, world.cpu_hz[ids], world.flops_per_cycle[ids]
+        return {
+            "rx": world.rx_power_w[ids],
+            "cpu": compute_j(*cpu, world.capacitance[ids]) / compute_s(*cpu),
+            "tx": channel.units.dbm_to_w(world.tx_power_dbm[ids]),
+            "idle": world.idle_power_w[ids],
+        }
 
     def _learn(self) -> tuple[dict[str, float | None], Pending | None]:
         """Train and aggregate, and have the result evaluated in the background; the learning columns of the round."""
         columns: dict[str, float | None] = {"train_loss": None, "test_loss": None, "test_accuracy": None}
         if self.learner is None:
             return columns, None
-        updates, train_loss = self.learner.collect()
-        self.state = self.learner.aggregate(self.state, updates)
+        train_loss: float | None = None
+        if self._account.count(RECEIVED):
+            updates, train_loss = self.learner.collect()
+            self.state = self.learner.aggregate(self.state, updates)
         number, section = self._index + 1, self.scenario
         wanted = number % section.report.eval_every == 0 or number == section.rounds
         return {**columns, "train_loss": train_loss}, self.learner.evaluate(self.state["w"]) if wanted else None
@@ -217,30 +241,3 @@ class Server:
 def _enter(row: dict[str, Any], evaluation: Pending) -> None:
     test = evaluation.result()
     row.update({"test_loss": test.loss, "test_accuracy": test.accuracy, **test.extra})
-
-
-def _device_columns(number: int, quote: Quote, wait_s: Floats, down: int, up: int) -> dict[str, npt.NDArray[Any]]:
-    """A round's participants as the columns of devices.csv."""
-    count = len(quote.ids)
-    return {
-        "session": np.full(count, SESSION),
-        "round": np.full(count, number),
-        "device": quote.ids,
-        "cell": np.zeros(count, dtype=np.int64),
-        "distance_m": quote.drop.distance_m,
-        "los": quote.drop.los,
-        "pathloss_db": quote.drop.pathloss_db,
-        "download_s": quote.download_s,
-        "compute_s": quote.compute_s,
-        "upload_s": quote.upload_s,
-        "wait_s": wait_s,
-        "rx_energy_j": quote.rx_energy_j,
-        "cpu_energy_j": quote.cpu_energy_j,
-        "tx_energy_j": quote.tx_energy_j,
-        "status": np.full(count, "received"),
-        "bytes_down": np.full(count, down),
-        "bytes_up": np.full(count, up),
-        "x_m": quote.positions_m[:, 0],
-        "y_m": quote.positions_m[:, 1],
-        "shadowing_db": quote.drop.shadowing_db,
-    }

@@ -30,7 +30,7 @@ def summarize(ledger: Ledger, targets: Sequence[float], accuracies: npt.NDArray[
         "targets": [_first_at(rounds, target) for target in targets],
         "bytes_down": sum(row["bytes_down"] for row in rounds),
         "bytes_up": sum(row["bytes_up"] for row in rounds),
-        "drops": {kind: sum(row[kind] for row in rounds) for kind in ("late", "departed")},
+        "drops": {kind: sum(row[kind] for row in rounds) for kind in ("late", "departed", "failed")},
         "fairness": None if accuracies is None else fairness(accuracies),
     }
 

@@ -16,7 +16,7 @@ Ids = npt.NDArray[np.int64]
 
 
 class World:
-    """The devices of one cell around a base station at (0, 0).
+    """The devices around a base station at (0, 0), and around its neighbours where there are any.
 
     Raises:
         InputError: a device draws an attribute that cannot be.
@@ -31,9 +31,10 @@ class World:
         self.capacitance = draw("capacitance", devices.capacitance, POSITIVE, ids, streams)
         self.tx_power_dbm = draw("tx_power_dbm", devices.tx_power_dbm, REAL, ids, streams)
         self.rx_power_w = draw("rx_power_w", devices.rx_power_w, POSITIVE, ids, streams)
+        self.idle_power_w = draw("idle_power_w", devices.idle_power_w, NON_NEGATIVE, ids, streams)
         self.height_m = draw("height_m", devices.height_m, HEIGHT_M, ids, streams)
         self.speed_mps = draw("speed_mps", mobility.speed_mps, NON_NEGATIVE, ids, streams)
-        self._track = mobility.track(Area(cells.min_distance_m, cells.radius_m), self.speed_mps, streams)
+        self._track = mobility.track(Area(cells.min_distance_m, cells.coverage_m), self.speed_mps, streams)
 
     def present(self, time_s: float) -> Ids:
         """Ids [n] of the devices that are in the cell at a time."""

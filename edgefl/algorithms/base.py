@@ -38,6 +38,8 @@ class Updates:
     ids: npt.NDArray[np.int64]  # [C]
     samples: npt.NDArray[np.int64]  # [C] size of each device's data set
     population: int  # devices in the scenario, N
+    steps: npt.NDArray[np.float64] | None = None  # [C] local steps that each took
+    losses: npt.NDArray[np.float64] | None = None  # [C] mean training loss of each
 
 
 class Algorithm(Member):
@@ -50,6 +52,10 @@ class Algorithm(Member):
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
         """What a device keeps between its rounds, before its first one; from the initial model [d]."""
         return {}
+
+    def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
+        """The model [d] that participants start from."""
+        return server["w"]
 
     def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Vectors sent to participants besides the model."""

@@ -1,16 +1,37 @@
-"""What an allocation is: which part of the system bandwidth each participant gets."""
+"""What an allocation is: which part of the band each transfer gets."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from edgefl.catalogue import Member
 
+if TYPE_CHECKING:
+    from channel.allocation import Shares
+    from channel.rate import Efficiency
+
+Floats = npt.NDArray[np.float64]
+
 
 class Allocation(Member):
-    """Base of all OFDMA allocations: disjoint shares that add up to the whole bandwidth."""
+    """Base of all OFDMA allocations: disjoint shares that add up to the whole band."""
 
-    def shares_hz(self, bandwidth_hz: float, payload_bits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Bandwidths [n] of n participants with payloads [n], fixed for the round."""
+    in_turn: ClassVar[bool] = False  # whether transfers take turns, one at a time on the whole band
+
+    def shares(
+        self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
+    ) -> Shares:
+        """Bandwidths [n] and duties [n] of n concurrent transfers.
+
+        Args:
+            band_hz: the band to divide.
+            payload_bits: [n] what each has to send, not negative.
+            snr_hz: [n] received power over the noise density, P psi / N0.
+            efficiency: the rate model.
+            spread: whether one transmitter spreads its power over the whole band (downlink), instead of each
+                concentrating its own on its share (uplink).
+        """
         raise NotImplementedError

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
-from edgefl.allocation.base import Allocation
+from edgefl.allocation.base import Allocation, Floats
+
+if TYPE_CHECKING:
+    from channel.allocation import Shares
+    from channel.rate import Efficiency
 
 
 class EqualAllocation(Allocation):
-    """Every participant gets the same share W/m for the whole round (dynamic-devices paper, section VI)."""
+    """Every transfer gets the same share W/n of the band (dynamic-devices paper, section VI)."""
 
-    def shares_hz(self, bandwidth_hz: float, payload_bits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """W/m each."""
-        return np.full(len(payload_bits), bandwidth_hz / len(payload_bits))
+    def shares(
+        self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
+    ) -> Shares:
+        """See `channel.allocation.equal`."""
+        from channel import allocation
+
+        return allocation.equal(band_hz, len(payload_bits))

@@ -147,8 +147,9 @@ class Learner:
         _check_finite(jobs, losses, this.uploads)
         if len(self._network.statistics):
             self.statistics = torch.from_numpy(samples / samples.sum()).to(statistics) @ statistics
-        loss = float(np.average(losses.cpu().numpy(), weights=samples))
-        return Updates(this.uploads, ids, samples, len(self.parts)), loss
+        each = losses.cpu().numpy()
+        updates = Updates(this.uploads, ids, samples, len(self.parts), steps, each)
+        return updates, float(np.average(each, weights=samples))
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """The server's next state, as the algorithm says; bit by bit the same on any number of cores."""

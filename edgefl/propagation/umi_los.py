@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from types import ModuleType
+from typing import ClassVar
 
-from edgefl.propagation.base import Floats, Propagation
+import numpy as np
+
+from edgefl.propagation.base import LOS, Draws, Floats, LargeScale, Propagation
 
 
 class UmiLos(Propagation):
     """UMi-Street Canyon, always line of sight (3GPP TR 38.901 Table 7.4.1-1; dynamic-devices paper, eq. 35 to 37)."""
 
-    def check(self, min_distance_m: float, radius_m: float, carrier_hz: float) -> str | None:
-        """The table's range: 10 m to 5 km, 0.5 to 100 GHz."""
-        if min_distance_m < 10 or radius_m > 5000:
-            return f"umi_los holds from 10 m to 5 km, the cell spans {min_distance_m:g} m to {radius_m:g} m"
-        if not 0.5e9 <= carrier_hz <= 100e9:
-            return f"umi_los holds from 0.5 to 100 GHz, the carrier is at {carrier_hz / 1e9:g} GHz"
-        return None
+    label: ClassVar[str] = "umi_los"
 
-    def path_loss_db(
-        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats
-    ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """See `channel.umi.path_loss_db`."""
-        import channel
+    def physics(self) -> ModuleType:
+        """See `channel.umi`."""
+        from channel import umi
 
-        los = np.ones(distance_2d_m.shape, dtype=bool)
-        return channel.umi.path_loss_db(distance_2d_m, carrier_hz, los, bs_height_m, ut_height_m), los
+        return umi
+
+    def large_scale(
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+    ) -> LargeScale:
+        """Nothing is drawn."""
+        from channel import umi
+
+        distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
+        los = np.ones(distance.shape, dtype=bool)
+        return self.by_state(LOS, los, umi.path_loss_db(distance, carrier_hz, los, bs_height_m, ut_height_m))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from edgefl.report.describe import at
@@ -45,7 +47,7 @@ def figure(run: Run) -> Figure:
         },
         "hovertemplate": _hover(unit.name, several=len(np.unique(devices["cell"])) > 1),
     }
-    return {"data": [trace, _station()], "layout": _layout(run)}
+    return {"data": [trace, _stations(run)], "layout": _layout(run)}
 
 
 def caption(run: Run) -> str:
@@ -57,7 +59,7 @@ def caption(run: Run) -> str:
     diamonds = "; diamonds had no line of sight" if blocked else ""
     return (
         f"{some} devices that took part, where each was last seen; larger marks took part more often{diamonds}. "
-        "The triangle is the base station."
+        f"{'Triangles are base stations' if len(_sites_m(run)) > 1 else 'The triangle is the base station'}."
     )
 
 
@@ -83,30 +85,49 @@ def _hover(unit: str, *, several: bool) -> str:
     )
 
 
-def _station() -> Figure:
+def _sites_m(run: Run) -> Floats:
+    """Positions [n, 2] of the base stations."""
+    from channel.geometry import hexagonal_sites_m
+
+    count, radius = (as_number(at(run.scenario, f"cells.{key}")) for key in ("sites", "radius_m"))
+    return hexagonal_sites_m(int(count or 1), math.sqrt(3.0) * (radius or 1.0))
+
+
+def _stations(run: Run) -> Figure:
+    x, y = _sites_m(run).T
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": "base station",
-        "x": [0],
-        "y": [0],
+        "name": "base stations" if len(x) > 1 else "base station",
+        "x": short(x),
+        "y": short(y),
         "marker": {"symbol": "triangle-up", "size": 14, "color": INK, "line": {"color": "#ffffff", "width": 1.2}},
         "hoverinfo": "skip",
     }
 
 
+def _hexagon(x: float, y: float, radius: float) -> str:
+    """The border of a cell, as an SVG path."""
+    angles = math.pi / 6 + math.pi / 3 * np.arange(6)
+    corners = zip(x + radius * np.cos(angles), y + radius * np.sin(angles), strict=True)
+    return "M" + "L".join(f"{right:.4g},{up:.4g}" for right, up in corners) + "Z"
+
+
 def _layout(run: Run) -> Figure:
-    """Equal scales on both axes, the cell's border and the hole around the base station."""
+    """Equal scales on both axes, the cells' borders and the hole around the base station in the middle."""
     farthest = top([np.abs(run.devices["x_m"]), np.abs(run.devices["y_m"])])
     radius, hole = (as_number(at(run.scenario, f"cells.{key}")) or 0.0 for key in ("radius_m", "min_distance_m"))
     reach = 1.06 * max(radius, farthest, 1.0)
     axis = {"range": [-reach, reach], "constrain": "domain", "nticks": 7, "gridcolor": "#eef1f4", "showgrid": True}
-    rim = {"type": "circle", "layer": "below", "line": {"color": "#9aa5b1", "width": 1.2}}
-    shapes = [
-        rim | {"x0": -size, "x1": size, "y0": -size, "y1": size, "fillcolor": fill}
-        for size, fill in ((radius, "#f6f8fa"), (hole, "#dfe4e9"))
+    rim = {"layer": "below", "line": {"color": "#9aa5b1", "width": 1.2}}
+    circle = [(radius, "#f6f8fa")] if len(_sites_m(run)) == 1 else []
+    shapes: list[Figure] = [
+        rim | {"type": "circle", "x0": -size, "x1": size, "y0": -size, "y1": size, "fillcolor": fill}
+        for size, fill in (*circle, (hole, "#dfe4e9"))
         if size
     ]
+    if not circle:
+        shapes += [rim | {"type": "path", "path": _hexagon(x, y, radius)} for x, y in _sites_m(run).tolist()]
     return {
         "xaxis": axis | {"title": {"text": "x [m]"}, "showline": False},
         "yaxis": axis | {"title": {"text": "y [m]"}, "scaleanchor": "x"},

@@ -132,9 +132,10 @@ def _detail_figures(one: Shown, place: int, every: Sequence[Shown]) -> dict[str,
     run, runs = one.run, [other.run for other in every]
     if not run.devices["row"].size:
         return {}
+    spent = phases.present(runs, ENERGY_PHASES)
     return {
         f"time-{place}": phases.figure(run, TIME_PHASES, TIME, phases.highest(runs, TIME_PHASES)),
-        f"energy-{place}": phases.figure(run, ENERGY_PHASES, ENERGY, phases.highest(runs, ENERGY_PHASES)),
+        f"energy-{place}": phases.figure(run, spent, ENERGY, phases.highest(runs, spent)),
         f"map-{place}": cellmap.figure(run),
         f"timeline-{place}": timeline.figure(run),
     }
@@ -145,7 +146,8 @@ def _costs(every: Sequence[Shown], details: Sequence[Mapping[str, Figure]]) -> s
     if not any(details):
         return ""
     some = [one for one, figures in zip(every, details, strict=True) if figures]
-    time, energy = tables.share_bars(some, TIME_PHASES, TIME), tables.share_bars(some, ENERGY_PHASES, ENERGY)
+    spent = phases.present([one.run for one in some], ENERGY_PHASES)
+    time, energy = tables.share_bars(some, TIME_PHASES, TIME), tables.share_bars(some, spent, ENERGY)
     if len(every) == 1:
         time, energy = time + _plot("time-0"), energy + _plot("energy-0")
     return (

@@ -13,6 +13,11 @@ from edgefl.units import Floats, Unit, fitting, short, top
 MOST_BARS = 150
 
 
+def present(runs: Sequence[Run], phases: Sequence[Phase]) -> list[Phase]:
+    """The phases that are more than nothing in any run."""
+    return [phase for phase in phases if any(totals(run, [phase])[0] > 0 for run in runs)]
+
+
 def totals(run: Run, phases: Sequence[Phase]) -> Floats:
     """The sum over all devices and rounds of every phase."""
     return np.array([np.nansum(run.devices[phase.column]) for phase in phases])

@@ -29,6 +29,7 @@ DEVICE_COLUMNS = (
     *("download_s", "compute_s", "upload_s", "wait_s", "rx_energy_j", "cpu_energy_j", "tx_energy_j"),
     *("status", "x_m", "y_m"),
 )
+LATER_DEVICE_COLUMNS = ("idle_energy_j",)  # folders of earlier versions lack them
 TEXT_COLUMNS = frozenset({"los", "status"})
 CHUNK = 20_000  # rows held as text at a time: a million rows of strings would not fit
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -92,7 +93,7 @@ def load(folder: Path) -> Run:
     text = _text(folder, "scenario.yaml")
     manifest = _json(folder, "manifest.json")
     rounds = _table(folder, "rounds.csv", ROUND_COLUMNS, TOY_COLUMNS)
-    devices = _table(folder, "devices.csv", DEVICE_COLUMNS)
+    devices = _table(folder, "devices.csv", DEVICE_COLUMNS, LATER_DEVICE_COLUMNS)
     row = _rows(rounds, devices)
     devices = {name: column[row >= 0] for name, column in (devices | {"row": row}).items()}
     return Run(

@@ -44,6 +44,7 @@ ENERGY_PHASES = (
     Phase("rx_energy_j", "receive", RADIO_DOWN),
     Phase("cpu_energy_j", "compute", COMPUTE),
     Phase("tx_energy_j", "transmit", RADIO_UP),
+    Phase("idle_energy_j", "idle", IDLE),
 )
 
 

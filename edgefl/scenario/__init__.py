@@ -1,12 +1,11 @@
 """Scenarios: what to run, typed, frozen and validated."""
 
 from edgefl.scenario.load import dump, load, load_with_source
+from edgefl.scenario.radio import Cells, Radio
 from edgefl.scenario.schema import (
     Augmentation,
-    Cells,
     DataSection,
     Devices,
-    Radio,
     Scenario,
     ServerSection,
     Stop,

@@ -22,23 +22,20 @@ from pydantic import (
 
 from edgefl.algorithms import ALGORITHMS, Algorithm
 from edgefl.algorithms.fedavg import FedAvg
-from edgefl.allocation import ALLOCATIONS, Allocation
-from edgefl.allocation.equal import EqualAllocation
 from edgefl.churn import CHURN, Churn
 from edgefl.churn.none import NoChurn
 from edgefl.datasets import DATASETS, Dataset
 from edgefl.datasets.digits import Digits
-from edgefl.distributions import Constant, HeightM, Positive, Real
+from edgefl.distributions import HEIGHT_M, Constant, HeightM, NonNegative, Positive, Real
 from edgefl.mobility import MOBILITY, Mobility
 from edgefl.mobility.static import Static
 from edgefl.models import MODELS, Model
 from edgefl.models.fcn import Mlp
 from edgefl.partitions import PARTITIONS, Partition
 from edgefl.partitions.iid import Iid
-from edgefl.propagation import PROPAGATION, Propagation
-from edgefl.propagation.umi_los import UmiLos
 from edgefl.protocols import PROTOCOLS, Policy
 from edgefl.protocols.synchronous import Synchronous
+from edgefl.scenario.radio import Cells, Radio
 from edgefl.schedules import SCHEDULES, ConstantRate, Schedule
 from edgefl.section import Count, Section, fault, fault_at, shown
 from edgefl.selection import SELECTIONS, Selection
@@ -46,7 +43,6 @@ from edgefl.selection.uniform import UniformSelection
 
 Accuracy = Annotated[float, Field(gt=0, le=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
-Decibels = Annotated[float, Field(ge=-300, le=300)]
 
 
 def _batch_size(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
@@ -58,11 +54,6 @@ def _batch_size(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
 
 
 BatchSize = Annotated[Count | Literal["full"], WrapValidator(_batch_size)]
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "dynamic_devices": {"downlink": "broadcast", "allocation": "equal", "propagation": "umi_los", "shadowing_db": 4.0}
-}
-"""`radio.preset`: readings of a paper's radio model (spec of the channel, section 8)."""
 
 
 class Stop(Section):
@@ -173,47 +164,8 @@ class Devices(Section):
     capacitance: Positive = Constant(value=1.0e-28)
     tx_power_dbm: Real = Constant(value=23.0)
     rx_power_w: Positive = Constant(value=0.1)
+    idle_power_w: NonNegative = Constant(value=0.0)
     height_m: HeightM = Constant(value=1.5)
-
-
-class Cells(Section):
-    """Where the base station covers what."""
-
-    layout: Literal["single"] = "single"
-    radius_m: PositiveFloat = 250.0
-    min_distance_m: PositiveFloat = 10.0
-    bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # above what fills the street
-
-    @model_validator(mode="after")
-    def _annulus(self) -> Cells:
-        if self.min_distance_m >= self.radius_m:
-            text = f"must be < radius_m = {self.radius_m:g}, got {self.min_distance_m:g}"
-            raise fault_at(("min_distance_m",), text)
-        return self
-
-
-class Radio(Section):
-    """Carrier, powers and models of the radio link."""
-
-    preset: Literal["dynamic_devices"] | None = None
-    carrier_hz: PositiveFloat = 3.5e9
-    bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6
-    noise_dbm_hz: Decibels = -174.0
-    server_tx_power_dbm: Decibels = 43.0
-    propagation: Annotated[Propagation, PROPAGATION] = UmiLos()
-    shadowing_db: Annotated[float, Field(ge=0, le=100)] = 4.0
-    allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()
-    downlink: Literal["unicast", "broadcast"] = "unicast"
-    rate: Literal["shannon"] = "shannon"
-    slot_s: Annotated[float, Field(ge=1e-6, le=10)] = 0.0005
-    transfer: Literal["slots"] = "slots"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_preset(cls, value: Any) -> Any:
-        """Keys beside the preset override it."""
-        preset = value.get("preset") if isinstance(value, dict) else None
-        return {**PRESETS.get(preset, {}), **value} if isinstance(preset, str) else value
 
 
 class Scenario(Section):
@@ -244,9 +196,14 @@ class Scenario(Section):
             raise fault_at(("server", "participants"), f"must be <= devices.count = {count}, got {participants}")
         if reason := self.server.selection.check(count):
             raise fault_at(("server", "selection"), reason)
-        cells = self.cells
-        if reason := self.radio.propagation.check(cells.min_distance_m, cells.radius_m, self.radio.carrier_hz):
+        cells, radio = self.cells, self.radio
+        reach = cells.nearest_m, cells.farthest_m
+        lowest, highest = self.devices.height_m.span()
+        heights_m = max(lowest, HEIGHT_M.least), min(highest, HEIGHT_M.most)  # a device that draws more is refused
+        if reason := radio.propagation.check(*reach, radio.carrier_hz, cells.bs_height_m, heights_m):
             raise fault_at(("radio", "propagation"), reason)
+        if radio.reuse > 1 and cells.sites == 1:
+            raise fault_at(("radio", "reuse"), "needs several cells: set cells.layout to hexagonal")
         return self
 
     @property

@@ -15,7 +15,7 @@ def check_books(result):
     assert len(devices) == rounds["selected"].sum() == rounds["received"].sum()
     assert len(events) == 2 * len(rounds) + 3 * len(devices)
     assert rounds["time_s"].iloc[-1] == pytest.approx(rounds["duration_s"].sum())
-    spent = devices[["rx_energy_j", "cpu_energy_j", "tx_energy_j"]].to_numpy().sum()
+    spent = devices[["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]].to_numpy().sum()
     assert result.summary["energy_j"] == pytest.approx(spent)
 
 

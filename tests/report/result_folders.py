@@ -72,6 +72,7 @@ def devices_of_round(rng, config, number, start):
             "rx_energy_j": float(0.1 * download[i]),
             "cpu_energy_j": float(0.25 * compute[i]),
             "tx_energy_j": float(0.2 * upload[i]),
+            "idle_energy_j": 0.0,
             "status": "received",
             "bytes_down": 320_000,
             "bytes_up": 320_000,
@@ -158,7 +159,7 @@ ROUNDS = [
 ]
 DEVICES = [
     *("session", "round", "device", "cell", "distance_m", "los", "pathloss_db", *PHASES, "status", *BYTES),
-    *("x_m", "y_m", "shadowing_db"),
+    *("x_m", "y_m", "shadowing_db", "idle_energy_j"),
 ]
 
 

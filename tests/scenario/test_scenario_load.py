@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -73,6 +73,7 @@ SCENARIOS = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)  # the first of them imports the propagation model
 @given(SCENARIOS)
 def test_round_trip_of_random_scenarios(raw):
     scenario = load(raw)

@@ -1,0 +1,75 @@
+"""What carries a round's transfers in virtual time, whoever shares the band with whom."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import simpy
+
+import channel
+from edgefl.radio.large_scale import Drop
+from edgefl.streams import Purpose
+
+Floats = npt.NDArray[np.float64]
+
+Way = Literal["down", "up"]
+FADING: dict[Way, Purpose] = {"down": "fading_down", "up": "fading_up"}
+FAST: dict[Way, Purpose] = {"down": "fast_down", "up": "fast_up"}
+FAULT: dict[Way, Purpose] = {"down": "fault_down", "up": "fault_up"}
+GRID = 1e-6  # of a slot: two times that near are one
+WEAK = "check the radio section's powers and bandwidth, or set radio.faults.max_transfer_s"
+
+
+def slots_over(time_s: float, slot_s: float) -> int:
+    """Slots that are over by a time."""
+    return math.floor(time_s / slot_s + GRID)
+
+
+def slots_begun(time_s: float, slot_s: float) -> int:
+    """Slots that have begun before a time: the next border of a slot, from this time on."""
+    return math.ceil(time_s / slot_s - GRID)
+
+
+class Leg(NamedTuple):
+    """One participant's download or upload, all its attempts together."""
+
+    duration_s: float
+    air_s: float  # of it with the radio on: in its turns, in the frame's direction
+    sent_bits: float  # what was sent in vain, too
+    delivered: bool
+    cut: str = ""  # who cut it short, if somebody did
+
+
+@dataclass(frozen=True)
+class Participants:
+    """A round's participants [n] as the link sees them."""
+
+    index: int  # of the round, from 0
+    drop: Drop
+    correlation: Floats  # of the fading between slots
+    hold_slots: npt.NDArray[np.int64]  # in block fading; else 1
+    tx_power_w: Floats
+    start: npt.NDArray[np.complex128]  # fading gain when the round begins
+    gap: npt.NDArray[np.complex128]  # draws for the fading's jump over the computing
+
+    def __len__(self) -> int:
+        return len(self.drop.ids)
+
+    def after(self, gain: npt.NDArray[np.complex128], gap_slots: npt.ArrayLike) -> npt.NDArray[np.complex128]:
+        """Fading gains [n] `gap_slots` [n] after a download has left `gain` [n]."""
+        return channel.fading.advance(gain, self.correlation, gap_slots, self.gap)
+
+
+class Carrier(Protocol):
+    """Carries the transfers of one round. A participant that is interrupted gets what was sent so far."""
+
+    def download(self, row: int) -> Generator[simpy.Event, Any, Leg]:
+        """The model's way to a participant, from now on."""
+
+    def upload(self, row: int) -> Generator[simpy.Event, Any, Leg]:
+        """The update's way back, from now on."""

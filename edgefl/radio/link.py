@@ -1,0 +1,180 @@
+"""The link: how the band is divided, and how long transfers take on what they get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import simpy
+
+import channel
+from edgefl.errors import RunError
+from edgefl.radio.band import Band
+from edgefl.radio.budget import Budget
+from edgefl.radio.carrier import FAULT, GRID, Carrier, Participants, Way, slots_over
+from edgefl.radio.engine import Attempt, Engine
+from edgefl.radio.fixed import FixedCarrier
+from edgefl.radio.large_scale import Drop, LargeScaleChannel
+from edgefl.radio.shared import SharedCarrier
+from edgefl.scenario import Cells, Radio
+from edgefl.streams import Purpose, Streams
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+Complex = npt.NDArray[np.complex128]
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What one direction of a round has for its participants [n], and what they want."""
+
+    way: Way
+    payload_bits: Floats
+    bandwidth_hz: Floats
+    mean_snr: Floats
+    air: Floats  # part of the time in which it is served: its turns, in the frame's direction
+    part: Floats  # of time and resources that carries its payload: what control leaves of that
+
+    def attempt(self, who: Participants, rows: Rows, number: int, start: Complex, limit_slots: Ints | None) -> Attempt:
+        """One attempt of the transfers of `rows` [r]."""
+        payload = self.payload_bits[rows] / self.part[rows]
+        return Attempt(
+            self.way, who, rows, number, payload, self.mean_snr[rows], self.bandwidth_hz[rows], start, limit_slots
+        )
+
+
+class Priced(NamedTuple):
+    """Transfers [r], all attempts together."""
+
+    slots: Ints
+    sent_bits: Floats
+    delivered: Bools
+    gain: Complex  # of the fading in the last slot
+
+
+class Link:
+    """Divides the band and prices transfers."""
+
+    def __init__(self, radio: Radio, cells: Cells, streams: Streams) -> None:
+        self.radio, self.streams = radio, streams
+        self.channel = LargeScaleChannel(radio, cells, streams)
+        self.budget = Budget(radio, cells)
+        self.engine = Engine(self.budget, streams)
+        self._bands: dict[Way, Band] = {}
+
+    def drop(self, ids: Ints, positions_m: Floats, height_m: Floats, index: int) -> Drop:
+        """The large-scale channel of a round's participants."""
+        try:
+            return self.channel.drop(ids, positions_m, height_m, index)
+        except ValueError as error:
+            raise RunError(f"round {index + 1}: {error}; radio.propagation.out_of_range: clamp allows it") from None
+
+    def open(
+        self,
+        env: simpy.Environment,
+        drop: Drop,
+        speed_mps: Floats,
+        tx_power_w: Floats,
+        compute_s: Floats,
+        bits: tuple[float, float],
+        index: int,
+    ) -> Carrier:
+        """A carrier for round `index`: participants [n] get `bits[0]`, compute and send `bits[1]`."""
+        who = self._participants(drop, speed_mps, tx_power_w, index)
+        if self.radio.sharing == "fixed":
+            return FixedCarrier(env, self, who, bits, np.ceil(compute_s / self.radio.slot_s - GRID))
+        if not self._bands:
+            self._bands = {"down": Band(env, self.engine, "down"), "up": Band(env, self.engine, "up")}
+        return SharedCarrier(env, self, who, bits, self._bands)
+
+    def _participants(self, drop: Drop, speed_mps: Floats, tx_power_w: Floats, index: int) -> Participants:
+        radio = self.radio
+        hold = radio.fading.hold_slots(speed_mps, radio.carrier_hz, radio.slot_s)
+        correlation = channel.fading.doppler_correlation(speed_mps, radio.carrier_hz, radio.slot_s)
+        return Participants(
+            index=index,
+            drop=drop,
+            correlation=correlation if hold is None else np.zeros(len(drop.ids)),  # blocks are independent
+            hold_slots=np.ones(len(drop.ids), dtype=np.int64) if hold is None else hold,
+            tx_power_w=tx_power_w,
+            start=self._complex_normals("fading_start", drop.ids, index),
+            gap=self._complex_normals("fading_gap", drop.ids, index),
+        )
+
+    def _complex_normals(self, purpose: Purpose, ids: Ints, index: int) -> Complex:
+        parts = self.streams.normal(purpose, ids, index, count=2)
+        return np.asarray((parts[:, 0] + 1j * parts[:, 1]) * np.sqrt(0.5))
+
+    def offer(self, way: Way, who: Participants, payload_bits: float) -> Offer:
+        """Shares that hold for the round."""
+        drop, count = who.drop, len(who)
+        transfers = np.bincount(drop.cell, minlength=len(self.budget.group))
+        interference = self.budget.interference_w_hz(way, drop.all_gains, drop.cell, who.tx_power_w, transfers)
+        snr_hz = self.budget.snr_hz(way, drop.path_gain, who.tx_power_w, interference)
+        payload, air = np.full(count, payload_bits), np.full(count, self.budget.on_air(way))
+        bandwidth: Floats = np.full(count, self.budget.band_hz)
+        if way == "up" or self.radio.downlink == "unicast":  # to a broadcast all listen, each until it has it all
+            for cell in np.unique(drop.cell):
+                rows = np.flatnonzero(drop.cell == cell)
+                shares = self.budget.divide(way, payload[rows], snr_hz[rows])
+                bandwidth[rows] = shares.bandwidth_hz
+                air[rows] *= shares.duty
+        if not bandwidth.all():
+            text = f"{count} participants, but {self.budget.blocks} resource blocks a cell"
+            raise RunError(f"round {who.index + 1}: {text}: choose fewer, or round_robin")
+        mean_snr = np.asarray(snr_hz / (self.budget.band_hz if self.budget.spread(way) else bandwidth))
+        return Offer(way, payload, bandwidth, mean_snr, air, air * self.budget.payload_part(way))
+
+    def price(
+        self, offer: Offer, who: Participants, start: Complex, rows: Rows, until_slots: Ints | None = None
+    ) -> Priced:
+        """Price transfers of `rows` [r] that begin with fading gains `start` [r]; repeated until they are through.
+
+        Args:
+            offer: what the direction offers.
+            who: the participants.
+            start: fading gains.
+            rows: which participants.
+            until_slots: [r] where each is cut short; None is nowhere but at the scenario's longest time.
+
+        Raises:
+            RunError: a link is too weak for its payload, and nothing limits its time.
+        """
+        faults, limit = self.radio.faults, until_slots
+        if limit is None and faults.max_transfer_s is not None:
+            limit = np.full(rows.size, slots_over(faults.max_transfer_s, self.radio.slot_s))
+        fails = self.fails(offer.way, who)[rows]
+        slots, sent = np.zeros(rows.size, dtype=np.int64), np.zeros(rows.size)
+        delivered, gain = np.zeros(rows.size, dtype=bool), start.copy()
+        for number in range(faults.attempts):
+            at = np.flatnonzero(~delivered) if limit is None else np.flatnonzero(~delivered & (slots < limit))
+            if not at.size:
+                break
+            left = None if limit is None else (limit - slots)[at]
+            walk = self.engine.carry(offer.attempt(who, rows[at], number, gain[at], left))
+            slots[at] += walk.slots
+            sent[at] += walk.sent_bits * offer.part[rows[at]]
+            gain[at] = walk.gain
+            complete = walk.sent_bits >= offer.payload_bits[rows[at]] / offer.part[rows[at]]
+            delivered[at] = complete & ~fails[at, number]
+        return Priced(slots, sent, delivered, gain)
+
+    def fails(self, way: Way, who: Participants) -> Bools:
+        """Which attempts [n, attempts] fail at their end."""
+        faults = self.radio.faults
+        uniform = self.streams.uniform(FAULT[way], who.drop.ids, who.index, count=faults.attempts)
+        return uniform < faults.failure_probability
+
+    def hopeless(self, way: Way, who: Participants, row: int, payload_bits: float) -> bool:
+        """Whether a transfer would take more than `MAX_SLOTS` in the mean, were it alone on the band."""
+        budget, drop, at = self.budget, who.drop, slice(row, row + 1)
+        if drop.k_factor[row] > 0 or abs(who.correlation[row]) == 1.0:
+            return False  # the mean over Rayleigh fading says nothing about it
+        snr = budget.snr_hz(way, drop.path_gain[at], who.tx_power_w[at], 0.0) / budget.band_hz
+        part = budget.on_air(way) * budget.payload_part(way)
+        slot_bits = budget.band_hz * part * self.radio.slot_s * float(budget.mean_bps_hz(snr)[0])
+        return payload_bits > slot_bits * channel.transfer.MAX_SLOTS

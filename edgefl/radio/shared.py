@@ -1,0 +1,76 @@
+"""Processor sharing: the band is divided anew whenever a transfer begins or ends."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import simpy
+
+from channel.transfer import MAX_SLOTS
+from edgefl.errors import RunError
+from edgefl.radio.band import Band, Transfer
+from edgefl.radio.carrier import WEAK, Leg, Participants, Way, slots_begun, slots_over
+
+if TYPE_CHECKING:
+    from edgefl.radio.link import Link
+
+
+TOO_LONG = f"a transfer needs more than {MAX_SLOTS} slots; {WEAK}"
+
+
+class SharedCarrier:
+    """A round's transfers on bands that other transfers use at the same time."""
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        link: Link,
+        who: Participants,
+        bits: tuple[float, float],
+        bands: Mapping[Way, Band],
+    ) -> None:
+        self._env, self._link, self._who, self._bits, self._bands = env, link, who, bits, bands
+        self._gain = who.start.copy()
+        self._downloaded_s: dict[int, float] = {}
+
+    def download(self, row: int) -> Generator[simpy.Event, Any, Leg]:
+        """See Carrier."""
+        leg = yield from self._send("down", row, self._bits[0])
+        self._downloaded_s[row] = self._env.now
+        return leg
+
+    def upload(self, row: int) -> Generator[simpy.Event, Any, Leg]:
+        """See Carrier."""
+        gap_slots = slots_begun(self._env.now - self._downloaded_s[row], self._link.radio.slot_s)
+        self._gain[row] = self._who.after(self._gain, gap_slots)[row]
+        return (yield from self._send("up", row, self._bits[1]))
+
+    def _send(self, way: Way, row: int, bits: float) -> Generator[simpy.Event, Any, Leg]:
+        """All attempts of a transfer."""
+        band, faults, slot_s = self._bands[way], self._link.radio.faults, self._link.radio.slot_s
+        fails = self._link.fails(way, self._who)[row]
+        began, sent, air_s = self._env.now, 0.0, 0.0
+        left = None if faults.max_transfer_s is None else slots_over(faults.max_transfer_s, slot_s)
+        if left is None and self._link.hopeless(way, self._who, row, bits):
+            raise RunError(f"round {self._who.index + 1}: {TOO_LONG}")
+        for attempt in range(faults.attempts):
+            draws = self._link.engine.innovations(way, self._who, np.array([row]), attempt)
+            limit = MAX_SLOTS if left is None else left
+            transfer = Transfer(self._who, row, attempt, bits, limit, self._gain[row], draws)
+            try:
+                yield band.send(transfer)
+            except simpy.Interrupt as cut:
+                band.withdraw(transfer)
+                sent, air_s = sent + transfer.sent_bits, air_s + transfer.air_slots * slot_s
+                return Leg(self._env.now - began, air_s, sent, delivered=False, cut=str(cut.cause))
+            self._gain[row] = transfer.gain
+            sent, air_s = sent + transfer.sent_bits, air_s + transfer.air_slots * slot_s
+            if transfer.left_bits == 0 and not fails[attempt]:
+                return Leg(self._env.now - began, air_s, sent, delivered=True)
+            if left is None and transfer.left_bits > 0:
+                raise RunError(f"round {self._who.index + 1}: {TOO_LONG}")
+            if left is not None and (left := left - transfer.slots) <= 0:
+                break
+        return Leg(self._env.now - began, air_s, sent, delivered=False)

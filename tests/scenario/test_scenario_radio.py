@@ -1,0 +1,120 @@
+"""The sections `cells` and `radio`: what is refused, where and in which words, and what is filled in."""
+
+import subprocess
+import sys
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from edgefl.errors import InputError
+from edgefl.scenario import dump, load
+from edgefl.scenario.jsonschema import schema
+from edgefl.scenario.source import parse
+
+VALIDATOR = Draft202012Validator(schema())
+
+BLOCKS = "subcarrier_spacing_hz: 30e3"
+CLAMP = "propagation: {kind: umi_los, out_of_range: clamp}"
+REFUSED = {
+    "radio:\n  reuse: 3": (4, "radio.reuse: needs several cells: set cells.layout to hexagonal"),
+    "cells:\n  sites: 7": (4, "cells.sites: a single cell has one site, got 7: set layout to hexagonal"),
+    "cells:\n  layout: hexagonal\n  sites: 5": (5, "cells.sites: must be 1, 7 or 19, got 5"),
+    "radio:\n  tdd: {downlink: 0.7, uplink: 0.4}": (4, "radio.tdd: downlink + uplink must be <= 1, got 1.1"),
+    "radio:\n  tdd:\n    uplink: 0": (5, "radio.tdd.uplink: must be > 0, got 0"),
+    "radio:\n  overhead:\n    downlink: 1": (5, "radio.overhead.downlink: must be < 1, got 1"),
+    "radio:\n  sharing: processor\n  downlink: broadcast": (5, "radio.downlink: a broadcast is not shared"),
+    "radio:\n  preset: dynamic_devices\n  sharing: processor": (3, "radio.downlink: a broadcast is not shared"),
+    f"radio:\n  {BLOCKS}\n  slot_s: 0.001": (5, "radio.slot_s: must be 0.0005 at 30000 Hz spacing, got 0.001"),
+    f"radio:\n  {BLOCKS}\n  bandwidth_hz: 55e6": (5, "radio.bandwidth_hz: bandwidth_hz = 5.5e+07 is no channel"),
+    "radio:\n  subcarrier_spacing_hz: 20e3": (4, "radio.subcarrier_spacing_hz: spacing_hz = 20000 is no"),
+    "cells:\n  layout: hexagonal\nradio:\n  bandwidth_hz: 100e6": (5, "radio.propagation: umi_los holds from 10 m"),
+    f"cells: {{layout: hexagonal}}\nradio:\n  {CLAMP}\n  reuse: 2": (6, "radio.reuse: must be 1, 3, 4 or 7, got 2"),
+    "radio:\n  faults:\n    failure_probability: 1": (5, "radio.faults.failure_probability: must be < 1, got 1"),
+    "radio:\n  faults:\n    attempts: 0": (5, "radio.faults.attempts: must be >= 1, got 0"),
+    "radio:\n  faults:\n    max_transfer_s: 0": (5, "radio.faults.max_transfer_s: must be > 0, got 0"),
+    "radio:\n  interference:\n    load: 1.5": (5, "radio.interference.load: must be <= 1, got 1.5"),
+    "radio:\n  noise_figure_db: -1": (4, "radio.noise_figure_db: must be >= 0, got -1"),
+    "radio:\n  fading: nakagami": (4, "radio.fading: unknown fading model"),
+    "radio:\n  rate: shanon": (4, "radio.rate: unknown rate model"),
+    "radio:\n  sharing: procesor": (4, "radio.sharing: must be 'fixed' or 'processor', got"),
+    "radio:\n  server_power: flat": (4, "radio.server_power: must be 'per_device' or 'total', got"),
+    "radio:\n  shadowing_db: -1": (4, "radio.shadowing_db: must be >= 0, got -1"),
+    "radio:\n  spatial_consistncy: true": (4, 'radio.spatial_consistncy: unknown key (did you mean "spatial_consist'),
+    "devices:\n  idle_power_w: -1": (4, "devices.idle_power_w: must be from 0 to 10000, got -1"),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), REFUSED.items(), ids=lambda value: str(value)[:40])
+def test_refused_with_line_and_key(tmp_path, text, expected):
+    path = tmp_path / "s.yaml"
+    path.write_text(f"# a comment\nrounds: 3\n{text}\n")
+    with pytest.raises(InputError) as caught:
+        load(path)
+    (fault,) = caught.value.faults
+    line, message = expected
+    assert fault.startswith(f"{path}:{line}: {message}")
+
+
+def test_the_command_line_refuses_with_every_line_and_exit_code_2(tmp_path):
+    names = []
+    for number, text in enumerate(REFUSED):
+        names.append(f"{number}.yaml")
+        (tmp_path / names[-1]).write_text(f"# a comment\nrounds: 3\n{text}\n")
+    command = [sys.executable, "-m", "edgefl", "validate", *names]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(REFUSED)
+    for name, line, (place, message) in zip(names, lines, REFUSED.values(), strict=True):
+        assert line.startswith(f"edgefl: {name}:{place}: {message}")
+
+
+def test_ricean_without_a_k_is_refused_with_its_line(tmp_path):
+    (tmp_path / "s.yaml").write_text("rounds: 3\nradio:\n  propagation: log_distance\n  fading: ricean\n")
+    command = [sys.executable, "-m", "edgefl", "run", "s.yaml", "-o", "out", "--no-train"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("edgefl: s.yaml:4: radio.fading: ricean needs k_mean_db and k_std_db")
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+ACCEPTED = [
+    "radio: {tdd: {}}",
+    "radio: {tdd: {downlink: 0.5, uplink: 0.5}, overhead: {downlink: 0.14, uplink: 0.08}}",
+    "radio: {subcarrier_spacing_hz: 30e3}",
+    "radio: {subcarrier_spacing_hz: 15e3, slot_s: 0.001, bandwidth_hz: 20e6}",
+    "radio: {sharing: processor, server_power: total, allocation: min_makespan}",
+    "radio: {faults: {failure_probability: 0.1, attempts: 3, max_transfer_s: 2}}",
+    "radio: {fading: {kind: ricean, k_mean_db: 3, k_std_db: 0}, propagation: log_distance}",
+    "radio: {rate: {kind: mcs, table: 64qam}, fading: {kind: block, block_s: 0.002}}",
+    "{cells: {layout: hexagonal}, radio: {propagation: {kind: umi, out_of_range: clamp}, interference: {}, reuse: 7}}",
+    "{cells: {layout: hexagonal, sites: 19}, radio: {propagation: {kind: umi, out_of_range: clamp}, reuse: 3}}",
+    "{cells: {layout: hexagonal, sites: 1}}",
+    "{devices: {idle_power_w: {uniform: [0, 0.1]}}, radio: {noise_figure_db: 9, spatial_consistency: true}}",
+]
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_accepted_and_dumped_whole(text):
+    raw = parse(text)[0]
+    scenario = load(raw)
+    VALIDATOR.validate(raw)
+    again = parse(dump(scenario))[0]
+    VALIDATOR.validate(again)
+    assert load(again) == scenario
+
+
+def test_what_is_filled_in():
+    """Defaults are the dynamic-devices paper's; a hexagonal layout has seven sites if nothing is said."""
+    radio = load({}).radio
+    assert (radio.sharing, radio.server_power, radio.shadowing_db, radio.reuse) == ("fixed", "per_device", None, 1)
+    assert (radio.tdd, radio.interference, radio.faults.attempts) == (None, None, 1)
+    assert load({"radio": {"tdd": {}}}).radio.tdd.downlink == 0.7
+    clamped = {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}}
+    cells = load({"cells": {"layout": "hexagonal", "radius_m": 100.0}, "radio": clamped}).cells
+    assert cells.sites == 7
+    assert cells.spacing_m == pytest.approx(173.2050808)
+    assert cells.coverage_m == pytest.approx(273.2050808)
+    assert load({"radio": {"preset": "dynamic_devices"}}).radio.shadowing_db == 4.0
+    assert load({"radio": {"preset": "dynamic_devices", "shadowing_db": 0.0}}).radio.shadowing_db == 0.0
