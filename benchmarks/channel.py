@@ -123,11 +123,12 @@ def fast(_options):
     arguments = payload[long], snr[long], 1e6, SLOT_S, rho[long], rng.standard_normal(long.sum()), draws, 1.0
     channel.transfer.fast(*arguments)
     took, _ = cpu_s(lambda: channel.transfer.fast(*arguments))
+    walked = 100 * (1 - long.mean())
     print(
-        f"{long.sum() / took / 1e6:.2f} million transfers a second ({long.sum()} of 10,000 to 200,000 slots, -5 to 50 dB,"
+        f"{long.sum() / took / 1e6:.2f} million transfers a second ({long.sum()} of 10,000 to 200,000 slots, -5 to 50"
     )
     print(
-        f"0.5 to 30 m/s; {100 * (1 - long.mean()):.1f} % of such transfers are too slowly fading and are walked instead)"
+        f"dB, 0.5 to 30 m/s; {walked:.1f} % of such transfers fade too slowly for their length and are walked instead)"
     )
 
 
@@ -161,9 +162,8 @@ def one_round(_options):
         pairs = [(timed_rounds(section)[1], cpu_s(lambda: bare_simpy(100, 200), repeats=1)[0] / 200) for _ in range(5)]
     loop_s, bare_s = (statistics.median(column) for column in zip(*pairs, strict=True))
     ratio = statistics.median(loop / bare for loop, bare in pairs)
-    print(
-        f"\nEvent loop {1e3 * loop_s:.2f} ms a round, bare SimPy with the same events {1e3 * bare_s:.2f} ms: {ratio:.2f} x"
-    )
+    print(f"\nEvent loop {1e3 * loop_s:.2f} ms a round, bare SimPy with as many events {1e3 * bare_s:.2f} ms:", end=" ")
+    print(f"{ratio:.2f} x")
 
 
 def timed_rounds(section):

@@ -163,7 +163,8 @@ def test_resource_blocks_are_whole_and_none_is_lost(allocation):
 
 def test_a_share_of_whole_blocks_sets_the_duration():
     down, _ = legs(link(**STILL, **NUMEROLOGY), np.arange(5), 1e6)
-    blocks = [round(b) for b in link(**NUMEROLOGY).budget.divide("down", np.full(5, 1e6), np.ones(5)).bandwidth_hz / 360e3]
+    shares = link(**NUMEROLOGY).budget.divide("down", np.full(5, 1e6), np.ones(5))
+    blocks = [round(b) for b in shares.bandwidth_hz / 360e3]
     slots = [still_slots(1e6, b * 360e3, snr_hz(SERVER_W) / (b * 360e3)) for b in blocks]
     assert down.duration_s == pytest.approx(np.array(slots) * SLOT_S, rel=1e-12)
     assert len(set(slots)) == 2
