@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from edgefl import results
+from edgefl.datasets import Data
 from edgefl.errors import InputError, RunError
 from edgefl.files import write_atomically
 from edgefl.ledger import Ledger
+from edgefl.partitions.base import Indices, holdings
 from edgefl.payload import measure
 from edgefl.radio import Link
 from edgefl.results import Result
@@ -41,6 +43,13 @@ class Options:
     overwrite: bool = False
 
 
+class Divided(NamedTuple):
+    """A dataset, and the numbers of the training samples that each device holds."""
+
+    data: Data
+    parts: list[Indices]
+
+
 def silent(row: Mapping[str, Any]) -> None:
     """No progress reports."""
 
@@ -57,7 +66,8 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
     if options.out is not None:
         results.check_folder(options.out, overwrite=options.overwrite)
     device = choose_device(options.device) if options.train else "cpu"
-    server = build(scenario, device, train=options.train, progress=progress)
+    divided = divide(scenario)
+    server = build(scenario, device, train=options.train, progress=progress, divided=divided)
     setup_s = clock() - began
     learner = server.learner.described() if server.learner else None
     manifest = {**results.environment(), "device": device, "learner": learner, "started": started}
@@ -65,6 +75,8 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
         results.open_folder(options.out)
         _write_manifest(options.out, {**manifest, "wall_s": None, "status": "running", "error": None})
         write_atomically(options.out / "scenario.yaml", dump(scenario).encode())
+        if divided.data.classes:
+            results.write_labels(options.out, holdings(divided.data.train_y, divided.parts))
     result, bug = _drive(scenario, server)
     result.summary["wall_s"] = _wall_s(clock() - began, setup_s, server.learning_s)
     if options.out is not None:
@@ -98,15 +110,26 @@ def _wall_s(total: float, setup: float, learning: float) -> dict[str, float]:
     return {name: round(value, 3) for name, value in parts.items()}
 
 
-def build(scenario: Scenario, device: str, *, train: bool, progress: Progress) -> Server:
-    """Load the data and put the parts together.
+def divide(scenario: Scenario) -> Divided:
+    """Load the data and divide them among the devices.
+
+    Raises:
+        InputError: there are no such data, or they cannot be divided so.
+    """
+    data, rng = scenario.data.dataset.load(), Streams(scenario.seed).generator("partition")
+    return Divided(data, scenario.data.partition.assign(data.train_y, data.owner, scenario.devices.count, rng))
+
+
+def build(
+    scenario: Scenario, device: str, *, train: bool, progress: Progress, divided: Divided | None = None
+) -> Server:
+    """Put the parts together; the data are loaded and divided where they are not given.
 
     Raises:
         InputError: data, partition, model or devices cannot be had as the scenario says.
     """
     streams = Streams(scenario.seed)
-    data = scenario.data.dataset.load()
-    parts = scenario.data.partition.split(data.train_y, scenario.devices.count, streams.generator("partition"))
+    data, parts = divided or divide(scenario)
     for samples in (data.train_x, data.test_x):
         if reason := scenario.model.misfit(samples, data.classes):
             raise InputError(f"model.kind: {reason}")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 FILES = (
     "manifest.json",
     "scenario.yaml",
+    "labels.csv",
     "rounds.csv",
     "devices.csv",
     "events.parquet",
@@ -36,7 +37,7 @@ FILES = (
     "parameters.npy",
     "report.html",
 )
-DIGESTED = ("scenario.yaml", "rounds.csv", "devices.csv", "parameters.npy")
+DIGESTED = ("scenario.yaml", "labels.csv", "rounds.csv", "devices.csv", "parameters.npy")
 PACKAGES = ("edgefl", "torch", "numpy", "scipy", "simpy")
 
 
@@ -110,6 +111,11 @@ def open_folder(folder: Path) -> None:
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o") from None
+
+
+def write_labels(folder: Path, holdings: Mapping[str, list[Any]]) -> None:
+    """Write how many samples of each label each device holds: columns device, label, samples."""
+    write_atomically(folder / "labels.csv", csv_bytes(holdings))
 
 
 def write_ledger(folder: Path, ledger: Ledger, parameters: npt.NDArray[np.float32] | None) -> None:

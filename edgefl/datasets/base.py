@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,10 @@ import numpy.typing as npt
 from edgefl.catalogue import Member
 from edgefl.errors import InputError
 from edgefl.paths import UserPath
+from edgefl.streams import Purpose, Streams
 
 Array = npt.NDArray[Any]
+Arrays = dict[str, Any]  # some of Data's arrays, by name
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Data:
     classes: int  # 0 where samples have no labels
     mean: float = 0.0  # in the units of x as stored
     std: float = 1.0
+    owner: npt.NDArray[np.int64] | None = None  # [n] from 0: whose training sample it is, where samples have owners
     dtype: Literal["float32", "float64"] = "float32"
     optimum: float | None = None  # of the scalar problem, where known
 
@@ -61,13 +64,14 @@ class Dataset(Member):
         raise NotImplementedError
 
 
-def find(path: Path | None, candidates: Sequence[str], what: str) -> Path:
+def find(path: Path | None, candidates: Sequence[str], what: str, inside: Sequence[str] = ()) -> Path:
     """The first of `candidates` that exists in `path`, else in $EDGEFL_DATA, else in ~/.cache/edgefl.
 
     Args:
         path: the only folder to look in, or None; may also be one of the files itself.
         candidates: paths relative to a data folder, best first.
         what: what to download to where, for the message.
+        inside: paths relative to the dataset's own folder, which `path` may name as well.
 
     Raises:
         InputError: it is in none of them.
@@ -76,7 +80,7 @@ def find(path: Path | None, candidates: Sequence[str], what: str) -> Path:
         return path
     folders = [path] if path is not None else data_folders()
     for folder in folders:
-        for candidate in candidates:
+        for candidate in (*candidates, *(inside if path is not None else ())):
             if (folder / candidate).exists():
                 return folder / candidate
     looked = " or ".join(str(folder) for folder in folders)
@@ -85,6 +89,7 @@ def find(path: Path | None, candidates: Sequence[str], what: str) -> Path:
 
 SAMPLES = tuple(np.dtype(name) for name in ("uint8", "int32", "int64", "float16", "float32", "float64"))
 MOST_CLASSES = 100_000
+LARGEST = np.finfo(np.float32).max
 
 
 def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
@@ -99,9 +104,30 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
         (lambda: np.issubdtype(y.dtype, np.integer), f"y must hold integer labels, got {y.dtype}"),
         (lambda: y.min() >= 0, "labels count from 0, got a negative one"),
         (lambda: y.max() < most_classes, f"labels must be less than {most_classes}, the number of classes"),
-        (lambda: np.abs(x).max() <= np.finfo(np.float32).max, "x holds NaN or values that are too large for 32 bits"),
+        (lambda: -LARGEST <= x.min() <= x.max() <= LARGEST, "x holds NaN or values that are too large for 32 bits"),
     ]
     return next((text for holds, text in checks if not holds()), None)
+
+
+def standardisation(means: Sequence[float], stds: Sequence[float]) -> dict[str, Any]:
+    """`Data`'s mean and std over the pixels of all channels, from those of each channel on the scale of 0 to 1."""
+    mean = float(np.mean(means))
+    return {"mean": 255 * mean, "std": 255 * float(np.sqrt(np.mean(np.square(stds) + np.square(means)) - mean**2))}
+
+
+def measured(x: npt.NDArray[np.uint8]) -> dict[str, Any]:
+    """`Data`'s mean and std over all values of x [n, ...], exactly; std at least 1."""
+    counts = np.zeros(256)
+    for begin in range(0, len(x), 1000):  # a histogram takes the values as 64-bit numbers
+        counts += np.bincount(x[begin : begin + 1000].ravel(), minlength=256)
+    values = np.arange(256)
+    mean = float(counts @ values / counts.sum())
+    return {"mean": mean, "std": max(float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum())), 1.0)}
+
+
+def generator(seed: int, name: str, entity: int) -> np.random.Generator:
+    """The random numbers of a dataset that draws some: by its own seed, so that runs of all seeds learn the same."""
+    return Streams(seed).generator(cast("Purpose", f"dataset {name}"), entity)
 
 
 def data_folders() -> list[Path]:

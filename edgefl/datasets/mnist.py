@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from edgefl.datasets.base import Data, Dataset, find
+from edgefl.datasets.base import Arrays, Data, Dataset, find
+from edgefl.datasets.idx import read_raw
 from edgefl.datasets.npz import checked, read_npz
-from edgefl.errors import InputError
 
-PIXEL_MEAN, PIXEL_STD = 0.1307 * 255, 0.3081 * 255
 CLASSES = 10
-RAW = (
-    "train-images-idx3-ubyte",
-    "train-labels-idx1-ubyte",
-    "t10k-images-idx3-ubyte",
-    "t10k-labels-idx1-ubyte",
-)
-HELP = (
-    "Put mnist.npz (train_x, train_y, test_x, test_y), or torchvision's folder MNIST/raw with the four files "
-    f"{', '.join(RAW)}, into one of these folders, or name a folder with data.path or EDGEFL_DATA. "
-    "With network: python -c \"import torchvision; torchvision.datasets.MNIST('FOLDER', download=True)\""
-)
+RAW = {
+    "train_x": "train-images-idx3-ubyte",
+    "train_y": "train-labels-idx1-ubyte",
+    "test_x": "t10k-images-idx3-ubyte",
+    "test_y": "t10k-labels-idx1-ubyte",
+}
 
 
 class Mnist(Dataset):
@@ -29,24 +22,27 @@ class Mnist(Dataset):
 
     def load(self) -> Data:
         """From torchvision's raw files or from mnist.npz, standardised with 0.1307 and 0.3081."""
-        found = find(self.path, [f"MNIST/raw/{RAW[0]}", "mnist.npz"], HELP)
-        arrays = read_npz(found, CLASSES) if found.suffix == ".npz" else _read_raw(found.parents[2])
-        return Data(**arrays, classes=CLASSES, mean=PIXEL_MEAN, std=PIXEL_STD)
+        return Data(**raw_or_npz(self.path, "MNIST"), classes=CLASSES, mean=0.1307 * 255, std=0.3081 * 255)
 
 
-def _read_raw(root: Path) -> dict[str, Any]:
-    """The arrays of torchvision's folder, read by torchvision.
+def raw_or_npz(path: Path | None, name: str, npz: str = "mnist.npz") -> Arrays:
+    """The arrays of MNIST, or of what is made like it.
+
+    Args:
+        path: as in `find`.
+        name: of torchvision's class, and of the folder where it keeps the files.
+        npz: the other place where they may be.
 
     Raises:
-        InputError: a file is missing or damaged.
+        InputError: they are not there, or damaged.
     """
-    from torchvision.datasets import MNIST
-
-    try:
-        sets = {part: MNIST(str(root), train=part == "train") for part in ("train", "test")}
-    except (RuntimeError, OSError, AssertionError, ValueError, LookupError) as error:
-        raw, problem = root / "MNIST" / "raw", " ".join(str(error).split())
-        raise InputError(f"data.dataset: {raw}: not the four whole files of MNIST ({problem}). {HELP}") from None
-    samples = {f"{part}_x": images.data.numpy() for part, images in sets.items()}
-    labels = {f"{part}_y": images.targets.numpy() for part, images in sets.items()}
-    return checked({**samples, **labels}, root / "MNIST" / "raw", CLASSES)
+    what = (
+        f"Put {npz} (train_x, train_y, test_x, test_y), or torchvision's folder {name}/raw with the four files "
+        f"{', '.join(RAW.values())}, into one of these folders, or name a folder with data.path or EDGEFL_DATA. "
+        f"With network: python -c \"import torchvision; torchvision.datasets.{name}('FOLDER', download=True)\""
+    )
+    first = RAW["train_x"]
+    found = find(path, [f"{name}/raw/{first}", f"{name}/raw/{first}.gz", npz], what, [first, f"{first}.gz"])
+    if found.suffix == ".npz":
+        return read_npz(found, CLASSES)
+    return checked(read_raw(found.parent, RAW, what), found.parent, CLASSES)

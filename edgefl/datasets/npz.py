@@ -6,34 +6,35 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from edgefl.datasets.base import MOST_CLASSES, Array, Data, Dataset, problem
+from edgefl.datasets.base import MOST_CLASSES, Array, Arrays, Data, Dataset, measured, problem
 from edgefl.errors import InputError
 from edgefl.paths import UserPath
 
 NAMES = ("train_x", "train_y", "test_x", "test_y")
+CHANNELS = (1, 3)
 
 
 class Npz(Dataset):
-    """Your own arrays: a NumPy .npz file with train_x, train_y, test_x, test_y (labels are integers from 0)."""
+    """Your own arrays: a NumPy .npz file with train_x, train_y, test_x, test_y (labels are integers from 0).
+
+    Images [n, H, W, 3] become [n, 3, H, W].
+    """
 
     path: UserPath
 
     def load(self) -> Data:
         """uint8 samples are standardised over all training values; numbers and token ids are taken as they are."""
         arrays = read_npz(self.path)
-        mean, std = 0.0, 1.0
-        if arrays["train_x"].dtype == np.uint8:
-            mean, std = float(arrays["train_x"].mean()), max(float(arrays["train_x"].std()), 1.0)
+        standard = measured(arrays["train_x"]) if arrays["train_x"].dtype == np.uint8 else {}
         classes = int(max(arrays["train_y"].max(), arrays["test_y"].max())) + 1
-        return Data(**arrays, classes=classes, mean=mean, std=std)
+        return Data(**arrays, classes=classes, **standard)
 
 
-def read_npz(path: Path, most_classes: int = MOST_CLASSES) -> dict[str, Any]:
-    """The four arrays, checked.
+def read_npz(path: Path, most_classes: int = MOST_CLASSES) -> Arrays:
+    """The four arrays, checked; images with their channels first.
 
     Raises:
         InputError: no such file, or wrong arrays.
@@ -48,10 +49,18 @@ def read_npz(path: Path, most_classes: int = MOST_CLASSES) -> dict[str, Any]:
     missing = [name for name in NAMES if name not in arrays]
     if missing:
         raise InputError(f"data.path: {path}: lacks {', '.join(missing)}; needed: {', '.join(NAMES)}")
-    return checked(arrays, path, most_classes)
+    images = {name: channels_first(arrays[name]) for name in ("train_x", "test_x")}
+    return checked({**arrays, **images}, path, most_classes)
 
 
-def checked(arrays: Mapping[str, Array], path: Path, most_classes: int) -> dict[str, Any]:
+def channels_first(x: Array) -> Array:
+    """Images [n, H, W, 1 or 3] as [n, 1 or 3, H, W]; anything else as it is."""
+    if x.ndim != 4 or x.shape[-1] not in CHANNELS or x.shape[1] in CHANNELS:
+        return x
+    return np.ascontiguousarray(np.moveaxis(x, -1, 1))
+
+
+def checked(arrays: Mapping[str, Array], path: Path, most_classes: int) -> Arrays:
     """The arrays with labels and token ids as int64.
 
     Raises:

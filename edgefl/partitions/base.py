@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,13 +12,18 @@ from edgefl.catalogue import Member
 from edgefl.errors import InputError
 
 Indices = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+T = TypeVar("T")
+
+DRAWS = 2000  # before a draw that has to meet a condition is given up
 
 
 class Partition(Member):
     """Base of all partitions."""
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Sample numbers of each of `count` devices, disjoint unless a file says otherwise, none empty.
+        """Sample numbers of each of `count` devices, none empty, disjoint unless the partition says otherwise.
 
         Args:
             labels: [n] class of each training sample.
@@ -27,6 +35,10 @@ class Partition(Member):
         """
         raise NotImplementedError
 
+    def assign(self, labels: Indices, owner: Indices | None, count: int, rng: np.random.Generator) -> list[Indices]:
+        """As `split`, for samples that may have owners: `owner` [n] from 0, or None."""
+        return self.split(labels, count, rng)
+
 
 def quotas(samples: int, count: int) -> Indices:
     """Equal sizes [count] that add up to `samples`; the first devices get one more where it does not divide.
@@ -36,4 +48,83 @@ def quotas(samples: int, count: int) -> Indices:
     """
     if count > samples:
         raise InputError(f"devices.count: {count} devices cannot share {samples} training samples: one each at least")
-    return np.array([samples // count + (device < samples % count) for device in range(count)], dtype=np.int64)
+    return evenly(samples, count)
+
+
+def evenly(samples: int, count: int) -> Indices:
+    """As `quotas`, where some may get nothing."""
+    sizes = np.full(count, samples // count, dtype=np.int64)
+    sizes[: samples % count] += 1
+    return sizes
+
+
+def apportion(weights: Floats, samples: int) -> Indices:
+    """Sizes [count] that add up to `samples`: one each, the rest by weight, the largest remainders rounded up.
+
+    Raises:
+        InputError: more devices than samples.
+    """
+    rest = samples - len(quotas(samples, len(weights)))
+    ideal = rest * (weights / weights.sum())
+    sizes: Indices = np.floor(ideal).astype(np.int64)
+    sizes[np.argsort(sizes - ideal, kind="stable")[: rest - sizes.sum()]] += 1
+    sizes += 1
+    return sizes
+
+
+def shares(alpha: float, among: Flags, rng: np.random.Generator) -> Floats:
+    """Dirichlet(alpha) shares [count], only those of `among` [count] kept; equal ones where nothing is left."""
+    drawn = rng.dirichlet(np.full(len(among), alpha)) * among
+    weights = drawn if drawn.sum() > 0 else among.astype(np.float64)
+    return np.asarray(weights / weights.sum())
+
+
+def by_class(labels: Indices, rng: np.random.Generator | None = None) -> list[Indices]:
+    """Sample numbers of each class that occurs, in the order of the labels; shuffled inside a class by `rng`."""
+    classes, inverse = np.unique(labels, return_inverse=True)
+    pools = [np.flatnonzero(inverse == place) for place in range(len(classes))]
+    return pools if rng is None else [rng.permutation(pool) for pool in pools]
+
+
+def deal(pools: list[Indices], table: Indices) -> list[Indices]:
+    """The parts of each device by a table [class, device] of how many samples it gets; from each class in turn.
+
+    Args:
+        pools: sample numbers of each class; what the table does not ask for stays unused.
+        table: each row adds up to at most the size of its pool.
+
+    Raises:
+        InputError: a device would get nothing.
+    """
+    empty = np.flatnonzero(table.sum(axis=0) == 0)
+    if empty.size:
+        raise InputError(
+            f"devices.count: {table.shape[1]} devices are too many for this: {empty.size} would get nothing"
+        )
+    cuts = [np.split(pool, np.cumsum(row))[:-1] for pool, row in zip(pools, table, strict=True)]
+    return [np.concatenate(part) for part in zip(*cuts, strict=True)]
+
+
+def whole(value: float) -> int:
+    """The integer part, of 0.29 * 100 too."""
+    return int(value + 1e-9)
+
+
+def first_success(draw: Callable[[], T | None], complaint: str, most: int = DRAWS) -> T:
+    """The first of at most `most` draws that is not None.
+
+    Raises:
+        InputError: none was.
+    """
+    for _ in range(most):
+        if (drawn := draw()) is not None:
+            return drawn
+    raise InputError(f"{complaint} ({most} draws)")
+
+
+def holdings(labels: Indices, parts: list[Indices]) -> dict[str, list[int]]:
+    """How many samples of each label each device holds, as columns device, label, samples; without zeros."""
+    device = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    span = int(labels.max()) + 1
+    pairs, samples = np.unique(device * span + labels[np.concatenate(parts)], return_counts=True)
+    return {"device": (pairs // span).tolist(), "label": (pairs % span).tolist(), "samples": samples.tolist()}

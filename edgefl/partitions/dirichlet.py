@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
-from pydantic import PositiveFloat
+from typing import Annotated
 
-from edgefl.partitions.base import Indices, Partition, quotas
+import numpy as np
+from pydantic import Field, PositiveFloat
+
+from edgefl.partitions.base import Indices, Partition, apportion, by_class, quotas
 
 
 class Dirichlet(Partition):
-    """Equal sizes, each device's class mix drawn from Dirichlet(alpha) (Acar et al., ICLR 2021; FedSSG, Table 1)."""
+    """Each device's class mix drawn from Dirichlet(alpha), equal sizes (Acar et al., ICLR 2021; FedSSG, Table 1)."""
 
     alpha: PositiveFloat = 0.3
+    size_sigma: Annotated[float, Field(gt=0, le=100)] | None = None  # lognormal sizes (FedDyn's `unbalanced_sgm`)
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """A random device that has room draws a class from its mix and takes a sample, until all have their quota.
@@ -19,17 +22,22 @@ class Dirichlet(Partition):
         A class that has run out is drawn again, that is, the mix is renormalised over the classes that are left; a
         device whose mix has no weight on any of them draws uniformly from them.
         """
-        classes, owner_class = np.unique(labels, return_inverse=True)
-        left = [list(rng.permutation(np.flatnonzero(owner_class == k))) for k in range(len(classes))]
-        mixes = rng.dirichlet(np.full(len(classes), self.alpha), size=count)
+        left = [list(pool) for pool in by_class(labels, rng)]
+        mixes = rng.dirichlet(np.full(len(left), self.alpha), size=count)
         cdfs = _cdfs(mixes, left)
         parts: list[list[int]] = [[] for _ in range(count)]
-        for device, u in zip(_turns(quotas(len(labels), count), rng), rng.random(len(labels)), strict=True):
+        for device, u in zip(_turns(self._sizes(len(labels), count, rng), rng), rng.random(len(labels)), strict=True):
             pool = left[int(np.searchsorted(cdfs[device], u, side="right"))]
             parts[device].append(pool.pop())
             if not pool:
                 cdfs = _cdfs(mixes, left)
         return [np.array(part, dtype=np.int64) for part in parts]
+
+    def _sizes(self, samples: int, count: int, rng: np.random.Generator) -> Indices:
+        if self.size_sigma is None:
+            return quotas(samples, count)
+        normals = rng.standard_normal(count)
+        return apportion(np.exp(self.size_sigma * (normals - normals.max())), samples)
 
 
 def _turns(sizes: Indices, rng: np.random.Generator) -> list[int]:

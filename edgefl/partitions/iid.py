@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgefl.partitions.base import Indices, Partition, quotas
+from edgefl.partitions.base import Indices, Partition, by_class, quotas
 
 
 class Iid(Partition):
     """A random permutation cut into equal parts (McMahan et al., AISTATS 2017, section 3)."""
 
+    stratified: bool = False  # every device the same number of each class, to one (FedSSG's code on CIFAR-100)
+
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Sizes differ by one sample at most."""
         ends = np.cumsum(quotas(len(labels), count))[:-1]
-        return np.split(rng.permutation(len(labels)), ends)
+        if not self.stratified:
+            return np.split(rng.permutation(len(labels)), ends)
+        ordered = np.concatenate(by_class(labels, rng))
+        return [ordered[device::count] for device in range(count)]

@@ -78,7 +78,9 @@ def differences(runs: Sequence[Run]) -> dict[str, list[str]]:
     flat = [dict(flatten(run.scenario)) for run in runs]
     keys = dict.fromkeys(key for values in flat for key in values)
     table = {key: [values.get(key, NOTHING) for values in flat] for key in keys}
-    return {key: _readable(key, texts) for key, texts in table.items() if len(set(texts)) > 1}
+    nothing = {NOTHING, "null"}  # a key without a value is as good as no key
+    apart = {key: texts for key, texts in table.items() if len(set(texts)) > 1 and not nothing.issuperset(texts)}
+    return {key: _readable(key, texts) for key, texts in apart.items()}
 
 
 def _readable(key: str, texts: Sequence[str]) -> list[str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from edgefl.report import cellmap, curves, describe, headline, phases, tables, timeline
-from edgefl.report.read import Run
+from edgefl.report import cellmap, curves, describe, headline, labels, phases, tables, timeline
+from edgefl.report.read import Run, Table
 from edgefl.report.style import ENERGY_PHASES, TIME_PHASES, Figure, Shown, shown, template
 from edgefl.units import ENERGY, NOTHING, TIME, quantity
 
@@ -28,11 +28,13 @@ STATUS = {
 
 def render(runs: Sequence[Run]) -> str:
     """The complete page for one or several runs."""
-    labels = describe.labels(runs)
-    every = [shown(run, label, place) for place, (run, label) in enumerate(zip(runs, labels, strict=True))]
+    names = describe.labels(runs)
+    every = [shown(run, name, place) for place, (run, name) in enumerate(zip(runs, names, strict=True))]
     learning = curves.figures(every)
     details = [_detail_figures(one, place, every) for place, one in enumerate(every)]
-    figures = learning | {name: figure for part in details for name, figure in part.items()}
+    holders = labels.groups(every)
+    holdings = {f"labels-{place}": labels.figure(table) for place, (table, _) in enumerate(holders)}
+    figures = learning | holdings | {name: figure for part in details for name, figure in part.items()}
     title, subtitle = _heading(runs)
     values = {
         "title": escape(title),
@@ -40,7 +42,7 @@ def render(runs: Sequence[Run]) -> str:
         "banners": "".join(_banner(one, alone=len(every) == 1) for one in every),
         "headline": _headline(every),
         "learning": _learning(every, learning),
-        "costs": _costs(every, details),
+        "costs": _costs(every, details) + _holdings(every, holders, holdings),
         "details": _details(every, details),
         "results": tables.results(every),
         "sources": "".join(_source(one, alone=len(every) == 1) for one in every),
@@ -154,6 +156,22 @@ def _costs(every: Sequence[Shown], details: Sequence[Mapping[str, Figure]]) -> s
         '<section><h2>Where a round goes</h2><div class="grid">'
         f"{_card('Time', time)}{_card('Energy', energy)}</div></section>"
     )
+
+
+def _holdings(
+    every: Sequence[Shown], holders: Sequence[tuple[Table, Sequence[Shown]]], figures: Mapping[str, Figure]
+) -> str:
+    """Who holds which labels: once for all runs that have the same data, folded where there are many that have not."""
+    blocks = []
+    for place, (table, runs) in enumerate(holders):
+        plot = _plot(f"labels-{place}", labels.height(figures[f"labels-{place}"]))
+        block = f'<div class="card"><p class="note">{escape(labels.caption(table))}</p>{plot}</div>'
+        if len(runs) < len(every):
+            opened = " open" if len(holders) <= FEW or place < 2 else ""
+            key = "".join(f"<span>{tables.swatch(one)}</span> " for one in runs)
+            block = f'<details class="run"{opened}><summary>{key}</summary>{block}</details>'
+        blocks.append(block)
+    return f'<section id="labels"><h2>Who holds what</h2>{"".join(blocks)}</section>' if blocks else ""
 
 
 def _details(every: Sequence[Shown], details: Sequence[Mapping[str, Figure]]) -> str:

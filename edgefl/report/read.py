@@ -29,6 +29,7 @@ DEVICE_COLUMNS = (
     *("download_s", "compute_s", "upload_s", "wait_s", "rx_energy_j", "cpu_energy_j", "tx_energy_j"),
     *("status", "x_m", "y_m"),
 )
+LABEL_COLUMNS = ("device", "label", "samples")
 LATER_DEVICE_COLUMNS = ("idle_energy_j",)  # folders of earlier versions lack them
 TEXT_COLUMNS = frozenset({"los", "status"})
 CHUNK = 20_000  # rows held as text at a time: a million rows of strings would not fit
@@ -46,6 +47,7 @@ class Run:
     summary: Mapping[str, Any]
     rounds: Table
     devices: Table
+    labels: Table | None  # who holds how many samples of which label; folders of earlier versions lack it
 
     @property
     def learned(self) -> bool:
@@ -104,6 +106,7 @@ def load(folder: Path) -> Run:
         summary=_summary(folder, manifest),
         rounds=rounds | {"number": _numbers(rounds["round"])},
         devices=devices,
+        labels=_table(folder, "labels.csv", LABEL_COLUMNS) if (folder / "labels.csv").is_file() else None,
     )
 
 

@@ -1,16 +1,21 @@
 """Datasets: the same arrays from every layout, and wrong files told from right ones."""
 
+import gzip
 import io
 import zipfile
 
 import numpy as np
 import pytest
+from dataset_files import idx
 
+from edgefl.datasets.base import generator, measured, standardisation
 from edgefl.datasets.digits import Digits
 from edgefl.datasets.mnist import RAW, Mnist
 from edgefl.datasets.npz import Npz
 from edgefl.datasets.quadratic import Quadratic
 from edgefl.errors import InputError
+
+pytestmark = pytest.mark.usefixtures("home")
 
 RNG = np.random.default_rng(0)
 ARRAYS = {
@@ -21,16 +26,10 @@ ARRAYS = {
 }
 
 
-def idx(array):
-    """The IDX format: 0, 0, type 8 (unsigned byte), number of axes, each axis in 4 big-endian bytes, the data."""
-    sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
-    return bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes()
-
-
 def write_raw(folder):
     raw = folder / "MNIST" / "raw"
     raw.mkdir(parents=True)
-    for name, file in zip(("train_x", "train_y", "test_x", "test_y"), RAW, strict=True):
+    for name, file in RAW.items():
         (raw / file).write_bytes(idx(ARRAYS[name]))
     return raw
 
@@ -42,16 +41,6 @@ def write_npz(path, **changes):
 
 def same(data, arrays=ARRAYS):
     return all(np.array_equal(getattr(data, name), array) for name, array in arrays.items())
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    """Nobody's own datasets."""
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.delenv("EDGEFL_DATA", raising=False)
-    return folder
 
 
 def test_digits():
@@ -113,21 +102,46 @@ def test_where_datasets_are_looked_for(tmp_path, home, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"junk", b"\0\0\x08", b"\0\0\x08\x03\0\0", idx(ARRAYS["train_x"])[:-1], b"\0\0\x0d\x01"]
+    "content",
+    [
+        b"",
+        b"junk",
+        b"\0\0\x08",
+        b"\0\0\x08\x03\0\0",
+        idx(ARRAYS["train_x"])[:-1],
+        idx(ARRAYS["train_x"]) + b"\0",
+        idx(ARRAYS["train_x"][:0]),
+        b"\0\0\x0d\x01",
+    ],
 )
 def test_wrong_raw_files(tmp_path, content):
     raw = write_raw(tmp_path)
-    (raw / RAW[0]).write_bytes(content)
+    (raw / RAW["train_x"]).write_bytes(content)
     with pytest.raises(InputError, match="MNIST/raw: not the four whole files"):
+        Mnist(path=tmp_path).load()
+
+
+def test_raw_files_as_they_were_downloaded(tmp_path):
+    """Still packed: the plain file counts where both are there."""
+    raw = write_raw(tmp_path)
+    for file in RAW.values():
+        (raw / f"{file}.gz").write_bytes(gzip.compress((raw / file).read_bytes()))
+        (raw / file).unlink()
+    assert same(Mnist(path=tmp_path).load())
+    assert same(Mnist(path=raw).load())
+    (raw / RAW["test_x"]).write_bytes(idx(255 - ARRAYS["test_x"]))
+    assert same(Mnist(path=tmp_path).load(), {**ARRAYS, "test_x": 255 - ARRAYS["test_x"]})
+    (raw / f"{RAW['test_y']}.gz").write_bytes(gzip.compress(b"0" * 99)[:-4])
+    with pytest.raises(InputError, match="is no whole gzip file"):
         Mnist(path=tmp_path).load()
 
 
 def test_raw_files_that_do_not_belong_together(tmp_path):
     raw = write_raw(tmp_path)
-    (raw / RAW[3]).write_bytes(idx(ARRAYS["train_y"]))
+    (raw / RAW["test_y"]).write_bytes(idx(ARRAYS["train_y"]))
     with pytest.raises(InputError, match="test: y must be one label a sample"):
         Mnist(path=tmp_path).load()
-    (raw / RAW[3]).unlink()
+    (raw / RAW["test_y"]).unlink()
     with pytest.raises(InputError, match="MNIST/raw: not the four whole files"):
         Mnist(path=tmp_path).load()
 
@@ -141,6 +155,49 @@ def test_npz(tmp_path):
     data = Npz(path=write_npz(tmp_path / "f.npz", **floats)).load()
     assert (data.mean, data.std) == (0, 1)
     assert same(data, floats)
+
+
+@pytest.mark.parametrize(
+    ("stored", "loaded"),
+    [
+        ((6, 5, 3), (3, 6, 5)),
+        ((6, 5, 1), (1, 6, 5)),
+        ((3, 6, 5), (3, 6, 5)),
+        ((1, 6, 3), (1, 6, 3)),
+        ((6, 5, 4), (6, 5, 4)),
+        ((6, 3), (6, 3)),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_channels_come_first(tmp_path, stored, loaded, dtype):
+    x = {
+        f"{part}_x": RNG.integers(0, 256, (count, *stored)).astype(dtype)
+        for part, count in (("train", 30), ("test", 7))
+    }
+    data = Npz(path=write_npz(tmp_path / "d.npz", **x)).load()
+    assert data.shape == loaded
+    assert data.train_x.flags.c_contiguous
+    moved = stored != loaded
+    assert np.array_equal(data.test_x, np.moveaxis(x["test_x"], -1, 1) if moved else x["test_x"])
+
+
+def test_measured_statistics_are_exact():
+    x = RNG.integers(0, 200, (2345, 3, 5), dtype=np.uint8)
+    assert measured(x) == pytest.approx({"mean": x.mean(), "std": x.std()}, rel=1e-12)
+    assert measured(np.full((3, 2), 7, np.uint8)) == {"mean": 7, "std": 1}  # nothing to divide by
+
+
+def test_statistics_of_channels_are_pooled():
+    """Over all pixels at once, from each channel's mean and standard deviation, on the scale of bytes."""
+    x = RNG.normal([0.5, 0.2, 0.4], [0.2, 0.3, 0.1], (500, 3))
+    pooled = standardisation(tuple(x.mean(0)), tuple(x.std(0)))
+    assert pooled == pytest.approx({"mean": 255 * x.mean(), "std": 255 * x.std()})
+
+
+def test_random_numbers_of_datasets_are_keyed():
+    draws = [generator(*key).random(3).tolist() for key in ((0, "a", 0), (0, "a", 1), (0, "b", 0), (1, "a", 0))]
+    assert len({tuple(draw) for draw in draws}) == 4
+    assert generator(0, "a", 0).random(3).tolist() == draws[0]
 
 
 WRONG = {
