@@ -38,6 +38,7 @@ Purpose = Literal[
     "fast_up",  # of the upload
     "fault_down",  # which attempts of the download fail; index = round
     "fault_up",  # of the upload
+    "dataset",  # what a dataset draws; entity = its name, index = owner
     "partition",  # which device holds which samples
     "batches",  # order of a device's samples; index = round
     "augmentation",  # where its images are cropped and which are mirrored; index = round

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from edgefl.catalogue import Member
 from edgefl.errors import InputError
 from edgefl.paths import UserPath
-from edgefl.streams import Purpose, Streams
+from edgefl.streams import Streams
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Any]  # some of Data's arrays, by name
@@ -29,8 +29,8 @@ class Data:
     test_x: Array
     test_y: npt.NDArray[np.int64]
     classes: int  # 0 where samples have no labels
-    mean: float = 0.0  # in the units of x as stored
-    std: float = 1.0
+    mean: float | npt.NDArray[np.float64] = 0.0  # in the units of x as stored; or by channel, [channels, 1, 1]
+    std: float | npt.NDArray[np.float64] = 1.0
     owner: npt.NDArray[np.int64] | None = None  # [n] from 0: whose training sample it is, where samples have owners
     dtype: Literal["float32", "float64"] = "float32"
     optimum: float | None = None  # of the scalar problem, where known
@@ -110,9 +110,9 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
 
 
 def standardisation(means: Sequence[float], stds: Sequence[float]) -> dict[str, Any]:
-    """`Data`'s mean and std over the pixels of all channels, from those of each channel on the scale of 0 to 1."""
-    mean = float(np.mean(means))
-    return {"mean": 255 * mean, "std": 255 * float(np.sqrt(np.mean(np.square(stds) + np.square(means)) - mean**2))}
+    """`Data`'s mean and std of each channel [channels, 1, 1], from those on the scale of 0 to 1."""
+    mean, std = (255.0 * np.array(values).reshape(-1, 1, 1) for values in (means, stds))
+    return {"mean": mean, "std": std}
 
 
 def measured(x: npt.NDArray[np.uint8]) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def measured(x: npt.NDArray[np.uint8]) -> dict[str, Any]:
 
 def generator(seed: int, name: str, entity: int) -> np.random.Generator:
     """The random numbers of a dataset that draws some: by its own seed, so that runs of all seeds learn the same."""
-    return Streams(seed).generator(cast("Purpose", f"dataset {name}"), entity)
+    return Streams(seed).generator("dataset", int.from_bytes(name.encode(), "little") % 2**31, entity)
 
 
 def data_folders() -> list[Path]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from edgefl.scenario import Augmentation
 
 Draws = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 class Samples:
@@ -24,8 +25,8 @@ class Samples:
     Args:
         x: [n, ...] as stored.
         y: [n] labels.
-        mean: of normalisation, in the units of x.
-        std: of normalisation.
+        mean: of normalisation, in the units of x; one for all, or broadcastable to a sample ([channels, 1, 1]).
+        std: of normalisation, likewise.
         device: where to keep them.
         dtype: of what `batch` returns.
         augmentation: random crops and flips of images, or None.
@@ -35,17 +36,20 @@ class Samples:
         self,
         x: npt.NDArray[np.generic],
         y: npt.NDArray[np.int64],
-        mean: float,
-        std: float,
+        mean: float | Floats,
+        std: float | Floats,
         device: str,
         dtype: torch.dtype,
         augmentation: Augmentation | None = None,
     ) -> None:
         self.x, self.y = torch.from_numpy(x).to(device), torch.from_numpy(y).to(device)
         self.shape, self.dtype, self.augmentation = self.x.shape[1:], dtype, augmentation
-        self._shift, self._scale = -mean / std, 1.0 / std
+        center, spread, self._shift, self._scale = (
+            value if isinstance(value, float) else torch.from_numpy(value).to(device, dtype)
+            for value in (mean, std, -mean / std, 1.0 / std)
+        )
         if self.x.is_floating_point():
-            self.x = ((self.x.to(dtype) - mean) / std).contiguous()
+            self.x = ((self.x.to(dtype) - center) / spread).contiguous()
 
     def __len__(self) -> int:
         return len(self.y)
@@ -85,7 +89,9 @@ class Samples:
             x.clamp(0, width - 1)[:, None, None, :],
         ]
         black = 0.0 if self.x.dtype == torch.uint8 else self._shift
-        return torch.where(inside[:, None], cut, cut.new_tensor(black)).view(len(rows), *self.shape)
+        return torch.where(inside[:, None], cut, torch.as_tensor(black, dtype=cut.dtype, device=cut.device)).view(
+            len(rows), *self.shape
+        )
 
 
 def augmentation_draws(count: tuple[int, ...], augmentation: Augmentation, rng: np.random.Generator) -> Draws:

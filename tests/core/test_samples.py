@@ -73,6 +73,22 @@ class TestNormalisation:
         assert of.labels(ROWS).tolist() == (ROWS % 3).tolist()
 
 
+@pytest.mark.parametrize("stored", ["uint8", "float32"])
+@pytest.mark.parametrize("cropped", [False, True])
+def test_each_channel_by_its_own_statistics(stored, cropped):
+    """As if each channel were a set of its own, padding of crops included: black pixels of bytes, zero of floats."""
+    x = np.random.default_rng(3).integers(0, 255, (5, 3, 4, 4)).astype(stored)
+    mean, std = np.array([10.0, 100.0, 30.0]), np.array([3.0, 50.0, 7.0])
+    crops = Augmentation(crop_padding=2) if cropped else None
+    draws = torch.from_numpy(np.random.default_rng(4).integers(0, [5, 5, 2], (5, 3))) if cropped else None
+    rows, y = torch.arange(5), np.zeros(5, dtype=np.int64)
+    args = "cpu", torch.float64, crops
+    together = Samples(x, y, mean.reshape(-1, 1, 1), std.reshape(-1, 1, 1), *args).batch(rows, draws)
+    for channel in range(3):
+        alone = Samples(x[:, channel], y, float(mean[channel]), float(std[channel]), *args).batch(rows, draws)
+        assert torch.allclose(together[:, channel], alone, rtol=1e-12, atol=1e-12)
+
+
 def test_as_numpy_in_single_precision():
     """The bytes of MNIST: what numpy makes of each of the 256, to two units in the last place of the largest."""
     x = np.arange(256, dtype=np.uint8)[:, None]

@@ -187,11 +187,13 @@ def test_measured_statistics_are_exact():
     assert measured(np.full((3, 2), 7, np.uint8)) == {"mean": 7, "std": 1}  # nothing to divide by
 
 
-def test_statistics_of_channels_are_pooled():
-    """Over all pixels at once, from each channel's mean and standard deviation, on the scale of bytes."""
+def test_each_channel_has_its_own_statistics():
+    """On the scale of bytes, and of the shape that a sample [3, H, W] is divided by."""
     x = RNG.normal([0.5, 0.2, 0.4], [0.2, 0.3, 0.1], (500, 3))
-    pooled = standardisation(tuple(x.mean(0)), tuple(x.std(0)))
-    assert pooled == pytest.approx({"mean": 255 * x.mean(), "std": 255 * x.std()})
+    by_channel = standardisation(tuple(x.mean(0)), tuple(x.std(0)))
+    normalised = (255 * x[:, :, None, None] - by_channel["mean"]) / by_channel["std"]
+    assert normalised.mean(axis=(0, 2, 3)) == pytest.approx(np.zeros(3), abs=1e-12)
+    assert normalised.std(axis=(0, 2, 3)) == pytest.approx(np.ones(3))
 
 
 def test_random_numbers_of_datasets_are_keyed():
