@@ -10,6 +10,7 @@ from edgefl.algorithms import ALGORITHMS
 from edgefl.allocation import ALLOCATIONS
 from edgefl.catalogue import Catalogue
 from edgefl.churn import CHURN
+from edgefl.codecs import CODECS
 from edgefl.datasets import DATASETS
 from edgefl.fading import FADING
 from edgefl.mobility import MOBILITY
@@ -34,6 +35,7 @@ CATALOGUES: dict[str, Catalogue[Any]] = {
     "propagation": PROPAGATION,
     "fading": FADING,
     "rates": RATES,
+    "codecs": CODECS,
     "allocation": ALLOCATIONS,
 }
 

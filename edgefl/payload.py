@@ -12,6 +12,7 @@ import numpy.typing as npt
 from edgefl.algorithms import Algorithm, Local
 from edgefl.datasets import Data
 from edgefl.device import local_samples, local_steps
+from edgefl.errors import InputError
 from edgefl.models import Model
 from edgefl.scenario import Training
 
@@ -36,7 +37,8 @@ def measure(
     """Weigh one round's work.
 
     The hooks `downlink` and `finish` are run on vectors of one and of two zeros, and what they return is counted: an
-    algorithm that sends two vectors pays for two without having to say so.
+    algorithm that sends two vectors pays for two without having to say so. Likewise `references`: a model that the
+    loss compares with costs a forward pass, a third of training, on every sample.
 
     Args:
         model: its size and its operations a sample.
@@ -44,16 +46,23 @@ def measure(
         training: how much a device trains.
         data: the shape of a sample.
         sizes: [devices] samples held.
+
+    Raises:
+        InputError: the algorithm cannot work with so many devices.
     """
+    if reason := algorithm.check(len(sizes)):
+        raise InputError(f"algorithm: {reason}")
     d = model.payload_parameters(data.shape, data.classes)
     one, two = _floats_sent(algorithm, 1), _floats_sent(algorithm, 2)
-    down, up = ((b - a) * d + (2 * a - b) for a, b in zip(one, two, strict=True))  # linear in d: vectors and scalars
+    down, up = ((b - a, 2 * a - b) for a, b in zip(one, two, strict=True))  # linear in d: vectors and scalars
     samples, steps = local_samples(sizes, *training.work), local_steps(sizes, *training.work)
+    compared = len(algorithm.references(_first_round(algorithm, np.zeros(1, dtype=np.float32))))
+    passes = samples * (1 + compared / 3) + (sizes if algorithm.needs_gradient() else 0)  # over samples, 3 F each
     vectors = 0.0 if model.cost else steps * _step_flops(algorithm, training) * d
     return Payload(
-        down_bits=float(BITS_PER_FLOAT * down),
-        up_bits=float(BITS_PER_FLOAT * up),
-        flops=samples * model.flops_per_sample(data.shape, data.classes) + vectors,
+        down_bits=float(BITS_PER_FLOAT * (down[0] * d + down[1])),
+        up_bits=float(up[0] * training.codec.bits(d) + BITS_PER_FLOAT * up[1]),
+        flops=passes * model.flops_per_sample(data.shape, data.classes) + vectors,
     )
 
 

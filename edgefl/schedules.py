@@ -35,10 +35,19 @@ class ExponentialRate(Schedule):
         return float(self.decay**index)
 
 
+class InverseRate(Schedule):
+    """1 / (t + 1) in round t (MIFA, Gu et al., NeurIPS 2021; FedAR's baselines)."""
+
+    def factor(self, index: int) -> float:
+        """One over the number of the round."""
+        return 1.0 / (index + 1)
+
+
 SCHEDULES: Catalogue[Schedule] = Catalogue(
     "learning-rate schedule",
     {
         "constant": "edgefl.schedules:ConstantRate",
         "exponential": "edgefl.schedules:ExponentialRate",
+        "inv_t": "edgefl.schedules:InverseRate",
     },
 )

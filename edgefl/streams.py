@@ -43,6 +43,7 @@ Purpose = Literal[
     "batches",  # order of a device's samples; index = round
     "augmentation",  # where its images are cropped and which are mirrored; index = round
     "dropout",  # its masks; index = round
+    "codec",  # random rounding and places of an upload; index = round
     "init",  # the initial model
 ]
 

@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Run:
+    """What all rounds of a run have in common."""
+
+    population: int = 1  # devices in the scenario, N
+    rounds: int = 1  # T
+    participants: float = 1.0  # expected in a round, m
+    lr: float = 1.0  # learning rate that the schedule starts from, eta_0
+    steps: float = 1.0  # local steps of a device with the mean number of samples, K_ref
+
+
+@dataclass(frozen=True)
 class Local:
     """What one device knows during its local training."""
 
@@ -28,6 +39,9 @@ class Local:
     state: Mapping[str, Tensor] = field(default_factory=dict)  # what `remember` kept in its last round
     steps: Tensor | float = 1.0  # local steps of this round, K
     weight: Tensor | float = 1.0  # its samples over the mean of all devices, omega
+    index: Tensor | float = 0.0  # of the round, from 0
+    gradient: Tensor | float = 0.0  # [d] of the mean loss of all its samples at `start`, where `needs_gradient`
+    run: Run = Run()
 
 
 @dataclass(frozen=True)
@@ -40,6 +54,11 @@ class Updates:
     population: int  # devices in the scenario, N
     steps: npt.NDArray[np.float64] | None = None  # [C] local steps that each took
     losses: npt.NDArray[np.float64] | None = None  # [C] mean training loss of each
+    staleness: npt.NDArray[np.int64] | None = None  # [C] aggregations since each got its model; None is 0
+    index: int = 0  # of the round, from 0
+    lr: float = 1.0  # learning rate of the round
+    labels: npt.NDArray[np.int64] | None = None  # [C, classes] how many samples of each class a device has
+    run: Run = Run()
 
 
 class Algorithm(Member):
@@ -49,9 +68,26 @@ class Algorithm(Member):
         """What the server keeps, from the initial model [d]; the entry "w" is the global model."""
         return {"w": w}
 
+    def device_rows(self, w: Tensor) -> dict[str, Tensor]:
+        """What the server keeps of each device, before its first update: its state has N rows of it, by device id."""
+        return {}
+
+    def initial_state(self, w: Tensor, population: int) -> dict[str, Tensor]:
+        """No hook: the server's state before the first round, `server_state` and N rows of `device_rows`."""
+        rows = {name: row.repeat(population, 1) for name, row in self.device_rows(w).items()}
+        return {**self.server_state(w), **rows}
+
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
         """What a device keeps between its rounds, before its first one; from the initial model [d]."""
         return {}
+
+    def check(self, population: int) -> str | None:
+        """Why this algorithm cannot work with so many devices; None if it can."""
+        return None
+
+    def admit(self, ids: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """Those of the selected devices that are to take part, in the same order."""
+        return ids
 
     def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
         """The model [d] that participants start from."""
@@ -60,6 +96,24 @@ class Algorithm(Member):
     def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Vectors sent to participants besides the model."""
         return {}
+
+    def needs_gradient(self) -> bool:
+        """Whether devices take one more pass over all their samples, for `Local.gradient`."""
+        return False
+
+    def references(self, local: Local) -> dict[str, Tensor]:
+        """Models [d] that stay as they are, with whose representations `loss` compares; a forward pass each a step."""
+        return {}
+
+    def loss(self, losses: Tensor, z: Tensor, references: Mapping[str, Tensor]) -> Tensor:
+        """The loss of each sample [..., B], where it is not the task's.
+
+        Args:
+            losses: [..., B] of the task.
+            z: [..., B, features] representations: what the last linear layer gets.
+            references: [..., B, features] each, those of the models that `references` names.
+        """
+        return losses
 
     def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
         """The gradient after the algorithm's corrections, before clipping and weight decay."""
@@ -76,3 +130,7 @@ class Algorithm(Member):
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """The server's next state."""
         raise NotImplementedError
+
+    def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
+        """More columns of the round's row, from the server's next state and what led to it."""
+        return {}

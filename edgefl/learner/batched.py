@@ -10,10 +10,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from edgefl.learner.batches import PAD, Indices, stack
+from edgefl.learner.batches import PAD, Indices, shares, stack
 from edgefl.learner.dropout import step_keys
 from edgefl.learner.engine import Cohort, Engine, Trained, rows
-from edgefl.learner.gradients import GradientOf
+from edgefl.learner.gradients import Frozen, GradientOf
 from edgefl.learner.layers import Step
 from edgefl.learner.network import Network
 from edgefl.learner.samples import Samples
@@ -38,23 +38,43 @@ class BatchedEngine(Engine):
 
     def train(self, cohort: Cohort) -> Trained:
         """See Engine."""
-        local, batches = cohort.local(), _Batches(cohort, self.samples)
+        local = cohort.local(self._full_gradient(cohort.one_pass()) if cohort.whole else 0.0)
         w, statistics = cohort.start.clone(), cohort.statistics.clone()
         grad, velocity = torch.empty_like(w), self.solver.velocity(w)
         loss_sum = w.new_zeros(len(w))
-        bound: dict[tuple[int, int], Step] = {}
-        for step in range(batches.steps):
-            active, keys = batches.active(step), None if cohort.keys is None else step_keys(cohort.keys, step)
-            for begin, end in self._parts(batches.sizes[:active, step]):
-                part = slice(begin, end)
-                if (begin, end) not in bound:
-                    bound[begin, end] = self.gradient.bind(w[part], statistics[part], grad[part])
-                loss_sum[part] += bound[begin, end](*batches.take(step, part), None if keys is None else keys[part])
+        for active, losses in self._gradients(cohort, w, statistics, self.frozen(local, cohort), grad):
+            loss_sum[:active] += losses
             moved = None if velocity is None else velocity[:active]
             self.solver.step(
                 w[:active], grad[:active], moved, local if active == len(w) else rows(local, slice(active))
             )
         return self._trained(w, cohort, local, statistics, loss_sum)
+
+    def _gradients(
+        self, cohort: Cohort, w: Tensor, statistics: Tensor, frozen: Frozen | None, into: Tensor
+    ) -> Iterator[tuple[int, Tensor]]:
+        """Step by step, how many clients still train and their losses; their gradients at w are then in `into`."""
+        batches = _Batches(cohort, self.samples)
+        bound: dict[tuple[int, int], Step] = {}
+        for step in range(batches.steps):
+            active, keys = batches.active(step), None if cohort.keys is None else step_keys(cohort.keys, step)
+            losses = w.new_empty(active)
+            for begin, end in self._parts(batches.sizes[:active, step]):
+                part = slice(begin, end)
+                if (begin, end) not in bound:
+                    others = None if frozen is None else frozen.rows(part)
+                    bound[begin, end] = self.gradient.bind(w[part], statistics[part], into[part], others)
+                losses[part] = bound[begin, end](*batches.take(step, part), None if keys is None else keys[part])
+            yield active, losses
+
+    def _full_gradient(self, cohort: Cohort) -> Tensor:
+        """Those of the task's loss at the received models [C, d]; the cohort's batches hold each sample once."""
+        w, statistics = cohort.start.clone(), cohort.statistics.clone()
+        total, grad = torch.zeros_like(w), torch.empty_like(w)
+        weights = w.new_tensor(shares(stack(cohort.batches)))
+        for step, (active, _) in enumerate(self._gradients(cohort, w, statistics, None, grad)):
+            total[:active].addcmul_(grad[:active], weights[:active, step, None])
+        return total
 
     def _parts(self, sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         """Who may share a batch: everybody, unless samples see each other; then those of equal batch sizes."""

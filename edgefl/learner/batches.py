@@ -36,6 +36,14 @@ def mini_batches(samples: Indices, training: Training, rng: Callable[[], np.rand
     return order.reshape(-1, size)[:steps]
 
 
+def one_pass(samples: Indices, training: Training) -> Indices:
+    """All samples of a device once, in mini-batches [k, B] in order, the last one filled up with PAD."""
+    size = len(samples) if training.batch_size == "full" else min(training.batch_size, len(samples))
+    order = np.full(-(-len(samples) // size) * size, PAD, dtype=np.int64)
+    order[: len(samples)] = samples
+    return order.reshape(-1, size)
+
+
 def paired(batches: Indices) -> Indices:
     """The same mini-batches [K, B], but none has a single sample, as batch normalisation needs two.
 
@@ -47,6 +55,12 @@ def paired(batches: Indices) -> Indices:
     return np.concatenate(
         [batches[:, :1], np.where(single, batches[0, 0], batches[:, 1])[:, None], batches[:, 2:]], axis=1
     )
+
+
+def shares(batches: Indices) -> npt.NDArray[np.float64]:
+    """Of all samples in a client's mini-batches [C, K, B], the share that each holds [C, K]."""
+    sizes = (batches != PAD).sum(axis=2)
+    return np.asarray(sizes / sizes.sum(axis=1, keepdims=True))
 
 
 def stack(batches: Sequence[Indices]) -> Indices:

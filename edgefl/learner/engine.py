@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgefl.algorithms import Local
+from edgefl.algorithms import Local, Run
 from edgefl.learner.batches import Indices
+from edgefl.learner.gradients import Frozen
 from edgefl.learner.network import Network
 from edgefl.learner.samples import Draws, Samples
 from edgefl.learner.solver import Solver
@@ -27,16 +28,24 @@ class Cohort:
     state: Mapping[str, Tensor]  # what they keep from earlier rounds, [C, d] each
     statistics: Tensor  # [C, b] of batch normalisation
     weight: Tensor  # [C, 1] samples held, over the mean of all devices
+    index: Tensor  # [C, 1] of the round
     batches: list[Indices]  # per client [K_i, B_i], longest first
     draws: list[Draws] | None  # per client [K_i, B_i, 3] of augmentation
     keys: Tensor | None  # [C] of dropout
+    whole: list[Indices]  # per client [k_i, B_i] one pass over its samples, where their gradient is needed
+    run: Run
 
-    def local(self) -> Local:
-        """What the algorithm's hooks see."""
+    def local(self, gradient: Tensor | float = 0.0) -> Local:
+        """What the algorithm's hooks see; `gradient` [C, d] is that of all samples, where it is needed."""
         steps = self.lr.new_tensor([[len(batch)] for batch in self.batches])
         uniform = bool((self.lr == self.lr[0]).all())
         lr = float(self.lr[0]) if uniform else self.lr  # a plain number saves a broadcast at every step
-        return Local(self.start, lr, self.received, self.state, steps, self.weight)
+        args = self.start, lr, self.received, self.state, steps, self.weight, self.index
+        return Local(*args, gradient, self.run)
+
+    def one_pass(self) -> Cohort:
+        """The same clients with one pass over all their samples as they are, none of them augmented."""
+        return replace(self, batches=self.whole, draws=None)
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,11 @@ class Engine:
         """Train the clients."""
         raise NotImplementedError
 
+    def frozen(self, local: Local, cohort: Cohort) -> Frozen | None:
+        """The models that the algorithm's loss compares with; None where it is the task's."""
+        models = self.solver.algorithm.references(local)
+        return Frozen(models, cohort.statistics) if models else None
+
     def _trained(self, w: Tensor, cohort: Cohort, local: Local, statistics: Tensor, loss_sum: Tensor) -> Trained:
         algorithm, steps = self.solver.algorithm, loss_sum.new_tensor([len(batch) for batch in cohort.batches])
         uploads, state = algorithm.finish(w, local), algorithm.remember(w, local)
@@ -99,6 +113,9 @@ def rows(local: Local, which: int | slice) -> Local:
         {name: value[which] for name, value in local.state.items()},
         cut(local.steps),
         cut(local.weight),
+        cut(local.index),
+        cut(local.gradient),
+        local.run,
     )
 
 

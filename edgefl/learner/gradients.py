@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from edgefl.algorithms import Algorithm
 from edgefl.learner.layers import Step
 from edgefl.learner.network import Network, as_leaves, gradient
 from edgefl.models import Model
 
 
+@dataclass(frozen=True)
+class Frozen:
+    """Models that stay as they are while C clients train, with whose representations the algorithm's loss compares."""
+
+    models: Mapping[str, Tensor]  # [C, d] each
+    statistics: Tensor  # [C, b] of batch normalisation, as received
+
+    def rows(self, part: slice) -> Frozen:
+        """Those of some of the clients."""
+        return Frozen({name: model[part] for name, model in self.models.items()}, self.statistics[part])
+
+    def representations(self, network: Network, x: Tensor) -> dict[str, Tensor]:
+        """What each makes of the samples x [C, B, ...]: [C, B, features]."""
+        statistics = network.statistics.views(self.statistics)
+        views = {name: network.parameters.views(model) for name, model in self.models.items()}
+        return {name: network.many(network.frozen, each, statistics, x) for name, each in views.items()}
+
+
 class GradientOf(Protocol):
     """Computes the gradients of C clients' losses."""
 
-    def bind(self, w: Tensor, statistics: Tensor, into: Tensor) -> Step:
+    def bind(self, w: Tensor, statistics: Tensor, into: Tensor, frozen: Frozen | None) -> Step:
         """One step's work on these vectors, which stay the same objects from step to step.
 
         The step takes samples [C, B, ...], labels [C, B], each sample's weight [C, B] in its client's loss (0 for
@@ -27,6 +48,7 @@ class GradientOf(Protocol):
             w: [C, d] parameters.
             statistics: [C, b] of batch normalisation.
             into: [C, d] for the gradients.
+            frozen: models with whose representations the algorithm's loss compares.
         """
 
 
@@ -36,13 +58,14 @@ class VmapGradient:
     Args:
         network: the module.
         model: for its loss.
+        algorithm: for the loss that takes its place where it compares representations.
         bfloat16: run what torch's autocast allows in bfloat16; parameters and their updates stay as they are.
     """
 
-    def __init__(self, network: Network, model: Model, *, bfloat16: bool = False) -> None:
-        self.network, self.model, self.bfloat16 = network, model, bfloat16
+    def __init__(self, network: Network, model: Model, algorithm: Algorithm, *, bfloat16: bool = False) -> None:
+        self.network, self.model, self.algorithm, self.bfloat16 = network, model, algorithm, bfloat16
 
-    def bind(self, w: Tensor, statistics: Tensor, into: Tensor) -> Step:
+    def bind(self, w: Tensor, statistics: Tensor, into: Tensor, frozen: Frozen | None) -> Step:
         """See GradientOf."""
         network = self.network
         parameters, targets = network.parameters.views(w), network.parameters.views(into)
@@ -51,8 +74,15 @@ class VmapGradient:
         def step(x: Tensor, y: Tensor, weight: Tensor, keys: Tensor | None) -> Tensor:
             leaves, buffers = as_leaves(parameters), [view.contiguous() for view in views]
             with autocast(w, enabled=self.bfloat16):
-                outputs = network.train_many(leaves, buffers, x, keys)
-            losses = (self.model.sample_losses(outputs.to(w.dtype), y) * weight).sum(dim=1)
+                if frozen is None:
+                    outputs = network.many(network.train, leaves, buffers, x, keys)
+                else:
+                    outputs, z = network.many(network.represent, leaves, buffers, x, keys)
+                    others = frozen.representations(network, x)
+            losses = self.model.sample_losses(outputs.to(w.dtype), y)
+            if frozen is not None:
+                losses = self.algorithm.loss(losses, z, others)
+            losses = (losses * weight).sum(dim=1)
             gradient(losses.sum(), leaves, targets)
             for view, buffer in zip(views, buffers, strict=True):
                 view.copy_(buffer)  # vmap updates contiguous buffers only

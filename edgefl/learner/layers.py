@@ -207,7 +207,7 @@ def _layer(layer: nn.Module) -> Layer | None:
 
 
 class LayersGradient:
-    """See GradientOf; only for stacks of known layers under the cross-entropy."""
+    """See GradientOf; only for stacks of known layers under the cross-entropy, which no algorithm replaces."""
 
     @staticmethod
     def fits(network: Network, model: Model) -> bool:
@@ -219,7 +219,7 @@ class LayersGradient:
         self.first = next(i for i, layer in enumerate(self.layers) if layer.parameters)
         self.images = any(isinstance(layer, Convolution) for layer in self.layers)
 
-    def bind(self, w: Tensor, statistics: Tensor, into: Tensor) -> Step:
+    def bind(self, w: Tensor, statistics: Tensor, into: Tensor, frozen: object) -> Step:
         """See GradientOf."""
         bound = list(zip(self.layers, self._by_layer(w), self._by_layer(into), strict=True))
 

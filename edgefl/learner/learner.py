@@ -15,7 +15,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from edgefl.algorithms import Algorithm, Updates
+from edgefl.algorithms import Algorithm, Run, Updates
+from edgefl.codecs.none import NoCodec
 from edgefl.datasets import Data
 from edgefl.device import local_steps
 from edgefl.errors import RunError
@@ -81,6 +82,8 @@ class Learner:
         InputError: the model does not fit the data, or the initial parameters do not fit the model.
     """
 
+    run: Run  # what all rounds have in common; `begin` says how many there are
+
     def __init__(
         self,
         model: Model,
@@ -98,6 +101,8 @@ class Learner:
         dtype = torch.float64 if data.dtype == "float64" else torch.float32
         self.model, self.training, self.data, self.parts = model, training, data, parts
         self._algorithm, self._sizes = algorithm, np.array([len(part) for part in parts])
+        (steps,) = local_steps(np.array([-(-self._sizes.sum() // len(parts))]), *training.work)  # of the mean size
+        self.run = Run(len(parts), 1, len(parts), training.lr, float(steps))
         places = places_of(device)
         module = build_module(model, data, streams).to(dtype)
         self.initial = initial_parameters(model, data, module).to(places[0], dtype)
@@ -117,6 +122,8 @@ class Learner:
         if places[0] != "cpu":
             exact_products(exact=training.precision != "tf32")
         self._workers = Workers(trainers, (cores() if processes is None else processes) if device == "cpu" else 0)
+        self._streams, self._codec = streams, training.codec
+        self._lost: StateStore | None = None  # what the codec has lost of each device's uploads
         self._pending: list[Job] = []
         try:
             self.plan = plan or self._plan()
@@ -124,9 +131,39 @@ class Learner:
             self.close()
             raise
 
-    def submit(self, device: int, index: int, start: Tensor, received: Mapping[str, Tensor]) -> None:
-        """Take a device's training in the round `index`, from the model `start` [d]; nothing is computed yet."""
-        self._pending.append(Job(device, index, start, received, self.statistics))
+    def begin(self, rounds: int, participants: float) -> dict[str, Tensor]:
+        """The server's state before the first of so many rounds, with so many participants each as is expected.
+
+        Raises:
+            RunError: what the server keeps of each device does not fit into the memory.
+        """
+        self.run = replace(self.run, rounds=rounds, participants=participants)
+        rows = self._algorithm.device_rows(self.initial)
+        needed = len(self.parts) * sum(row.nbytes for row in rows.values())
+        if needed > (free := budget(self.initial.device)):
+            sizes = f"{needed / 1e9:.3g} GB, may take {free / 1e9:.3g} GB"
+            raise RunError(f"what the server keeps of each of {len(self.parts)} devices does not fit: it takes {sizes}")
+        return self._algorithm.initial_state(self.initial, len(self.parts))
+
+    def submit(
+        self,
+        device: int,
+        index: int,
+        start: Tensor,
+        received: Mapping[str, Tensor],
+        statistics: Tensor | None = None,
+    ) -> None:
+        """Take a device's training in the round `index`, from the model `start` [d]; nothing is computed yet.
+
+        `statistics` [b] of batch normalisation came with the model; the present ones where not given.
+        """
+        came = self.statistics if statistics is None else statistics
+        self._pending.append(Job(device, index, start, received, came))
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs are pending."""
+        return len(self._pending)
 
     def collect(self) -> tuple[Updates, float]:
         """Train all pending jobs; their updates in the order of device ids, and the mean training loss by samples.
@@ -140,16 +177,51 @@ class Learner:
         samples = self._sizes[ids]
         steps = local_steps(samples, *self.training.work)
         order = np.lexsort((ids, -samples, -steps))  # longest first; alike clients together, so that little is padded
-        this = Round(jobs, self._workers, self._store)
+        this = Round(jobs, self._workers, self._store, self.run)
         with one_thread_each():
             self.plan = this.train(order, self.plan)
         losses, statistics = this.outcome["losses"], this.outcome["statistics"]
         _check_finite(jobs, losses, this.uploads)
         if len(self._network.statistics):
             self.statistics = torch.from_numpy(samples / samples.sum()).to(statistics) @ statistics
+        self._encode(jobs, this.uploads)
         each = losses.cpu().numpy()
-        updates = Updates(this.uploads, ids, samples, len(self.parts), steps, each)
+        index = max(job.index for job in jobs)
+        updates = Updates(
+            this.uploads,
+            ids,
+            samples,
+            len(self.parts),
+            steps,
+            each,
+            index=index,
+            lr=self.training.lr * self.training.lr_schedule.factor(index),
+            labels=self._histograms(ids),
+            run=self.run,
+        )
         return updates, float(np.average(each, weights=samples))
+
+    def _encode(self, jobs: list[Job], uploads: Mapping[str, Tensor]) -> None:
+        """Replace uploads [C, d] by what the server decodes of them; scalars are sent as they are."""
+        if isinstance(self._codec, NoCodec):
+            return
+        ids, d = np.array([job.device for job in jobs]), len(self.initial)
+        vectors = {name: upload for name, upload in uploads.items() if upload.shape[1] == d}
+        if self._codec.error_feedback:
+            if self._lost is None:
+                empty = {name: torch.zeros_like(upload[0]) for name, upload in vectors.items()}
+                self._lost = StateStore(empty, len(self.parts), self.training.state_home)
+            for name, lost in self._lost.gather(ids).items():
+                vectors[name] += lost
+        losses = {name: torch.empty_like(upload) for name, upload in vectors.items()}
+        for row, job in enumerate(jobs):
+            rng = self._streams.generator("codec", job.device, job.index)
+            for name, upload in vectors.items():
+                decoded = self._codec.decoded(upload[row], rng)
+                losses[name][row] = upload[row] - decoded
+                upload[row] = decoded
+        if self._lost is not None:
+            self._lost.scatter(ids, losses)
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """The server's next state, as the algorithm says; bit by bit the same on any number of cores."""
@@ -181,8 +253,14 @@ class Learner:
     def close(self) -> None:
         """Let the workers go."""
         self._workers.close()
-        if self._store is not None:
-            self._store.close()
+        for store in (self._store, self._lost):
+            if store is not None:
+                store.close()
+
+    def _histograms(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """How many samples of each class some devices have [C, classes]."""
+        y, classes = self.data.train_y, self.data.classes
+        return np.array([np.bincount(y[self.parts[device]], minlength=classes)[:classes] for device in ids])
 
     def _over(self, count: int, method: str, w: Tensor, take: Callable[[Tensor], T]) -> list[Future[T]]:
         """Have a model looked at on `count` samples, shared among the workers."""
@@ -203,6 +281,7 @@ class Learner:
         if training.engine == "serial":
             return SERIAL
         fits = LayersGradient.fits(self._network, self.model) and training.precision != "bfloat16"
+        fits = fits and type(self._algorithm).loss is Algorithm.loss
         kernels: list[Literal["layers", "vmap"]] = ["layers", "vmap"] if fits else ["vmap"]
         families = candidates(training.engine, kernels, self.initial.device.type)
         if training.width is not None:
@@ -212,7 +291,7 @@ class Learner:
         server = self._algorithm.server_state(self.initial)
         received = {name: value[None] for name, value in self._algorithm.downlink(server).items()}
         state = {name: value[None] for name, value in self._initial_state.items()}
-        vectors = Vectors(self.initial[None], received, state, self.statistics[None])
+        vectors = Vectors(self.initial[None], received, state, self.statistics[None], self.run)
 
         def attempt(plan: Plan) -> Trial:
             trial: Trial = self._workers.submit("attempt", lambda: (plan, vectors), _same).result()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,7 @@ from torch.func import functional_call, vmap
 
 from edgefl.learner.dropout import replace_dropout
 
+T = TypeVar("T")
 Tensors = Sequence[Tensor]
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
@@ -55,11 +57,24 @@ class Network:
         keys = {} if key is None else dict.fromkeys(self._key_names, key)
         return self._call(self._training, parameters, statistics, x, keys)
 
-    def train_many(self, parameters: Tensors, statistics: Tensors, x: Tensor, keys: Tensor | None = None) -> Tensor:
-        """The same for C clients: parameters [C, *shape] each, x [C, B, ...], keys [C], outputs [C, B, ...]."""
-        axes = (0, 0, 0, None if keys is None else 0)
-        outputs: Tensor = vmap(self.train, axes)(list(parameters), list(statistics), x, keys)
-        return outputs
+    def represent(
+        self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """As `train`, and the representations [B, features]: what the last linear layer gets."""
+        return representation(self._training, lambda: self.train(parameters, statistics, x, key))
+
+    def frozen(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
+        """The representations [B, features] of a model that is not trained; changes nothing."""
+        with torch.no_grad():
+            return representation(self._testing, lambda: self.test(parameters, statistics, x))[1]
+
+    def many(
+        self, one: Callable[..., T], parameters: Tensors, statistics: Tensors, x: Tensor, keys: Tensor | None = None
+    ) -> T:
+        """`train`, `represent` or `frozen` for C clients: parameters [C, *shape] each, x [C, B, ...], keys [C]."""
+        args = (list(parameters), list(statistics), x)
+        result: T = vmap(one)(*args) if keys is None else vmap(one)(*args, keys)
+        return result
 
     def test(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
         """Outputs [B, ...] of one model, as for evaluation; changes nothing."""
@@ -72,6 +87,20 @@ class Network:
         named += zip(self.statistics.names, statistics, strict=True)
         output: Tensor = functional_call(module, {**dict(named), **keys}, (x,))
         return output
+
+
+def representation(module: nn.Module, call: Callable[[], Tensor]) -> tuple[Tensor, Tensor]:
+    """The outputs [B, ...] of a call of the module, and what its last linear layer got, or else the outputs, [B, n]."""
+    got: list[Tensor] = []
+    layers = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
+    handles = [layer.register_forward_pre_hook(lambda _, inputs: got.append(inputs[0])) for layer in layers[-1:]]
+    try:
+        outputs = call()
+    finally:
+        for handle in handles:
+            handle.remove()
+    z = got[0] if got else outputs
+    return outputs, z.reshape(len(z), -1).to(next(module.parameters()).dtype)
 
 
 def flatten(tensors: Tensors, like: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from edgefl.algorithms import Run
 from edgefl.learner.engine import Trained
 from edgefl.learner.memory import is_out_of_memory
 from edgefl.learner.plan import Plan
@@ -44,10 +45,11 @@ class Round:
         jobs: in the order in which results are wanted.
         workers: where.
         store: the clients' states, if they keep any.
+        run: what all rounds have in common.
     """
 
-    def __init__(self, jobs: Sequence[Job], workers: Workers, store: StateStore | None) -> None:
-        self.jobs, self._workers, self._store = jobs, workers, store
+    def __init__(self, jobs: Sequence[Job], workers: Workers, store: StateStore | None, run: Run) -> None:
+        self.jobs, self._workers, self._store, self._run = jobs, workers, store, run
         self._ids = np.array([job.device for job in jobs])
         self.uploads: dict[str, Tensor] = {}  # [C, ...] each, in the order of the jobs, as what follows
         self.outcome: dict[str, Tensor] = {}  # losses and statistics
@@ -97,7 +99,7 @@ class Round:
         def arguments() -> tuple[Plan, list[list[tuple[int, int]]], Vectors]:
             received = {name: _stacked([job.received[name] for job in jobs]) for name in jobs[0].received}
             start, statistics = (_stacked([getattr(job, name) for job in jobs]) for name in ("start", "statistics"))
-            return plan, keys, Vectors(start, received, self._state(rows), statistics)
+            return plan, keys, Vectors(start, received, self._state(rows), statistics, self._run)
 
         return self._workers.submit("train", arguments, lambda trained: self._take(rows, trained))
 

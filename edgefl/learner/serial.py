@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from edgefl.learner.batches import PAD
+from edgefl.learner.batches import PAD, shares
 from edgefl.learner.dropout import step_keys
 from edgefl.learner.engine import Cohort, Engine, Trained, rows
-from edgefl.learner.gradients import autocast
+from edgefl.learner.gradients import Frozen, autocast
 from edgefl.learner.network import as_leaves, gradient
 
-Random = tuple[Tensor | None, Tensor | None]  # draws of augmentation [B, 3], key of dropout
+Batch = tuple[Tensor, Tensor, Tensor | None]  # samples [B, ...], labels [B], key of dropout
 
 
 class SerialEngine(Engine):
@@ -19,27 +19,49 @@ class SerialEngine(Engine):
 
     def train(self, cohort: Cohort) -> Trained:
         """See Engine; for one client."""
-        local = rows(cohort.local(), 0)
+        many = cohort.local(self._full_gradient(cohort.one_pass()) if cohort.whole else 0.0)
+        frozen, local = self.frozen(many, cohort), rows(many, 0)
         w, statistics = cohort.start[0].clone(), cohort.statistics[0].clone()
         grad, velocity = torch.empty_like(w), self.solver.velocity(w)
         loss_sum = w.new_zeros(1)
-        for step, batch in enumerate(cohort.batches[0]):
-            draws = None if cohort.draws is None else torch.from_numpy(cohort.draws[0][step][batch != PAD])
-            key = None if cohort.keys is None else step_keys(cohort.keys, step)[0]
-            loss_sum += self._gradient(w, statistics, torch.from_numpy(batch[batch != PAD]), (draws, key), grad)
+        for step in range(len(cohort.batches[0])):
+            loss_sum += self._gradient(w, statistics, self._batch(cohort, step), frozen, grad)
             self.solver.step(w, grad, velocity, local)
         trained = self._trained(w, cohort, local, statistics, loss_sum)
         uploads = {name: vector[None] for name, vector in trained.uploads.items()}
         state = {name: vector[None] for name, vector in trained.state.items()}
         return Trained(uploads, state, statistics[None], trained.losses)
 
-    def _gradient(self, w: Tensor, statistics: Tensor, batch: Tensor, random: Random, into: Tensor) -> Tensor:
+    def _full_gradient(self, cohort: Cohort) -> Tensor:
+        """That of the task's loss at the received model [1, d]; the cohort's batches hold each sample once."""
+        w, statistics, (batches,) = cohort.start[0], cohort.statistics[0].clone(), cohort.batches
+        total, grad = torch.zeros_like(w), torch.empty_like(w)
+        for step, share in enumerate(shares(batches[None])[0]):
+            self._gradient(w, statistics, self._batch(cohort, step), None, grad)
+            total.add_(grad, alpha=float(share))
+        return total[None]
+
+    def _batch(self, cohort: Cohort, step: int) -> Batch:
+        """The client's samples, labels and key of dropout in one step."""
+        batch, place = cohort.batches[0][step], cohort.start.device
+        draws = None if cohort.draws is None else torch.from_numpy(cohort.draws[0][step][batch != PAD]).to(place)
+        key = None if cohort.keys is None else step_keys(cohort.keys, step)[0]
+        numbers = torch.from_numpy(batch[batch != PAD]).to(place)
+        return self.samples.batch(numbers, draws), self.samples.y[numbers], key
+
+    def _gradient(self, w: Tensor, statistics: Tensor, batch: Batch, frozen: Frozen | None, into: Tensor) -> Tensor:
         """Mean loss of one mini-batch; its gradient goes into a flat vector."""
-        network, batch, (draws, key) = self.network, batch.to(w.device), random
-        leaves = as_leaves(network.parameters.views(w))
-        x = self.samples.batch(batch, None if draws is None else draws.to(w.device))
+        network, (x, y, key) = self.network, batch
+        leaves, buffers = as_leaves(network.parameters.views(w)), network.statistics.views(statistics)
         with autocast(w, enabled=self.solver.training.precision == "bfloat16"):
-            outputs = network.train(leaves, network.statistics.views(statistics), x, key)
-        loss = self.model.sample_losses(outputs.to(w.dtype), self.samples.y[batch]).mean()
+            if frozen is None:
+                outputs = network.train(leaves, buffers, x, key)
+            else:
+                outputs, z = network.represent(leaves, buffers, x, key)
+                others = {name: other[0] for name, other in frozen.representations(network, x[None]).items()}
+        losses = self.model.sample_losses(outputs.to(w.dtype), y)
+        if frozen is not None:
+            losses = self.solver.algorithm.loss(losses, z, others)
+        loss = losses.mean()
         gradient(loss, leaves, network.parameters.views(into))
         return loss.detach()

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from edgefl.algorithms import Algorithm
+from edgefl.algorithms import Algorithm, Run
 from edgefl.learner.attempt import attempt
 from edgefl.learner.batched import BatchedEngine
-from edgefl.learner.batches import Indices, mini_batches, paired
+from edgefl.learner.batches import Indices, mini_batches, one_pass, paired
 from edgefl.learner.engine import Cohort, Engine, Trained, joined, shortened
 from edgefl.learner.gradients import VmapGradient
 from edgefl.learner.layers import LayersGradient
@@ -41,11 +41,12 @@ class Vectors:
     received: Mapping[str, Tensor]  # [C or 1, ...] each
     state: Mapping[str, Tensor]  # [C, ...] each
     statistics: Tensor  # [C or 1, b]
+    run: Run  # what all rounds have in common
 
     def to(self, device: torch.device) -> Vectors:
         """The same on another device."""
         received, state = ({k: v.to(device) for k, v in part.items()} for part in (self.received, self.state))
-        return Vectors(self.start.to(device), received, state, self.statistics.to(device))
+        return Vectors(self.start.to(device), received, state, self.statistics.to(device), self.run)
 
     def rows(self, begin: int, end: int) -> Vectors:
         """Those of some of the clients."""
@@ -54,7 +55,7 @@ class Vectors:
             return value if len(value) == 1 else value[begin:end]
 
         received, state = ({k: cut(v) for k, v in part.items()} for part in (self.received, self.state))
-        return Vectors(cut(self.start), received, state, cut(self.statistics))
+        return Vectors(cut(self.start), received, state, cut(self.statistics), self.run)
 
 
 class Trainer:
@@ -85,7 +86,7 @@ class Trainer:
         self.network, self.model, self.training = network, model, training
         self.samples = {"train": train, "test": test}
         self.parts, self.streams, self.device = parts, streams, train.y.device
-        self.solver = Solver(algorithm, training)
+        self.algorithm, self.solver = algorithm, Solver(algorithm, training)
         fits = LayersGradient.fits(network, model)
         self._layers = LayersGradient(network, model) if fits else None  # also the faster way to test
         self._mean_size = float(np.mean([len(part) for part in parts]))
@@ -98,7 +99,7 @@ class Trainer:
         if plan.kernel == "layers":
             return BatchedEngine(*args, LayersGradient(self.network, self.model))
         bfloat16 = self.training.precision == "bfloat16"
-        return BatchedEngine(*args, VmapGradient(self.network, self.model, bfloat16=bfloat16))
+        return BatchedEngine(*args, VmapGradient(self.network, self.model, self.algorithm, bfloat16=bfloat16))
 
     def train(self, plan: Plan, cohorts: Sequence[Sequence[tuple[int, int]]], vectors: Vectors) -> Trained:
         """Train cohorts of clients, given as (device, round index), each longest first."""
@@ -141,8 +142,11 @@ class Trainer:
             mini_batches(self.parts[device], training, partial(self.streams.generator, "batches", device, index))
             for device, index in jobs
         ]
+        whole = []
+        if self.algorithm.needs_gradient():
+            whole = [one_pass(self.parts[device], training) for device, _ in jobs]
         if self.network.couples_samples:
-            batches = [paired(batch) for batch in batches]
+            batches, whole = ([paired(batch) for batch in each] for each in (batches, whole))
         return Cohort(
             start=start.expand(count, -1),
             lr=start.new_tensor(rates),
@@ -150,9 +154,12 @@ class Trainer:
             state=vectors.state,
             statistics=vectors.state.get(STATISTICS, vectors.statistics).expand(count, -1),
             weight=start.new_tensor(weights),
+            index=start.new_tensor([[index] for _, index in jobs]),
             batches=batches,
             draws=self._draws(jobs, batches),
             keys=self._keys(jobs).to(start.device) if self.network.random else None,
+            whole=whole,
+            run=vectors.run,
         )
 
     def _draws(self, jobs: Sequence[tuple[int, int]], batches: list[Indices]) -> list[Draws] | None:

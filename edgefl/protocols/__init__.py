@@ -7,6 +7,11 @@ PROTOCOLS: Catalogue[Policy] = Catalogue(
     "server policy",
     {
         "synchronous": "edgefl.protocols.synchronous:Synchronous",
+        "deadline": "edgefl.protocols.deadline:Deadline",
+        "over_selection": "edgefl.protocols.over_selection:OverSelection",
+        "buffered": "edgefl.protocols.buffered:Buffered",
+        "asynchronous": "edgefl.protocols.asynchronous:Asynchronous",
+        "sequential": "edgefl.protocols.sequential:Sequential",
     },
 )
 

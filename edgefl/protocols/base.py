@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import Any, Protocol
+from collections.abc import Generator
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,33 @@ class Coordinator(Protocol):
     def running(self) -> bool:
         """Whether another round is to begin."""
 
-    def select(self) -> npt.NDArray[np.int64]:
-        """Begin a round: the ids [C] of its participants, in order."""
+    @property
+    def participants(self) -> int:
+        """How many devices a round asks for."""
 
-    def dispatch(self, ids: npt.NDArray[np.int64]) -> Sequence[simpy.Process]:
-        """Send the model to these devices: one process each, which ends when the device's upload has arrived."""
+    @property
+    def deadline_s(self) -> float:
+        """The longest waiting time, where the scenario gives one."""
+
+    def select(self, count: int | None = None, *, refill: bool = False) -> npt.NDArray[np.int64]:
+        """Begin a round, or `refill` one: ids of `count` devices (`participants` where not given), in order.
+
+        Devices that are under way, or whose update waits to be learned from, are left out; there may be fewer. A refill
+        that finds nobody, or wants nobody, leaves no trace.
+        """
+
+    def dispatch(self, ids: npt.NDArray[np.int64]) -> list[simpy.Process]:
+        """Send the model to these devices: one process each, which ends when the device's upload has arrived.
+
+        Interrupting a process ends the device's part: what it has cost so far is entered, its update is lost, and the
+        cause of the interrupt is its status. Wait for the process before `aggregate`.
+        """
+
+    def received(self) -> int:
+        """How many updates wait to be learned from."""
+
+    def pass_on(self) -> None:
+        """Make the model that has just arrived the one that the next device gets, without averaging."""
 
     def aggregate(self) -> None:
         """End the round: learn from every upload that has arrived."""
@@ -33,6 +55,20 @@ class Coordinator(Protocol):
 class Policy(Member):
     """Base of all server policies."""
 
+    has_deadline: ClassVar[bool] = False  # whether server.deadline_s has a meaning
+    averages: ClassVar[bool] = True  # whether updates meet in the algorithm's aggregation
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether devices of different rounds are under way together."""
+        return False
+
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """The server's SimPy process, from the first round to the last."""
         raise NotImplementedError
+
+
+def moment(env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
+    """Let all that happens at this moment happen first, so that its order leaves no trace."""
+    while env.peek() <= env.now:
+        yield env.timeout(0)

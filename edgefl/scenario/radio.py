@@ -145,7 +145,7 @@ class Radio(Section):
     @model_validator(mode="after")
     def _consistent(self) -> Radio:
         if self.sharing == "processor" and self.downlink == "broadcast":
-            raise fault_at(("downlink",), "a broadcast is not shared: set sharing to fixed or downlink to unicast")
+            raise fault_at(("downlink",), "a broadcast is not shared: set it to unicast, or leave sharing out")
         statistics = self.propagation.statistics()
         try:
             self.fading.k_statistics_db(statistics.k_mean_db, statistics.k_std_db)

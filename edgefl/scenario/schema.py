@@ -15,7 +15,6 @@ from pydantic import (
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
-    field_validator,
     model_serializer,
     model_validator,
 )
@@ -24,6 +23,8 @@ from edgefl.algorithms import ALGORITHMS, Algorithm
 from edgefl.algorithms.fedavg import FedAvg
 from edgefl.churn import CHURN, Churn
 from edgefl.churn.none import NoChurn
+from edgefl.codecs import CODECS, Codec
+from edgefl.codecs.none import NoCodec
 from edgefl.datasets import DATASETS, Dataset
 from edgefl.datasets.digits import Digits
 from edgefl.distributions import HEIGHT_M, Constant, HeightM, NonNegative, Positive, Real
@@ -121,6 +122,7 @@ class Training(Section):
     engine: Literal["auto", "serial", "batched"] = "auto"  # the fastest, one client after another, or together
     width: Count | None = None  # clients trained together; measured where not given
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"  # of matrix products
+    codec: Annotated[Codec, CODECS] = NoCodec()  # compression of uploads
     batch_norm: Literal["averaged", "local"] = "averaged"  # statistics: with the model, or each device's own
     state_home: Literal["auto", "device", "host", "disk"] = "auto"  # where clients' states are kept
 
@@ -148,11 +150,16 @@ class ServerSection(Section):
     selection: Annotated[Selection, SELECTIONS] = UniformSelection()
     deadline_s: PositiveFloat | None = None
 
-    @field_validator("deadline_s")
-    @classmethod
-    def _no_deadline(cls, value: float | None) -> None:
-        if value is not None:
-            raise fault("the synchronous policy waits for the last participant and has no deadline: leave it out")
+    @model_validator(mode="after")
+    def _deadline(self) -> ServerSection:
+        if self.policy.has_deadline and self.deadline_s is None:
+            raise fault_at(("deadline_s",), "is required: how long a round may take")
+        if not self.policy.has_deadline and self.deadline_s is not None:
+            name = PROTOCOLS.name_of(self.policy)
+            raise fault_at(
+                ("deadline_s",), f"the policy {name} has no deadline: leave it out, or set policy to deadline"
+            )
+        return self
 
 
 class Devices(Section):
@@ -188,12 +195,40 @@ class Scenario(Section):
     churn: Annotated[Churn, CHURN] = NoChurn()
     report: ReportSection = ReportSection()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_rounds(cls, value: Any) -> Any:
+        """Where devices of different rounds are under way together, the band is shared as they come and go."""
+        if not isinstance(value, dict) or not isinstance(server := value.get("server"), dict):
+            return value
+        policy, radio = server.get("policy"), value.get("radio") or {}
+        fields = {"kind": policy} if isinstance(policy, str) else policy
+        if not isinstance(fields, dict) or not isinstance(kind := fields.get("kind"), str):
+            return value
+        if kind not in PROTOCOLS.members:
+            return value
+        rolling = PROTOCOLS.load(kind).model_construct(**fields).overlapping
+        if rolling and isinstance(radio, dict) and radio.get("sharing") is None:
+            return {**value, "radio": {**radio, "sharing": "processor"}}
+        return value
+
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
         """What no section can see by itself."""
         count, participants = self.devices.count, self.server.participants
         if participants is not None and participants > count:
             raise fault_at(("server", "participants"), f"must be <= devices.count = {count}, got {participants}")
+        policy = self.server.policy
+        if policy.overlapping and self.radio.downlink == "broadcast":
+            raise fault_at(("radio", "downlink"), "with this server.policy nobody waits for a broadcast: set unicast")
+        if policy.overlapping and self.radio.sharing == "fixed":
+            text = "shares that hold for a round need rounds; with this server.policy set it to processor"
+            raise fault_at(("radio", "sharing"), text)
+        if not policy.averages and type(self.algorithm).aggregate is not FedAvg.aggregate:
+            name = PROTOCOLS.name_of(policy)
+            raise fault_at(("algorithm",), f"the policy {name} averages nothing: set it to fedavg or fedprox")
+        if reason := self.algorithm.check(count):
+            raise fault_at(("algorithm",), reason)
         if reason := self.server.selection.check(count):
             raise fault_at(("server", "selection"), reason)
         cells, radio = self.cells, self.radio

@@ -21,7 +21,7 @@ def measured(name, model=None, **training):
     return measure(model or Mlp(), ALGORITHMS.load(name)(), section, DATA, SIZES)
 
 
-@pytest.mark.parametrize("name", list(ALGORITHMS.members))
+@pytest.mark.parametrize("name", list(FLOATS))
 def test_operations_of_a_round(name):
     """Forward and backward 6 a multiplication and sample; 2 a parameter and step for SGD, and the correction's."""
     steps = np.array([2 * 1, 2 * 3])
@@ -43,7 +43,7 @@ def test_operations_of_the_solver(setting, operations):
     assert more == pytest.approx(np.array([2, 6]) * D * operations)
 
 
-@pytest.mark.parametrize("name", list(ALGORITHMS.members))
+@pytest.mark.parametrize("name", list(FLOATS))
 def test_bits_on_the_air(name):
     down, up = FLOATS[name]
     payload = measured(name)

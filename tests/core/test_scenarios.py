@@ -12,8 +12,11 @@ SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.yaml"))
 def check_books(result):
     rounds, devices, events = result.rounds, result.devices, result.events
     assert result.status == "finished"
-    assert len(devices) == rounds["selected"].sum() == rounds["received"].sum()
-    assert len(events) == 2 * len(rounds) + 3 * len(devices)
+    fates = rounds[["received", "late", "departed", "failed"]].to_numpy().sum()
+    assert len(devices) == rounds["selected"].sum() == fates
+    kinds = events["kind"].value_counts()
+    assert kinds["upload_end"] == rounds["received"].sum()
+    assert kinds["round_start"] == kinds["round_end"] == len(rounds)
     assert rounds["time_s"].iloc[-1] == pytest.approx(rounds["duration_s"].sum())
     spent = devices[["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]].to_numpy().sum()
     assert result.summary["energy_j"] == pytest.approx(spent)

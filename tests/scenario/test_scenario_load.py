@@ -162,7 +162,7 @@ CONSISTENCY = {
     "cells: {min_distance_m: 300}": "cells.min_distance_m: must be < radius_m = 250, got 300",
     "cells: {radius_m: 6000}": "radio.propagation: umi_los holds from 10 m to 5 km",
     "radio: {carrier_hz: 1e8}": "radio.propagation: umi_los holds from 0.5 to 100 GHz",
-    "server: {deadline_s: 5}": "server.deadline_s: the synchronous policy waits",
+    "server: {deadline_s: 5}": "server.deadline_s: the policy synchronous has no deadline",
     "server: {selection: {kind: schedule, rounds: [[0, 100]]}}": "server.selection: names device 100",
     "server: {selection: {kind: schedule, rounds: [[3, 3]]}}": "server.selection: round 1 names a device twice",
     "training: {local_steps: 1, local_epochs: 1}": "training: local_epochs and local_steps exclude each other",

@@ -1,0 +1,76 @@
+"""FedSSG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat
+
+from edgefl.algorithms.base import Algorithm, Local, Updates
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class FedSSG(Algorithm):
+    """FedSSG: FedDC whose memory is gated by how often a device took part (FedSSG, arXiv 2025, algorithm 1).
+
+    Variant code is what the authors' program does; paper_main is the paper's main text: a gate of at most 1 that also
+    weighs the pull, which is proximal, and no gradient correction.
+    """
+
+    alpha: NonNegativeFloat = 0.05
+    variant: Literal["code", "paper_main"] = "code"
+    cv_lr: Literal["initial", "current"] = "initial"  # in g_i; initial as in the authors' program
+    participation: Annotated[float, Field(gt=0, le=1)] | None = None  # m / N; the scenario's where not given
+
+    def server_state(self, w: Tensor) -> dict[str, Tensor]:
+        """The model, the mean memory of all devices, h = 0, and their mean correction, g = 0."""
+        return {"w": w, "h": 0 * w, "g": 0 * w}
+
+    def client_state(self, w: Tensor) -> dict[str, Tensor]:
+        """A device's memory and correction, h_i = g_i = 0, and in how many rounds it took part, c_i = 0."""
+        return {"h": 0 * w, "g": 0 * w, "count": 0 * w[:1]}
+
+    def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The mean correction goes with the model."""
+        return {"g": server["g"]}
+
+    def gate(self, local: Local) -> Tensor:
+        """p_i [1]: 1 + c_i / (T m/N), or min(1, c_i / (t m/N)) in round t of the main text; c_i counts this round."""
+        share = self.participation or local.run.participants / local.run.population
+        count = local.state["count"] + 1
+        if self.variant == "code":
+            return 1 + count / (share * local.run.rounds)
+        ratio = count / (share * (local.index + 1) + 1e-6)
+        return 1 - (ratio < 1) * (1 - ratio)
+
+    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+        """Gradient + alpha_i h_i + g / omega_i - g_i, or gradient + alpha_i p_i (w - start + h_i) of the main text."""
+        alpha, h = self.alpha / local.weight, local.state["h"]
+        if self.variant == "code":
+            return gradient + alpha * h + local.received["g"] / local.weight - local.state["g"]
+        return gradient + alpha * self.gate(local) * (w - local.start + h)
+
+    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+        """h_i+ = h_i + p_i delta; g_i+ = g_i - g / omega_i - p_i delta / (K_ref lr)."""
+        gated, lr = self.gate(local) * (w - local.start), local.run.lr if self.cv_lr == "initial" else local.lr
+        g = local.state["g"] - local.received["g"] / local.weight - gated / (local.run.steps * lr)
+        return {"h": local.state["h"] + gated, "g": g, "count": local.state["count"] + 1}
+
+    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+        """The move, its gate, and omega_i times the change of the correction."""
+        change = self.remember(w, local)["g"] - local.state["g"]
+        return {"delta": w - local.start, "delta_g": local.weight * change, "gate": self.gate(local)}
+
+    def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
+        """mean(w_i) + h with h + sum(p_i delta_i) / N; g + sum(omega_i change of g_i) / N."""
+        delta, n = updates.vectors["delta"], updates.population
+        h = server["h"] + (updates.vectors["gate"] * delta).sum(dim=0) / n
+        g = server["g"] + updates.vectors["delta_g"].sum(dim=0) / n
+        return {**server, "w": server["w"] + delta.mean(dim=0) + h, "h": h, "g": g}
+
+    def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
+        """The participants' mean gate."""
+        return {"gate": float(updates.vectors["gate"].mean())}
