@@ -34,7 +34,7 @@ gpu-check: setup
 	$(BIN)/python benchmarks/learner.py --device cuda --workloads W1 W2 W3 R18 --plans --growth --idle | tee results/gpu-benchmark.md
 
 benchmarks: setup
-	$(BIN)/python benchmarks/channel.py
+	$(BIN)/python benchmarks/radio.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/mnist_fedavg.py
 	$(BIN)/python benchmarks/learner.py --plans --growth

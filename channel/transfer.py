@@ -26,6 +26,7 @@ __all__ = [
 
 MAX_SLOTS = 20_000_000  # 10,000 s of 0.5 ms slots
 CHUNK_VALUES = 2**17  # complex values walked at once, 2 MiB: bounds the memory, whatever the payload
+FEW_SLOTS = 1000  # below, handing a generator to compiled code takes longer than NumPy's draws, which are the same
 GROUP_ROWS = 64  # transfers walked side by side, so that chunks are long
 
 Ints = NDArray[np.int64]
@@ -48,7 +49,7 @@ def innovations_of(generator: Callable[[int], np.random.Generator]) -> Innovatio
     def draw(rows: NDArray[np.intp], count: int) -> Complex:
         draws = np.empty((rows.size, count), dtype=np.complex128)
         sources = zip(map(generator, rows.tolist()), draws.view(np.float64), strict=True)
-        if compiled is None:
+        if compiled is None or count < FEW_SLOTS:
             for source, parts in sources:
                 source.standard_normal(out=parts)
             draws *= np.sqrt(0.5)

@@ -1,6 +1,6 @@
 """What the radio costs and what it prices, beside the figures to reach.
 
-    python benchmarks/channel.py [slots] [fast] [round] [table-vii] [bandwidth] [-o FOLDER]
+    python benchmarks/radio.py [slots] [fast] [round] [table-vii] [bandwidth] [-o FOLDER]
 
 Speeds are of one core, the median of several repeats; baselines run in turn with what they are compared to. All parts
 where none is named; with a folder, the bandwidth figure is drawn there (needs matplotlib).
@@ -9,9 +9,7 @@ where none is named; with a folder, the bandwidth figure is drawn there (needs m
 from __future__ import annotations
 
 import os
-import sys
 
-sys.path.pop(0)  # this folder: this file would stand before the package of its name
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
