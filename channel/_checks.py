@@ -1,5 +1,7 @@
 """Input checks: a number out of range is an error that says which quantity, which value and which range."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -18,6 +20,14 @@ def within(quantity: str, values: ArrayLike, low: float, high: float, rel_tolera
     slack_low, slack_high = abs(low) * rel_tolerance, abs(high) * rel_tolerance
     require((array >= low - slack_low) & (array <= high + slack_high), array, quantity, f"from {low:g} to {high:g}")
     return array
+
+
+def vectors(*columns: ArrayLike) -> tuple[NDArray[Any], ...]:
+    """Arguments of n transfers as arrays [n]; scalars are the same for all."""
+    arrays = np.broadcast_arrays(*map(np.atleast_1d, columns))
+    if arrays[0].ndim != 1:
+        raise ValueError(f"transfers must form a vector, but the arguments have shape {arrays[0].shape}")
+    return tuple(arrays)
 
 
 def positive(quantity: str, values: ArrayLike) -> Floats:

@@ -142,30 +142,6 @@ def block(
     return np.where(begun < 0, held, anew)
 
 
-def advance_block(
-    gain: ArrayLike, hold_slots: ArrayLike, slots: ArrayLike, innovation: ArrayLike, first_slot: ArrayLike = 0
-) -> NDArray[np.complex128]:
-    """Jump over `slots` slots of the process of `block` at once: h stays where no block begins among them.
-
-    Args:
-        gain: h in the slot before `first_slot`, complex [...].
-        hold_slots: slots in a block, whole and at least 1.
-        slots: number of slots to jump over, whole and not negative.
-        innovation: one draw of CN(0, 1) for each element, complex [...].
-        first_slot: number of the first slot that is jumped over, whole and not negative.
-
-    Returns:
-        h in the last of the slots, the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: a number of slots is out of range, not whole or NaN.
-    """
-    last = _whole("first_slot", first_slot) - 1
-    hold = _hold(hold_slots)
-    stays = (last + _whole("slots", slots)) // hold == last // hold
-    return np.where(stays, np.asarray(gain, dtype=np.complex128), np.asarray(innovation, dtype=np.complex128))
-
-
 def ricean(scatter: ArrayLike, k_factor: ArrayLike) -> NDArray[np.complex128]:
     """Ricean gain h = (K / (K + 1))^(1/2) + (1 / (K + 1))^(1/2) g (TR 38.901 clause 7.5, eq. 7.5-30, for one tap).
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from channel._checks import Floats, non_negative, positive, require, within
+from channel._checks import Floats, non_negative, positive, require, vectors, within
 from channel.rate import SHANNON, Efficiency, mean_rayleigh_bps_hz
 
 if TYPE_CHECKING:
@@ -216,15 +216,13 @@ class _Rows:
     ) -> None:
         k = np.asarray(k_factor, dtype=np.float64)
         require(k >= 0, k, "k_factor", "not below 0")
-        columns = np.broadcast_arrays(
-            np.atleast_1d(non_negative("payload_bits", payload_bits)),
+        columns = vectors(
+            non_negative("payload_bits", payload_bits),
             non_negative("mean_snr", mean_snr),
             positive("bandwidth_hz", bandwidth_hz),
             within("correlation", correlation, -1.0, 1.0),
             k,
         )
-        if columns[0].ndim != 1:
-            raise ValueError(f"transfers must form a vector, but the arguments have shape {columns[0].shape}")
         self.payload, self.snr, self.bandwidth_hz, self.correlation, self.k_factor = columns
         self.slot_s = positive("slot_s", slot_s)
         self.tables = _tables(efficiency)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from channel import _compiled
-from channel._checks import Floats, non_negative, positive, require, within
+from channel._checks import Floats, non_negative, positive, require, vectors, within
 from channel.fading import gauss_markov
 from channel.first_passage import fast
 from channel.rate import SHANNON, Efficiency, Shannon, mean_rayleigh_bps_hz
@@ -215,8 +215,8 @@ class _Rows:
         gain, k = np.asarray(start, dtype=np.complex128), np.asarray(k_factor, dtype=np.float64)
         require(np.isfinite(gain), gain, "start", "finite")
         require(k >= 0, k, "k_factor", "not below 0")
-        columns = np.broadcast_arrays(
-            np.atleast_1d(non_negative("payload_bits", payload_bits)),
+        columns = vectors(
+            non_negative("payload_bits", payload_bits),
             non_negative("mean_snr", mean_snr),
             positive("bandwidth_hz", bandwidth_hz) * positive("slot_s", slot_s),
             within("correlation", correlation, -1.0, 1.0),
@@ -226,8 +226,6 @@ class _Rows:
             _whole("limit_slots", limit_slots, 0),
             _whole("hold_slots", hold_slots, 1),
         )
-        if columns[0].ndim != 1:
-            raise ValueError(f"transfers must form a vector, but the arguments have shape {columns[0].shape}")
         self.payload, self.snr, self.slot_hz_s, self.correlation, self.line, self.scatter = columns[:6]
         self.gain, self.limit, self.hold = columns[6].copy(), columns[7], columns[8]
         self.efficiency = efficiency

@@ -137,7 +137,7 @@ def build(
         raise InputError(f"data.augmentation: needs images, got samples of shape {list(data.shape)}")
     world = World(scenario.devices, scenario.cells, scenario.mobility, scenario.churn, streams)
     sizes = np.array([len(part) for part in parts])
-    payload = measure(scenario.model, scenario.algorithm, scenario.training, data, sizes)
+    payload = measure(scenario.model, scenario.algorithm, scenario.training, data, sizes, scenario.cost)
     learner: Learner | None = None
     if scenario.model.init.kind != "default":
         scenario.model.init.vector(scenario.model.parameters(data.shape, data.classes))  # wrong also without learning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,12 @@ class Payload:
 
 
 def measure(
-    model: Model, algorithm: Algorithm, training: Training, data: Data, sizes: npt.NDArray[np.int64]
+    model: Model,
+    algorithm: Algorithm,
+    training: Training,
+    data: Data,
+    sizes: npt.NDArray[np.int64],
+    cost: Literal["full", "paper"] = "full",
 ) -> Payload:
     """Weigh one round's work.
 
@@ -46,6 +51,8 @@ def measure(
         training: how much a device trains.
         data: the shape of a sample.
         sizes: [devices] samples held.
+        cost: all of this, or as the dynamic-devices paper prices every algorithm: a model each way and one pass forward
+            and backward, whatever else is sent and computed.
 
     Raises:
         InputError: the algorithm cannot work with so many devices.
@@ -53,9 +60,12 @@ def measure(
     if reason := algorithm.check(len(sizes)):
         raise InputError(f"algorithm: {reason}")
     d = model.payload_parameters(data.shape, data.classes)
+    samples, steps = local_samples(sizes, *training.work), local_steps(sizes, *training.work)
+    if cost == "paper":
+        flops = samples * model.flops_per_sample(data.shape, data.classes)
+        return Payload(float(BITS_PER_FLOAT * d), float(training.codec.bits(d)), flops)
     one, two = _floats_sent(algorithm, 1), _floats_sent(algorithm, 2)
     down, up = ((b - a, 2 * a - b) for a, b in zip(one, two, strict=True))  # linear in d: vectors and scalars
-    samples, steps = local_samples(sizes, *training.work), local_steps(sizes, *training.work)
     compared = len(algorithm.references(_first_round(algorithm, np.zeros(1, dtype=np.float32))))
     passes = samples * (1 + compared / 3) + (sizes if algorithm.needs_gradient() else 0)  # over samples, 3 F each
     vectors = 0.0 if model.cost else steps * _step_flops(algorithm, training) * d

@@ -64,7 +64,8 @@ class Server:
         self.env = simpy.Environment()
         self.scenario, self.world, self.link, self.payload = scenario, world, link, payload
         self.learner, self.ledger, self.streams, self.progress = learner, ledger, streams, progress
-        self.state = learner.begin(scenario.rounds, self._expected()) if learner else {}
+        expected = scenario.server.selection.expected(scenario.participants, scenario.devices.count)
+        self.state = learner.begin(scenario.rounds, expected) if learner else {}
         self.learning_s = 0.0  # wall-clock
         self._first_needless_s, self._advised = 0.0, False
         self._index = -1  # of the last selection, from 0
@@ -109,12 +110,6 @@ class Server:
         if wanted == 0:
             return free[:0]
         return self.scenario.server.selection.choose(free, wanted, self._index, self.streams)
-
-    def _expected(self) -> float:
-        """Participants of a round: by the coins' probability where there are any, else as many as are asked for."""
-        scenario = self.scenario
-        probability: float | None = getattr(scenario.server.selection, "probability", None)
-        return probability * scenario.devices.count if probability else scenario.participants
 
     def dispatch(self, ids: Ids) -> list[simpy.Process]:
         """Send the model to the participants: one process each. Interrupting one cuts its part in the round short."""

@@ -49,7 +49,7 @@ class Leg(NamedTuple):
 class Participants:
     """A round's participants [n] as the link sees them."""
 
-    index: int  # of the round, from 0
+    index: int  # of the selection that chose them, from 0: the key of their draws
     drop: Drop
     correlation: Floats  # of the fading between slots
     hold_slots: npt.NDArray[np.int64]  # in block fading; else 1

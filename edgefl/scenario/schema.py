@@ -193,6 +193,7 @@ class Scenario(Section):
     radio: Radio = Radio()
     mobility: Annotated[Mobility, MOBILITY] = Static()
     churn: Annotated[Churn, CHURN] = NoChurn()
+    cost: Literal["full", "paper"] = "full"  # an algorithm's own vectors and passes count, or a model each way does
     report: ReportSection = ReportSection()
 
     @model_validator(mode="before")

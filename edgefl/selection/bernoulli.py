@@ -16,6 +16,10 @@ class BernoulliSelection(Selection):
 
     probability: Annotated[float, Field(ge=1e-4, le=1)] | None = None  # participants / present when not given
 
+    def expected(self, participants: int, count: int) -> float:
+        """The coins' mean."""
+        return participants if self.probability is None else self.probability * count
+
     def choose(self, present: Ids, participants: int, index: int, streams: Streams) -> Ids:
         """Coins of the first attempt in which somebody takes part."""
         p = participants / len(present) if self.probability is None else self.probability

@@ -165,16 +165,6 @@ def test_block_is_the_recursion_cut_anywhere(hold, first_slot, before, after, se
     np.testing.assert_array_equal(np.concatenate([head, tail]), whole)
 
 
-@settings(deadline=None, derandomize=True)
-@given(st.integers(1, 12), st.integers(0, 40), st.integers(0, 60), st.integers(0, 2**32))
-def test_advance_block_is_the_walk_with_its_last_draw(hold, first_slot, slots, seed):
-    start, noise = circular_normal(seed, 1)[0], circular_normal(seed + 1, slots)
-    walked = np.append(start, fading.block(noise, hold, start, first_slot))[-1]
-    begins = [n for n in range(slots) if (first_slot + n) % hold == 0]
-    draw = noise[begins[-1]] if begins else 99.0
-    assert fading.advance_block(start, hold, slots, draw, first_slot) == walked
-
-
 def test_blocks_of_rows_and_other_shapes():
     start, noise = circular_normal(18, 2, 3), circular_normal(19, 2, 3, 30)
     hold, first = np.array([1, 4, 2**62]), np.array([[0], [5]])
@@ -227,10 +217,6 @@ def test_blocks_are_rayleigh_and_independent():
         (lambda: fading.block(np.ones(3), np.inf, 1.0), "hold_slots = inf"),
         (lambda: fading.block(np.ones(3), 2, 1.0, -1), "first_slot = -1.0"),
         (lambda: fading.block(np.ones(3), 2, 1.0, 0.5), "first_slot = 0.5 .* whole"),
-        (lambda: fading.advance_block(1.0, 2, -1, 1.0), "slots = -1.0"),
-        (lambda: fading.advance_block(1.0, 2, 1.5, 1.0), "slots = 1.5 .* whole"),
-        (lambda: fading.advance_block(1.0, 0, 1, 1.0), "hold_slots = 0.0"),
-        (lambda: fading.advance_block(1.0, 2, 1, 1.0, np.nan), "first_slot = nan"),
     ],
 )
 def test_fading_refuses(call, message):

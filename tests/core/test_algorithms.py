@@ -7,6 +7,7 @@ import torch
 import edgefl
 from edgefl.algorithms import ALGORITHMS, Local, Updates
 
+ADAPTIVE = {"fedadagrad", "fedadam", "fedyogi"}
 # Algorithm cards, section 11: F_i(x) = a_i/2 (x - b_i)^2, a = (1, 2, 4), b = (1, -1, 3), x0 = 0, lr 0.05, two steps
 FUNCTIONS = [[a / 2, -a * b, a * b * b / 2] for a, b in [(1, 1), (2, -1), (4, 3)]]
 
@@ -177,12 +178,13 @@ class TestEveryAlgorithm:
         before, after = local.state, algorithm.remember(local.start + 1, local)
         assert {key: value.shape for key, value in after.items()} == {key: v.shape for key, v in before.items()}
 
-    def test_full_participation_with_equal_data_nears_the_optimum(self, name):
+    def test_full_participation_with_equal_data_reaches_the_optimum(self, name):
+        """But where a server's steps have a length of their own, whatever the way still to go."""
         scenario = golden_scenario({"kind": name})
         scenario["data"]["coefficients"] = [[1, -4, 4]] * 3
-        scenario["server"], scenario["rounds"] = {}, 20
+        scenario["server"], scenario["rounds"] = {}, 300
         distances = edgefl.run(scenario).rounds["distance_to_optimum"]
-        assert distances.iloc[-1] < distances.iloc[0] < 2.0
+        assert distances.iloc[-1] < (distances.iloc[0] if name in ADAPTIVE else 1e-6)
 
     def test_runs_on_one_client(self, name):
         result = edgefl.run({**small({"kind": name}), "devices": {"count": 1}, "server": {}})

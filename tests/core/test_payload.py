@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import edgefl
 from edgefl.algorithms import ALGORITHMS
 from edgefl.datasets.digits import Digits
 from edgefl.models.fcn import Mlp
@@ -12,8 +13,24 @@ from edgefl.scenario import Training
 DATA = Digits().load()
 D, MULTIPLICATIONS = 4_810, 64 * 64 + 64 * 10
 SIZES = np.array([10, 120])
-VECTOR_OPERATIONS = {"fedavg": 0, "fedprox": 3, "scaffold": 2, "feddyn": 4}  # a step and parameter, beside the solver's
-FLOATS = {"fedavg": (1, 1), "fedprox": (1, 1), "scaffold": (2, 2), "feddyn": (1, 1)}  # cards, section 0.5
+VECTOR_OPERATIONS = dict.fromkeys(ALGORITHMS.members, 0) | {  # a step and parameter, beside the solver's
+    "fedprox": 3,
+    "fedacg": 3,
+    "fedasync": 3,
+    "scaffold": 2,
+    "feddyn": 4,
+    "fedvra": 4,
+    "feddc": 7,
+    "fedssg": 5,
+}
+FLOATS = dict.fromkeys(ALGORITHMS.members, (1, 1, 0)) | {  # vectors down and up, scalars up: cards, section 0.5
+    "scaffold": (2, 2, 0),
+    "feddc": (2, 2, 0),
+    "fedssg": (2, 2, 1),
+    "fednova": (1, 1, 1),
+    "qfedavg": (1, 1, 1),
+}
+MORE_PASSES = {"moon": 2 / 3}  # forward passes of two models that stay as they are
 
 
 def measured(name, model=None, **training):
@@ -21,11 +38,12 @@ def measured(name, model=None, **training):
     return measure(model or Mlp(), ALGORITHMS.load(name)(), section, DATA, SIZES)
 
 
-@pytest.mark.parametrize("name", list(FLOATS))
+@pytest.mark.parametrize("name", list(ALGORITHMS.members))
 def test_operations_of_a_round(name):
     """Forward and backward 6 a multiplication and sample; 2 a parameter and step for SGD, and the correction's."""
     steps = np.array([2 * 1, 2 * 3])
-    expected = 2 * SIZES * 6 * MULTIPLICATIONS + steps * D * (2 + VECTOR_OPERATIONS[name])
+    passes = 1 + MORE_PASSES.get(name, 0)
+    expected = 2 * SIZES * 6 * MULTIPLICATIONS * passes + steps * D * (2 + VECTOR_OPERATIONS[name])
     assert measured(name).flops == pytest.approx(expected, rel=1e-12)
 
 
@@ -43,11 +61,29 @@ def test_operations_of_the_solver(setting, operations):
     assert more == pytest.approx(np.array([2, 6]) * D * operations)
 
 
-@pytest.mark.parametrize("name", list(FLOATS))
+@pytest.mark.parametrize("name", list(ALGORITHMS.members))
 def test_bits_on_the_air(name):
-    down, up = FLOATS[name]
+    down, up, scalars = FLOATS[name]
     payload = measured(name)
-    assert (payload.down_bits, payload.up_bits) == (32 * D * down, 32 * D * up)
+    assert (payload.down_bits, payload.up_bits) == (32 * D * down, 32 * (D * up + scalars))
+
+
+@pytest.mark.parametrize("name", list(ALGORITHMS.members))
+def test_the_papers_cost_is_the_same_for_all(name):
+    """Dynamic-devices paper, eq. 27 and Table VII: neither a second vector nor another pass counts."""
+    section = Training.model_validate({"batch_size": 50, "local_epochs": 2, "weight_decay": 0.1})
+    payload = measure(Mlp(), ALGORITHMS.load(name)(), section, DATA, SIZES, "paper")
+    assert (payload.down_bits, payload.up_bits) == (32 * D, 32 * D)
+    assert payload.flops == pytest.approx(2 * SIZES * 6 * MULTIPLICATIONS)
+
+
+def test_the_cost_is_the_scenarios():
+    paper, full = (
+        edgefl.run({"rounds": 1, "algorithm": "scaffold", "cost": cost}, train=False).summary
+        for cost in ("paper", "full")
+    )
+    assert 2 * paper["bytes_up"] == full["bytes_up"]
+    assert 2 * paper["bytes_down"] == full["bytes_down"]
 
 
 def test_a_priced_model_costs_its_price_and_no_more():
