@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from edgefl import metrics
+from edgefl.aggregator import Progress
 from edgefl.emulation import Options, silent
 from edgefl.emulation import run as run_scenario
-from edgefl.report import write
+from edgefl.report import comparison, write
+from edgefl.report.comparison import Compared, Wanted
+from edgefl.report.read import load_all
 from edgefl.results import Result
 from edgefl.scenario import Scenario, load
-from edgefl.server import Progress
 
-__all__ = ["load", "report", "run"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["compare", "load", "report", "run"]
 
 
 def run(
@@ -64,3 +70,40 @@ def report(folders: Sequence[str | Path], out: str | Path) -> Path:
         InputError: a folder holds no results, or the page cannot be written.
     """
     return write([Path(folder) for folder in folders], Path(out))
+
+
+def compare(
+    runs: Sequence[str | Path | Result],
+    *,
+    targets: Sequence[float] = (),
+    relative: Sequence[float] = (),
+    last: int = 50,
+    initial: int = 10,
+) -> pd.DataFrame:
+    """Compare runs with the first of them, the reference (docs/metrics.md has the columns).
+
+    Args:
+        runs: result folders or results, the reference first.
+        targets: accuracies beside those of the scenarios.
+        relative: targets as parts of the reference's best accuracy.
+        last: over how many of the last tests mean and standard deviation are taken.
+        initial: over how many of the first rounds the mean is taken.
+
+    Returns:
+        One row a run; NaN where nothing was measured or a target was never reached.
+
+    Raises:
+        InputError: a folder holds no results, or a number makes no sense.
+    """
+    import pandas as pd
+
+    wanted = Wanted(targets, relative, last, initial)
+    return pd.DataFrame(list(comparison.compare([_compared(run) for run in runs], wanted).rows))
+
+
+def _compared(run: str | Path | Result) -> Compared:
+    if not isinstance(run, Result):
+        (found,) = load_all([Path(run)], details=False)
+        return comparison.of_run(found, str(run))
+    name = run.folder or f"{run.scenario['name']} · seed {run.scenario['seed']}"
+    return Compared(str(name), run.scenario, run.status, metrics.curve(run.ledger.round_columns()))

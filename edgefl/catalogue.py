@@ -30,11 +30,13 @@ class Catalogue(Generic[M]):
     Args:
         noun: what a member is called in messages.
         members: name -> "module:Class".
+        importer: "module:function" that makes a member of a user's own "module:Class" and its keys; none: refused.
     """
 
-    def __init__(self, noun: str, members: Mapping[str, str]) -> None:
+    def __init__(self, noun: str, members: Mapping[str, str], importer: str | None = None) -> None:
         self.noun = noun
         self.members = dict(members)
+        self.importer = importer
 
     def load(self, name: str) -> type[M]:
         """The class behind a name.
@@ -42,14 +44,14 @@ class Catalogue(Generic[M]):
         Raises:
             KeyError: no such member.
         """
-        module, _, attribute = self.members[name].partition(":")
-        member: type[M] = getattr(import_module(module), attribute)
+        member: type[M] = _at(self.members[name])
         return member
 
     def name_of(self, member: M) -> str:
-        """The name under which a member's class is listed."""
+        """The name under which a member's class is listed, or the path from which it was imported."""
         path = f"{type(member).__module__}:{type(member).__qualname__}"
-        return next(name for name, target in self.members.items() if target == path)
+        listed = (name for name, target in self.members.items() if target == path)
+        return next(listed, str(getattr(member, "import_path", path)))
 
     def summary(self, name: str) -> str:
         """The member's docstring line: what it is and where it comes from."""
@@ -64,10 +66,13 @@ class Catalogue(Generic[M]):
             known = ", ".join(self.members)
             raise fault(f"must be a name or {{kind: name, ...}}, got {shown(value)}; known: {known}")
         name = fields["kind"]
+        rest = {key: item for key, item in fields.items() if key != "kind"}
+        if self.importer and ":" in name:
+            member: M = _at(self.importer)(name, rest, info)
+            return member
         if name not in self.members:
             hint, known = nearest(name, self.members), ", ".join(self.members)
             raise fault(f'unknown {self.noun} "{name}"{hint}; known: {known}')
-        rest = {key: item for key, item in fields.items() if key != "kind"}
         return self.load(name).model_validate(rest, context=info.context)
 
     def dump(self, member: M) -> dict[str, Any]:
@@ -87,4 +92,13 @@ class Catalogue(Generic[M]):
             member["properties"] = {"kind": {"const": name}, **member.get("properties", {})}
             member["required"] = ["kind", *member.get("required", [])]
             choices.append(member)
+        if self.importer:
+            path = {"type": "string", "pattern": "^[^:]+:[^:]+$"}
+            choices += [path, {"type": "object", "properties": {"kind": path}, "required": ["kind"]}]
         return {"anyOf": choices}
+
+
+def _at(path: str) -> Any:
+    """What stands at "module:name"."""
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)

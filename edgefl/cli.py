@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_list(verbs)
     _add_schema(verbs)
     _add_report(verbs)
+    _add_compare(verbs)
     _add_export(verbs)
     return parser
 
@@ -135,7 +136,7 @@ def _table(result: Result) -> str:
     for target in summary["targets"]:
         reached = target["round"] is not None
         cost = f"{seconds(target['time_s'])}, {energy(target['energy_j'])}, round {target['round']}" if reached else ""
-        lines.append((f"to {target['accuracy']:g}", cost or "not reached"))
+        lines.append((f"to {target['accuracy']:.4g}", cost or "not reached"))
     lines.append(("report", str((result.folder or Path()) / "report.html")))
     return "\n".join(f"{name:<14}{value}" for name, value in lines)
 
@@ -213,6 +214,44 @@ def _report(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _add_compare(verbs: Any) -> None:
+    parser = verbs.add_parser("compare", help="what runs gain over a reference: accuracy, speed-up, paired t-test")
+    parser.add_argument("reference", metavar="REFERENCE", type=Path, help="result folder")
+    parser.add_argument("folders", metavar="DIR", nargs="+", type=Path)
+    parser.add_argument("--target", metavar="A", type=float, action="append", default=[], help="an accuracy to reach")
+    parser.add_argument(
+        "--relative", metavar="R", type=float, action="append", default=[], help="a part of the reference's best"
+    )
+    parser.add_argument("--last", metavar="N", type=int, default=50, help="tests at the end that are averaged (50)")
+    parser.add_argument("--initial", metavar="N", type=int, default=10, help="rounds that are averaged (10)")
+    parser.add_argument("--format", choices=("table", "csv", "json", "markdown"), default="table")
+    parser.add_argument("-o", "--out", metavar="FILE", type=Path, help="(standard output)")
+    parser.set_defaults(verb=_compare)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from edgefl.report.comparison import Wanted, compare, of_run
+    from edgefl.report.formats import formatted
+    from edgefl.report.read import load_all
+
+    runs = load_all([options.reference, *options.folders], details=False)
+    wanted = Wanted(options.target, options.relative, options.last, options.initial)
+    text = formatted(compare([of_run(run, str(run.folder)) for run in runs], wanted), options.format)
+    return _hand_over(text, options.out)
+
+
+def _hand_over(text: str, out: Path | None) -> int:
+    """Print a text, or write it to a file and print that."""
+    if out is None:
+        sys.stdout.write(text)
+        return DONE
+    from edgefl.files import write_for_user
+
+    write_for_user(out, text.encode())
+    print(out)
+    return DONE
+
+
 def _add_export(verbs: Any) -> None:
     parser = verbs.add_parser("export", help="the energy/latency tables of a result folder")
     parser.add_argument("folder", metavar="DIR", type=Path)
@@ -223,12 +262,5 @@ def _add_export(verbs: Any) -> None:
 
 def _export(options: argparse.Namespace) -> int:
     from edgefl.export import export
-    from edgefl.files import write_for_user
 
-    content = export(options.folder, options.format)
-    if options.out is None:
-        sys.stdout.write(content.decode())
-        return DONE
-    write_for_user(options.out, content)
-    print(options.out)
-    return DONE
+    return _hand_over(export(options.folder, options.format).decode(), options.out)

@@ -44,6 +44,14 @@ def local_samples(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int |
     return ((steps // per_epoch) * sizes + (steps % per_epoch) * size).astype(np.float64)
 
 
+def batch_sizes(size: int, epochs: int | None, steps: int | None, batch: int | None) -> npt.NDArray[np.int64]:
+    """Samples [K] of each of a device's mini-batches in one round; arguments as in `local_samples`, for one device."""
+    full = min(size, batch) if batch else size
+    epoch = np.full(-(-size // full), full, dtype=np.int64)
+    epoch[-1] = size - full * (len(epoch) - 1)
+    return np.tile(epoch, epochs or 0) if steps is None else np.resize(epoch, steps)
+
+
 def _batches(sizes: npt.NDArray[np.int64], batch: int | None) -> npt.NDArray[np.int64]:
     """Mini-batches of an epoch."""
     return -(-sizes // (np.minimum(sizes, batch) if batch else sizes))

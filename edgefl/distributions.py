@@ -237,10 +237,12 @@ class PerDevice:
 POSITIVE = PerDevice(1e-40, 1e18)  # far beyond any device, and no sum or product of such numbers overflows
 NON_NEGATIVE = PerDevice(0.0, 1e4)
 REAL = PerDevice(-300.0, 300.0)
+CHANCE = PerDevice(1e-4, 1.0)
 HEIGHT_M = PerDevice(1.5, 22.5)  # 3GPP TR 38.901, Table 7.4.1-1
 Positive = Annotated[Distribution, POSITIVE]
 NonNegative = Annotated[Distribution, NON_NEGATIVE]
 Real = Annotated[Distribution, REAL]
+Chance = Annotated[Distribution, CHANCE]
 HeightM = Annotated[Distribution, HEIGHT_M]
 
 ATTRIBUTES = {
@@ -252,6 +254,7 @@ ATTRIBUTES = {
     "height_m": "devices.height_m",
     "speed_mps": "mobility.speed_mps",
     "idle_power_w": "devices.idle_power_w",
+    "availability": "churn.probability",
 }
 """The scenario key of each attribute; its place here is the key of its draws: append, never reorder."""
 

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgefl import results
+from edgefl.aggregator import Progress
 from edgefl.datasets import Data
 from edgefl.errors import InputError, RunError
 from edgefl.files import write_atomically
 from edgefl.ledger import Ledger
-from edgefl.partitions.base import Indices, holdings
-from edgefl.payload import measure
+from edgefl.partitions.base import Indices, Marks, holdings
+from edgefl.payload import measure, measure_split
+from edgefl.protocols.split import Split
 from edgefl.radio import Link
 from edgefl.results import Result
 from edgefl.scenario import Scenario, dump
-from edgefl.server import Progress, Server
+from edgefl.server import Server
 from edgefl.streams import Streams
 from edgefl.summary import summarize
 from edgefl.world import World
@@ -44,10 +46,11 @@ class Options:
 
 
 class Divided(NamedTuple):
-    """A dataset, and the numbers of the training samples that each device holds."""
+    """A dataset, and the numbers of the samples that each device holds."""
 
     data: Data
-    parts: list[Indices]
+    parts: list[Indices]  # for training
+    test_parts: list[Indices] | None = None  # for testing, where the test set is divided
 
 
 def silent(row: Mapping[str, Any]) -> None:
@@ -69,7 +72,7 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
     divided = divide(scenario)
     server = build(scenario, device, train=options.train, progress=progress, divided=divided)
     setup_s = clock() - began
-    learner = server.learner.described() if server.learner else None
+    learner = server.aggregator.learner.described() if server.aggregator.learner else None
     manifest = {**results.environment(), "device": device, "learner": learner, "started": started}
     if options.out is not None:
         results.open_folder(options.out)
@@ -78,7 +81,7 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
         if divided.data.classes:
             results.write_labels(options.out, holdings(divided.data.train_y, divided.parts))
     result, bug = _drive(scenario, server)
-    result.summary["wall_s"] = _wall_s(clock() - began, setup_s, server.learning_s)
+    result.summary["wall_s"] = _wall_s(clock() - began, setup_s, server.aggregator.learning_s)
     if options.out is not None:
         result.folder = options.out
         _write(result, {**manifest, "wall_s": result.summary["wall_s"]["total"]})
@@ -116,8 +119,15 @@ def divide(scenario: Scenario) -> Divided:
     Raises:
         InputError: there are no such data, or they cannot be divided so.
     """
-    data, rng = scenario.data.dataset.load(), Streams(scenario.seed).generator("partition")
-    return Divided(data, scenario.data.partition.assign(data.train_y, data.owner, scenario.devices.count, rng))
+    section, streams = scenario.data, Streams(scenario.seed)
+    data = section.dataset.load()
+    parts = section.partition.assign(data.train_y, data.owner, scenario.devices.count, streams.generator("partition"))
+    if section.test_partition == "none":
+        return Divided(data, parts)
+    if not data.classes:
+        raise InputError("data.test_partition: like_train needs samples with labels: leave it out")
+    train, test = Marks(data.train_y, data.owner), Marks(data.test_y, data.test_owner)
+    return Divided(data, parts, section.partition.assign_test(train, parts, test, streams.generator("test_partition")))
 
 
 def build(
@@ -129,15 +139,24 @@ def build(
         InputError: data, partition, model or devices cannot be had as the scenario says.
     """
     streams = Streams(scenario.seed)
-    data, parts = divided or divide(scenario)
+    data, parts, test_parts = divided or divide(scenario)
     for samples in (data.train_x, data.test_x):
         if reason := scenario.model.misfit(samples, data.classes):
             raise InputError(f"model.kind: {reason}")
     if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:
         raise InputError(f"data.augmentation: needs images, got samples of shape {list(data.shape)}")
-    world = World(scenario.devices, scenario.cells, scenario.mobility, scenario.churn, streams)
+    wanted = scenario.report.contributions
+    if wanted and wanted.value == "accuracy" and not data.classes:
+        raise InputError("report.contributions.value: accuracy needs samples with labels: set it to loss")
+    lowest = np.array([data.train_y[part].min() if data.classes else 0 for part in parts], dtype=np.int64)
+    presence = scenario.churn.presence(len(parts), lowest, data.classes, streams)
+    world = World(scenario.devices, scenario.cells, scenario.mobility, presence, streams)
     sizes = np.array([len(part) for part in parts])
-    payload = measure(scenario.model, scenario.algorithm, scenario.training, data, sizes, scenario.cost)
+    weighed = scenario.algorithm, scenario.training, data, sizes, scenario.cost
+    payload, split, cut = measure(scenario.model, *weighed), None, None
+    if isinstance(policy := scenario.server.policy, Split):
+        front = scenario.model.front(policy.cut, data.shape, data.classes)
+        split, cut = measure_split(scenario.model, front, *weighed), front.parameters
     learner: Learner | None = None
     if scenario.model.init.kind != "default":
         scenario.model.init.vector(scenario.model.parameters(data.shape, data.classes))  # wrong also without learning
@@ -145,9 +164,10 @@ def build(
         from edgefl.learner import Learner
 
         args = scenario.model, scenario.algorithm, scenario.training, data, parts, streams, device
-        learner = Learner(*args, augmentation=scenario.data.augmentation)
+        augmentation, report = scenario.data.augmentation, scenario.report
+        learner = Learner(*args, augmentation=augmentation, cut=cut, report=report, test_parts=test_parts)
     link = Link(scenario.radio, scenario.cells, streams)
-    return Server(scenario, world, link, payload, learner, Ledger(), streams, progress)
+    return Server(scenario, world, link, payload, learner, Ledger(), streams, progress, split)
 
 
 def choose_device(name: str) -> str:
@@ -178,11 +198,11 @@ def _drive(scenario: Scenario, server: Server) -> tuple[Result, Exception | None
         status, message = "failed", str(error)
     except Exception as error:  # noqa: BLE001 - raised again when the finished rounds are on disk
         status, message, bug = "failed", repr(error), error
-    parameters = server.state["w"].cpu().numpy().astype(np.float32) if server.learner else None
+    parameters = server.aggregator.state["w"].cpu().numpy().astype(np.float32) if server.aggregator.learner else None
     accuracies = None
     try:
-        accuracies = server.finish()
+        accuracies = server.aggregator.finish()
     except RunError as error:
         status, message = "failed", message or str(error)
-    summary = summarize(server.ledger, scenario.targets, accuracies)
+    summary = summarize(server.ledger, scenario.targets, scenario.report.last_tests, accuracies)
     return Result(scenario.model_dump(mode="json"), summary, parameters, status, server.ledger, message), bug

@@ -50,6 +50,7 @@ DEVICE_COLUMNS = (
     "idle_energy_j",
 )
 ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j")  # all that a device spends
+CONTRIBUTION_COLUMNS = ("session", "round", "device", "contribution")
 EVENT_COLUMNS = ("time_s", "kind", "device", "cell", "detail")
 
 Row = dict[str, Any]
@@ -64,6 +65,7 @@ class Ledger:
         self._devices: list[Mapping[str, npt.NDArray[Any]]] = []
         self._events: list[tuple[float, str, int, int, str]] = []
         self._pending: list[tuple[float, str, int, int, str]] = []
+        self._contributions: list[tuple[int, int, int, float]] = []
 
     @property
     def time_s(self) -> float:
@@ -82,9 +84,20 @@ class Ledger:
     def close_round(self, row: Row, devices: Mapping[str, npt.NDArray[Any]]) -> None:
         """Enter a round, its participants (a column [n] each, in order of their ids) and its events."""
         self.rounds.append(row)
+        self.add(devices)
+
+    def add(self, devices: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Enter participants, and the events so far, below those of the last round."""
         self._devices.append(devices)
         self._events += sorted(self._pending)  # by time, kind and device: simultaneous events have one order
         self._pending.clear()
+
+    def contribute(
+        self, session: int, number: int, ids: npt.NDArray[np.int64], values: npt.NDArray[np.float64]
+    ) -> None:
+        """Note what each participant [n] of a round has contributed."""
+        rows = zip(ids.tolist(), values.tolist(), strict=True)
+        self._contributions += [(session, number, device, value) for device, value in rows]
 
     def round_columns(self) -> Columns:
         """Rounds as columns; keys beyond the fixed ones (the scalar problem's) come last."""
@@ -96,6 +109,11 @@ class Ledger:
         if not self._devices:
             return {name: [] for name in DEVICE_COLUMNS}
         return {name: np.concatenate([part[name] for part in self._devices]).tolist() for name in DEVICE_COLUMNS}
+
+    def contribution_columns(self) -> Columns:
+        """Contributions as columns, round after round."""
+        columns = zip(*self._contributions, strict=True) if self._contributions else ([] for _ in CONTRIBUTION_COLUMNS)
+        return {name: list(column) for name, column in zip(CONTRIBUTION_COLUMNS, columns, strict=True)}
 
     def event_columns(self) -> Columns:
         """Events as columns, in order of time."""

@@ -32,6 +32,7 @@ class Participation:
     down: Leg = NOTHING
     up: Leg = NOTHING
     compute_s: float = 0.0
+    server_s: float = 0.0  # of waiting for the server's computing, in split learning
     end_s: float = float("nan")
     status: str = ""  # RECEIVED, one of FAILED, or who cut it short
 
@@ -58,7 +59,7 @@ def columns(
     download_s, down_air_s, down_bits = _legs([part.down for part in parts])
     upload_s, up_air_s, up_bits = _legs([part.up for part in parts])
     compute_s = np.array([part.compute_s for part in parts])
-    wait_s = now_s - np.array([part.end_s for part in parts])
+    wait_s = now_s - np.array([part.end_s - part.server_s for part in parts])
     silent_s = download_s - down_air_s + upload_s - up_air_s
     large = {name: [getattr(part.drop, name)[part.row] for part in parts] for name in _LARGE_SCALE}
     return {

@@ -11,15 +11,17 @@ import numpy.typing as npt
 
 from edgefl.algorithms import Algorithm, Local
 from edgefl.datasets import Data
-from edgefl.device import local_samples, local_steps
+from edgefl.device import batch_sizes, local_samples, local_steps
 from edgefl.errors import InputError
 from edgefl.models import Model
+from edgefl.models.base import Layer
 from edgefl.scenario import Training
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 BITS_PER_FLOAT = 32
+BITS_PER_LABEL = 8  # algorithm cards, section 8.4
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def measure(
 ) -> Payload:
     """Weigh one round's work.
 
-    The hooks `downlink` and `finish` are run on vectors of one and of two zeros, and what they return is counted: an
+    The hooks `downlink` and `upload` are run on vectors of one and of two zeros, and what they return is counted: an
     algorithm that sends two vectors pays for two without having to say so. Likewise `references`: a model that the
     loss compares with costs a forward pass, a third of training, on every sample.
 
@@ -64,7 +66,7 @@ def measure(
     if cost == "paper":
         flops = samples * model.flops_per_sample(data.shape, data.classes)
         return Payload(float(BITS_PER_FLOAT * d), float(training.codec.bits(d)), flops)
-    one, two = _floats_sent(algorithm, 1), _floats_sent(algorithm, 2)
+    one, two = (_floats_sent(algorithm, size, minimal=training.minimal_uploads) for size in (1, 2))
     down, up = ((b - a, 2 * a - b) for a, b in zip(one, two, strict=True))  # linear in d: vectors and scalars
     compared = len(algorithm.references(_first_round(algorithm, np.zeros(1, dtype=np.float32))))
     passes = samples * (1 + compared / 3) + (sizes if algorithm.needs_gradient() else 0)  # over samples, 3 F each
@@ -76,10 +78,69 @@ def measure(
     )
 
 
-def _floats_sent(algorithm: Algorithm, d: int) -> tuple[int, int]:
+@dataclass(frozen=True)
+class Share:
+    """Operations of one of the two parts of a model."""
+
+    forward: float  # of a sample; backward takes twice as many
+    step: float  # of the solver, whatever the number of samples
+
+
+@dataclass(frozen=True)
+class SplitPayload:
+    """What local training weighs where a device computes a model's front and the server its back."""
+
+    front_bits: float  # parameters, each way
+    up_bits: float  # of a sample in a step: activations at the cut, and the label
+    down_bits: float  # their gradients
+    front: Share
+    back: Share
+    sizes: npt.NDArray[np.int64]  # [devices] samples held
+    work: tuple[int | None, int | None, int | None]  # as `device.local_steps` takes it
+
+    def batches(self, device: int) -> npt.NDArray[np.int64]:
+        """Samples [K] of each of a device's local steps."""
+        return batch_sizes(int(self.sizes[device]), *self.work)
+
+
+def measure_split(
+    model: Model,
+    front: Layer,
+    algorithm: Algorithm,
+    training: Training,
+    data: Data,
+    sizes: npt.NDArray[np.int64],
+    cost: Literal["full", "paper"] = "full",
+) -> SplitPayload:
+    """Weigh one round's work of split learning (algorithm cards, 1.19 and 8.4).
+
+    Args:
+        model: what is cut in two.
+        front: the part that devices compute.
+        algorithm: for its correction.
+        training: how much a device trains.
+        data: the shape of a sample.
+        sizes: [devices] samples held.
+        cost: all of this, or no operations of the solver.
+    """
+    shape = data.shape, data.classes
+    step = _step_flops(algorithm, training) if cost == "full" else 0.0
+    d, products = model.parameters(*shape), model.multiplications(*shape)
+    return SplitPayload(
+        front_bits=float(BITS_PER_FLOAT * front.parameters),
+        up_bits=float(BITS_PER_FLOAT * front.outputs + BITS_PER_LABEL),
+        down_bits=float(BITS_PER_FLOAT * front.outputs),
+        front=Share(2.0 * front.multiplications, step * front.parameters),
+        back=Share(2.0 * (products - front.multiplications), step * (d - front.parameters)),
+        sizes=sizes,
+        work=training.work,
+    )
+
+
+def _floats_sent(algorithm: Algorithm, d: int, *, minimal: bool) -> tuple[int, int]:
     """Floats down and up for a model of d parameters."""
     local = _first_round(algorithm, np.zeros(d, dtype=np.float32))
-    return d + _floats(local.received), _floats(algorithm.finish(local.start, local))
+    return d + _floats(local.received), _floats(algorithm.upload(local.start, local, minimal=minimal))
 
 
 def _step_flops(algorithm: Algorithm, training: Training) -> float:

@@ -32,12 +32,13 @@ FILES = (
     "labels.csv",
     "rounds.csv",
     "devices.csv",
+    "contributions.csv",
     "events.parquet",
     "summary.json",
     "parameters.npy",
     "report.html",
 )
-DIGESTED = ("scenario.yaml", "labels.csv", "rounds.csv", "devices.csv", "parameters.npy")
+DIGESTED = ("scenario.yaml", "labels.csv", "rounds.csv", "devices.csv", "contributions.csv", "parameters.npy")
 PACKAGES = ("edgefl", "torch", "numpy", "scipy", "simpy")
 
 
@@ -62,6 +63,11 @@ class Result:
     def devices(self) -> pd.DataFrame:
         """One row a participant and round."""
         return _frame(self.ledger.device_columns())
+
+    @cached_property
+    def contributions(self) -> pd.DataFrame:
+        """What each participant of a round has added to the model's value, where the scenario asks for it."""
+        return _frame(self.ledger.contribution_columns())
 
     @cached_property
     def events(self) -> pd.DataFrame:
@@ -122,6 +128,9 @@ def write_ledger(folder: Path, ledger: Ledger, parameters: npt.NDArray[np.float3
     """Write rounds, devices, events and the model."""
     write_atomically(folder / "rounds.csv", csv_bytes(ledger.round_columns()))
     write_atomically(folder / "devices.csv", csv_bytes(ledger.device_columns()))
+    contributions = ledger.contribution_columns()
+    if contributions["device"]:
+        write_atomically(folder / "contributions.csv", csv_bytes(contributions))
     write_atomically(folder / "events.parquet", _parquet_bytes(ledger.event_columns()))
     if parameters is not None:
         stream = io.BytesIO()

@@ -21,6 +21,8 @@ Purpose = Literal[
     "placement",  # where a device stands at time 0
     "waypoint",  # random waypoint's legs; index = leg
     "selection",  # who takes part; index = round
+    "awaited",  # of whom the next model waits; index = round
+    "availability",  # whether a device is there; index = round
     "shadowing",  # index = round
     "shadowing_field",  # its map, entity = base station
     "los",  # line of sight; index = round
@@ -38,12 +40,17 @@ Purpose = Literal[
     "fast_up",  # of the upload
     "fault_down",  # which attempts of the download fail; index = round
     "fault_up",  # of the upload
+    "direct_los",  # line of sight from a device to the next of a chain; index = round, as in the next two
+    "direct_path",  # shadowing and K on that link
+    "direct_start",  # its small-scale fading when the device's part begins
     "dataset",  # what a dataset draws; entity = its name, index = owner
     "partition",  # which device holds which samples
+    "test_partition",  # and which test samples are its own
     "batches",  # order of a device's samples; index = round
     "augmentation",  # where its images are cropped and which are mirrored; index = round
     "dropout",  # its masks; index = round
     "codec",  # random rounding and places of an upload; index = round
+    "contributions",  # orders in which participants are counted in; index = round
     "init",  # the initial model
 ]
 

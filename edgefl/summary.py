@@ -2,53 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from edgefl.ledger import Ledger, Row
+from edgefl import metrics
+from edgefl.ledger import Ledger
+from edgefl.metrics import Curve
+from edgefl.scenario import RelativeTarget
 
 
-def summarize(ledger: Ledger, targets: Sequence[float], accuracies: npt.NDArray[np.float64] | None) -> dict[str, Any]:
+def summarize(
+    ledger: Ledger,
+    targets: Sequence[float | RelativeTarget],
+    last_tests: int,
+    accuracies: npt.NDArray[np.float64] | None,
+) -> dict[str, Any]:
     """What summary.json holds, less the wall-clock times.
 
     Args:
         ledger: the finished rounds.
         targets: accuracies whose time and energy are wanted.
+        last_tests: over how many of the last tests mean and standard deviation are taken.
         accuracies: [devices] accuracy of the final model on each device's own samples.
     """
-    rounds = ledger.rounds
-    reached = [row["test_accuracy"] for row in rounds if row["test_accuracy"] is not None]
+    rounds, curve = ledger.rounds, metrics.curve(ledger.round_columns())
+    tested = curve.tests.size > 0
     return {
         "rounds": len(rounds),
         "time_s": ledger.time_s,
         "energy_j": ledger.energy_j,
-        "final_accuracy": reached[-1] if reached else None,
-        "best_accuracy": max(reached) if reached else None,
-        "targets": [_first_at(rounds, target) for target in targets],
+        "final_accuracy": curve.final if tested else None,
+        "best_accuracy": curve.best if tested else None,
+        "last": _last(curve, last_tests) if tested else None,
+        "targets": [_target(curve, target) for target in targets],
         "bytes_down": sum(row["bytes_down"] for row in rounds),
         "bytes_up": sum(row["bytes_up"] for row in rounds),
-        "drops": {kind: sum(row[kind] for row in rounds) for kind in ("late", "departed", "failed")},
-        "fairness": None if accuracies is None else fairness(accuracies),
+        "drops": _drops(rounds),
+        "fairness": None if accuracies is None else metrics.fairness(accuracies),
     }
 
 
-def _first_at(rounds: Sequence[Row], target: float) -> dict[str, Any]:
-    """The first round whose accuracy reaches the target, without smoothing (FedSSG paper, Table 3)."""
-    first = next((row for row in rounds if (row["test_accuracy"] or 0) >= target), None)
-    values = {key: None if first is None else first[key] for key in ("round", "time_s", "energy_j")}
-    return {"accuracy": target, **values}
+def _drops(rounds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many parts ended otherwise than with an update; unfinished are those that the end of the run cut short."""
+    counts = {kind: sum(row[kind] for row in rounds) for kind in ("selected", "received", "late", "departed", "failed")}
+    selected, received = counts.pop("selected"), counts.pop("received")
+    return {**counts, "unfinished": selected - received - sum(counts.values())}
 
 
-def fairness(accuracies: npt.NDArray[np.float64]) -> dict[str, float]:
-    """Mean, variance and the means of the worst and best tenth of per-device accuracies [n] (FedAR paper, Table 3)."""
-    ordered = np.sort(accuracies)
-    tenth = max(1, round(len(ordered) / 10))
-    return {
-        "mean": float(ordered.mean()),
-        "variance": float(ordered.var()),
-        "worst_10_percent": float(ordered[:tenth].mean()),
-        "best_10_percent": float(ordered[-tenth:].mean()),
-    }
+def _last(curve: Curve, count: int) -> dict[str, Any]:
+    spread = metrics.last(curve, count)
+    return {"n": spread.n, "mean_accuracy": spread.mean, "std_accuracy": spread.std}
+
+
+def _target(curve: Curve, target: float | RelativeTarget) -> dict[str, Any]:
+    """What a target took, null where it was not reached; a relative one with what it refers to."""
+    origin: dict[str, Any] = {}
+    if isinstance(target, RelativeTarget):
+        origin = {"relative": target.relative, "reference": str(target.reference)}
+        target = cast("float", target.accuracy)  # was found when the scenario was loaded
+    reach = metrics.reach(curve, target)
+    took = {name: getattr(reach, name) if reach.reached else None for name in ("round", "time_s", "energy_j")}
+    return {"accuracy": target, **took, **origin}

@@ -74,10 +74,23 @@ def percent(value: Any) -> str:
     return NOTHING if number is None else f"{digits(100 * number, 1)} %"
 
 
-def score(value: Any) -> str:
-    """A measured fraction, always with one decimal: ``"94.0 %"``."""
+def score(value: Any, places: int = 1) -> str:
+    """A measured fraction, always with so many decimals: ``"94.0 %"``."""
     number = as_number(value)
-    return NOTHING if number is None else f"{100 * number:.1f} %"
+    return NOTHING if number is None else f"{100 * number:.{places}f} %"
+
+
+def spread(mean: Any, std: Any) -> str:
+    """Measured fractions as mean and, where it is known, standard deviation: ``"98.08 ± 0.03 %"``."""
+    if as_number(std) is None or as_number(mean) is None:
+        return score(mean, 2)
+    return f"{score(mean, 2).removesuffix(' %')} ± {score(std, 2)}"
+
+
+def points(value: Any) -> str:
+    """A difference in percentage points, with its sign: ``"+1.20"``."""
+    number = as_number(value)
+    return NOTHING if number is None else f"{number:+,.2f}".replace("-", "−")
 
 
 def digits(value: float, most: int = 2) -> str:

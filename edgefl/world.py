@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from edgefl.churn import Churn
+import channel
+from edgefl.churn import Presence
+from edgefl.device import compute_j, compute_s
 from edgefl.distributions import HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL, draw
 from edgefl.mobility import Area, Mobility
 from edgefl.scenario import Cells, Devices
@@ -18,14 +20,23 @@ Ids = npt.NDArray[np.int64]
 class World:
     """The devices around a base station at (0, 0), and around its neighbours where there are any.
 
+    Args:
+        devices: what they are made of.
+        cells: where the base stations stand.
+        mobility: how the devices move.
+        presence: which of them are there.
+        streams: keyed randomness.
+
     Raises:
         InputError: a device draws an attribute that cannot be.
     """
 
-    def __init__(self, devices: Devices, cells: Cells, mobility: Mobility, churn: Churn, streams: Streams) -> None:
+    def __init__(
+        self, devices: Devices, cells: Cells, mobility: Mobility, presence: Presence, streams: Streams
+    ) -> None:
         ids = np.arange(devices.count, dtype=np.int64)
         self.count = devices.count
-        self.churn = churn
+        self.presence = presence
         self.cpu_hz = draw("cpu_hz", devices.cpu_hz, POSITIVE, ids, streams)
         self.flops_per_cycle = draw("flops_per_cycle", devices.flops_per_cycle, POSITIVE, ids, streams)
         self.capacitance = draw("capacitance", devices.capacitance, POSITIVE, ids, streams)
@@ -36,9 +47,19 @@ class World:
         self.speed_mps = draw("speed_mps", mobility.speed_mps, NON_NEGATIVE, ids, streams)
         self._track = mobility.track(Area(cells.min_distance_m, cells.coverage_m), self.speed_mps, streams)
 
-    def present(self, time_s: float) -> Ids:
-        """Ids [n] of the devices that are in the cell at a time."""
-        return self.churn.present(self.count, time_s)
+    def present(self, time_s: float, index: int) -> Ids:
+        """Ids [n] of the devices that are there at a time, when the round `index` begins."""
+        return self.presence.present(time_s, index)
+
+    def powers_w(self, ids: Ids) -> dict[str, Floats]:
+        """What devices [n] draw while they receive, compute, send and wait (dynamic-devices paper, eq. 27, 28, 42)."""
+        cpu = np.ones(len(ids)), self.cpu_hz[ids], self.flops_per_cycle[ids]
+        return {
+            "rx": self.rx_power_w[ids],
+            "cpu": compute_j(*cpu, self.capacitance[ids]) / compute_s(*cpu),
+            "tx": channel.units.dbm_to_w(self.tx_power_dbm[ids]),
+            "idle": self.idle_power_w[ids],
+        }
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         """Positions [n, 2] relative to the base station."""

@@ -18,9 +18,9 @@ class Averaging(Algorithm):
     weighting: Literal["samples", "uniform"] = "samples"
 
     def weights(self, updates: Updates) -> Tensor:
-        """What each participant counts [C]: n_i / sum n (samples) or 1 / m (uniform)."""
+        """What each participant counts [C]: n_i / sum n (samples) or 1 / m (uniform), or what `updates` say."""
         n = updates.samples if self.weighting == "samples" else np.ones(len(updates.ids))
-        return updates.vectors["delta"].new_tensor(n / n.sum())
+        return updates.vectors["delta"].new_tensor(n / n.sum() if updates.weights is None else updates.weights)
 
     def mean_delta(self, updates: Updates) -> Tensor:
         """The mean move of the participants [d]."""

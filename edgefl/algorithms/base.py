@@ -7,8 +7,8 @@ the same lines serve one client and a whole batch. All hooks are pure and defaul
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from edgefl.catalogue import Member
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from torch import Tensor
+
+    Ids = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class Run:
     participants: float = 1.0  # expected in a round, m
     lr: float = 1.0  # learning rate that the schedule starts from, eta_0
     steps: float = 1.0  # local steps of a device with the mean number of samples, K_ref
+    momentum: float = 0.0  # of local SGD
+    labels: tuple[int, ...] = ()  # samples of each class that all devices hold together
+    test_labels: tuple[int, ...] = ()  # samples of each class in the test set
+    presence: tuple[float, ...] = ()  # with which chance each device is there in a round; always where not given
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,35 @@ class Updates:
     index: int = 0  # of the round, from 0
     lr: float = 1.0  # learning rate of the round
     labels: npt.NDArray[np.int64] | None = None  # [C, classes] how many samples of each class a device has
+    statistics: Tensor | None = None  # [C, b] of batch normalisation
+    weights: npt.NDArray[np.float64] | None = None  # [C], in place of the algorithm's own in `mean`
     run: Run = Run()
+
+    def mean(self, name: str = "delta", *, by_samples: bool = False) -> Tensor:
+        """The mean [d] of an upload over participants: by `weights` where there are any, else uniform or by samples."""
+        vectors, weights = self.vectors[name], self.weights
+        if weights is None and by_samples:
+            weights = self.samples / self.samples.sum()
+        return vectors.mean(dim=0) if weights is None else vectors.new_tensor(weights) @ vectors
+
+    def only(self, rows: npt.NDArray[np.int64]) -> Updates:
+        """The updates of some participants, by their rows."""
+
+        def cut(value: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
+            return None if value is None else value[rows]
+
+        return replace(
+            self,
+            vectors={name: vector[rows] for name, vector in self.vectors.items()},
+            ids=self.ids[rows],
+            samples=self.samples[rows],
+            steps=cut(self.steps),
+            losses=cut(self.losses),
+            staleness=cut(self.staleness),
+            labels=cut(self.labels),
+            statistics=None if self.statistics is None else self.statistics[rows],
+            weights=cut(self.weights),
+        )
 
 
 class Algorithm(Member):
@@ -81,12 +115,32 @@ class Algorithm(Member):
         """What a device keeps between its rounds, before its first one; from the initial model [d]."""
         return {}
 
+    def divisible(self) -> bool:
+        """Whether each of several servers can run it for devices of its own: it keeps nothing but the model."""
+        import numpy as np
+
+        zero = cast("Tensor", np.zeros(1))  # hooks are arithmetic, so NumPy serves
+        return set(self.server_state(zero)) == {"w"} and not self.device_rows(zero)
+
     def check(self, population: int) -> str | None:
         """Why this algorithm cannot work with so many devices; None if it can."""
         return None
 
-    def admit(self, ids: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-        """Those of the selected devices that are to take part, in the same order."""
+    def awaited(self, before: Ids, heard: Ids, population: int, rng: np.random.Generator) -> Ids:
+        """Ids of the devices for which the next model waits: the server's entry "awaited", where there are any.
+
+        Called before the first round with nobody, and after each round, also where nothing is learned.
+
+        Args:
+            before: who was awaited in the round.
+            heard: whose update has arrived in it.
+            population: devices in the scenario, N.
+            rng: of the round.
+        """
+        return before
+
+    def admit(self, ids: Ids, server: Mapping[str, Any], rng: np.random.Generator) -> Ids:
+        """Those of the selected devices that are to take part, in the same order; `server` may hold "awaited" alone."""
         return ids
 
     def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
@@ -115,6 +169,10 @@ class Algorithm(Member):
         """
         return losses
 
+    def has_own_loss(self) -> bool:
+        """No hook: whether `loss` is another than the task's."""
+        return type(self).loss is not Algorithm.loss
+
     def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
         """The gradient after the algorithm's corrections, before clipping and weight decay."""
         return gradient
@@ -122,6 +180,21 @@ class Algorithm(Member):
     def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """The vectors that a device uploads after training; w [d] is the result of its training."""
         return {"delta": w - local.start}
+
+    def derived(self, upload: Mapping[str, Tensor], local: Local) -> dict[str, Tensor]:
+        """Those vectors of `finish` that the server can work out itself, so that they need not be sent.
+
+        Args:
+            upload: the other ones.
+            local: what the server knows too: all but the device's `state` and `gradient`.
+        """
+        return {}
+
+    def upload(self, w: Tensor, local: Local, *, minimal: bool) -> dict[str, Tensor]:
+        """No hook: what a device sends, `finish`; where it is to be minimal, without what is `derived`."""
+        sent = self.finish(w, local)
+        left_out = self.derived(sent, local) if minimal else {}
+        return {name: vector for name, vector in sent.items() if name not in left_out}
 
     def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """The device's next client state; w [d] is the result of its training."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
-from typing import TYPE_CHECKING, Annotated
+from math import inf, sqrt
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, PositiveFloat
+from pydantic import Field, NonNegativeFloat, PositiveFloat
 
-from edgefl.algorithms.base import Algorithm, Local, Updates
+from edgefl.algorithms.base import Algorithm, Local, Run, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,13 +17,19 @@ if TYPE_CHECKING:
 class FedAR(Algorithm):
     """FedAR: last updates of all devices, rectified by their age (FedAR paper, algorithm 1 and eq. 7, ECML PKDD 2024).
 
-    The paper gives no numbers for its cut-off of t_0 + t / b rounds with b > 2, nor for its learning rates.
+    Updates do not count from an age of g(t) rounds on: linear is t_0 + t / b with b > 2, for strongly convex losses
+    (theorem 1); root is (1/4) sqrt(L / ((L^2 + beta lambda N) K N)) max(sqrt t, sqrt t_0), for others (theorem 2),
+    often below 1, so that fresh updates alone count; constant is t_0. The paper gives no numbers for any of them.
     """
 
     rho: Annotated[float, Field(ge=0, le=1)] = 0.1
     psi_max: Annotated[float, Field(ge=1)] = 2.0
-    cutoff: PositiveFloat = 50.0  # rounds, t_0; older updates do not count
-    cutoff_slope: Annotated[float, Field(ge=0, lt=0.5)] = 0.4  # rounds a round, 1 / b
+    cutoff_rule: Literal["linear", "root", "constant"] = "linear"
+    cutoff: PositiveFloat = 50.0  # rounds, t_0
+    cutoff_slope: Annotated[float, Field(ge=0, lt=0.5)] = 0.4  # rounds a round, 1 / b; of linear
+    smoothness: PositiveFloat = 1.0  # L of gradients, as what follows of root
+    dissimilarity: NonNegativeFloat = 1.0  # beta: |grad F_i|^2 <= alpha |grad F|^2 + beta on average
+    hessian_lipschitz: NonNegativeFloat = 1.0  # lambda
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """The model."""
@@ -37,21 +43,28 @@ class FedAR(Algorithm):
         """G_i = (start - w) / lr."""
         return {"G": (local.start - w) / local.lr}
 
-    def weights(self, age: Tensor, index: int) -> Tensor:
+    def cutoff_rounds(self, index: int, run: Run) -> float:
+        """G(t) in round t = index + 1; N and K are the run's."""
+        t, n = index + 1, run.population
+        if self.cutoff_rule == "root":
+            l_2 = self.smoothness**2 + self.dissimilarity * self.hessian_lipschitz * n
+            return sqrt(self.smoothness / (l_2 * run.steps * n) * max(t, self.cutoff)) / 4
+        return self.cutoff + (self.cutoff_slope * t if self.cutoff_rule == "linear" else 0.0)
+
+    def weights(self, age: Tensor, index: int, run: Run) -> Tensor:
         """psi_i [N, 1] for the ages tau_i: 0 from the cut-off on, else min((tau_i + 1)^rho, psi_max)."""
-        cutoff = self.cutoff + self.cutoff_slope * (index + 1)
-        return ((age + 1) ** self.rho).clamp(max=self.psi_max) * (age < cutoff)
+        return ((age + 1) ** self.rho).clamp(max=self.psi_max) * (age < self.cutoff_rounds(index, run))
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """W - lr sum over all of psi_i G_i / N_t with N_t the number of devices whose psi_i is not 0."""
         last, age = server["G"].clone(), server["age"] + 1
         last[updates.ids], age[updates.ids] = updates.vectors["G"], 0.0
-        psi = self.weights(age, updates.index)[:, 0]
+        psi = self.weights(age, updates.index, updates.run)[:, 0]
         step = updates.lr * (psi @ last) / (psi > 0).sum()
         return {**server, "w": server["w"] - step, "G": last, "age": age}
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
         """How many updates count, and their mean weight."""
-        psi = self.weights(server["age"], updates.index)
+        psi = self.weights(server["age"], updates.index, updates.run)
         counting = psi[psi > 0]
         return {"contributing": float(len(counting)), "staleness_weight": float(counting.mean())}

@@ -47,9 +47,15 @@ class FedDC(Algorithm):
         change = self.remember(w, local)["g"] - local.state["g"]
         return {"delta": w - local.start, "delta_g": local.weight * change}
 
+    def derived(self, upload: Mapping[str, Tensor], local: Local) -> dict[str, Tensor]:
+        """omega_i times the change of the correction: -g - omega_i delta / (K_ref lr)."""
+        lr = local.run.lr if self.cv_lr == "initial" else local.lr
+        change = local.weight * upload["delta"] / (local.run.steps * lr)
+        return {"delta_g": -local.received["g"] - change}
+
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """mean(w_i) + h with h + sum(delta) / N; g + sum(omega_i change of g_i) / N."""
         delta, n = updates.vectors["delta"], updates.population
         h = server["h"] + delta.sum(dim=0) / n
         g = server["g"] + updates.vectors["delta_g"].sum(dim=0) / n
-        return {**server, "w": server["w"] + delta.mean(dim=0) + h, "h": h, "g": g}
+        return {**server, "w": server["w"] + updates.mean() + h, "h": h, "g": g}

@@ -38,4 +38,4 @@ class FedDyn(Algorithm):
         """mean(w_i) + h with h + sum(delta) / N: a mean over participants, and over the population."""
         delta = updates.vectors["delta"]
         h = server["h"] + delta.sum(dim=0) / updates.population
-        return {**server, "w": server["w"] + delta.mean(dim=0) + h, "h": h}
+        return {**server, "w": server["w"] + updates.mean() + h, "h": h}

@@ -20,7 +20,6 @@ class FedNova(Averaging):
     """FedNova: moves count by the step, so that devices with more steps do not lead (Wang et al., NeurIPS 2020)."""
 
     mu: NonNegativeFloat = 0.0  # of a proximal pull (mu/2) |w - start|^2
-    momentum: Share = 0.0  # what training.momentum says: a device's normaliser depends on it
     server_momentum: Share = 0.0
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
@@ -34,13 +33,13 @@ class FedNova(Averaging):
     def normaliser(self, local: Local) -> Tensor:
         """|a_i|_1 [1]: the move, in units of -lr, that gradients of 1 would make.
 
-        K for plain SGD, sum_k (1 - rho^k) / (1 - rho) with momentum, (1 - (1 - lr mu)^K) / (lr mu) with a pull; with
-        both, what they make together, where the authors' program counts each step twice.
+        K for plain SGD, sum_k (1 - rho^k) / (1 - rho) with training.momentum, (1 - (1 - lr mu)^K) / (lr mu) with a
+        pull; with both, what they make together, where the authors' program counts each step twice.
         """
         steps = 0 * local.start[..., :1] + local.steps
         velocity = a = 0 * steps
         for step in range(int(steps.max())):
-            velocity = self.momentum * velocity + 1 - local.lr * self.mu * a
+            velocity = local.run.momentum * velocity + 1 - local.lr * self.mu * a
             a = a + (step < steps) * velocity
         return a
 

@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 
 
 class Scaffold(Algorithm):
-    """SCAFFOLD: control variates against client drift (Karimireddy et al., ICML 2020, algorithm 1)."""
+    """SCAFFOLD: control variates against client drift (Karimireddy et al., ICML 2020, algorithm 1).
+
+    Other variants are what programs of other papers run under this name. ssg_code (FedDyn's and FedSSG's): c / omega_i
+    in the correction, and c is the mean of omega_i c_i. dyn (the dynamic-devices paper's): no correction, means by
+    samples, a server whose learning rate is the devices'. eve_code (FedEve's): c moves to the participants' mean c_i.
+    """
 
     server_lr: PositiveFloat = 1.0
     option: Literal["I", "II"] = "II"  # control variates: the gradient at the received model, or from the move
     cv_lr: Literal["initial", "current"] = "current"  # in option II; initial as in FedDyn's and FedSSG's programs
+    variant: Literal["paper", "ssg_code", "dyn", "eve_code"] = "paper"
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """The model and the server's control variate, c = 0."""
@@ -37,7 +43,11 @@ class Scaffold(Algorithm):
         return self.option == "I"
 
     def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
-        """Gradient - c_i + c."""
+        """Gradient - c_i + c; c / omega_i in ssg_code, the gradient alone in dyn."""
+        if self.variant == "dyn":
+            return gradient
+        if self.variant == "ssg_code":
+            return gradient - local.state["c"] + local.received["c"] / local.weight
         return gradient - local.state["c"] + local.received["c"]
 
     def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
@@ -48,10 +58,29 @@ class Scaffold(Algorithm):
         return {"c": local.state["c"] - local.received["c"] + (local.start - w) / (local.steps * lr)}
 
     def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
-        """The move, and the change of the control variate."""
-        return {"delta": w - local.start, "delta_c": self.remember(w, local)["c"] - local.state["c"]}
+        """The move, and the change of the control variate; omega_i times it in ssg_code, c_i+ - c in eve_code."""
+        before = local.received["c"] if self.variant == "eve_code" else local.state["c"]
+        change = self.remember(w, local)["c"] - before
+        return {"delta": w - local.start, "delta_c": local.weight * change if self.variant == "ssg_code" else change}
+
+    def derived(self, upload: Mapping[str, Tensor], local: Local) -> dict[str, Tensor]:
+        """The change of the control variate, -c - delta / (K lr), unless the device alone knows what it depends on."""
+        if self.option == "I" or self.variant == "eve_code":
+            return {}
+        lr = local.run.lr if self.cv_lr == "initial" else local.lr
+        change = -local.received["c"] - upload["delta"] / (local.steps * lr)
+        return {"delta_c": local.weight * change if self.variant == "ssg_code" else change}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """W + server_lr mean(delta), and c + sum(delta_c) / N: a mean over participants, and over the population."""
-        w = server["w"] + self.server_lr * updates.vectors["delta"].mean(dim=0)
-        return {**server, "w": w, "c": server["c"] + updates.vectors["delta_c"].sum(dim=0) / updates.population}
+        """W + server_lr mean(delta), and c + sum(delta_c) / N: a mean over participants, and over the population.
+
+        In dyn w + server_lr lr mean(delta) and c + mean(delta_c) by samples; in eve_code c + server_lr mean(delta_c).
+        """
+        changes, move = updates.vectors["delta_c"], updates.mean(by_samples=self.variant == "dyn")
+        if self.variant == "dyn":
+            move, change = updates.lr * move, updates.mean("delta_c", by_samples=True)
+        elif self.variant == "eve_code":
+            change = self.server_lr * changes.mean(dim=0)
+        else:
+            change = changes.sum(dim=0) / updates.population
+        return {**server, "w": server["w"] + self.server_lr * move, "c": server["c"] + change}

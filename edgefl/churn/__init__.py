@@ -1,13 +1,14 @@
 """Who is there: one file a churn model."""
 
 from edgefl.catalogue import Catalogue
-from edgefl.churn.base import Churn
+from edgefl.churn.base import Churn, Presence
 
 CHURN: Catalogue[Churn] = Catalogue(
     "churn model",
     {
         "none": "edgefl.churn.none:NoChurn",
+        "bernoulli": "edgefl.churn.bernoulli:BernoulliChurn",
     },
 )
 
-__all__ = ["CHURN", "Churn"]
+__all__ = ["CHURN", "Churn", "Presence"]

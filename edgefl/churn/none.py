@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from edgefl.churn.base import Churn
+from edgefl.churn.base import Churn, Ids, Presence
+from edgefl.streams import Streams
 
 
 class NoChurn(Churn):
     """Everybody is there all the time."""
 
-    def present(self, count: int, time_s: float) -> npt.NDArray[np.int64]:
+    def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
         """All of them."""
-        return np.arange(count, dtype=np.int64)
+        return Presence(np.ones(count))

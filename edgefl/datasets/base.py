@@ -32,6 +32,8 @@ class Data:
     mean: float | npt.NDArray[np.float64] = 0.0  # in the units of x as stored; or by channel, [channels, 1, 1]
     std: float | npt.NDArray[np.float64] = 1.0
     owner: npt.NDArray[np.int64] | None = None  # [n] from 0: whose training sample it is, where samples have owners
+    test_owner: npt.NDArray[np.int64] | None = None  # [m] whose test sample; -1 where they have no training samples
+    ranked: bool = False  # whether an owner's test samples are to be ranked, the one of label 1 above those of label 0
     dtype: Literal["float32", "float64"] = "float32"
     optimum: float | None = None  # of the scalar problem, where known
 
@@ -48,8 +50,8 @@ class Dataset(Member):
 
     @classmethod
     def keys(cls) -> list[str]:
-        """In YAML partition and augmentation stand beside the dataset's own keys."""
-        return ["dataset", *super().keys(), "partition", "augmentation"]
+        """In YAML partitions and augmentation stand beside the dataset's own keys."""
+        return ["dataset", *super().keys(), "partition", "test_partition", "augmentation"]
 
     def defaults(self) -> dict[str, Any]:
         """Scenario keys that this dataset implies where the file does not give them."""

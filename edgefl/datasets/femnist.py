@@ -13,6 +13,7 @@ from edgefl.datasets.cache import cached
 from edgefl.errors import InputError
 
 CLASSES, SIDE = 62, 28
+KEPT = "with the owners of test samples"  # older caches are without
 HELP = (
     "Make it with LEAF (https://github.com/TalwalkarLab/leaf, data/femnist: ./preprocess.sh -s niid --sf 1.0 -k 0 "
     "-t sample) and put its data/train/*.json and data/test/*.json into femnist/train and femnist/test in one of these "
@@ -35,14 +36,15 @@ class Femnist(Dataset):
         for part, paths in files.items():
             if not paths:
                 raise InputError(f"data.dataset: {train.with_name(part)}: holds no .json files. {HELP}")
-        arrays = cached("femnist", None, [*files["train"], *files["test"]], lambda: _read(files))
+        arrays = cached("femnist", KEPT, [*files["train"], *files["test"]], lambda: _read(files))
         return Data(**arrays, classes=CLASSES, mean=0.0365 * 255, std=0.1602 * 255)
 
 
 def _read(files: dict[str, list[Path]]) -> Arrays:
-    """All writers' samples, writer after writer; the writers of both sets are numbered together."""
+    """All writers' samples, writer after writer; numbered are those who have training samples, others are -1."""
     parts = {part: [_writers(path) for path in paths] for part, paths in files.items()}
     arrays: Arrays = {}
+    trained: dict[str, int] = {}  # number of each writer who has training samples
     for part, found in parts.items():
         samples = {name: rows for writers in found for name, rows in writers.items()}
         if len(samples) < sum(len(writers) for writers in found):
@@ -52,8 +54,9 @@ def _read(files: dict[str, list[Path]]) -> Arrays:
             raise InputError(f"data.dataset: {files[part][0].parent}: holds no samples. {HELP}")
         arrays[f"{part}_x"] = np.concatenate([samples[name][0] for name in names])
         arrays[f"{part}_y"] = np.concatenate([samples[name][1] for name in names])
-        if part == "train":
-            arrays["owner"] = np.repeat(np.arange(len(names)), [len(samples[name][1]) for name in names])
+        trained = trained or {name: number for number, name in enumerate(names)}
+        numbers = [trained.get(name, -1) for name in names]
+        arrays["owner" if part == "train" else "test_owner"] = np.repeat(numbers, [len(samples[n][1]) for n in names])
     return arrays
 
 

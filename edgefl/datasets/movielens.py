@@ -48,7 +48,8 @@ class MovieLens(Dataset):
         ratings = find(self.path, ["ml-1m/ratings.dat"], HELP, ["ratings.dat"])
         paths = [ratings, ratings.with_name("users.dat")]
         arrays = cached("movielens", (self.history, self.negatives, self.seed), paths, lambda: self._rows(*paths))
-        return Data(**arrays, classes=2)
+        test_owner = np.arange(len(arrays["test_y"])) // (1 + TEST_NEGATIVES)
+        return Data(**arrays, classes=2, test_owner=test_owner, ranked=True)
 
     def _rows(self, ratings: Path, users: Path) -> Arrays:
         """All users' rows, user after user, in the order of their numbers."""

@@ -41,8 +41,9 @@ class Synthetic(Dataset):
         (train_x, test_x), (train_y, test_y) = (
             [np.concatenate([pair[axis][half] for pair in halves]) for half in (0, 1)] for axis in (0, 1)
         )
-        owner = np.repeat(np.arange(self.owners), cuts)
-        return Data(train_x, train_y, test_x, test_y, classes=self.classes, owner=owner)
+        owners = np.arange(self.owners)
+        owner, test_owner = np.repeat(owners, cuts), np.repeat(owners, [len(test) for _, (_, test) in halves])
+        return Data(train_x, train_y, test_x, test_y, classes=self.classes, owner=owner, test_owner=test_owner)
 
     def _samples(self, owner: int) -> tuple[Array, Array]:
         """One device's x [n, features] and y [n].

@@ -1,5 +1,6 @@
 """Local training: jobs are taken while the clock runs and trained in one batched call."""
 
-from edgefl.learner.learner import Evaluation, Learner, Pending
+from edgefl.learner.evaluation import Evaluation, Pending
+from edgefl.learner.learner import Learner
 
 __all__ = ["Evaluation", "Learner", "Pending"]

@@ -17,6 +17,8 @@ from edgefl.learner.samples import Draws, Samples
 from edgefl.learner.solver import Solver
 from edgefl.models import Model
 
+LAST = "last_model"  # the client state that holds what a device's last training made, where that is wanted
+
 
 @dataclass(frozen=True)
 class Cohort:
@@ -96,7 +98,10 @@ class Engine:
 
     def _trained(self, w: Tensor, cohort: Cohort, local: Local, statistics: Tensor, loss_sum: Tensor) -> Trained:
         algorithm, steps = self.solver.algorithm, loss_sum.new_tensor([len(batch) for batch in cohort.batches])
-        uploads, state = algorithm.finish(w, local), algorithm.remember(w, local)
+        uploads = algorithm.upload(w, local, minimal=self.solver.training.minimal_uploads)
+        state = algorithm.remember(w, local)
+        if LAST in local.state:
+            state = {**state, LAST: w}
         return Trained(uploads, state, statistics, loss_sum / steps)
 
 

@@ -2,65 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from importlib.metadata import version
-from itertools import pairwise
 from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from edgefl.algorithms import Algorithm, Run, Updates
 from edgefl.codecs.none import NoCodec
 from edgefl.datasets import Data
 from edgefl.device import local_steps
-from edgefl.errors import RunError
+from edgefl.errors import InputError, RunError
+from edgefl.learner.engine import LAST
+from edgefl.learner.evaluation import Evaluator, Pending
 from edgefl.learner.initial import build_module, initial_parameters
 from edgefl.learner.layers import LayersGradient
 from edgefl.learner.memory import budget
+from edgefl.learner.minimal import completed
 from edgefl.learner.network import Network
-from edgefl.learner.plan import SERIAL, Plan, Trial, candidates, fastest, processor, remembered
+from edgefl.learner.plan import SERIAL, CannotBatchError, Plan, Trial, candidates, fastest, processor, remembered
 from edgefl.learner.round import Job, Round
 from edgefl.learner.samples import Samples
+from edgefl.learner.shapley import EXACT, Coalition, sampled, shapley
 from edgefl.learner.store import StateStore
 from edgefl.learner.trainer import STATISTICS, Trainer, Vectors
 from edgefl.learner.workers import Workers, cores, keep_memory, one_thread_each
 from edgefl.models import Model
-from edgefl.scenario import Augmentation, Training
+from edgefl.scenario import Augmentation, ReportSection, Training
 from edgefl.streams import Streams
 
 T = TypeVar("T")
-EVALUATION_SAMPLES = 2_500  # what one worker tests at a time
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The global model on the test set."""
-
-    loss: float
-    accuracy: float | None  # None where samples have no labels
-    extra: Mapping[str, float | None]  # of the scalar problem
-
-
-class Pending:
-    """An evaluation that is under way in the background."""
-
-    def __init__(self, parts: Sequence[Future[tuple[float, int]]], finish: Callable[[float, int], Evaluation]) -> None:
-        self._parts, self._finish = parts, finish
-
-    def done(self) -> bool:
-        """Whether `result` would not have to wait."""
-        return all(part.done() for part in self._parts)
-
-    def result(self) -> Evaluation:
-        """Wait for it."""
-        losses, hits = zip(*(part.result() for part in self._parts), strict=True)
-        return self._finish(sum(losses), sum(hits))
 
 
 class Learner:
@@ -75,6 +51,9 @@ class Learner:
         streams: keyed randomness.
         device: cpu, cuda (all GPUs) or cuda:i.
         augmentation: random crops and flips, or None.
+        cut: parameters of the front in split learning, see Solver.
+        report: which models and contributions are wanted.
+        test_parts: [devices] which test samples each device holds; None where the test set is not divided.
         plan: how to train; measured, or taken from the cache, where not given.
         processes: workers on the CPU; one a core where not given.
 
@@ -95,6 +74,9 @@ class Learner:
         device: str,
         *,
         augmentation: Augmentation | None = None,
+        cut: int | None = None,
+        report: ReportSection = ReportSection(),  # noqa: B008 - frozen
+        test_parts: Sequence[npt.NDArray[np.int64]] | None = None,
         plan: Plan | None = None,
         processes: int | None = None,
     ) -> None:
@@ -102,7 +84,8 @@ class Learner:
         self.model, self.training, self.data, self.parts = model, training, data, parts
         self._algorithm, self._sizes = algorithm, np.array([len(part) for part in parts])
         (steps,) = local_steps(np.array([-(-self._sizes.sum() // len(parts))]), *training.work)  # of the mean size
-        self.run = Run(len(parts), 1, len(parts), training.lr, float(steps))
+        labels, test_labels = (_counts(y, data.classes) for y in (data.train_y[np.concatenate(parts)], data.test_y))
+        self.run = Run(len(parts), 1, len(parts), training.lr, float(steps), training.momentum, labels, test_labels)
         places = places_of(device)
         module = build_module(model, data, streams).to(dtype)
         self.initial = initial_parameters(model, data, module).to(places[0], dtype)
@@ -111,18 +94,22 @@ class Learner:
             train = Samples(data.train_x, data.train_y, data.mean, data.std, place, dtype, augmentation)
             test = Samples(data.test_x, data.test_y, data.mean, data.std, place, dtype)
             network = Network(module.to(place))
-            trainers.append(Trainer(network, model, algorithm, training, train, test, parts, streams))
+            trainers.append(Trainer(network, model, algorithm, training, train, test, parts, streams, cut))
         self._network = trainers[0].network
         self.statistics = self._network.initial_statistics.to(places[0])  # [b] of the global model
         self._initial_state = algorithm.client_state(self.initial)
         if training.batch_norm == "local" and len(self._network.statistics):
             self._initial_state[STATISTICS] = self.statistics
+        if report.models:
+            self._initial_state[LAST] = self.initial
         self._store = StateStore(self._initial_state, len(parts), training.state_home) if self._initial_state else None
         keep_memory()
         if places[0] != "cpu":
             exact_products(exact=training.precision != "tf32")
         self._workers = Workers(trainers, (cores() if processes is None else processes) if device == "cpu" else 0)
-        self._streams, self._codec = streams, training.codec
+        own: Literal["train", "test"] = "train" if test_parts is None else "test"
+        self._evaluator = Evaluator(self._workers, data, own, parts if test_parts is None else test_parts)
+        self._streams, self._codec, self._report = streams, training.codec, report
         self._lost: StateStore | None = None  # what the codec has lost of each device's uploads
         self._pending: list[Job] = []
         try:
@@ -131,13 +118,18 @@ class Learner:
             self.close()
             raise
 
-    def begin(self, rounds: int, participants: float) -> dict[str, Tensor]:
-        """The server's state before the first of so many rounds, with so many participants each as is expected.
+    def begin(self, rounds: int, participants: float, presence: Sequence[float] = ()) -> dict[str, Tensor]:
+        """The server's state before the first round.
+
+        Args:
+            rounds: of the run.
+            participants: of a round, as is expected.
+            presence: [devices] with which chance each is there in a round; always where not given.
 
         Raises:
             RunError: what the server keeps of each device does not fit into the memory.
         """
-        self.run = replace(self.run, rounds=rounds, participants=participants)
+        self.run = replace(self.run, rounds=rounds, participants=participants, presence=tuple(presence))
         rows = self._algorithm.device_rows(self.initial)
         needed = len(self.parts) * sum(row.nbytes for row in rows.values())
         if needed > (free := budget(self.initial.device)):
@@ -185,10 +177,13 @@ class Learner:
         if len(self._network.statistics):
             self.statistics = torch.from_numpy(samples / samples.sum()).to(statistics) @ statistics
         self._encode(jobs, this.uploads)
+        vectors, omega = this.uploads, samples / self._sizes.mean()
+        if self.training.minimal_uploads:
+            vectors = completed(vectors, jobs, steps, omega, self._algorithm, self.training, self.run)
         each = losses.cpu().numpy()
         index = max(job.index for job in jobs)
         updates = Updates(
-            this.uploads,
+            vectors,
             ids,
             samples,
             len(self.parts),
@@ -197,6 +192,7 @@ class Learner:
             index=index,
             lr=self.training.lr * self.training.lr_schedule.factor(index),
             labels=self._histograms(ids),
+            statistics=statistics,
             run=self.run,
         )
         return updates, float(np.average(each, weights=samples))
@@ -230,20 +226,47 @@ class Learner:
 
     def evaluate(self, w: Tensor) -> Pending:
         """The model w [d] on the test set, in the background."""
-        count = len(self.data.test_y)
-
-        def finish(loss: float, hits: int) -> Evaluation:
-            return Evaluation(loss / count, hits / count if self.data.classes else None, self._scalar(w))
-
-        return Pending(self._over(count, "test", w, lambda result: (float(result[0]), int(result[1]))), finish)
+        return self._evaluator.evaluate(w, self.statistics)
 
     def device_accuracies(self, w: Tensor) -> npt.NDArray[np.float64] | None:
-        """Accuracy [devices] of the model w [d] on each device's own training samples; None without labels."""
-        if not self.data.classes:
-            return None
-        parts = self._over(len(self.data.train_y), "hits", w, lambda hits: hits.cpu().numpy().copy())
-        correct = np.concatenate([part.result() for part in parts])
-        return np.array([correct[part].mean() for part in self.parts])
+        """Accuracy [devices] of the model w [d] on each device's own samples; None without labels.
+
+        These are test samples where the test set is divided, of the devices that have any; training samples else.
+        """
+        return self._evaluator.accuracies(w, self.statistics)
+
+    def mean_models(self, ids: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+        """Further models [d] that the scenario wants evaluated, in a round in which the devices `ids` were heard.
+
+        "sel" is the mean of their local models, "all" the mean of all devices' last ones, the initial model for those
+        that were never heard; the FedDyn paper's programs report both (Acar et al., ICLR 2021).
+        """
+        wanted, store = self._report.models, self._store
+        if store is None or not wanted:
+            return {}
+        means = {"sel": store.mean(LAST, ids)} if "sel" in wanted and len(ids) else {}
+        if "all" in wanted:
+            means["all"] = store.mean(LAST, np.arange(len(self.parts)))
+        return means
+
+    def contributions(self, server: Mapping[str, Tensor], updates: Updates) -> npt.NDArray[np.float64]:
+        """Shapley values [C] of a round's updates: what each adds to what the algorithm makes of `server` and them.
+
+        Raises:
+            ValueError: the scenario wants none.
+        """
+        if (wanted := self._report.contributions) is None:
+            raise ValueError("report.contributions is not set")
+
+        def value(some: Coalition) -> float:
+            rows = np.array(some, dtype=np.int64)
+            test = self.evaluate(self.aggregate(server, updates.only(rows))["w"] if some else server["w"]).result()
+            return -test.loss if wanted.value == "loss" or test.accuracy is None else test.accuracy
+
+        if (count := len(updates.ids)) <= EXACT:
+            return shapley(count, value)
+        rng = self._streams.generator("contributions", 0, updates.index)
+        return sampled(rng.permuted(np.tile(np.arange(count), (wanted.permutations, 1)), axis=1), value)
 
     def described(self) -> dict[str, object]:
         """How clients are trained, for the manifest; what happened to be fastest does not show in the scenario."""
@@ -262,26 +285,13 @@ class Learner:
         y, classes = self.data.train_y, self.data.classes
         return np.array([np.bincount(y[self.parts[device]], minlength=classes)[:classes] for device in ids])
 
-    def _over(self, count: int, method: str, w: Tensor, take: Callable[[Tensor], T]) -> list[Future[T]]:
-        """Have a model looked at on `count` samples, shared among the workers."""
-        edges = [*range(0, count, EVALUATION_SAMPLES), count]
-        calls = [partial(_same, (w, self.statistics, begin, end)) for begin, end in pairwise(edges)]
-        return [self._workers.submit(method, call, take) for call in calls]
-
-    def _scalar(self, w: Tensor) -> dict[str, float | None]:
-        """The scalar problem's columns."""
-        if self.data.dtype != "float64":
-            return {}
-        x, optimum = float(w[0]), self.data.optimum
-        return {"parameter": x, "distance_to_optimum": None if optimum is None else abs(x - optimum)}
-
     def _plan(self) -> Plan:
         """The fastest way to train here, or the one that the scenario asks for."""
         training, place = self.training, str(self.initial.device)
         if training.engine == "serial":
             return SERIAL
         fits = LayersGradient.fits(self._network, self.model) and training.precision != "bfloat16"
-        fits = fits and type(self._algorithm).loss is Algorithm.loss
+        fits = fits and not self._algorithm.has_own_loss()
         kernels: list[Literal["layers", "vmap"]] = ["layers", "vmap"] if fits else ["vmap"]
         families = candidates(training.engine, kernels, self.initial.device.type)
         if training.width is not None:
@@ -302,8 +312,9 @@ class Learner:
             "torch": torch.__version__,
             "processor": processor(place),
             "model": f"{self._network.module} {self._network.parameters.shapes}",
+            "code": _source(self._network.module),
             "data": f"{self.data.shape} {self.initial.dtype}",
-            "algorithm": type(self._algorithm).__name__,
+            "algorithm": type(self._algorithm).__name__ + self._algorithm.has_own_loss() * " with its own loss",
             "training": f"{training.batch_size} {training.engine} {training.width} {training.precision}",
         }
         try:
@@ -312,11 +323,26 @@ class Learner:
             raise RunError(
                 f"the memory of {place} is too small to train {training.width or 1} of the clients"
             ) from None
+        except CannotBatchError as error:
+            raise InputError(f"training.engine: batched: the model cannot be batched ({error}); use serial") from None
 
 
 def exact_products(*, exact: bool) -> None:
     """Whether GPUs multiply float32 as IEEE 754 says, or round factors to TF32; cuDNN's own default is to round."""
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = not exact
+
+
+def _source(module: nn.Module) -> str:
+    """The program of a module's class, which a user may change under the same name; empty where there is no file."""
+    try:
+        return inspect.getsource(type(module))
+    except (OSError, TypeError):
+        return ""
+
+
+def _counts(y: npt.NDArray[np.int64], classes: int) -> tuple[int, ...]:
+    """How many samples there are of each class."""
+    return tuple(np.bincount(y, minlength=classes)[:classes].tolist())
 
 
 def _same(value: T) -> T:

@@ -44,6 +44,10 @@ class Trial:
     client_bytes: float  # memory for one client
 
 
+class CannotBatchError(Exception):
+    """The module's forward pass branches on values, or does something else that torch.func.vmap does not allow."""
+
+
 SERIAL = Plan("serial", "autograd", 1)
 
 
@@ -63,14 +67,19 @@ def fastest(families: list[list[Plan]], attempt: Callable[[Plan], Trial], limit_
 
     Raises:
         MemoryError: not even the first plan can be tried.
+        CannotBatchError: the module can be trained by none of them.
     """
     best, best_s = families[0][0], float("inf")
+    refused: CannotBatchError | None = None
     for family in families:
         previous_s = float("inf")
         for plan in family:
             try:
                 trial = attempt(plan)
             except MemoryError:
+                break
+            except CannotBatchError as error:
+                refused = error
                 break
             log.debug("%s: %.3g s a step, %.3g MB a client", plan, trial.step_s, trial.client_bytes / 1e6)
             fits = plan.width == 1 or plan.width * trial.client_bytes <= limit_bytes
@@ -81,7 +90,7 @@ def fastest(families: list[list[Plan]], attempt: Callable[[Plan], Trial], limit_
                 break
             previous_s = min(previous_s, trial.step_s)
     if best_s == float("inf"):
-        raise MemoryError
+        raise refused or MemoryError
     return best
 
 

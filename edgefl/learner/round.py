@@ -97,8 +97,8 @@ class Round:
         keys = [[(self.jobs[row].device, self.jobs[row].index) for row in cohort] for cohort in message]
 
         def arguments() -> tuple[Plan, list[list[tuple[int, int]]], Vectors]:
-            received = {name: _stacked([job.received[name] for job in jobs]) for name in jobs[0].received}
-            start, statistics = (_stacked([getattr(job, name) for job in jobs]) for name in ("start", "statistics"))
+            received = {name: stacked([job.received[name] for job in jobs]) for name in jobs[0].received}
+            start, statistics = (stacked([getattr(job, name) for job in jobs]) for name in ("start", "statistics"))
             return plan, keys, Vectors(start, received, self._state(rows), statistics, self._run)
 
         return self._workers.submit("train", arguments, lambda trained: self._take(rows, trained))
@@ -142,6 +142,6 @@ def cohorts(order: Ids, width: int) -> list[Ids]:
     return np.array_split(order, -(-len(order) // width))
 
 
-def _stacked(vectors: Sequence[Tensor]) -> Tensor:
+def stacked(vectors: Sequence[Tensor]) -> Tensor:
     """[C, d]; a single row where all are the same object, as in a synchronous round."""
     return vectors[0][None] if all(vector is vectors[0] for vector in vectors) else torch.stack(list(vectors))

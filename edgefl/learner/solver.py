@@ -12,10 +12,17 @@ if TYPE_CHECKING:
 
 
 class Solver:
-    """SGD in the order that matters: correction, clipping, weight decay, momentum (algorithm cards, section 0.2)."""
+    """SGD in the order that matters: correction, clipping, weight decay, momentum (algorithm cards, section 0.2).
 
-    def __init__(self, algorithm: Algorithm, training: Training) -> None:
+    Args:
+        algorithm: corrects gradients.
+        training: the scenario's section.
+        cut: parameters before the cut of a model whose two parts are clipped by their own norms; None: by that of all.
+    """
+
+    def __init__(self, algorithm: Algorithm, training: Training, cut: int | None = None) -> None:
         self.algorithm, self.training = algorithm, training
+        self._clipped = [slice(None)] if cut is None else [slice(cut), slice(cut, None)]
 
     def velocity(self, w: Tensor) -> Tensor | None:
         """A fresh momentum buffer, as every round begins with one."""
@@ -25,9 +32,10 @@ class Solver:
         """Advance w in place; `gradient` may be overwritten."""
         training = self.training
         gradient = self.algorithm.correct(gradient, w, local)
-        if training.clip_norm is not None:  # PyTorch's factor
-            norm = gradient.norm(dim=-1, keepdim=True)
-            gradient = gradient.mul_((training.clip_norm / (norm + 1e-6)).clamp(max=1.0))
+        if training.clip_norm is not None:
+            for part in (gradient[..., each] for each in self._clipped):
+                norm = part.norm(dim=-1, keepdim=True)
+                part.mul_((training.clip_norm / (norm + 1e-6)).clamp(max=1.0))  # PyTorch's factor
         if training.weight_decay:
             gradient = gradient.add_(w, alpha=training.weight_decay)
         if velocity is not None:

@@ -105,6 +105,15 @@ class StateStore:
                     self._rows[name].read(slot, into)
         return states
 
+    def mean(self, name: str, ids: Ids) -> Tensor:
+        """The mean of one vector [size] over clients; who has never taken part counts as at the beginning."""
+        initial, rows = self._initial[name], self._rows[name]
+        total, row = int((self._slots_of(ids) < 0).sum()) * initial, torch.empty_like(initial)
+        for slot in self._slots[ids[self._slots[ids] >= 0]].tolist():
+            rows.read(slot, row)
+            total += row
+        return total / len(ids)
+
     def scatter(self, ids: Ids, states: Mapping[str, Tensor]) -> None:
         """Replace the states of C clients by [C, size] each.
 

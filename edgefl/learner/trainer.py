@@ -21,7 +21,7 @@ from edgefl.learner.gradients import VmapGradient
 from edgefl.learner.layers import LayersGradient
 from edgefl.learner.memory import is_out_of_memory
 from edgefl.learner.network import Network
-from edgefl.learner.plan import Plan, Trial
+from edgefl.learner.plan import CannotBatchError, Plan, Trial
 from edgefl.learner.samples import Draws, Samples, augmentation_draws
 from edgefl.learner.serial import SerialEngine
 from edgefl.learner.solver import Solver
@@ -70,6 +70,7 @@ class Trainer:
         test: the test samples, on the device.
         parts: [devices] which training samples each device holds.
         streams: keyed randomness.
+        cut: see Solver.
     """
 
     def __init__(
@@ -82,11 +83,12 @@ class Trainer:
         test: Samples,
         parts: Sequence[npt.NDArray[np.int64]],
         streams: Streams,
+        cut: int | None = None,
     ) -> None:
         self.network, self.model, self.training = network, model, training
         self.samples = {"train": train, "test": test}
         self.parts, self.streams, self.device = parts, streams, train.y.device
-        self.algorithm, self.solver = algorithm, Solver(algorithm, training)
+        self.algorithm, self.solver = algorithm, Solver(algorithm, training, cut)
         fits = LayersGradient.fits(network, model)
         self._layers = LayersGradient(network, model) if fits else None  # also the faster way to test
         self._mean_size = float(np.mean([len(part) for part in parts]))
@@ -118,6 +120,7 @@ class Trainer:
 
         Raises:
             MemoryError: the clients do not fit into the memory together.
+            CannotBatchError: torch.func.vmap refuses the module.
         """
         sizes = np.array([len(part) for part in self.parts])
         nearest = np.argsort(np.abs(sizes - np.median(sizes)), kind="stable")
@@ -132,6 +135,8 @@ class Trainer:
         except (RuntimeError, MemoryError) as error:
             if is_out_of_memory(error):
                 raise MemoryError(str(plan)) from None
+            if plan.kernel == "vmap" and isinstance(error, RuntimeError):
+                raise CannotBatchError(str(error).partition("\n")[0]) from None
             raise
 
     def _cohort(self, jobs: Sequence[tuple[int, int]], vectors: Vectors) -> Cohort:
@@ -176,16 +181,24 @@ class Trainer:
         """63 random bits for each job."""
         return torch.tensor([int(self.streams.generator("dropout", *job).integers(2**63)) for job in jobs])
 
-    def test(self, w: Tensor, statistics: Tensor, begin: int, end: int) -> tuple[Tensor, Tensor]:
-        """Sum of the losses of test samples [begin, end), and how many are classified correctly."""
+    def test(
+        self,
+        w: Tensor,
+        statistics: Tensor,
+        begin: int,
+        end: int,
+        ranked: bool,  # noqa: FBT001
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Sum of the losses of test samples [begin, end), how many are classified correctly, scores if ranked."""
         samples = self.samples["test"]
         outputs, y = self._outputs(w, statistics, samples, begin, end), samples.y[begin:end]
         loss = self.model.sample_losses(outputs, y).double().sum()
-        return loss, (self.model.predicted(outputs) == y).sum()
+        scores = self.model.scores(outputs) if ranked else loss.new_empty(0)
+        return loss, (self.model.predicted(outputs) == y).sum(), scores
 
-    def hits(self, w: Tensor, statistics: Tensor, begin: int, end: int) -> Tensor:
-        """Whether each of the training samples [begin, end) is classified correctly."""
-        samples = self.samples["train"]
+    def hits(self, w: Tensor, statistics: Tensor, begin: int, end: int, own: str) -> Tensor:
+        """Whether each of the samples [begin, end) of the training or the test set is classified correctly."""
+        samples = self.samples[own]
         return self.model.predicted(self._outputs(w, statistics, samples, begin, end)) == samples.y[begin:end]
 
     def _outputs(self, w: Tensor, statistics: Tensor, samples: Samples, begin: int, end: int) -> Tensor:

@@ -22,6 +22,7 @@ MODELS: Catalogue[Model] = Catalogue(
         "din": "edgefl.models.din:Din",
         "quadratic": "edgefl.models.quadratic:QuadraticModel",
     },
+    importer="edgefl.models.imported:imported",
 )
 
 __all__ = ["MODELS", "Model"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from pydantic import Field, model_validator
 from edgefl.catalogue import Member
 from edgefl.errors import InputError
 from edgefl.paths import UserPath
-from edgefl.section import Section, fault
+from edgefl.section import Section, fault, nearest, shown
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -57,6 +58,20 @@ class Init(Section):
         return np.array(vector, dtype=np.float64)
 
 
+class Layer(NamedTuple):
+    """A layer with parameters and those without that follow it, for counting; or several such layers together."""
+
+    parameters: int
+    multiplications: int  # of one sample's forward pass
+    outputs: int  # floats of a sample that the next layer gets
+
+
+def total(layers: Sequence[Layer]) -> Layer:
+    """Layers in a row as one."""
+    parameters, multiplications, outputs = zip(*layers, strict=True)
+    return Layer(sum(parameters), sum(multiplications), outputs[-1])
+
+
 class Model(Member):
     """Base of all models; sizes follow from the data: `shape` of one sample and the number of `classes`."""
 
@@ -64,6 +79,7 @@ class Model(Member):
     cost: Cost | None = None
 
     tokens: ClassVar[bool] = False  # whether samples are whole numbers (int64 ids) in place of float32
+    usual_cut: ClassVar[int] = 1  # layers before the cut where none is named (sequential-FL paper's code)
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
         """Why this model cannot work on such data; None if it can."""
@@ -89,11 +105,34 @@ class Model(Member):
 
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Number of parameters d."""
-        raise NotImplementedError
+        return total(self.layers(shape, classes)).parameters
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
         """Multiply-accumulates of one sample's forward pass, activations not counted (algorithm cards, section 4)."""
+        return total(self.layers(shape, classes)).multiplications
+
+    def layers(self, shape: tuple[int, ...], classes: int) -> list[Layer]:
+        """For chains of layers: in the order in which they compute and their parameters lie in the flat vector."""
         raise NotImplementedError
+
+    def cuts(self) -> tuple[str, ...]:
+        """Names of the layers after which a chain can be cut in two, all but the last; none where there is no chain."""
+        return ()
+
+    def check_cut(self, cut: str | int | None) -> str | None:
+        """Why the model cannot be cut after the layer of this name or number (from 1); None if it can."""
+        names = self.cuts()
+        if not names:
+            return "the model is no chain of two or more layers whose first ones hold the first parameters"
+        if cut is None or cut in names or cut in range(1, len(names) + 1):
+            return None
+        known = ", ".join(f"{name} ({number})" for number, name in enumerate(names, 1))
+        return f"the model has no layer {shown(cut)} to be cut after{nearest(cut, names)}; known: {known}"
+
+    def front(self, cut: str | int | None, shape: tuple[int, ...], classes: int) -> Layer:
+        """The layers before a cut that `check_cut` allows, as one."""
+        count = self.cuts().index(cut) + 1 if isinstance(cut, str) else cut or self.usual_cut
+        return total(self.layers(shape, classes)[:count])
 
     def sample_losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Loss of each sample [...] from outputs [..., classes] and targets [...]."""
@@ -105,6 +144,10 @@ class Model(Member):
     def predicted(self, outputs: Tensor) -> Tensor:
         """Class of each sample [...] from outputs [..., classes]."""
         return outputs.argmax(-1)
+
+    def scores(self, outputs: Tensor) -> Tensor:
+        """How likely label 1 is [...] from outputs [..., 2] of two classes; any rising function of it."""
+        return outputs[..., 1] - outputs[..., 0]
 
     def payload_parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Parameters that travel: as priced, else as counted."""

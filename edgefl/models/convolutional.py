@@ -17,13 +17,12 @@ class Convolutional(ImageModel):
     stages: ClassVar[tuple[tuple[int, ...], ...]]  # output channels of each convolution of each stage
     kernel: ClassVar[int]
     padding: ClassVar[int] = 0
-    hidden: ClassVar[tuple[int, ...]] = ()  # widths of the hidden dense layers
     averages: ClassVar[bool] = False  # each map to its mean before the dense layers
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
         """Images of which something is left after the last stage."""
         reason = super().check(shape, classes)
-        if reason is None and self._trace(shape)[1] == 0:
+        if reason is None and self._stages(shape)[-1][1] == 0:
             return f"needs larger images, got samples of shape {list(shape)}"
         return reason
 
@@ -48,23 +47,25 @@ class Convolutional(ImageModel):
 
         return [nn.ReLU()]
 
-    def _trace(self, shape: tuple[int, ...]) -> tuple[list[Convolution], int]:
-        """All convolutions, and the pixels of a map after the last stage."""
+    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[Convolution], int]]:
+        """Each convolution by itself, with the pooling that follows it."""
         channels, height, width = channels_first(shape)
         found = []
         for stage in self.stages:
-            for outputs in stage:
+            for number, outputs in enumerate(stage, 1):
                 height, width = (max(0, side + 2 * self.padding - self.kernel + 1) for side in (height, width))
-                found.append(Convolution(channels, outputs, self.kernel, height * width))
+                layer = Convolution(channels, outputs, self.kernel, height * width)
                 channels = outputs
-            height, width = height // 2, width // 2
-        return found, height * width
+                if number == len(stage):
+                    height, width = height // 2, width // 2
+                found.append(([layer], height * width))
+        return found
 
-    def _convolutions(self, shape: tuple[int, ...]) -> list[Convolution]:
-        return self._trace(shape)[0]
+    def _stage_names(self) -> tuple[str, ...]:
+        return tuple(f"conv{number}" for number in range(1, sum(map(len, self.stages)) + 1))
 
     def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
-        area = 1 if self.averages else self._trace(shape)[1]
+        area = 1 if self.averages else self._stages(shape)[-1][1]
         return (self.stages[-1][-1] * area, *self.hidden, classes)
 
     def _channel_parameters(self) -> int:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from edgefl.models.base import Model
-from edgefl.models.dense import dense, dense_multiplications, dense_parameters
+from edgefl.models.base import Model, total
+from edgefl.models.dense import dense, dense_layers
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -68,11 +68,12 @@ class Din(Model):
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Embeddings, weights and biases."""
         embeddings = sum(rows * size for rows, size in TABLES)
-        return embeddings + dense_parameters(ATTENTION) + dense_parameters(HEAD)
+        return embeddings + sum(total(dense_layers(widths)).parameters for widths in (ATTENTION, HEAD))
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
         """One a weight, those of the attention once a history item; the weighted mean is not counted."""
-        return (shape[0] - PROFILE) * dense_multiplications(ATTENTION) + dense_multiplications(HEAD)
+        attention, head = (total(dense_layers(widths)).multiplications for widths in (ATTENTION, HEAD))
+        return (shape[0] - PROFILE) * attention + head
 
     def sample_losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Binary cross-entropy of each sample [...] from logits [...] and labels [...] 0 or 1."""
@@ -83,3 +84,7 @@ class Din(Model):
     def predicted(self, outputs: Tensor) -> Tensor:
         """Label [...] from logits [...]."""
         return (outputs > 0).long()
+
+    def scores(self, outputs: Tensor) -> Tensor:
+        """The logits [...] themselves."""
+        return outputs

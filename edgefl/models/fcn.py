@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from edgefl.models.base import Model
-from edgefl.models.dense import dense, dense_multiplications, dense_parameters
+from edgefl.models.base import Layer, Model
+from edgefl.models.dense import dense, dense_cuts, dense_layers
 from edgefl.section import Count
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ class Fcn(Model):
     """Fully connected, ReLU, two hidden layers of 200: 199,210 parameters on MNIST (FedSSG paper, section 5)."""
 
     hidden: Widths = (200, 200)
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # before each ReLU; the sequential-FL paper's mlp has 0.5
 
     def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
         return (prod(shape), *self.hidden, classes)
@@ -29,15 +30,15 @@ class Fcn(Model):
         """Flatten, then linear layers with ReLU between them."""
         from torch import nn
 
-        return nn.Sequential(nn.Flatten(), *dense(self._widths(shape, classes)))
+        return nn.Sequential(nn.Flatten(), *dense(self._widths(shape, classes), self.dropout))
 
-    def parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Weights and biases."""
-        return dense_parameters(self._widths(shape, classes))
+    def layers(self, shape: tuple[int, ...], classes: int) -> list[Layer]:
+        """fc1, fc2, ..."""
+        return dense_layers(self._widths(shape, classes))
 
-    def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """One a weight."""
-        return dense_multiplications(self._widths(shape, classes))
+    def cuts(self) -> tuple[str, ...]:
+        """The hidden layers."""
+        return dense_cuts(self.hidden)
 
 
 class Mlp(Fcn):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from edgefl.models.base import Model
-from edgefl.models.dense import dense_multiplications, dense_parameters
+from edgefl.models.base import Layer, Model
+from edgefl.models.dense import dense_cuts, dense_layers
 
 if TYPE_CHECKING:
     from torch import nn
@@ -28,25 +28,34 @@ class Convolution(NamedTuple):
 class ImageModel(Model):
     """Base: convolutions, then dense layers; a sample is [H, W] (grayscale) or [channels, H, W]."""
 
+    hidden: ClassVar[tuple[int, ...]] = ()  # widths of the hidden dense layers
+    usual_cut: ClassVar[int] = 2
+
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
         """Images, and classes."""
         if len(shape) not in {2, 3}:
             return f"needs images [H, W] or [channels, H, W], got samples of shape {list(shape)}"
         return super().check(shape, classes)
 
-    def parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Those of convolutions, normalisations and dense layers."""
-        found = self._convolutions(shape)
-        dense = dense_parameters(self._widths(shape, classes))
-        return sum(layer.weights + self._channel_parameters() * layer.outputs for layer in found) + dense
+    def layers(self, shape: tuple[int, ...], classes: int) -> list[Layer]:
+        """Stages of convolutions, then dense layers: one multiplication a weight and output pixel, none for norms."""
+        each, found = self._channel_parameters(), []
+        for stage, area in self._stages(shape):
+            parameters = sum(one.weights + each * one.outputs for one in stage)
+            multiplications = sum(one.weights * one.area for one in stage)
+            found.append(Layer(parameters, multiplications, stage[-1].outputs * area))
+        return found + dense_layers(self._widths(shape, classes))
 
-    def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """One a weight and output pixel; normalisation is not counted."""
-        dense = dense_multiplications(self._widths(shape, classes))
-        return sum(layer.weights * layer.area for layer in self._convolutions(shape)) + dense
+    def cuts(self) -> tuple[str, ...]:
+        """The stages and the hidden dense layers."""
+        return self._stage_names() + dense_cuts(self.hidden)
 
-    def _convolutions(self, shape: tuple[int, ...]) -> list[Convolution]:
-        """All convolutions."""
+    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[Convolution], int]]:
+        """Convolutions between which there is no cut, and the pixels of the map that they hand on."""
+        raise NotImplementedError
+
+    def _stage_names(self) -> tuple[str, ...]:
+        """One for each of them."""
         raise NotImplementedError
 
     def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:

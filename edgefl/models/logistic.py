@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from edgefl.models.base import Model
+from edgefl.models.base import Layer, Model
+from edgefl.models.dense import dense_layers
 
 if TYPE_CHECKING:
     from torch import nn
@@ -20,10 +21,6 @@ class Logistic(Model):
 
         return nn.Sequential(nn.Flatten(), nn.Linear(prod(shape), classes))
 
-    def parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Weights and biases."""
-        return (prod(shape) + 1) * classes
-
-    def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """One a weight."""
-        return prod(shape) * classes
+    def layers(self, shape: tuple[int, ...], classes: int) -> list[Layer]:
+        """A single one."""
+        return dense_layers((prod(shape), classes))

@@ -23,7 +23,6 @@ class ResNet18(ImageModel):
     stem: Stem = "cifar"  # cifar: 3x3, full resolution; imagenet: 7x7 and max-pooling, a fourth of the resolution
 
     blocks: ClassVar[tuple[int, ...]] = (2, 2, 2, 2)  # of two convolutions, for 64, 128, 256 and 512 channels
-    hidden: ClassVar[tuple[int, ...]] = ()  # a projection between the backbone and the classifier
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """Input [B, H, W] or [B, channels, H, W], output [B, classes]; shortcuts are projected by 1x1 convolutions."""
@@ -45,22 +44,28 @@ class ResNet18(ImageModel):
         network.fc = nn.Sequential(*dense((*projection, features)), nn.Linear(features, classes))
         return nn.Sequential(*entrance(shape), network)
 
-    def _convolutions(self, shape: tuple[int, ...]) -> list[Convolution]:
+    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[Convolution], int]]:
+        """The first convolution, and the blocks of the same number of channels."""
         channels, *sides = channels_first(shape)
         if self.stem == "cifar":
-            found = [Convolution(channels, 64, 3, prod(sides))]
+            stem = Convolution(channels, 64, 3, prod(sides))
         else:
-            found = [Convolution(channels, 64, 7, prod(halves(sides)))]
+            stem = Convolution(channels, 64, 7, prod(halves(sides)))
             sides = halves(halves(sides))
-        channels = 64
+        found, channels = [([stem], prod(sides))], 64
         for outputs, blocks in zip((64, 128, 256, 512), self.blocks, strict=True):
+            stage = []
             if outputs != channels:
                 sides = halves(sides)
-                found.append(Convolution(channels, outputs, 1, prod(sides)))
-            found.append(Convolution(channels, outputs, 3, prod(sides)))
-            found += [Convolution(outputs, outputs, 3, prod(sides))] * (2 * blocks - 1)
+                stage.append(Convolution(channels, outputs, 1, prod(sides)))
+            stage.append(Convolution(channels, outputs, 3, prod(sides)))
+            stage += [Convolution(outputs, outputs, 3, prod(sides))] * (2 * blocks - 1)
+            found.append((stage, prod(sides)))
             channels = outputs
         return found
+
+    def _stage_names(self) -> tuple[str, ...]:
+        return ("conv1", *(f"layer{number}" for number in range(1, len(self.blocks) + 1)))
 
     def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
         return (512, *self.hidden, classes)

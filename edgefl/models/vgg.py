@@ -17,6 +17,7 @@ class Vgg9(Convolutional):
     kernel: ClassVar[int] = 3
     padding: ClassVar[int] = 1
     averages: ClassVar[bool] = True
+    usual_cut: ClassVar[int] = 4
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Sequential:
         """As the base; starts from VGG's initialisation, as signals fade in so many layers from any smaller one."""

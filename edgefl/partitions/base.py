@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,13 @@ Flags = npt.NDArray[np.bool_]
 T = TypeVar("T")
 
 DRAWS = 2000  # before a draw that has to meet a condition is given up
+
+
+class Marks(NamedTuple):
+    """What partitions know of samples [n]."""
+
+    labels: Indices  # [n] class of each
+    owner: Indices | None = None  # [n] whose it is, from 0; None where samples have no owners
 
 
 class Partition(Member):
@@ -38,6 +45,34 @@ class Partition(Member):
     def assign(self, labels: Indices, owner: Indices | None, count: int, rng: np.random.Generator) -> list[Indices]:
         """As `split`, for samples that may have owners: `owner` [n] from 0, or None."""
         return self.split(labels, count, rng)
+
+    def assign_test(self, train: Marks, parts: list[Indices], test: Marks, rng: np.random.Generator) -> list[Indices]:
+        """Test samples of each device, like the training samples `parts` that it has; some may get none."""
+        return like(train.labels, parts, test.labels, rng)
+
+
+def like(labels: Indices, parts: list[Indices], others: Indices, rng: np.random.Generator) -> list[Indices]:
+    """Other samples divided as some are: a device gets of each class the part that it has of that class already.
+
+    A class's samples are shuffled and cut at the devices' shares, added up and rounded: everybody has what is due to
+    one sample. What nobody has of a class stays unused; what several devices have in full they get in full (the cuts
+    go on from the class's beginning).
+
+    Args:
+        labels: [n] class of each sample that is divided already.
+        parts: [devices] their numbers.
+        others: [m] class of each sample that is to be divided.
+        rng: for the shuffles.
+    """
+    sizes = [len(part) for part in parts]
+    device, label = np.repeat(np.arange(len(parts)), sizes), labels[np.concatenate(parts)]
+    given: list[list[Indices]] = [[] for _ in parts]
+    for value, pool in zip(np.unique(others), by_class(others, rng), strict=True):
+        held, total = np.bincount(device[label == value], minlength=len(parts)), int((labels == value).sum())
+        ends = (2 * np.cumsum(held) * len(pool) + total) // max(2 * total, 1)
+        for part, cut in zip(given, np.split(np.resize(pool, ends[-1]), ends[:-1]), strict=True):
+            part.append(cut)
+    return [np.concatenate(part) for part in given]
 
 
 def quotas(samples: int, count: int) -> Indices:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from edgefl.errors import InputError
-from edgefl.partitions.base import Indices, Partition
+from edgefl.partitions.base import Indices, Marks, Partition
 
 
 class Natural(Partition):
@@ -24,6 +24,15 @@ class Natural(Partition):
             raise InputError(f"devices.count: {count} devices, but the samples have {len(parts)} owners")
         chosen = np.sort(rng.choice(len(parts), count, replace=False)) if count < len(parts) else range(count)
         return [parts[place] for place in chosen]
+
+    def assign_test(self, train: Marks, parts: list[Indices], test: Marks, rng: np.random.Generator) -> list[Indices]:
+        """The test samples of a device's owner, where these have owners."""
+        if train.owner is None or test.owner is None:
+            return super().assign_test(train, parts, test, rng)
+        order = np.argsort(test.owner, kind="stable")
+        owners = train.owner[[part[0] for part in parts]]
+        begins, ends = (np.searchsorted(test.owner[order], owners, side) for side in ("left", "right"))
+        return [order[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
 
 def by_owner(owner: Indices) -> list[Indices]:

@@ -12,6 +12,8 @@ PROTOCOLS: Catalogue[Policy] = Catalogue(
         "buffered": "edgefl.protocols.buffered:Buffered",
         "asynchronous": "edgefl.protocols.asynchronous:Asynchronous",
         "sequential": "edgefl.protocols.sequential:Sequential",
+        "split": "edgefl.protocols.split:Split",
+        "hierarchical": "edgefl.protocols.hierarchical:Hierarchical",
     },
 )
 

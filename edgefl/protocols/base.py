@@ -35,8 +35,15 @@ class Coordinator(Protocol):
         that finds nobody, or wants nobody, leaves no trace.
         """
 
-    def dispatch(self, ids: npt.NDArray[np.int64]) -> list[simpy.Process]:
+    @property
+    def model_bits(self) -> float:
+        """Bits of a model, as participants download it."""
+
+    def dispatch(self, ids: npt.NDArray[np.int64], successor: int | None = None) -> list[simpy.Process]:
         """Send the model to these devices: one process each, which ends when the device's upload has arrived.
+
+        Where one device alone has a `successor`, its upload goes there over a direct link, and is the download of the
+        next one to be dispatched; if it fails, that one asks the base station, which listens in on what gets through.
 
         Interrupting a process ends the device's part: what it has cost so far is entered, its update is lost, and the
         cause of the interrupt is its status. Wait for the process before `aggregate`.
@@ -48,24 +55,48 @@ class Coordinator(Protocol):
     def pass_on(self) -> None:
         """Make the model that has just arrived the one that the next device gets, without averaging."""
 
-    def aggregate(self) -> None:
-        """End the round: learn from every upload that has arrived."""
+    def aggregate(self, *, merge: bool = False) -> None:
+        """End the round: learn from every upload that has arrived.
+
+        Where base stations have models of their own, `merge` makes these one.
+        """
+
+    def close(self) -> None:
+        """Enter the costs of what has been cut short since the last round ended into that round."""
 
 
 class Policy(Member):
     """Base of all server policies."""
 
     has_deadline: ClassVar[bool] = False  # whether server.deadline_s has a meaning
-    averages: ClassVar[bool] = True  # whether updates meet in the algorithm's aggregation
+    edges: ClassVar[bool] = False  # whether each base station has a model of its own
+
+    @property
+    def averages(self) -> bool:
+        """Whether updates meet in the algorithm's aggregation."""
+        return True
 
     @property
     def overlapping(self) -> bool:
         """Whether devices of different rounds are under way together."""
         return False
 
+    @property
+    def direct(self) -> bool:
+        """Whether devices send to each other."""
+        return False
+
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """The server's SimPy process, from the first round to the last."""
         raise NotImplementedError
+
+
+def cut_off(server: Coordinator, under_way: list[simpy.Process]) -> Generator[simpy.Event, Any, None]:
+    """End what is under way when the last round has ended; what it has cost counts in that round."""
+    for process in under_way:
+        process.interrupt("unfinished")
+    yield server.env.all_of(under_way)
+    server.close()
 
 
 def moment(env: simpy.Environment) -> Generator[simpy.Event, Any, None]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import simpy
 from pydantic import Field
 
-from edgefl.protocols.base import Coordinator, Policy, moment
+from edgefl.protocols.base import Coordinator, Policy, cut_off, moment
 
 PATIENCE = 10  # parts in vain, one after another, for each device under way
 
@@ -46,6 +46,7 @@ def rolling(server: Coordinator, buffer: int) -> Generator[simpy.Event, Any, Non
             if server.received() < buffer:
                 under_way = [*under_way, *_more(server, under_way, refill=True)]
         server.aggregate()
+    yield from cut_off(server, under_way)
 
 
 def _more(server: Coordinator, under_way: list[simpy.Process], *, refill: bool = False) -> list[simpy.Process]:

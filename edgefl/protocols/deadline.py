@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import simpy
 
-from edgefl.protocols.base import Coordinator, Policy, moment
+from edgefl.protocols.base import Coordinator, Policy, cut_off, moment
 
 
 class Deadline(Policy):
@@ -36,3 +36,4 @@ class Deadline(Policy):
                 yield server.env.all_of(under_way)
                 under_way = []
             server.aggregate()
+        yield from cut_off(server, under_way)

@@ -1,7 +1,9 @@
 """The radio link: what a round's participants get from `channel`, with keyed randomness filled in."""
 
 from edgefl.radio.carrier import Carrier, Leg
+from edgefl.radio.exchange import Exchange, Turns
 from edgefl.radio.large_scale import Drop, LargeScaleChannel
 from edgefl.radio.link import Link
+from edgefl.radio.sidelink import Chain, Peer
 
-__all__ = ["Carrier", "Drop", "LargeScaleChannel", "Leg", "Link"]
+__all__ = ["Carrier", "Chain", "Drop", "Exchange", "LargeScaleChannel", "Leg", "Link", "Peer", "Turns"]

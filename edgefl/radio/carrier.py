@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -44,6 +44,14 @@ class Leg(NamedTuple):
     delivered: bool
     cut: str = ""  # who cut it short, if somebody did
 
+    def after(self, other: Leg) -> Leg:
+        """With another one before it, which has cost what it has cost."""
+        return self._replace(
+            duration_s=other.duration_s + self.duration_s,
+            air_s=other.air_s + self.air_s,
+            sent_bits=other.sent_bits + self.sent_bits,
+        )
+
 
 @dataclass(frozen=True)
 class Participants:
@@ -56,9 +64,15 @@ class Participants:
     tx_power_w: Floats
     start: npt.NDArray[np.complex128]  # fading gain when the round begins
     gap: npt.NDArray[np.complex128]  # draws for the fading's jump over the computing
+    attempts_before: int = 0  # of each, in the same direction: part of the key of their draws
 
     def __len__(self) -> int:
         return len(self.drop.ids)
+
+    def only(self, rows: npt.NDArray[np.intp]) -> Participants:
+        """Some of them."""
+        arrays = ("correlation", "hold_slots", "tx_power_w", "start", "gap")
+        return replace(self, drop=self.drop.only(rows), **{name: getattr(self, name)[rows] for name in arrays})
 
     def after(self, gain: npt.NDArray[np.complex128], gap_slots: npt.ArrayLike) -> npt.NDArray[np.complex128]:
         """Fading gains [n] `gap_slots` [n] after a download has left `gain` [n]."""

@@ -103,9 +103,9 @@ class Engine:
 
     def innovations(self, way: Way, who: Participants, rows: Rows, number: int) -> Innovations:
         """The fading's draws during one attempt of each of `rows`: a stream of its own for each."""
-        ids = who.drop.ids[rows]
+        ids, key = who.drop.ids[rows], (who.index, who.attempts_before + number)
         return channel.transfer.innovations_of(
-            cache(lambda place: self.streams.sequence(FADING[way], int(ids[place]), who.index, number))
+            cache(lambda place: self.streams.sequence(FADING[way], int(ids[place]), *key))
         )
 
     def _walked(self, attempt: Attempt) -> Walk:
@@ -123,7 +123,7 @@ class Engine:
 
         What `fast` would walk itself is walked here where there is a limit: it may not end before.
         """
-        limit, count = attempt.limit_slots, 3 * (attempt.number + 1)
+        limit, count = attempt.limit_slots, 3 * (attempt.who.attempts_before + attempt.number + 1)
         normals = self.streams.normal(FAST[attempt.way], attempt.ids, attempt.who.index, count=count)[:, -3:]
         gain = np.where(attempt.still, attempt.start, (normals[:, 1] + 1j * normals[:, 2]) * np.sqrt(0.5))
         if limit is None:

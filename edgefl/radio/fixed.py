@@ -30,28 +30,20 @@ class FixedCarrier:
     ) -> None:
         rows = np.arange(len(who))
         self._env = env
-        self._down = _Legs(link, link.offer("down", who, bits[0]), who, who.start)
+        self._down = Legs(link, link.offer("down", who, bits[0]), who, who.start)
         start = who.after(self._down.priced.gain, gap_slots) if rows.size else who.start
-        self._up = _Legs(link, link.offer("up", who, bits[1]), who, start)
+        self._up = Legs(link, link.offer("up", who, bits[1]), who, start)
 
     def download(self, row: int) -> Generator[simpy.Event, Any, Leg]:
         """See Carrier."""
-        return self._send(self._down, row)
+        return self._down.send(self._env, row)
 
     def upload(self, row: int) -> Generator[simpy.Event, Any, Leg]:
         """See Carrier."""
-        return self._send(self._up, row)
-
-    def _send(self, legs: _Legs, row: int) -> Generator[simpy.Event, Any, Leg]:
-        leg, began = legs.whole[row], self._env.now
-        try:
-            yield self._env.timeout(leg.duration_s)
-        except simpy.Interrupt as cut:
-            return legs.part(row, self._env.now - began, str(cut.cause))
-        return leg
+        return self._up.send(self._env, row)
 
 
-class _Legs:
+class Legs:
     """One direction's transfers."""
 
     def __init__(self, link: Link, offer: Offer, who: Participants, start: Complex) -> None:
@@ -60,6 +52,15 @@ class _Legs:
         duration_s = priced.slots * link.radio.slot_s
         columns = duration_s, duration_s * offer.air, priced.sent_bits, priced.delivered
         self.whole = [Leg(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+
+    def send(self, env: simpy.Environment, row: int) -> Generator[simpy.Event, Any, Leg]:
+        """One of them, from now on."""
+        leg, began = self.whole[row], env.now
+        try:
+            yield env.timeout(leg.duration_s)
+        except simpy.Interrupt as cut:
+            return self.part(row, env.now - began, str(cut.cause))
+        return leg
 
     def part(self, row: int, elapsed_s: float, cause: str) -> Leg:
         """What a transfer had sent after a time: keyed draws let it be walked again, so far."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
@@ -34,6 +34,10 @@ class Drop:
     k_factor: Floats  # linear
     path_gain: Floats  # psi = 10^(-(PL + X) / 10)
     all_gains: Floats  # [n, sites]: the same to every base station
+
+    def only(self, rows: npt.NDArray[np.intp]) -> Drop:
+        """That of some participants."""
+        return Drop(**{one.name: getattr(self, one.name)[rows] for one in fields(self)})
 
 
 class LargeScaleChannel:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from edgefl.radio.band import Band
 from edgefl.radio.budget import Budget
 from edgefl.radio.carrier import FAULT, GRID, Carrier, Participants, Way, slots_over
 from edgefl.radio.engine import Attempt, Engine
+from edgefl.radio.exchange import Exchange, FixedExchange, SharedExchange, Turns
 from edgefl.radio.fixed import FixedCarrier
 from edgefl.radio.large_scale import Drop, LargeScaleChannel
 from edgefl.radio.shared import SharedCarrier
@@ -38,6 +40,11 @@ class Offer:
     mean_snr: Floats
     air: Floats  # part of the time in which it is served: its turns, in the frame's direction
     part: Floats  # of time and resources that carries its payload: what control leaves of that
+
+    def only(self, rows: Rows, payload_bits: Floats) -> Offer:
+        """What some of them are offered, for something else [r] that they want."""
+        shares = {name: getattr(self, name)[rows] for name in ("bandwidth_hz", "mean_snr", "air", "part")}
+        return replace(self, payload_bits=payload_bits, **shares)
 
     def attempt(self, who: Participants, rows: Rows, number: int, start: Complex, limit_slots: Ints | None) -> Attempt:
         """One attempt of the transfers of `rows` [r]."""
@@ -82,16 +89,41 @@ class Link:
         compute_s: Floats,
         bits: tuple[float, float],
         index: int,
+        start: Purpose = "fading_start",
     ) -> Carrier:
-        """A carrier for round `index`: participants [n] get `bits[0]`, compute and send `bits[1]`."""
-        who = self._participants(drop, speed_mps, tx_power_w, index)
+        """A carrier for round `index`: participants [n] get `bits[0]`, compute and send `bits[1]`.
+
+        `start` is the purpose of the draw that their fading begins with.
+        """
+        who = self._participants(drop, speed_mps, tx_power_w, index, start)
         if self.radio.sharing == "fixed":
             return FixedCarrier(env, self, who, bits, np.ceil(compute_s / self.radio.slot_s - GRID))
+        return SharedCarrier(env, self, who, bits, self._shared(env))
+
+    def exchange(
+        self,
+        env: simpy.Environment,
+        drop: Drop,
+        speed_mps: Floats,
+        tx_power_w: Floats,
+        turns: Sequence[Turns],
+        index: int,
+    ) -> Exchange:
+        """For round `index`: the transfers of participants [n], many each, by turns."""
+        who = self._participants(drop, speed_mps, tx_power_w, index)
+        if self.radio.sharing == "fixed":
+            return FixedExchange(env, self, who, turns)
+        return SharedExchange(env, self, who, turns, self._shared(env))
+
+    def _shared(self, env: simpy.Environment) -> dict[Way, Band]:
+        """The bands of processor sharing."""
         if not self._bands:
             self._bands = {"down": Band(env, self.engine, "down"), "up": Band(env, self.engine, "up")}
-        return SharedCarrier(env, self, who, bits, self._bands)
+        return self._bands
 
-    def _participants(self, drop: Drop, speed_mps: Floats, tx_power_w: Floats, index: int) -> Participants:
+    def _participants(
+        self, drop: Drop, speed_mps: Floats, tx_power_w: Floats, index: int, start: Purpose = "fading_start"
+    ) -> Participants:
         radio = self.radio
         hold = radio.fading.hold_slots(speed_mps, radio.carrier_hz, radio.slot_s)
         correlation = channel.fading.doppler_correlation(speed_mps, radio.carrier_hz, radio.slot_s)
@@ -101,15 +133,16 @@ class Link:
             correlation=correlation if hold is None else np.zeros(len(drop.ids)),  # blocks are independent
             hold_slots=np.ones(len(drop.ids), dtype=np.int64) if hold is None else hold,
             tx_power_w=tx_power_w,
-            start=self._complex_normals("fading_start", drop.ids, index),
-            gap=self._complex_normals("fading_gap", drop.ids, index),
+            start=self.complex_normals(start, drop.ids, index)[:, 0],
+            gap=self.complex_normals("fading_gap", drop.ids, index)[:, 0],
         )
 
-    def _complex_normals(self, purpose: Purpose, ids: Ints, index: int) -> Complex:
-        parts = self.streams.normal(purpose, ids, index, count=2)
-        return np.asarray((parts[:, 0] + 1j * parts[:, 1]) * np.sqrt(0.5))
+    def complex_normals(self, purpose: Purpose, ids: Ints, index: int, count: int = 1) -> Complex:
+        """Draws of CN(0, 1) [n, count], by device."""
+        parts = self.streams.normal(purpose, ids, index, count=2 * count)
+        return np.asarray((parts[:, ::2] + 1j * parts[:, 1::2]) * np.sqrt(0.5))
 
-    def offer(self, way: Way, who: Participants, payload_bits: float) -> Offer:
+    def offer(self, way: Way, who: Participants, payload_bits: Floats | float) -> Offer:
         """Shares that hold for the round."""
         drop, count = who.drop, len(who)
         transfers = np.bincount(drop.cell, minlength=len(self.budget.group))
@@ -166,8 +199,11 @@ class Link:
     def fails(self, way: Way, who: Participants) -> Bools:
         """Which attempts [n, attempts] fail at their end."""
         faults = self.radio.faults
-        uniform = self.streams.uniform(FAULT[way], who.drop.ids, who.index, count=faults.attempts)
-        return uniform < faults.failure_probability
+        if not faults.failure_probability:
+            return np.zeros((len(who), faults.attempts), dtype=bool)
+        count = who.attempts_before + faults.attempts
+        uniform = self.streams.uniform(FAULT[way], who.drop.ids, who.index, count=count)
+        return uniform[:, who.attempts_before :] < faults.failure_probability
 
     def hopeless(self, way: Way, who: Participants, row: int, payload_bits: float) -> bool:
         """Whether a transfer would take more than `MAX_SLOTS` in the mean, were it alone on the band."""

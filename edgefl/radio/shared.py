@@ -32,22 +32,22 @@ class SharedCarrier:
         bands: Mapping[Way, Band],
     ) -> None:
         self._env, self._link, self._who, self._bits, self._bands = env, link, who, bits, bands
-        self._gain = who.start.copy()
-        self._downloaded_s: dict[int, float] = {}
+        self.gain = who.start.copy()  # [n] of the fading when the last transfer ended
+        self._downloaded_s = np.full(len(who), float(env.now))  # or opened, where nothing is downloaded
 
     def download(self, row: int) -> Generator[simpy.Event, Any, Leg]:
         """See Carrier."""
-        leg = yield from self._send("down", row, self._bits[0])
+        leg = yield from self.send("down", row, self._bits[0])
         self._downloaded_s[row] = self._env.now
         return leg
 
     def upload(self, row: int) -> Generator[simpy.Event, Any, Leg]:
         """See Carrier."""
         gap_slots = slots_begun(self._env.now - self._downloaded_s[row], self._link.radio.slot_s)
-        self._gain[row] = self._who.after(self._gain, gap_slots)[row]
-        return (yield from self._send("up", row, self._bits[1]))
+        self.gain[row] = self._who.after(self.gain, gap_slots)[row]
+        return (yield from self.send("up", row, self._bits[1]))
 
-    def _send(self, way: Way, row: int, bits: float) -> Generator[simpy.Event, Any, Leg]:
+    def send(self, way: Way, row: int, bits: float) -> Generator[simpy.Event, Any, Leg]:
         """All attempts of a transfer."""
         band, faults, slot_s = self._bands[way], self._link.radio.faults, self._link.radio.slot_s
         fails = self._link.fails(way, self._who)[row]
@@ -58,14 +58,14 @@ class SharedCarrier:
         for attempt in range(faults.attempts):
             draws = self._link.engine.innovations(way, self._who, np.array([row]), attempt)
             limit = MAX_SLOTS if left is None else left
-            transfer = Transfer(self._who, row, attempt, bits, limit, self._gain[row], draws)
+            transfer = Transfer(self._who, row, attempt, bits, limit, self.gain[row], draws)
             try:
                 yield band.send(transfer)
             except simpy.Interrupt as cut:
                 band.withdraw(transfer)
                 sent, air_s = sent + transfer.sent_bits, air_s + transfer.air_slots * slot_s
                 return Leg(self._env.now - began, air_s, sent, delivered=False, cut=str(cut.cause))
-            self._gain[row] = transfer.gain
+            self.gain[row] = transfer.gain
             sent, air_s = sent + transfer.sent_bits, air_s + transfer.air_slots * slot_s
             if transfer.left_bits == 0 and not fails[attempt]:
                 return Leg(self._env.now - began, air_s, sent, delivered=True)

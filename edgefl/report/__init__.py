@@ -8,7 +8,7 @@ from pathlib import Path
 from edgefl.errors import InputError
 from edgefl.files import write_for_user
 from edgefl.report.page import render
-from edgefl.report.read import load
+from edgefl.report.read import load_all
 
 __all__ = ["write"]
 
@@ -22,14 +22,6 @@ def write(folders: Sequence[Path], out: Path) -> Path:
     """
     if not folders:
         raise InputError("report: name at least one result folder")
-    faults: list[str] = []
-    runs = []
-    for folder in folders:
-        try:
-            runs.append(load(Path(folder)))
-        except InputError as error:
-            faults.extend(error.faults)
-    if faults:
-        raise InputError(*faults)
+    runs = load_all([Path(folder) for folder in folders])
     write_for_user(Path(out), render(runs).encode())
     return Path(out)

@@ -51,9 +51,9 @@ def _apart(runs: Sequence[Run], called: Sequence[str]) -> list[list[str]]:
     parts: list[list[str]] = [[] for _ in runs]
     for group in set(called):
         places = [place for place, other in enumerate(called) if other == group]
-        for key, texts in differences([runs[place] for place in places]).items():
+        for key, texts in differences([runs[place].scenario for place in places]).items():
             for place, text in zip(places, texts, strict=True):
-                if key not in {"name", "seed"} and text != NOTHING and len(parts[place]) < MOST_KEYS:
+                if key not in {"name", "seed", "targets"} and text != NOTHING and len(parts[place]) < MOST_KEYS:
                     parts[place].append(f"{_bare(key)} {text}")
     return parts
 
@@ -73,9 +73,9 @@ def _numbered(texts: Sequence[str]) -> list[str]:
     return result
 
 
-def differences(runs: Sequence[Run]) -> dict[str, list[str]]:
-    """The dotted scenario keys whose values are not the same in every run, with one text a run."""
-    flat = [dict(flatten(run.scenario)) for run in runs]
+def differences(scenarios: Sequence[Scenario]) -> dict[str, list[str]]:
+    """The dotted keys whose values are not the same in every scenario, with one text a scenario."""
+    flat = [dict(flatten(scenario)) for scenario in scenarios]
     keys = dict.fromkeys(key for values in flat for key in values)
     table = {key: [values.get(key, NOTHING) for values in flat] for key in keys}
     nothing = {NOTHING, "null"}  # a key without a value is as good as no key

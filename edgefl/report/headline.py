@@ -97,7 +97,7 @@ def _reach(run: Run, accuracy: float) -> str:
 
 def differing(shown: Sequence[Shown]) -> str:
     """The scenario keys in which the runs differ."""
-    apart = describe.differences([one.run for one in shown])
+    apart = describe.differences([one.run.scenario for one in shown])
     body = [[f"<code>{escape(key)}</code>", *map(escape, texts)] for key, texts in apart.items() if key != "name"]
     if not body:
         return "<p>Only the name.</p>" if apart else "<p>Nothing: the scenarios are the same.</p>"

@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from edgefl.report import cellmap, curves, describe, headline, labels, phases, tables, timeline
+from edgefl.report import cellmap, comparison, curves, describe, headline, labels, phases, tables, timeline
 from edgefl.report.read import Run, Table
 from edgefl.report.style import ENERGY_PHASES, TIME_PHASES, Figure, Shown, shown, template
 from edgefl.units import ENERGY, NOTHING, TIME, quantity
@@ -41,7 +41,7 @@ def render(runs: Sequence[Run]) -> str:
         "subtitle": escape(subtitle),
         "banners": "".join(_banner(one, alone=len(every) == 1) for one in every),
         "headline": _headline(every),
-        "learning": _learning(every, learning),
+        "learning": _learning(every, learning) + _comparison(every),
         "costs": _costs(every, details) + _holdings(every, holders, holdings),
         "details": _details(every, details),
         "results": tables.results(every),
@@ -104,6 +104,19 @@ def _learning(every: Sequence[Shown], figures: Mapping[str, Figure]) -> str:
     return (
         f'<section id="learning"><div class="head"><h2>Learning</h2>{_toggle(alone=len(every) == 1)}</div>{notes}{key}'
         f'<div class="grid lead">{cards}</div></section>'
+    )
+
+
+def _comparison(every: Sequence[Shown]) -> str:
+    """Several runs against the first: accuracies, and what the targets took."""
+    runs = [comparison.of_run(one.run, one.label) for one in every]
+    blocks = comparison.learning(comparison.compare(runs, comparison.Wanted())) if len(runs) > 1 else []
+    if not blocks:
+        return ""
+    cards = "".join(_card(block.title, tables.block(block, every)) for block in blocks)
+    return (
+        f'<section id="comparison"><h2>Comparison with {tables.swatch(every[0])}</h2>'
+        f'<p class="note">{escape(comparison.LEGEND)}</p><div class="grid">{cards}</div></section>'
     )
 
 

@@ -15,7 +15,8 @@ import yaml
 from numpy.typing import NDArray
 
 from edgefl.errors import InputError
-from edgefl.units import Floats, as_number
+from edgefl.metrics import numbers
+from edgefl.units import as_number
 
 Table = dict[str, NDArray[Any]]
 
@@ -24,6 +25,8 @@ ROUND_COLUMNS = (
     *("late", "departed", "bytes_down", "bytes_up", "train_loss", "test_loss", "test_accuracy"),
 )
 TOY_COLUMNS = ("parameter", "distance_to_optimum")
+RANKING_COLUMNS = ("test_auc", "hr_5", "ndcg_5", "hr_10", "ndcg_10")
+MODEL_COLUMNS = ("sel_accuracy", "all_accuracy")  # of the round's mean local model, and of all devices'
 DEVICE_COLUMNS = (
     *("session", "round", "device", "cell", "distance_m", "los", "pathloss_db"),
     *("download_s", "compute_s", "upload_s", "wait_s", "rx_energy_j", "cpu_energy_j", "tx_energy_j"),
@@ -90,24 +93,51 @@ def reached(target: Mapping[str, Any]) -> bool:
     return as_number(target.get("round")) is not None
 
 
-def load(folder: Path) -> Run:
-    """Read one result folder; anything missing or unreadable is an ``InputError`` of one line."""
+def load_all(folders: Sequence[Path], *, details: bool = True) -> list[Run]:
+    """Read result folders.
+
+    Raises:
+        InputError: one line for every folder that cannot be read.
+    """
+    faults: list[str] = []
+    runs = []
+    for folder in folders:
+        try:
+            runs.append(load(folder, details=details))
+        except InputError as error:
+            faults.extend(error.faults)
+    if faults:
+        raise InputError(*faults)
+    return runs
+
+
+def load(folder: Path, *, details: bool = True) -> Run:
+    """Read one result folder, without ``details`` neither devices nor labels.
+
+    Raises:
+        InputError: something is missing or unreadable, in one line.
+    """
     text = _text(folder, "scenario.yaml")
     manifest = _json(folder, "manifest.json")
-    rounds = _table(folder, "rounds.csv", ROUND_COLUMNS, TOY_COLUMNS)
-    devices = _table(folder, "devices.csv", DEVICE_COLUMNS, LATER_DEVICE_COLUMNS)
-    row = _rows(rounds, devices)
-    devices = {name: column[row >= 0] for name, column in (devices | {"row": row}).items()}
+    rounds = _table(folder, "rounds.csv", ROUND_COLUMNS, TOY_COLUMNS + RANKING_COLUMNS + MODEL_COLUMNS)
+    labelled = details and (folder / "labels.csv").is_file()
     return Run(
         folder=folder,
         scenario=_scenario(folder, text),
         scenario_text=text,
         manifest=manifest,
         summary=_summary(folder, manifest),
-        rounds=rounds | {"number": _numbers(rounds["round"])},
-        devices=devices,
-        labels=_table(folder, "labels.csv", LABEL_COLUMNS) if (folder / "labels.csv").is_file() else None,
+        rounds=rounds | {"number": numbers(rounds["round"])},
+        devices=_devices(folder, rounds) if details else {},
+        labels=_table(folder, "labels.csv", LABEL_COLUMNS) if labelled else None,
     )
+
+
+def _devices(folder: Path, rounds: Table) -> Table:
+    """The devices of finished rounds, each with the row of its round."""
+    devices = _table(folder, "devices.csv", DEVICE_COLUMNS, LATER_DEVICE_COLUMNS)
+    row = _rows(rounds, devices)
+    return {name: column[row >= 0] for name, column in (devices | {"row": row}).items()}
 
 
 def _summary(folder: Path, manifest: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -187,9 +217,3 @@ def _rows(rounds: Table, devices: Table) -> NDArray[np.intp]:
     place = {key: row for row, key in enumerate(zip(rounds["session"], rounds["round"], strict=True))}
     keys = zip(devices["session"], devices["round"], strict=True)
     return np.array([place.get(key, -1) for key in keys], dtype=np.intp)
-
-
-def _numbers(rounds: Floats) -> Floats:
-    """Round numbers that grow over the whole run, also where sessions count from 1 again."""
-    grows = bool(np.all(np.diff(rounds) > 0))
-    return rounds if grows else np.arange(1.0, len(rounds) + 1)

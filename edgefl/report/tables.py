@@ -8,9 +8,10 @@ from html import escape
 import numpy as np
 
 from edgefl.report import phases
+from edgefl.report.comparison import Block
 from edgefl.report.read import Run, reached
 from edgefl.report.style import INK, Phase, Shown
-from edgefl.units import BYTES, ENERGY, NOTHING, TIME, Floats, Unit, as_number, digits, percent, quantity, score
+from edgefl.units import BYTES, ENERGY, NOTHING, TIME, Floats, Unit, as_number, digits, percent, quantity, score, spread
 
 NOT_REACHED = "not reached"
 AT_THE_END = {
@@ -18,6 +19,10 @@ AT_THE_END = {
     "test_loss": "test loss at the end",
     "parameter": "parameter at the end",
     "distance_to_optimum": "distance to the optimum",
+    "sel_accuracy": "accuracy of the mean local model",
+    "all_accuracy": "accuracy of all devices' mean model",
+    "test_auc": "AUC",
+    **{f"{name}_{k}": f"{name.upper().replace('HR', 'hit rate')} @ {k}" for k in (5, 10) for name in ("hr", "ndcg")},
 }
 Facts = dict[str, str]
 
@@ -41,6 +46,12 @@ def table(head: Sequence[str], body: Iterable[Sequence[str]], kind: str) -> str:
     )
     top = f"<thead><tr>{titles}</tr></thead>" if head else ""
     return f'<div class="scroll"><table class="{kind}">{top}<tbody>{rows}</tbody></table></div>'
+
+
+def block(block: Block, shown: Sequence[Shown]) -> str:
+    """A table whose rows are the runs."""
+    body = [[swatch(one), *map(escape, cells)] for one, cells in zip(shown, block.body, strict=True)]
+    return table(["run", *map(escape, block.head)], body, "runs")
 
 
 def share_bars(shown: Sequence[Shown], parts: Sequence[Phase], units: Sequence[Unit]) -> str:
@@ -83,7 +94,7 @@ def results(shown: Sequence[Shown]) -> str:
     """Targets, totals, fairness, drops and wall-clock time: a card each, a column for every run."""
     runs = [one.run for one in shown]
     cards = {
-        "Targets": [_targets(run) for run in runs],
+        "Targets": [_targets(run) for run in runs[:1] if len(runs) == 1],  # several have their comparison
         "Totals": [_totals(run) for run in runs],
         "Fairness: accuracy per device": [_fairness(run) for run in runs],
         "Rounds and drops": [_drops(run) for run in runs],
@@ -127,9 +138,13 @@ def _totals(run: Run) -> Facts:
 def _fairness(run: Run) -> Facts:
     fairness = run.summary.get("fairness") or {}
     names = {"mean": "mean", "worst_10_percent": "worst 10 %", "best_10_percent": "best 10 %"}
-    facts = {name: score(fairness[column]) for column, name in names.items() if column in fairness}
     variance = as_number(fairness.get("variance"))
-    return facts if variance is None else facts | {"standard deviation": score(max(variance, 0.0) ** 0.5)}
+    deviations = fairness | {"mean_std": None if variance is None else max(variance, 0.0) ** 0.5}
+    return {
+        name: spread(fairness[column], deviations.get(f"{column}_std"))
+        for column, name in names.items()
+        if column in fairness
+    }
 
 
 def _drops(run: Run) -> Facts:

@@ -6,11 +6,13 @@ from edgefl.scenario.schema import (
     Augmentation,
     DataSection,
     Devices,
+    ReportSection,
     Scenario,
     ServerSection,
     Stop,
     Training,
 )
+from edgefl.scenario.targets import RelativeTarget
 
 __all__ = [
     "Augmentation",
@@ -18,6 +20,8 @@ __all__ = [
     "DataSection",
     "Devices",
     "Radio",
+    "RelativeTarget",
+    "ReportSection",
     "Scenario",
     "ServerSection",
     "Stop",

@@ -48,5 +48,5 @@ def _inline_dataset(section: dict[str, Any]) -> None:
 def _untagged_model(model: dict[str, Any]) -> None:
     """`kind` of a model may be left out: the dataset implies it."""
     for variant in model["anyOf"]:
-        if "required" in variant:
+        if "const" in variant.get("properties", {}).get("kind", {}):
             variant["required"] = [key for key in variant["required"] if key != "kind"]

@@ -35,14 +35,15 @@ from edgefl.models.fcn import Mlp
 from edgefl.partitions import PARTITIONS, Partition
 from edgefl.partitions.iid import Iid
 from edgefl.protocols import PROTOCOLS, Policy
+from edgefl.protocols.split import Split
 from edgefl.protocols.synchronous import Synchronous
 from edgefl.scenario.radio import Cells, Radio
+from edgefl.scenario.targets import Accuracy, Target
 from edgefl.schedules import SCHEDULES, ConstantRate, Schedule
 from edgefl.section import Count, Section, fault, fault_at, shown
 from edgefl.selection import SELECTIONS, Selection
 from edgefl.selection.uniform import UniformSelection
 
-Accuracy = Annotated[float, Field(gt=0, le=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -72,6 +73,7 @@ class DataSection(Section):
 
     dataset: Annotated[Dataset, DATASETS] = Digits()
     partition: Annotated[Partition, PARTITIONS] = Iid()
+    test_partition: Literal["none", "like_train"] = "none"  # whether devices have test samples of their own, and which
     augmentation: Augmentation | None = None
 
     @model_validator(mode="before")
@@ -102,10 +104,21 @@ class Augmentation(Section):
     flip: bool = True
 
 
+class Contributions(Section):
+    """What each participant's update is worth: Shapley values (FedAR paper, Fig. 1)."""
+
+    every: Count = 10  # rounds
+    permutations: Count = 200  # orders that are drawn where there are more than ten participants
+    value: Literal["accuracy", "loss"] = "accuracy"  # of the model on the test set; the loss counts negatively
+
+
 class ReportSection(Section):
     """What is written down how often."""
 
     eval_every: Count = 1  # rounds; the last one is always evaluated
+    models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()  # evaluated beside the global one
+    contributions: Contributions | None = None
+    last_tests: Count = 50  # whose mean and standard deviation the summary has
 
 
 class Training(Section):
@@ -123,6 +136,7 @@ class Training(Section):
     width: Count | None = None  # clients trained together; measured where not given
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"  # of matrix products
     codec: Annotated[Codec, CODECS] = NoCodec()  # compression of uploads
+    minimal_uploads: bool = False  # whether vectors are left out that the server can work out from the others
     batch_norm: Literal["averaged", "local"] = "averaged"  # statistics: with the model, or each device's own
     state_home: Literal["auto", "device", "host", "disk"] = "auto"  # where clients' states are kept
 
@@ -149,6 +163,17 @@ class ServerSection(Section):
     participants: Count | None = None  # everybody
     selection: Annotated[Selection, SELECTIONS] = UniformSelection()
     deadline_s: PositiveFloat | None = None
+    flops_per_s: PositiveFloat | None = None  # of its half in split learning, for each device; None: it takes no time
+    power_w: NonNegativeFloat = 0.0  # while it computes, for each device
+
+    @model_validator(mode="after")
+    def _computing(self) -> ServerSection:
+        if self.flops_per_s is not None and not isinstance(self.policy, Split):
+            name = PROTOCOLS.name_of(self.policy)
+            raise fault_at(("flops_per_s",), f"the policy {name} leaves the server nothing to train: leave it out")
+        if self.power_w and self.flops_per_s is None:
+            raise fault_at(("power_w",), "counts while the server computes: give flops_per_s too")
+        return self
 
     @model_validator(mode="after")
     def _deadline(self) -> ServerSection:
@@ -181,7 +206,7 @@ class Scenario(Section):
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] = "scenario"
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     rounds: Count = 60
-    targets: Annotated[tuple[Accuracy, ...], Field(strict=False)] = ()
+    targets: Annotated[tuple[Target, ...], Field(strict=False)] = ()
     stop: Stop = Stop()
     data: DataSection = DataSection()
     model: Annotated[Model, MODELS] = Mlp()
@@ -214,6 +239,24 @@ class Scenario(Section):
         return value
 
     @model_validator(mode="after")
+    def _in_two(self) -> Scenario:
+        """What training a model in two halves asks of other sections."""
+        policy = self.server.policy
+        if not isinstance(policy, Split):
+            return self
+        if reason := self.model.check_cut(policy.cut):
+            raise fault_at(("server", "policy", "cut"), reason)
+        if type(self.algorithm) is not FedAvg:
+            raise fault_at(("algorithm",), "the policy split trains by nothing but SGD: set it to fedavg")
+        if self.model.cost is not None:
+            raise fault_at(("model", "cost"), "the policy split prices a model's halves by counting them: leave it out")
+        if not isinstance(self.training.codec, NoCodec):
+            raise fault_at(("training", "codec"), "the policy split uploads no move of the model: leave it out")
+        if self.radio.downlink == "broadcast":
+            raise fault_at(("radio", "downlink"), "with the policy split each device gets other gradients: set unicast")
+        return self
+
+    @model_validator(mode="after")
     def _consistent(self) -> Scenario:
         """What no section can see by itself."""
         count, participants = self.devices.count, self.server.participants
@@ -225,9 +268,9 @@ class Scenario(Section):
         if policy.overlapping and self.radio.sharing == "fixed":
             text = "shares that hold for a round need rounds; with this server.policy set it to processor"
             raise fault_at(("radio", "sharing"), text)
-        if not policy.averages and type(self.algorithm).aggregate is not FedAvg.aggregate:
-            name = PROTOCOLS.name_of(policy)
-            raise fault_at(("algorithm",), f"the policy {name} averages nothing: set it to fedavg or fedprox")
+        if policy.overlapping and self.churn.by_round:
+            text = f"{CHURN.name_of(self.churn)} needs rounds; with this server.policy set it to none"
+            raise fault_at(("churn",), text)
         if reason := self.algorithm.check(count):
             raise fault_at(("algorithm",), reason)
         if reason := self.server.selection.check(count):
@@ -240,6 +283,25 @@ class Scenario(Section):
             raise fault_at(("radio", "propagation"), reason)
         if radio.reuse > 1 and cells.sites == 1:
             raise fault_at(("radio", "reuse"), "needs several cells: set cells.layout to hexagonal")
+        return self
+
+    @model_validator(mode="after")
+    def _updates_apart(self) -> Scenario:
+        """Policies under which a round's updates do not all meet: models walk, or base stations have their own."""
+        policy, name = self.server.policy, PROTOCOLS.name_of(self.server.policy)
+        plain = type(self.algorithm).aggregate is FedAvg.aggregate and self.algorithm.divisible()
+        if not policy.averages and not plain:
+            text = f"the policy {name} averages nothing: set it to fedavg or fedprox"
+            raise fault_at(("algorithm",), f"{text}, without availability or mode wait")
+        if self.report.contributions and (policy.edges or not policy.averages):
+            text = f"under the policy {name} a round's updates do not meet: leave it out"
+            raise fault_at(("report", "contributions"), text)
+        if policy.direct and not isinstance(self.training.codec, NoCodec):
+            text = "compresses the move from a model that the next device does not have: leave it out"
+            raise fault_at(("training", "codec"), f"{text}, or set links to relayed")
+        if policy.edges and not self.algorithm.divisible():
+            text = f"under the policy {name} each base station keeps a model and nothing else"
+            raise fault_at(("algorithm",), f"{text}: set it to fedavg (no availability, no mode wait), fedprox or moon")
         return self
 
     @property

@@ -18,9 +18,9 @@ class Selection(Member):
         """Why this selection cannot work with `count` devices; None if it can."""
         return None
 
-    def expected(self, participants: int, count: int) -> float:
-        """Participants of a round that are to be expected, of `count` devices."""
-        return participants
+    def expected(self, participants: int, present: float) -> float:
+        """Participants of a round that are to be expected where so many devices are there on average."""
+        return min(participants, present)
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams) -> Ids:
         """The ids of round `index`'s participants, in order (sequential protocols walk in that order).

@@ -16,9 +16,9 @@ class BernoulliSelection(Selection):
 
     probability: Annotated[float, Field(ge=1e-4, le=1)] | None = None  # participants / present when not given
 
-    def expected(self, participants: int, count: int) -> float:
+    def expected(self, participants: int, present: float) -> float:
         """The coins' mean."""
-        return participants if self.probability is None else self.probability * count
+        return super().expected(participants, present) if self.probability is None else self.probability * present
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams) -> Ids:
         """Coins of the first attempt in which somebody takes part."""

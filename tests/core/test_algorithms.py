@@ -1,12 +1,16 @@
 """Algorithms: limits, and what every member of the catalogue must do."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
 import edgefl
-from edgefl.algorithms import ALGORITHMS, Local, Updates
+from edgefl.algorithms import ALGORITHMS, Local, Run, Updates
 
+QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"
 ADAPTIVE = {"fedadagrad", "fedadam", "fedyogi"}
 # Algorithm cards, section 11: F_i(x) = a_i/2 (x - b_i)^2, a = (1, 2, 4), b = (1, -1, 3), x0 = 0, lr 0.05, two steps
 FUNCTIONS = [[a / 2, -a * b, a * b * b / 2] for a, b in [(1, 1), (2, -1), (4, 3)]]
@@ -29,7 +33,7 @@ def small(algorithm, **training):
         "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}},
         "devices": {"count": 20},
         "server": {"participants": 5},
-        "training": {"local_epochs": 2, "batch_size": 20, **training},
+        "training": {"local_epochs": 2, "batch_size": 20, "engine": "serial", **training},
         "algorithm": algorithm,
     }
 
@@ -117,24 +121,33 @@ def test_uniform_weights_are_sample_weights_when_all_have_the_same():
     assert np.array_equal(sample.parameters, uniform.parameters)
 
 
-@pytest.mark.parametrize("name", list(ALGORITHMS.members))
-class TestEveryAlgorithm:
-    """Catalogue conformance, without exceptions by name."""
+VARIANTS = [
+    {"kind": "scaffold", "variant": "ssg_code"},
+    {"kind": "scaffold", "variant": "dyn"},
+    {"kind": "scaffold", "variant": "eve_code"},
+    {"kind": "fedvra", "variant": "ssg_code"},
+    {"kind": "fedar", "cutoff_rule": "root"},
+    {"kind": "feddisco", "base": "feddyn"},
+    {"kind": "feddisco", "base": "scaffold", "distance": "cosine"},
+    {"kind": "feddisco", "base": "moon", "distance": "l2"},
+]
+
+
+@pytest.mark.parametrize("case", [*({"kind": name} for name in ALGORITHMS.members), *VARIANTS], ids=str)
+class TestHooks:
+    """Catalogue conformance of the hooks, without exceptions."""
 
     d = 6
 
-    def hooks(self, name):
-        algorithm = ALGORITHMS.load(name)()
+    def hooks(self, case):
+        keys = {key: value for key, value in case.items() if key != "kind"}
+        algorithm = ALGORITHMS.load(case["kind"]).model_validate(keys)
         w = torch.linspace(-1, 1, self.d)
         server = algorithm.initial_state(w, 3)
         return algorithm, server, Local(w, 0.1, algorithm.downlink(server), algorithm.client_state(w))
 
-    def test_builds_from_defaults_and_cites_its_source(self, name):
-        assert "(" in ALGORITHMS.summary(name)
-        assert any(char.isdigit() for char in ALGORITHMS.summary(name))
-
-    def test_no_movement_no_change(self, name):
-        algorithm, server, local = self.hooks(name)
+    def test_no_movement_no_change(self, case):
+        algorithm, server, local = self.hooks(case)
         upload = {key: torch.stack([value] * 3) for key, value in algorithm.finish(local.start, local).items()}
         updates = Updates(
             upload,
@@ -150,17 +163,17 @@ class TestEveryAlgorithm:
         assert {key: value.shape for key, value in after.items()} == {k: v.shape for k, v in server.items()}
         assert all(np.isfinite(value) for value in algorithm.trace(after, updates).values())
 
-    def test_the_state_that_it_gets_stays_as_it_is(self, name):
+    def test_the_state_that_it_gets_stays_as_it_is(self, case):
         """Hooks are pure, also those that keep a table."""
-        algorithm, server, local = self.hooks(name)
+        algorithm, server, local = self.hooks(case)
         before = {key: value.clone() for key, value in server.items()}
         upload = {key: torch.stack([value] * 2) for key, value in algorithm.finish(local.start + 1, local).items()}
         labels, twos = np.array([[1, 0], [1, 1]]), np.full(2, 2.0)
         algorithm.aggregate(server, Updates(upload, np.array([0, 2]), np.array([1, 2]), 3, twos, twos, labels=labels))
         assert all(torch.equal(server[key], value) for key, value in before.items())
 
-    def test_a_client_axis_changes_nothing(self, name):
-        algorithm, _, local = self.hooks(name)
+    def test_a_client_axis_changes_nothing(self, case):
+        algorithm, _, local = self.hooks(case)
         gradients, ws = torch.randn(3, self.d, generator=torch.manual_seed(0)), torch.eye(3, self.d)
         received, state = ({k: v.expand(3, -1) for k, v in part.items()} for part in (local.received, local.state))
         ones = torch.ones(3, 1)
@@ -173,10 +186,39 @@ class TestEveryAlgorithm:
             for key, value in together.items():
                 assert torch.allclose(value, torch.stack([each[key] for each in alone]), rtol=1e-6)
 
-    def test_client_states_keep_their_names_and_shapes(self, name):
-        algorithm, _, local = self.hooks(name)
+    def test_client_states_keep_their_names_and_shapes(self, case):
+        algorithm, _, local = self.hooks(case)
         before, after = local.state, algorithm.remember(local.start + 1, local)
         assert {key: value.shape for key, value in after.items()} == {key: v.shape for key, v in before.items()}
+
+    def test_what_is_derived_is_what_would_be_sent(self, case):
+        """And depends on nothing that the device alone knows."""
+        algorithm, _, local = self.hooks(case)
+        state = {name: value + 0.5 for name, value in local.state.items()}
+        received = {name: value + 0.2 for name, value in local.received.items()}
+        rest = {"steps": 3.0, "weight": 1.5, "run": Run(steps=4.0, lr=0.3, participants=0.5)}
+        local = replace(local, state=state, received=received, **rest)
+        w = local.start + torch.linspace(0, 1, self.d)
+        naive, sent = algorithm.finish(w, local), algorithm.upload(w, local, minimal=True)
+        whole = {**sent, **algorithm.derived(sent, replace(local, state={}, gradient=torch.nan))}
+        assert whole.keys() == naive.keys()
+        assert all(torch.allclose(whole[name], naive[name], rtol=1e-5, atol=1e-6) for name in naive)
+
+
+@pytest.mark.parametrize("name", list(ALGORITHMS.members))
+class TestEveryAlgorithm:
+    """Catalogue conformance of whole runs; one check excepts those whose server's steps have a length of their own."""
+
+    def test_builds_from_defaults_and_cites_its_source(self, name):
+        assert "(" in ALGORITHMS.summary(name)
+        assert any(char.isdigit() for char in ALGORITHMS.summary(name))
+
+    def test_one_changed_line_of_the_quickstart(self, name):
+        few = ["rounds=2", "devices.count=4", "server.participants=2", "training.local_epochs=1"]
+        result = edgefl.run(QUICKSTART, overrides=[f"algorithm.kind={name}", "training.engine=serial", *few])
+        assert result.status == "finished"
+        assert np.isfinite(result.parameters).all()
+        assert result.rounds["received"].tolist() == [2, 2]
 
     def test_full_participation_with_equal_data_reaches_the_optimum(self, name):
         """But where a server's steps have a length of their own, whatever the way still to go."""

@@ -5,16 +5,17 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 import torch
+from algorithm_cases import CENTRES, CURVATURES, FULL, LR, PARTIAL, UNIFORM, D, N, Simulation, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cosine_similarity, cross_entropy, log_softmax
 
 import edgefl
-from edgefl.algorithms import ALGORITHMS, Local, Run, Updates
+from edgefl.algorithms import ALGORITHMS, Run, Updates
 from edgefl.algorithms.fedar import FedAR
 from edgefl.algorithms.fedavg import FedAvg
 from edgefl.algorithms.feddc import FedDC
-from edgefl.algorithms.feddisco import FedDisco, disco_weights, divergence
+from edgefl.algorithms.feddisco import FedDisco, disco_weights, discrepancy
 from edgefl.algorithms.feddyn import FedDyn
 from edgefl.algorithms.fedprox import FedProx
 from edgefl.algorithms.fedssg import FedSSG
@@ -34,58 +35,6 @@ from edgefl.models.svhn import SvhnCnn
 from edgefl.payload import measure
 from edgefl.scenario import Training
 from edgefl.streams import Streams
-
-D, N, LR, STEPS = 4, 5, 0.05, 3
-PARTIAL = [[0, 1], [1, 2, 4], [0, 3], [2], [0, 1, 2, 3, 4], [3, 4]]
-FULL = [list(range(N))] * 6
-UNIFORM = FedAvg(weighting="uniform")
-CURVATURES = torch.rand(N, D, dtype=torch.float64, generator=torch.manual_seed(1)) + 0.5
-CENTRES = torch.randn(N, D, dtype=torch.float64, generator=torch.manual_seed(2))
-
-
-class Simulation:
-    """Local training on quadratics and the hooks around it, one client after another; all that happened is kept."""
-
-    def __init__(self, algorithm, schedule, samples=(1,) * N, rates=(LR,) * 6, steps=STEPS, start=None):
-        start = torch.zeros(D, dtype=torch.float64) if start is None else start
-        self.algorithm, self.samples, self.rates, self.steps = algorithm, np.array(samples), rates, steps
-        self.run = Run(N, len(schedule), sum(map(len, schedule)) / len(schedule), rates[0], steps)
-        self.states = [algorithm.initial_state(start, N)]
-        self.clients = [algorithm.client_state(start) for _ in range(N)]
-        self.moves, self.traces = [], []
-        for index, ids in enumerate(schedule):
-            self.round(index, ids)
-
-    def round(self, index, ids):
-        server, uploads, moves = self.states[-1], [], []
-        for i in ids:
-            start = self.algorithm.broadcast(server)
-            gradient = CURVATURES[i] * (start - CENTRES[i])
-            received, weight = self.algorithm.downlink(server), self.samples[i] / self.samples.mean()
-            rest = self.steps, weight, index, gradient, self.run
-            local = Local(start, self.rates[index], received, self.clients[i], *rest)
-            w = start
-            for _ in range(self.steps):
-                w = w - local.lr * self.algorithm.correct(CURVATURES[i] * (w - CENTRES[i]), w, local)
-            uploads.append(self.algorithm.finish(w, local))
-            self.clients[i] = self.algorithm.remember(w, local)
-            moves.append(w - start)
-        vectors = {name: torch.stack([upload[name] for upload in uploads]) for name in uploads[0]}
-        rest = {"index": index, "lr": self.rates[index], "run": self.run}
-        updates = Updates(vectors, np.array(ids), self.samples[ids], N, **rest)
-        self.states.append(self.algorithm.aggregate(server, updates))
-        self.moves.append(torch.stack(moves))
-        self.traces.append(self.algorithm.trace(self.states[-1], updates))
-
-    @property
-    def models(self):
-        return torch.stack([state["w"] for state in self.states])
-
-
-def same(first, second, schedule=PARTIAL, **options):
-    """Whether two algorithms go the same way."""
-    a, b = (Simulation(algorithm, schedule, **options).models for algorithm in (first, second))
-    return torch.allclose(a, b, rtol=1e-12, atol=1e-14)
 
 
 class TestDriftMemories:
@@ -312,9 +261,9 @@ class TestLastUpdates:
     def test_fedars_weights(self):
         """psi(0) = 1, psi(9) = 10^0.1, psi(1023) = 2 and no more; 0 from the cut-off on (card 1.12, 7)."""
         ages = torch.tensor([0.0, 9.0, 1023.0, 10_000.0, 100_000.0, torch.inf], dtype=torch.float64)
-        psi = FedAR(cutoff=100_000.0, cutoff_slope=0.0).weights(ages, 0).tolist()
+        psi = FedAR(cutoff=100_000.0, cutoff_slope=0.0).weights(ages, 0, Run()).tolist()
         assert psi == pytest.approx([1, 1.2589254118, 2, 2, 0, 0], rel=1e-10)
-        counts = FedAR().weights(torch.tensor([53.9, 54.0]), 9) > 0  # in the tenth round, 50 + 0.4 * 10
+        counts = FedAR().weights(torch.tensor([53.9, 54.0]), 9, Run()) > 0  # in the tenth round, 50 + 0.4 * 10
         assert counts.tolist() == [True, False]
 
     def test_fedars_ages(self):
@@ -345,7 +294,8 @@ class TestFedDisco:
         assert weights == pytest.approx([0.020833333333, 0.416666666667, 0.5625], abs=1e-12)
 
     def test_published_divergence(self):
-        assert divergence(np.array([[7, 2, 1], [5, 5, 5]])) == pytest.approx([0.296793736125, 0.0], abs=1e-12)
+        from_uniform = discrepancy(np.array([[7, 2, 1], [5, 5, 5]]), np.ones(3), "kl")
+        assert from_uniform == pytest.approx([0.296793736125, 0.0], abs=1e-12)
 
     @given(
         st.lists(st.tuples(st.integers(1, 1000), st.floats(0, 5)), min_size=1, max_size=8),
@@ -425,7 +375,7 @@ class TestFedAvgOptions:
         """Each of ten in 3 of 10 rounds: 3,000 draws, standard deviation 25 of 900; five of them."""
         counts = np.zeros(10)
         for index in range(3000):
-            admitted = FedAvg(max_participants=3).admit(np.arange(10), Streams(1).generator("selection", 0, index))
+            admitted = FedAvg(max_participants=3).admit(np.arange(10), {}, Streams(1).generator("selection", 0, index))
             assert (np.diff(admitted) > 0).all()
             counts[admitted] += 1
         assert np.abs(counts - 900).max() < 125
@@ -511,10 +461,11 @@ class TestEngines:
 
     def test_what_hooks_know_of_the_run(self, learner):
         """K_ref = E ceil(n / (N B)) (cards, section 0.3), the round and its learning rate."""
-        of = learner(FedAvg(), local_epochs=3, lr=0.2, lr_schedule={"kind": "exponential", "decay": 0.5})
+        of = learner(FedAvg(), local_epochs=3, lr=0.2, lr_schedule={"kind": "exponential", "decay": 0.5}, momentum=0.4)
         of.begin(7, 2.5)
         updates = train(of, {}, 2)
-        assert updates.run == of.run == Run(population=5, rounds=7, participants=2.5, lr=0.2, steps=3 * 2)
+        labels = (tuple(int((y == label).sum()) for label in range(3)) for y in (data().train_y, data().test_y))
+        assert updates.run == of.run == Run(5, 7, 2.5, 0.2, 3 * 2, 0.4, *labels)  # N, T, m, eta_0, K_ref, rho
         assert (updates.index, updates.lr) == (2, pytest.approx(0.05))
 
 

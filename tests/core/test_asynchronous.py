@@ -72,15 +72,15 @@ class Driven:
 
         server.dispatch = noting
         if train:
-            aggregate = server.learner.aggregate
+            aggregate = server.aggregator.learner.aggregate
 
             def learning(state, updates):
                 self.learned.append(dict(zip(updates.ids.tolist(), updates.staleness.tolist(), strict=True)))
                 return aggregate(state, updates)
 
-            server.learner.aggregate = learning
+            server.aggregator.learner.aggregate = learning
         server.env.run(server.env.process(server.scenario.server.policy.run(server)))
-        server.finish()
+        server.aggregator.finish()
         self.rounds = pd.DataFrame(server.ledger.round_columns())
         self.devices = pd.DataFrame(server.ledger.device_columns())
         self.events = pd.DataFrame(server.ledger.event_columns())
@@ -318,15 +318,15 @@ def starts_s(run):
 
 
 def check_parts(run):
-    """Every part that began is in one row, or under way at the end; no device has two at a time; sums are sums."""
+    """Every part that began is in one row; no device has two at a time; sums are sums."""
     devices, rounds = run.devices, run.rounds
     begins = starts_s(run)
     rows = sorted(zip(begins.round(9).tolist(), devices["device"].tolist(), strict=True))
     sent = [(round(time_s, 9), device) for time_s, device in run.sent]
     assert len(rows) == len(set(rows)) or run.server.scenario.radio.faults.max_transfer_s is not None
     assert set(rows) <= set(sent)
-    left = sum(process.is_alive for process in run.processes)
-    assert len(rows) + left == len(sent)
+    assert not any(process.is_alive for process in run.processes)
+    assert len(rows) == len(sent)
     received = devices[devices["status"] == "received"]
     assert not received.duplicated(["round", "device"]).any()
     parts = devices.assign(begin=begins, end=begins + devices[TIMES].sum(axis=1)).sort_values(
@@ -386,7 +386,8 @@ def test_late_devices_cost_what_they_would_cost_alone(tmp_path):
     keys = scenario(tmp_path, [10, 16, 35], server, rounds=40)
     run = Driven({**keys, "devices": {**keys["devices"], **devices}})
     check_parts(run)
-    assert (run.devices["status"] == "received").all()
+    assert run.devices["status"].tolist() == 73 * ["received"] + ["unfinished"]
+    run.devices = run.devices[:-1]
     assert run.devices.groupby("device").size().tolist() == [40, 20, 13]  # of 12, 24 and 36 slots
     computing_s = FLOPS / np.array(clocks_hz([10, 16, 35]))[run.devices["device"]]
     assert run.devices["compute_s"].to_numpy() == pytest.approx(computing_s)
@@ -405,12 +406,27 @@ def test_a_device_under_way_is_not_asked_again(tmp_path):
     assert sorted(sent) == asked
 
 
-def test_what_is_under_way_at_the_end_is_not_in_the_books(tmp_path):
-    """Of 7 arrivals three devices are under way when the last has arrived, and nobody is sent anything any more."""
-    run = Driven(scenario(tmp_path, [10, 16, 35], ASYNCHRONOUS))
-    assert len(run.devices) == 7
+def test_what_is_under_way_at_the_end_is_cut_off_there(tmp_path):
+    """When the last of 7 has arrived, in slot 40, device 1 is at it since slot 32 and device 2 since slot 35.
+
+    Each has what it has cost so far in the last row: a slot of downloading and the time of computing since.
+    """
+    devices = {"rx_power_w": 0.3, "capacitance": 1e-20}
+    keys = scenario(tmp_path, [10, 16, 35], ASYNCHRONOUS)
+    run = Driven({**keys, "devices": {**keys["devices"], **devices}}, train=True)
+    check_parts(run)
     assert len(run.sent) == 3 + 6
-    assert sum(process.is_alive for process in run.processes) == 2
+    left = run.devices[run.devices["status"] == "unfinished"]
+    assert left[["round", "device"]].to_numpy().tolist() == [[7, 1], [7, 2]]
+    assert left["compute_s"].to_numpy() / SLOT_S == pytest.approx([7, 4])
+    assert left["bytes_down"].tolist() == [4 * PARAMETERS] * 2
+    assert left["rx_energy_j"].to_numpy() == pytest.approx(0.3 * SLOT_S)
+    assert (left[["upload_s", "wait_s", "bytes_up", "tx_energy_j"]] == 0).all(axis=None)
+    powers_w = 1e-20 * np.array(clocks_hz([16, 35])) ** 3
+    assert left["cpu_energy_j"].to_numpy() == pytest.approx(powers_w * left["compute_s"])
+    last = run.rounds.iloc[-1]
+    assert (last["selected"], last["received"]) == (3, 1)
+    assert run.events[run.events["kind"] == "unfinished"]["device"].tolist() == [1, 2]
 
 
 # No deadlock

@@ -14,7 +14,7 @@ import pytest
 import edgefl
 from edgefl.errors import InputError
 from edgefl.ledger import DEVICE_COLUMNS, ROUND_COLUMNS
-from edgefl.summary import fairness
+from edgefl.metrics import fairness
 
 QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"
 BASE = {
@@ -125,6 +125,7 @@ def test_fairness_by_hand():
     """Twenty devices at 0.05, 0.10, ..., 1.00: a tenth are two; the variance of 1..n is (n^2 - 1) / 12."""
     values = fairness(np.arange(20, 0, -1) / 20)
     expected = {"mean": 0.525, "variance": 399 / 12 / 400, "worst_10_percent": 0.075, "best_10_percent": 0.975}
+    expected |= {"worst_10_percent_std": 0.025, "best_10_percent_std": 0.025}
     assert values == pytest.approx(expected)
 
 

@@ -1,4 +1,4 @@
-"""Evaluation in the background: rows are complete, in order, and the same as if every round had waited."""
+"""Evaluation in the background: rows are whole, in order, and the same as if every round had waited; what is tested."""
 
 import numpy as np
 import pytest
@@ -65,3 +65,76 @@ def test_reduced_precision_stays_near(engine, precision):
     distance = np.linalg.norm(rounded - exact) / np.linalg.norm(exact)
     assert distance < 0.05
     assert (distance > 1e-5) == (precision == "bfloat16")  # TF32 is a matter of GPUs
+
+
+# The mean of the round's local models, and that of all devices' last ones
+
+FUNCTIONS = [[0.5, -1, 0], [0.5, 3, 1], [1, 2, 0], [0.25, 0, 3]]
+VISITS = [[0, 1], [1, 2], [1], [0, 2]]
+QUADRATIC = {
+    "rounds": 6,
+    "data": {"dataset": "quadratic", "coefficients": FUNCTIONS},
+    "model": {"init": {"kind": "value", "value": 5.0}},
+    "training": {"local_steps": 3, "batch_size": "full", "lr": 0.1},
+    "server": {"selection": {"kind": "schedule", "rounds": VISITS}},
+    "report": {"models": ["sel", "all"]},
+}
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "scaffold", "mifa", "fedasync"])
+@pytest.mark.parametrize("engine", [{"engine": "serial"}, {"engine": "batched", "width": 2}])
+def test_sel_and_all_by_hand(algorithm, engine):
+    """Local models again from the global ones; device 3 is never asked, and counts with the initial model."""
+    keys = {**QUADRATIC, "training": {**QUADRATIC["training"], **engine}, "algorithm": algorithm}
+    rounds = edgefl.run(keys).rounds
+    plain = edgefl.run({**keys, "report": {}}).rounds
+    assert rounds[plain.columns].equals(plain)
+    if algorithm == "scaffold":  # its local steps need its control variates
+        return
+    last, starts = np.full(4, 5.0), [5.0, *rounds["parameter"][:-1]]
+    for number, start in enumerate(starts):
+        visited = VISITS[number % 4]
+        for device in visited:
+            last[device] = locally(start, *FUNCTIONS[device][:2])
+        assert rounds["sel_loss"][number] == pytest.approx(loss(last[visited].mean()), rel=1e-12)
+        assert rounds["all_loss"][number] == pytest.approx(loss(last.mean()), rel=1e-12)
+    assert rounds["sel_accuracy"].isna().all()
+
+
+def locally(x, a, b):
+    for _ in range(3):
+        x -= 0.1 * (2 * a * x + b)
+    return x
+
+
+def loss(x):
+    a, b, c = np.mean(FUNCTIONS, axis=0)
+    return a * x * x + b * x + c
+
+
+def test_with_everybody_and_equal_weights_all_three_are_one_model():
+    keys = {**BASE, "server": {}, "algorithm": {"kind": "fedavg", "weighting": "uniform"}}
+    rounds = edgefl.run({**keys, "report": {"models": ["all", "sel"], "eval_every": 3}}).rounds
+    assert rounds["sel_accuracy"].notna().tolist() == [number in {3, 6, 7} for number in range(1, 8)]
+    for name in ("sel", "all"):
+        assert np.allclose(rounds[f"{name}_loss"], rounds["test_loss"], rtol=1e-5, equal_nan=True)
+
+
+def test_sel_is_empty_where_nothing_arrived_and_all_stays():
+    faults = {"radio": {"faults": {"failure_probability": 0.3}}, "server": {"participants": 1}}
+    rounds = edgefl.run({**BASE, **faults, "report": {"models": ["sel", "all"]}}).rounds
+    nothing = rounds["received"] == 0
+    assert nothing.any()
+    assert not nothing.all()
+    assert (rounds["sel_loss"].isna() == nothing).all()
+    assert (rounds["all_loss"].diff()[1:][nothing[1:]] == 0).all()
+    assert (rounds["all_loss"].diff()[1:][~nothing[1:]] != 0).all()
+
+
+def test_the_last_round_has_them_wherever_a_run_ends():
+    report = {"models": ["sel", "all"], "eval_every": 4}
+    base = {**BASE, "training": {"local_epochs": 1}}
+    full = edgefl.run({**base, "report": {**report, "eval_every": 1}})
+    early = edgefl.run({**base, "report": report, "stop": {"time_s": full.rounds["time_s"][4]}})
+    columns = ["sel_loss", "all_loss", "sel_accuracy", "all_accuracy"]
+    assert early.rounds[columns].loc[4].tolist() == full.rounds[columns].loc[4].tolist()

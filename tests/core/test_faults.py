@@ -62,7 +62,7 @@ def interrupted(cuts_s, *, train=False, **changes):
             server.aggregate()
 
     server.env.run(server.env.process(policy()))
-    accuracies = server.finish()
+    accuracies = server.aggregator.finish()
     ledger = server.ledger
     return server, pd.DataFrame(ledger.round_columns()), pd.DataFrame(ledger.device_columns()), accuracies
 
@@ -81,7 +81,10 @@ def check_books(rounds, devices, summary):
     assert rounds["late"].tolist() == count("late")
     assert rounds["failed"].tolist() == count("download_failed", "upload_failed")
     assert rounds["selected"].tolist() == by_round.size().tolist()
-    assert summary["drops"] == {name: rounds[name].sum() for name in ("late", "departed", "failed")}
+    assert summary["drops"] == {
+        **{name: rounds[name].sum() for name in ("late", "departed", "failed")},
+        "unfinished": 0,
+    }
     spent_s = devices[[*TIMES, "wait_s"]].sum(axis=1).to_numpy()
     assert spent_s == pytest.approx(rounds["duration_s"].to_numpy()[devices["round"] - 1], abs=1e-9)
     assert (devices[[*TIMES, "wait_s", *ENERGY]].to_numpy() >= -1e-12).all()
@@ -250,7 +253,7 @@ def test_what_an_interrupted_participant_has_done_is_entered_exactly(sharing, fa
         assert row["idle_energy_j"] == pytest.approx(0.01 * idle_s, rel=1e-6, abs=1e-12)
         bits = walked_bits(server, row, sharing, fading, down_s, compute_s, up_s)
         assert [row["bytes_down"], row["bytes_up"]] == [math.floor(sent / 8 + 1e-3) for sent in bits]
-        summary = summarize(server.ledger, [], None)
+        summary = summarize(server.ledger, [], 50, None)
         check_books(rounds, devices, summary)
 
 
@@ -296,7 +299,7 @@ def test_the_books_balance_whoever_is_interrupted_when(cuts_s, sharing, transfer
     faults = {"failure_probability": probability, "attempts": 2}
     radio = {"sharing": sharing, "transfer": transfer, "fading": fading, "allocation": allocation, "tdd": tdd}
     server, rounds, devices, _ = interrupted(cuts_s, rounds=3, radio={**radio, "bandwidth_hz": 5e6, "faults": faults})
-    check_books(rounds, devices, summarize(server.ledger, [], None))
+    check_books(rounds, devices, summarize(server.ledger, [], 50, None))
     assert (devices["bytes_down"] <= 2 * BITS // 8).all()
     assert (devices["bytes_up"] <= 2 * BITS // 8).all()
     received = devices[devices["status"] == "received"]
@@ -330,8 +333,8 @@ def test_an_interrupted_update_is_lost():
     other = build(load({**BASE, **changes, "server": {"selection": {"kind": "schedule", "rounds": [[0, 2]]}}}),
                   "cpu", train=True, progress=silent)  # fmt: skip
     other.env.run(other.env.process(other.scenario.server.policy.run(other)))
-    other.finish()
-    assert np.array_equal(server.state["w"].numpy(), other.state["w"].numpy())
+    other.aggregator.finish()
+    assert np.array_equal(server.aggregator.state["w"].numpy(), other.aggregator.state["w"].numpy())
 
 
 def test_what_a_transfer_in_vain_costs_is_energy_of_the_run():

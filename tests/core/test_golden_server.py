@@ -242,7 +242,7 @@ WEIGHTED = {  # not in the cards: samples 1:2:3, two steps each, other hyper-par
 MOMENTUM, PULL = {"momentum": 0.6}, {"mu": 0.9}
 NOVAS = {  # samples and steps 1:2:3
     "plain": ({}, FedNova(float), {}),
-    "momentum": (MOMENTUM, FedNova(with_momentum(0.6), **MOMENTUM), MOMENTUM),
+    "momentum": ({}, FedNova(with_momentum(0.6), **MOMENTUM), MOMENTUM),
     "pull": (PULL, FedNova(with_pull(0.9), **PULL), {}),
     "server_momentum": ({"server_momentum": 0.7}, FedNova(float, server_momentum=0.7), {}),
 }

@@ -288,7 +288,7 @@ def test_per_device_accuracies_against_hand_count(learner):
 def test_training_and_evaluation_split_over_chunks_alike(learner, monkeypatch):
     of = learner()
     whole = of.evaluate(of.initial).result()
-    monkeypatch.setattr("edgefl.learner.learner.EVALUATION_SAMPLES", 7)
+    monkeypatch.setattr("edgefl.learner.evaluation.EVALUATION_SAMPLES", 7)
     assert of.evaluate(of.initial).result().accuracy == whole.accuracy
     assert of.evaluate(of.initial).result().loss == pytest.approx(whole.loss, rel=1e-6)
 

@@ -23,6 +23,7 @@ IMAGENET_STEM = 37_011_456  # multiplications of the backbone of ResNet-18 on 32
 CASES = [
     (Logistic(), GRAY, 10, 7_850, 7_840),
     (Mlp(), GRAY, 10, 50_890, 50_816),
+    (Mlp(dropout=0.5), GRAY, 10, 50_890, 50_816),
     (Fcn(), GRAY, 10, 199_210, 198_800),
     (Fcn(hidden=(100,)), GRAY, 26, 81_126, 81_000),
     (Fcn(hidden=(100, 100)), GRAY, 10, 89_610, 89_400),

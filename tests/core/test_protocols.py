@@ -28,6 +28,8 @@ POLICIES = {
     "buffered": {"policy": {"kind": "buffered", "buffer": 4}},
     "asynchronous": {"policy": "asynchronous"},
     "sequential": {"policy": "sequential"},
+    "sequential_direct": {"policy": {"kind": "sequential", "links": "device_to_device"}},
+    "hierarchical": {"policy": {"kind": "hierarchical", "cloud_every": 2, "backhaul_delay_s": 0.01}},
 }
 BASE = {
     "seed": 2,
@@ -327,7 +329,7 @@ def test_the_world_does_not_know_whether_something_is_learned(name):
     assert trained.rounds[learned].notna().all(axis=None)
 
 
-@pytest.mark.parametrize("name", [name for name in POLICIES if name != "sequential"])
+@pytest.mark.parametrize("name", [name for name in POLICIES if "sequential" not in name])
 def test_the_order_of_simultaneous_events_leaves_no_trace(name, monkeypatch):
     """Equal devices and short transfers: many arrive together. Parts that begin together begin the other way round."""
     devices = {"count": 12, "cpu_hz": FLOPS / 0.0203, "flops_per_cycle": 1.0}
@@ -372,6 +374,9 @@ class Steps:
     def aggregate(self):
         self.rounds.append(self.ended.copy())
 
+    def close(self):
+        assert len(self.rounds) == 1
+
 
 @pytest.mark.parametrize(
     "policy", [Deadline(), Deadline(late="keep"), OverSelection(), Buffered(buffer=1), Asynchronous()]
@@ -392,7 +397,9 @@ def test_when_all_transfers_fail_the_run_ends_and_the_model_stays(name, limit_s)
     assert result.status == "finished"
     assert len(result.rounds) == 3
     assert result.rounds["received"].sum() == 0
-    assert (result.devices["status"] == "download_failed").all()
+    unfinished = result.devices["status"] == "unfinished"
+    assert (result.devices["status"][~unfinished] == "download_failed").all()
+    assert (result.devices["round"][unfinished] == 3).all()
     assert (result.rounds["failed"] >= 6).all()
     assert result.rounds["test_loss"].nunique() == 1
     assert result.rounds["train_loss"].isna().all()

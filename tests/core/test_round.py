@@ -329,7 +329,7 @@ class TestEvaluation:
         of = learner(processes=processes)
         expected = of.evaluate(of.initial).result()
         free = threading.Event()
-        of._workers.submit("test", lambda: free.wait(10) and (of.initial, of.statistics, 0, 1), lambda _: None)
+        of._workers.submit("test", lambda: free.wait(10) and (of.initial, of.statistics, 0, 1, False), lambda _: None)
         pending = of.evaluate(of.initial)
         time.sleep(0.1)
         assert not pending.done()

@@ -78,6 +78,16 @@ def test_a_client_never_seen_has_the_initial_state(store, home):
 
 
 @pytest.mark.parametrize("home", HOMES)
+def test_the_mean_over_some_clients(store, home):
+    """Of 2, 4 and the initial value of a client never seen."""
+    of = store(home)
+    of.scatter(ids(4, 1), states(2.0, 4.0))
+    of.scatter(ids(0, 5), states(9.0, 8.0))
+    assert torch.allclose(of.mean("c", ids(1, 3, 4)), (6.0 + INITIAL["c"]) / 3)
+    assert torch.equal(of.mean("h", ids(2, 3)), INITIAL["h"])
+
+
+@pytest.mark.parametrize("home", HOMES)
 def test_values_are_copied_in_and_out(store, home):
     initial = {"c": torch.zeros(3)}
     one, given_in = store(home, initial), states(1, initial=initial)

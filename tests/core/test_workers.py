@@ -364,10 +364,11 @@ def program():
     started = []
 
     def start(after):
-        source = SCRIPT + "print(*pids, flush=True)\n" + textwrap.dedent(after)
+        source = SCRIPT + "print(*pids, flush=True)\ninput()\n" + textwrap.dedent(after)
         started.append(
             subprocess.Popen(
                 [sys.executable, "-c", source],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -377,6 +378,8 @@ def program():
         found = [int(word) for word in started[-1].stdout.readline().split()]
         assert len(found) == 3
         assert all(alive(pid) for pid in found)
+        started[-1].stdin.write("\n")
+        started[-1].stdin.flush()
         return started[-1], found
 
     yield start

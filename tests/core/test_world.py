@@ -99,7 +99,8 @@ def test_a_device_without_speed_stays():
 
 def world(**devices):
     scenario = load({"devices": devices, "mobility": {"kind": "static", "speed_mps": {"uniform": [1, 3]}}})
-    return World(scenario.devices, scenario.cells, scenario.mobility, scenario.churn, Streams(4))
+    presence = scenario.churn.presence(scenario.devices.count, np.zeros(1, dtype=np.int64), 1, Streams(4))
+    return World(scenario.devices, scenario.cells, scenario.mobility, presence, Streams(4))
 
 
 def test_a_population_of_ten_is_inside_a_population_of_ten_thousand():

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+import edgefl
 from edgefl.datasets.femnist import Femnist
 from edgefl.datasets.movielens import AGES, MovieLens
 from edgefl.datasets.synthetic import Synthetic
 from edgefl.errors import InputError
+from edgefl.learner.ranking import ranking
 from edgefl.models.din import Din
 from edgefl.scenario import load
 
@@ -177,6 +179,28 @@ def test_movielens_profiles(tmp_path):
     assert len(AGES) == 7
     assert Din().misfit(data.train_x, data.classes) is None
     assert Din().misfit(data.test_x, data.classes) is None
+
+
+def test_movielens_is_ranked_user_by_user(tmp_path):
+    """The columns of a run, against the final model's logits by plain torch."""
+    torch = pytest.importorskip("torch")
+    keys = {
+        "rounds": 3,
+        "data": {"dataset": "movielens", "path": str(write_movielens(tmp_path)), "history": 4},
+        "devices": {"count": 6},
+        "training": {"local_epochs": 1, "lr": 0.5, "engine": "serial"},
+        "report": {"eval_every": 2},
+    }
+    result, data = edgefl.run(keys), MovieLens(path=tmp_path, history=4).load()
+    assert data.test_owner.tolist() == np.repeat(range(6), 100).tolist()
+    module = Din().module(data.shape, 2)
+    torch.nn.utils.vector_to_parameters(torch.from_numpy(result.parameters), module.parameters())
+    with torch.no_grad():
+        logits = module(torch.from_numpy(data.test_x)).numpy()
+    expected = ranking(logits, data.test_y == 1, data.test_owner)
+    assert list(expected) == ["test_auc", "hr_5", "ndcg_5", "hr_10", "ndcg_10"]
+    assert result.rounds.loc[2, list(expected)].tolist() == pytest.approx(list(expected.values()), rel=1e-3)
+    assert result.rounds["test_auc"].notna().tolist() == [False, True, True]
 
 
 def test_movielens_depends_on_its_seed_and_not_on_the_order_of_lines(tmp_path):

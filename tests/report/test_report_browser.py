@@ -124,6 +124,12 @@ def test_two_runs(opened, result):
     assert axis_titles(browser) == ["virtual time [s]", "virtual time [s]"]
 
 
+def test_the_comparison_fits_its_cards(opened, result):
+    browser = opened(result("a"), result("b", rounds=40, algorithm={"kind": "fedprox", "mu": 0.01}))
+    fits = "return [...document.querySelectorAll('#comparison .scroll')].map(div => div.scrollWidth <= div.clientWidth)"
+    assert browser.execute_script(fits) == [True] * 3  # accuracy and two targets
+
+
 def test_folded_runs_are_drawn_when_unfolded(opened, result):
     browser = opened(*(result(f"run-{seed}", seed=seed, rounds=5) for seed in range(6)))
     assert "map-5" not in drawn(browser)

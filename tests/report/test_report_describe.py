@@ -57,7 +57,8 @@ def test_labels_are_never_the_same(runs):
 
 
 def test_differences_are_complete_and_in_units(runs):
-    apart = describe.differences(runs({}, {"radio__bandwidth_hz": 50e6, "algorithm": {"kind": "fedprox", "mu": 0.01}}))
+    pair = runs({}, {"radio__bandwidth_hz": 50e6, "algorithm": {"kind": "fedprox", "mu": 0.01}})
+    apart = describe.differences([run.scenario for run in pair])
     assert apart == {
         "algorithm.kind": ["fedavg", "fedprox"],
         "radio.bandwidth_hz": ["100 MHz", "50 MHz"],
@@ -66,7 +67,8 @@ def test_differences_are_complete_and_in_units(runs):
 
 
 def test_rounding_does_not_hide_a_difference(runs):
-    apart = describe.differences(runs({"radio__bandwidth_hz": 100e6}, {"radio__bandwidth_hz": 100_000_001.0}))
+    pair = runs({"radio__bandwidth_hz": 100e6}, {"radio__bandwidth_hz": 100_000_001.0})
+    apart = describe.differences([run.scenario for run in pair])
     assert apart == {"radio.bandwidth_hz": ["100000000", "100000001"]}
 
 

@@ -154,6 +154,6 @@ class TestPage:
 def test_a_key_without_a_value_is_no_difference(result):
     dirichlet = {"kind": "dirichlet", "alpha": 0.3, "size_sigma": None}
     runs = [load(result("a", data__partition=dirichlet)), load(result("b", data__partition={"kind": "half"}))]
-    assert list(describe.differences(runs)) == ["data.partition.kind", "data.partition.alpha"]
+    assert list(describe.differences([run.scenario for run in runs])) == ["data.partition.kind", "data.partition.alpha"]
     other = load(result("c", data__partition=dirichlet | {"size_sigma": 0.5}))
-    assert describe.differences([runs[0], other]) == {"data.partition.size_sigma": ["null", "0.5"]}
+    assert describe.differences([runs[0].scenario, other.scenario]) == {"data.partition.size_sigma": ["null", "0.5"]}

@@ -1,0 +1,203 @@
+"""The server's side of learning: the global model, what devices start from, and what a round makes of updates."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.edges import Edges
+from edgefl.ledger import Ledger
+from edgefl.participation import Participation
+from edgefl.scenario import Scenario
+from edgefl.streams import Streams
+
+if TYPE_CHECKING:
+    from edgefl.algorithms import Updates
+    from edgefl.learner import Learner, Pending
+
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
+Progress = Callable[[Mapping[str, Any]], None]
+Received = tuple[Any, Mapping[str, Any], Any]  # a model, what comes with it, and batch normalisation's statistics
+Evaluations = Mapping[str, "Pending"]  # by the name of the model: test (the global one), sel, all
+NOBODY: Ids = np.empty(0, dtype=np.int64)
+
+
+class Aggregator:
+    """Holds the server's state, which only ends of rounds change.
+
+    Args:
+        scenario: the whole scenario.
+        learner: trains; None prices the world without any learning.
+        presence: [devices] with which chance each is there in a round.
+        ledger: where contributions of participants are entered.
+        streams: keyed randomness.
+        progress: called with each round's row when it is complete.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        learner: Learner | None,
+        presence: Floats,
+        ledger: Ledger,
+        streams: Streams,
+        progress: Progress,
+    ) -> None:
+        self.learner, self.learning_s = learner, 0.0  # wall-clock
+        self._scenario, self._algorithm, self._report = scenario, scenario.algorithm, scenario.report
+        self._ledger, self._streams, self._progress = ledger, streams, progress
+        expected = scenario.server.selection.expected(scenario.participants, float(presence.sum()))
+        self.state: dict[str, Any] = learner.begin(scenario.rounds, expected, presence.tolist()) if learner else {}
+        self._await(NOBODY, 0)
+        self._edges: Edges | None = None  # where base stations have models of their own
+        if learner and scenario.server.policy.edges:
+            self._edges = Edges.alike(self.state["w"], learner.statistics, scenario.cells.sites)
+        self._walk: list[tuple[Any, float, int]] = []  # a model from device to device, with training loss and samples
+        self._heard = NOBODY  # whose updates the last round learned from
+        self._open: deque[tuple[dict[str, Any], Evaluations]] = deque()  # rounds whose evaluation is under way
+
+    def admit(self, ids: Ids, index: int) -> Ids:
+        """Those of the devices selected in the round `index` that are to take part, as the algorithm says."""
+        return self._algorithm.admit(ids, self.state, self._streams.generator("selection", 0, index))
+
+    def sent(self) -> list[Received] | None:
+        """What the devices of each cell get; None without learning."""
+        if self.learner is None:
+            return None
+        algorithm, sites = self._algorithm, self._scenario.cells.sites
+        if self._edges is None:
+            return [(self._model(), algorithm.downlink(self.state), self.learner.statistics)] * sites
+        models = zip(self._edges.models, self._edges.statistics, strict=True)
+        return [(algorithm.broadcast({"w": w}), algorithm.downlink({"w": w}), statistics) for w, statistics in models]
+
+    def _model(self) -> Any:
+        """What the next device starts from."""
+        return self._walk[-1][0] if self._walk else self._algorithm.broadcast(self.state)
+
+    def submit(self, part: Participation, received: Received | None) -> None:
+        """Take an update that has arrived; nothing is computed before a result is needed."""
+        if self.learner is not None and received is not None:
+            self.learner.submit(part.device, part.version, *received)
+
+    def pass_on(self) -> None:
+        """Make the model that has just arrived the one that the next device gets, without averaging."""
+        if self.learner is None or not self.learner.waiting:
+            return
+        with self._learning():
+            updates, loss = self.learner.collect()
+            self._walk.append((self._model() + updates.vectors["delta"][0], loss, int(updates.samples[0])))
+
+    def learn(self, parts: Sequence[Participation], session: int, number: int, *, merge: bool) -> dict[str, Any]:
+        """End a round: train and aggregate.
+
+        Args:
+            parts: those whose updates have arrived, in order of their devices.
+            session: of the round.
+            number: of the round.
+            merge: the cloud averages the models of the base stations.
+
+        Returns:
+            The learning columns of the round; those of the test are entered when `evaluate` has them.
+        """
+        columns: dict[str, Any] = {"train_loss": None, "test_loss": None, "test_accuracy": None}
+        self._heard = np.array([part.device for part in parts], dtype=np.int64)
+        with self._learning():
+            if self._walk:
+                columns["train_loss"] = self._arrive()
+            elif parts and self.learner is not None:
+                columns |= self._aggregate(self.learner, parts, session, number)
+            if merge and self._edges is not None:
+                self._edges = self._edges.merged()
+        self._await(self._heard, number)
+        return columns
+
+    def _arrive(self) -> float:
+        """The model that has walked becomes the global one; the mean training loss by samples."""
+        models, losses, samples = zip(*self._walk, strict=True)
+        self.state, self._walk = {**self.state, "w": models[-1]}, []
+        return float(np.average(losses, weights=samples))
+
+    def _aggregate(
+        self, learner: Learner, parts: Sequence[Participation], session: int, number: int
+    ) -> dict[str, float]:
+        """Train all who have been heard and learn from them; the training loss and the algorithm's traces."""
+        updates, loss = learner.collect()
+        updates = replace(updates, staleness=np.array([number - 1 - part.version for part in parts]))
+        before, wanted = self.state, self._report.contributions
+        self.state = self._next(learner, updates, parts)
+        if wanted and number % wanted.every == 0:
+            self._ledger.contribute(session, number, updates.ids, learner.contributions(before, updates))
+        return {"train_loss": loss, **self._algorithm.trace(self.state, updates)}
+
+    def _next(self, learner: Learner, updates: Updates, parts: Sequence[Participation]) -> dict[str, Any]:
+        """The server's next state; with models at the base stations, the mean of these that a cloud would get."""
+        if self._edges is None:
+            return learner.aggregate(self.state, updates)
+        self._edges = self._edges.learn(updates, np.array([part.cell for part in parts]), learner.aggregate)
+        w, learner.statistics = self._edges.mean()
+        return {**self.state, "w": w}
+
+    def _await(self, heard: Ids, number: int) -> None:
+        """Have the algorithm say of whom the next model waits, if of anybody, when these have been heard."""
+        before, rng = self.state.get("awaited", NOBODY), self._streams.generator("awaited", 0, number)
+        awaited = self._algorithm.awaited(before, heard, self._scenario.devices.count, rng)
+        if len(awaited):
+            self.state = {**self.state, "awaited": awaited}
+
+    def evaluate(self, row: dict[str, Any]) -> None:
+        """Have a finished round's models evaluated in the background, if it is their turn."""
+        number = row["round"]
+        wanted = number % self._report.eval_every == 0 or number == self._scenario.rounds
+        with self._learning():
+            self._open.append((row, self._evaluations(self.learner) if self.learner and wanted else {}))
+
+    def _evaluations(self, learner: Learner) -> Evaluations:
+        """The global model's, and those of the models that the scenario wants besides."""
+        models = {"test": self.state["w"], **learner.mean_models(self._heard)}
+        return {name: learner.evaluate(w) for name, w in models.items()}
+
+    def settle(self, *, wait: bool) -> None:
+        """Enter evaluations that are ready, or all of them, into their rounds, in order."""
+        with self._learning():
+            while self._open and (wait or all(one.done() for one in self._open[0][1].values())):
+                row, evaluations = self._open.popleft()
+                _enter(row, evaluations)
+                self._progress(row)
+
+    def finish(self) -> Floats | None:
+        """Wait for all evaluations, of which the last round always has one; the final model's accuracy by device."""
+        self.settle(wait=True)
+        rounds = self._ledger.rounds
+        if self.learner is None:
+            return None
+        try:
+            if rounds and rounds[-1]["test_loss"] is None:
+                _enter(rounds[-1], self._evaluations(self.learner))
+            return self.learner.device_accuracies(self.state["w"]) if rounds else None
+        finally:
+            self.learner.close()
+
+    @contextmanager
+    def _learning(self) -> Iterator[None]:
+        """Count the time."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.learning_s += time.perf_counter() - began
+
+
+def _enter(row: dict[str, Any], evaluations: Evaluations) -> None:
+    """Wait for a round's evaluations; only the global model's has further columns."""
+    for name, pending in evaluations.items():
+        test = pending.result()
+        row.update({f"{name}_loss": test.loss, f"{name}_accuracy": test.accuracy})
+        row.update(test.extra if name == "test" else {})

@@ -1,0 +1,36 @@
+"""Servers at the base stations, and a cloud behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Annotated, Any, ClassVar
+
+import simpy
+from pydantic import Field, NonNegativeFloat, PositiveFloat
+
+from edgefl.protocols.base import Coordinator, Policy
+
+
+class Hierarchical(Policy):
+    """Each base station averages its own cell, a cloud all cells now and then (HierFAVG, Liu et al., ICC 2020)."""
+
+    edges: ClassVar[bool] = True
+
+    cloud_every: Annotated[int, Field(ge=1, le=10**9)] = 5  # rounds of the cells to one of the cloud, kappa_2
+    backhaul_bps: PositiveFloat | None = None  # between each base station and the cloud; None: bits take no time
+    backhaul_delay_s: NonNegativeFloat = 0.0  # of a message, one way
+
+    def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
+        """Synchronous rounds in all cells; every few of them end with all models' way to the cloud and back."""
+        number = 0
+        while server.running():
+            yield server.env.all_of(server.dispatch(server.select()))
+            number += 1
+            merge = number % self.cloud_every == 0
+            if merge:
+                yield server.env.timeout(2 * self._one_way_s(server.model_bits))
+            server.aggregate(merge=merge)
+
+    def _one_way_s(self, bits: float) -> float:
+        """Time of a model between a base station and the cloud; all of them at once."""
+        return self.backhaul_delay_s + (bits / self.backhaul_bps if self.backhaul_bps else 0.0)

@@ -1,0 +1,228 @@
+"""Runs against a reference: the metrics between them as rows of numbers, and as the tables that people read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from edgefl import metrics
+from edgefl.errors import InputError
+from edgefl.metrics import Curve
+from edgefl.report import describe
+from edgefl.report.read import Run
+from edgefl.units import ENERGY, NOTHING, TIME, digits, percent, points, quantity, score, spread
+
+Row = dict[str, Any]
+OWN_KEYS = ("name", "targets", "algorithm")  # may differ without the world being another
+COSTS = ("rounds", "time_s", "energy_j")
+SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")
+LEGEND = (
+    "Δ best and gain are percentage points, the gain summed over the rounds in which both were tested; the t-test "
+    "pairs these rounds. After a cost stands the speed-up: what the reference took, divided by it. “>” was never "
+    "reached, which leaves “≥” and “≤” as bounds."
+)
+
+
+class Compared(NamedTuple):
+    """A run as it is compared."""
+
+    name: str
+    scenario: Mapping[str, Any]
+    status: str
+    curve: Curve
+
+
+class Wanted(NamedTuple):
+    """What is asked of a comparison."""
+
+    targets: Sequence[float] = ()  # accuracies, beside those of the scenarios
+    relative: Sequence[float] = ()  # parts of the reference's best accuracy
+    last: int = 50  # tests
+    initial: int = 10  # rounds
+
+
+class Target(NamedTuple):
+    """An accuracy, as columns and as titles call it."""
+
+    name: str
+    title: str
+    accuracy: float
+
+
+class Comparison(NamedTuple):
+    """A row of numbers a run, the reference first; None where there is no number."""
+
+    wanted: Wanted
+    targets: Sequence[Target]
+    rows: Sequence[Row]
+
+
+class Block(NamedTuple):
+    """A table for people; its rows are the runs, whose names are left to who draws it."""
+
+    title: str
+    head: Sequence[str]
+    body: Sequence[Sequence[str]]
+
+
+def of_run(run: Run, name: str) -> Compared:
+    """A run from its result folder."""
+    return Compared(name, run.scenario, str(run.manifest.get("status")), metrics.curve(run.rounds))
+
+
+def compare(runs: Sequence[Compared], wanted: Wanted) -> Comparison:
+    """Compare the runs with the first of them.
+
+    Raises:
+        InputError: there is no run, a number makes no sense, or the reference has no accuracy to be relative to.
+    """
+    if not runs:
+        raise InputError("compare: name a reference and the runs to compare with it")
+    for number in (*wanted.targets, *wanted.relative):
+        if not 0 < number <= 1:
+            raise InputError(f"compare: a target must be > 0 and <= 1, got {number:g}")
+    for name, count in (("last", wanted.last), ("initial", wanted.initial)):
+        if count < 1:
+            raise InputError(f"compare: {name} must be > 0, got {count}")
+    targets = _targets(runs, wanted)
+    return Comparison(wanted, targets, [_row(run, runs[0], targets, wanted) for run in runs])
+
+
+def _targets(runs: Sequence[Compared], wanted: Wanted) -> list[Target]:
+    """The accuracies of the scenarios and those asked for, then the relative ones."""
+    every = {*wanted.targets, *(value for run in runs for value in _accuracies(run.scenario))}
+    found = {f"{value:.6g}": value for value in sorted(every)}
+    targets = [Target(name, percent(value), value) for name, value in found.items()]
+    reference, best = runs[0], runs[0].curve.best
+    if wanted.relative and math.isnan(best):
+        raise InputError(f"{reference.name}: no accuracy was measured there: nothing can be relative to it")
+    for part in sorted(set(wanted.relative)):
+        title = f"{percent(part)} of the reference's best, {score(part * best)}"
+        targets.append(Target(f"{part:.6g}_of_reference", title, part * best))
+    return targets
+
+
+def _accuracies(scenario: Mapping[str, Any]) -> Iterable[float]:
+    for target in scenario.get("targets") or []:
+        value = target.get("accuracy") if isinstance(target, Mapping) else target
+        if isinstance(value, int | float):
+            yield float(value)
+
+
+def _row(run: Compared, reference: Compared, targets: Sequence[Target], wanted: Wanted) -> Row:
+    costs = zip(COSTS, metrics.total(run.curve)[1:], strict=True)
+    row = {
+        "run": run.name,
+        "algorithm": describe.kind(run.scenario, "algorithm"),
+        "status": run.status,
+        "differs": ", ".join(_differing(reference.scenario, run.scenario)),
+        **dict(costs),
+        **_accuracy(run.curve, reference.curve, wanted),
+    }
+    for target in targets:
+        row |= {f"to_{target.name}_{key}": value for key, value in _to(target, run.curve, reference.curve).items()}
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
+
+
+def _differing(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
+    """The keys, beside the algorithm's, that make a run incomparable with its reference."""
+    return [key for key in describe.differences([reference, scenario]) if key.partition(".")[0] not in OWN_KEYS]
+
+
+def _accuracy(run: Curve, reference: Curve, wanted: Wanted) -> Row:
+    """The metrics of accuracies; what compares with the reference counts the rounds in which both were tested."""
+    last, initial = metrics.last(run, wanted.last), metrics.initial(run, wanted.initial)
+    theirs, ours = metrics.common(reference, run)
+    test = metrics.paired_t(theirs, ours)
+    return {
+        "tests": run.tests.size,
+        "final_accuracy": run.final,
+        "best_accuracy": run.best,
+        "best_gain_points": 100 * (run.best - reference.best),
+        "last_tests": last.n,
+        "last_mean_accuracy": last.mean,
+        "last_std_accuracy": last.std,
+        "initial_tests": initial.n,
+        "initial_mean_accuracy": initial.mean,
+        "common_tests": ours.size,
+        "accumulated_gain_points": metrics.accumulated_gain_points(theirs, ours) if ours.size else math.nan,
+        "paired_t": test.t,
+        "paired_df": test.df,
+        "paired_p": test.p,
+        "paired_note": test.note,
+    }
+
+
+def _to(target: Target, run: Curve, reference: Curve) -> Row:
+    """What a target took, None where it was never reached, and the speed-ups, for which T then counts."""
+    ours, theirs = metrics.reach(run, target.accuracy), metrics.reach(reference, target.accuracy)
+    tested = run.tests.size and reference.tests.size
+    costs = zip(COSTS, ours[1:] if ours.reached else (None,) * 3, strict=True)
+    ratios = zip(SPEED_UPS, metrics.speed_up(theirs, ours) if tested else (None,) * 3, strict=True)
+    return {"accuracy": target.accuracy, **dict(costs), **dict(ratios)}
+
+
+def overview(comparison: Comparison) -> Block:
+    """What ran, what it cost in all, and in what else than the algorithm it differs from the reference."""
+    head = ["algorithm", "rounds", "time", "energy", "differs from the reference in"]
+    body = [[row["algorithm"], *_costs(row), describe.cut(row["differs"]) or NOTHING] for row in comparison.rows]
+    return Block("Runs", head, body)
+
+
+def learning(comparison: Comparison) -> list[Block]:
+    """Accuracies, then what each target took; nothing where no run measured an accuracy."""
+    if not any(row["tests"] for row in comparison.rows):
+        return []
+    wanted, rows = comparison.wanted, comparison.rows
+    head = ["best", "Δ best", f"last {wanted.last} tests", f"first {wanted.initial} rounds", "gain", "paired t-test"]
+    body = [_accuracy_cells(row, place, wanted) for place, row in enumerate(rows)]
+    reaching = [
+        Block(f"To {target.title}", ["rounds", "time", "energy"], [_target_cells(row, rows[0], target) for row in rows])
+        for target in comparison.targets
+    ]
+    return [Block("Accuracy", head, body), *reaching]
+
+
+def _accuracy_cells(row: Row, place: int, wanted: Wanted) -> list[str]:
+    last = spread(row["last_mean_accuracy"], row["last_std_accuracy"])
+    fewer = f" ({row['last_tests']})" if 0 < row["last_tests"] < wanted.last else ""
+    against = [points(row["best_gain_points"]), points(row["accumulated_gain_points"]), _test(row)]
+    gain, total, test = against if place else [NOTHING] * 3
+    return [score(row["best_accuracy"], 2), gain, last + fewer, score(row["initial_mean_accuracy"], 2), total, test]
+
+
+def _test(row: Row) -> str:
+    if row["paired_p"] is None:
+        return str(row["paired_note"]) if row["common_tests"] else NOTHING
+    p = row["paired_p"]
+    text = f"p = {digits(p)}" if p > 1e-300 else "p < 10⁻³⁰⁰"
+    return f"t({row['paired_df']}) = {digits(row['paired_t'])}, {text}"
+
+
+def _target_cells(row: Row, reference: Row, target: Target) -> list[str]:
+    """Costs with their speed-ups; where a target was never reached, those of the whole run, as bounds."""
+    if not row["tests"]:
+        return [NOTHING] * 3
+    to = {key: row[f"to_{target.name}_{key}"] for key in (*COSTS, *SPEED_UPS)}
+    ours, theirs = (one[f"to_{target.name}_rounds"] is not None for one in (row, reference))
+    costs = _costs(to) if ours else [f">{text}" for text in _costs(row)]
+    bound = {(True, False): "≥", (False, True): "≤"}.get((ours, theirs), "")
+    known = ours or theirs  # two bounds have no ratio
+    speeds = ["" if to[key] is None or not known else f" · {bound}{to[key]:.2f}×" for key in SPEED_UPS]
+    return [cost + speed for cost, speed in zip(costs, speeds, strict=True)]
+
+
+def _costs(row: Row) -> list[str]:
+    return [f"{row['rounds']:,}", quantity(row["time_s"], TIME), quantity(row["energy_j"], ENERGY)]
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """What else a reader must know of the runs, a line each."""
+    lines = [
+        f"{row['run']}: {row['status']} after {row['rounds']:,} rounds"
+        for row in comparison.rows
+        if row["status"] != "finished"
+    ]
+    untested = [f"{row['run']}: measured no accuracy" for row in comparison.rows if not row["tests"]]
+    return lines + untested

@@ -1,0 +1,61 @@
+"""The section `targets`: accuracies as such, or relative to what another run reached."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter, ValidationInfo, model_validator
+
+from edgefl.paths import UserPath
+from edgefl.section import Section, fault, fault_at, shown
+
+Accuracy = Annotated[float, Field(gt=0, le=1)]
+_ACCURACY: TypeAdapter[float] = TypeAdapter(Accuracy)
+
+
+class RelativeTarget(Section):
+    """A part of the best accuracy of a finished run (dynamic-devices paper, eq. 31)."""
+
+    relative: Accuracy
+    reference: UserPath  # its result folder
+    accuracy: Accuracy | None = None  # what comes of it; where it is given, the folder is not read again
+
+    @model_validator(mode="after")
+    def _resolved(self) -> RelativeTarget:
+        if self.accuracy is not None:
+            return self
+        return self.model_copy(update={"accuracy": self.relative * _best_accuracy(self.reference)})
+
+
+def _best_accuracy(folder: Path) -> float:
+    """What the run in a result folder reached at best."""
+    try:
+        best = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["best_accuracy"]
+    except OSError:
+        text = f"{folder}: no finished run there (summary.json cannot be read): run it first, or name another folder"
+        raise fault_at(("reference",), text) from None
+    except (ValueError, KeyError, TypeError):
+        raise fault_at(("reference",), f"{folder}: its summary.json is not that of a run") from None
+    if not isinstance(best, int | float) or not 0 < best <= 1:
+        raise fault_at(("reference",), f"{folder}: that run measured no accuracy: name one that learned")
+    return float(best)
+
+
+def _parse(value: Any, info: ValidationInfo) -> float | RelativeTarget:
+    if isinstance(value, dict):
+        return RelativeTarget.model_validate(value, context=info.context)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _ACCURACY.validate_python(value)
+    if isinstance(value, RelativeTarget):
+        return value
+    raise fault(f"must be an accuracy or {{relative: 0.97, reference: result folder}}, got {shown(value)}")
+
+
+def _dump(target: float | RelativeTarget) -> Any:
+    return target.model_dump(mode="json") if isinstance(target, RelativeTarget) else target
+
+
+_Form = Accuracy | RelativeTarget
+Target = Annotated[_Form, PlainValidator(_parse, json_schema_input_type=_Form), PlainSerializer(_dump)]

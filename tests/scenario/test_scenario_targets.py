@@ -1,0 +1,97 @@
+"""Targets relative to what another run reached: resolved once, and then part of the scenario."""
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from edgefl.errors import InputError
+from edgefl.ledger import Ledger
+from edgefl.scenario import dump, load
+from edgefl.scenario.jsonschema import schema
+from edgefl.scenario.source import parse
+from edgefl.summary import summarize
+
+
+@pytest.fixture
+def reference(tmp_path):
+    folder = tmp_path / "reference"
+    folder.mkdir()
+    (folder / "summary.json").write_text(json.dumps({"best_accuracy": 0.8}))
+    return folder
+
+
+@pytest.fixture
+def scenario(tmp_path, reference):
+    path = tmp_path / "s.yaml"
+    path.write_text("rounds: 3\ntargets:\n- 0.5\n- {relative: 0.75, reference: reference}\n")
+    return path
+
+
+def test_the_reference_is_read_when_loaded(scenario, reference):
+    absolute, relative = load(scenario).targets
+    assert absolute == 0.5
+    assert (relative.accuracy, relative.reference) == (pytest.approx(0.6), reference)
+
+
+def test_what_was_loaded_needs_the_reference_no_more(scenario, reference):
+    loaded = load(scenario)
+    (reference / "summary.json").unlink()
+    text = parse(dump(loaded))[0]
+    assert load(text) == loaded
+    for raw in (text, parse(scenario.read_text())[0]):
+        Draft202012Validator(schema()).validate(raw)
+
+
+@pytest.mark.parametrize(
+    ("summary", "said"),
+    [
+        (None, "no finished run there (summary.json cannot be read)"),
+        ("{", "its summary.json is not that of a run"),
+        ("[]", "its summary.json is not that of a run"),
+        ('{"best_accuracy": null}', "that run measured no accuracy"),
+    ],
+)
+def test_a_bad_reference_is_one_line(scenario, reference, summary, said):
+    path = reference / "summary.json"
+    path.unlink()
+    if summary is not None:
+        path.write_text(summary)
+    with pytest.raises(InputError) as caught:
+        load(scenario)
+    (fault,) = caught.value.faults
+    assert fault.startswith(f"{scenario}:4: targets.1.reference: {reference}: {said}")
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("{relative: 2, reference: reference}", "targets.0.relative: must be <= 1, got 2"),
+        ("{relative: 0.9}", "targets.0.reference: is required"),
+        (
+            "{relative: 0.9, reference: reference, acuracy: 1}",
+            'targets.0.acuracy: unknown key (did you mean "accuracy"?)',
+        ),
+        ("high", "targets.0: must be an accuracy or {relative: 0.97, reference: result folder}"),
+    ],
+)
+def test_a_bad_target_is_told_at_its_key(scenario, target, said):
+    scenario.write_text(f"targets: [{target}]\n")
+    with pytest.raises(InputError) as caught:
+        load(scenario)
+    assert caught.value.faults[0].startswith(f"{scenario}:1: {said}")
+
+
+def test_the_summary_says_what_a_relative_target_was(scenario, reference):
+    ledger = Ledger()
+    counts = dict.fromkeys(("bytes_down", "bytes_up", "selected", "received", "late", "departed", "failed"), 0)
+    for number, accuracy in enumerate((0.4, None, 0.6, 0.7), 1):
+        row = {"round": number, "time_s": 2.0 * number, "energy_j": 3.0 * number, "test_accuracy": accuracy}
+        ledger.close_round(row | counts, {})
+    summary = summarize(ledger, load(scenario).targets, 2, None)
+    first = {"round": 3, "time_s": 6.0, "energy_j": 9.0}
+    relative = {"accuracy": pytest.approx(0.6), **first, "relative": 0.75, "reference": str(reference)}
+    assert summary["targets"] == [{"accuracy": 0.5, **first}, relative]
+    assert summary["last"] == pytest.approx({"n": 2, "mean_accuracy": 0.65, "std_accuracy": 0.05})
+    assert (summary["final_accuracy"], summary["best_accuracy"]) == (0.7, 0.7)
+    assert summarize(Ledger(), [], 2, None)["last"] is None
