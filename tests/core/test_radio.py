@@ -189,7 +189,7 @@ def test_more_participants_than_resource_blocks_is_one_clear_line():
         ({"kind": "mcs", "snr_gap_db": 0.0}, lambda snr: max(e for e in channel.mcs.Mcs(0.0).bps_hz(
             np.geomspace(1e-3, snr, 4_000)))),
     ],
-    ids=str,
+    ids=["shannon", "truncated_shannon", "mcs"],
 )  # fmt: skip
 def test_rates(rate, bps_hz):
     bits, share = 2.2e7, 100e6 / 3
