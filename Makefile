@@ -1,6 +1,7 @@
 # `make demo` and `make test` work on a fresh machine with Python 3.11 or newer; everything lives in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: setup demo test test-all lint gpu-check benchmarks clean
 
@@ -23,10 +24,10 @@ lint: setup
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 test-all: lint
-	$(BIN)/python -m pytest -m ''
+	$(PYTEST) -m ''
 
 gpu-check: setup
 	$(BIN)/python -m pytest -m gpu

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-def dense(widths: Sequence[int], dropout: float = 0.0) -> list[nn.Module]:
+def dense(widths: Sequence[int], dropout: float | None = None) -> list[nn.Module]:
     """The layers: [..., widths[0]] to [..., widths[-1]]; dropout, where there is any, stands before each ReLU."""
     from torch import nn
 

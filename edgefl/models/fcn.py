@@ -21,7 +21,7 @@ class Fcn(Model):
     """Fully connected, ReLU, two hidden layers of 200: 199,210 parameters on MNIST (FedSSG paper, section 5)."""
 
     hidden: Widths = (200, 200)
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # before each ReLU; the sequential-FL paper's mlp has 0.5
+    dropout: Annotated[float, Field(gt=0, lt=1)] | None = None  # before each ReLU; 0.5 in the sequential-FL paper
 
     def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
         return (prod(shape), *self.hidden, classes)
