@@ -37,7 +37,10 @@ gpu-check: setup
 benchmarks: setup
 	$(BIN)/python benchmarks/radio.py
 	$(BIN)/python benchmarks/overhead.py
-	$(BIN)/python benchmarks/mnist_fedavg.py
+	$(BIN)/python benchmarks/sequential.py quadratics
+	$(BIN)/python benchmarks/sequential.py exdir
+	$(BIN)/python benchmarks/fedar_mnist.py
+	$(BIN)/python benchmarks/fedssg_mnist.py
 	$(BIN)/python benchmarks/learner.py --plans --growth
 	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/state_store.py

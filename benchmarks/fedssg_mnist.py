@@ -1,15 +1,16 @@
 """The FedSSG paper's MNIST rows (Tables 1 and 3: 100 devices, 15 %), published beside measured.
 
-EDGEFL_DATA=... python benchmarks/fedssg_mnist.py [--seeds 1 2 3] [--algorithms FedAvg ...] [--settings DiD1 ...]
+EDGEFL_DATA=... python benchmarks/fedssg_mnist.py
+    [--seeds 1 2 3] [--algorithms FedAvg ...] [--settings IID ...] [--finished]
 
 A run has 300 rounds; all 72 take about four hours on two cores. What has run lies in results/fedssg-mnist and is not
-repeated.
+repeated; with --finished only such runs are looked at.
 """
 
 import argparse
 
 import numpy as np
-from study import ROOT, SCENARIOS, column, published, rounds_to, run, table
+from study import ROOT, SCENARIOS, column, finished, published, rounds_to, run, table
 
 SETTINGS = {
     "IID": {"kind": "iid"},
@@ -42,12 +43,11 @@ def main():
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--algorithms", nargs="+", default=list(algorithms("IID")))
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS))
+    parser.add_argument("--finished", action="store_true")
     args = parser.parse_args()
+    cases = [(setting, name, seed) for seed in args.seeds for setting in args.settings for name in args.algorithms]
+    curves = {case: evaluate(*case) for case in cases if not args.finished or finished(folder(*case))}
     accuracies, rounds = published("fedssg-table-1"), published("fedssg-table-3")
-    for seed in args.seeds:
-        for setting in args.settings:
-            for name in args.algorithms:
-                evaluate(setting, name, seed)
     for setting in args.settings:
         print(f"\n{setting}\n")
         theirs = {"setting": "100-clients-15%", "dataset": "MNIST", "distribution": setting}
@@ -55,28 +55,31 @@ def main():
         rounds_97 = next(row for row in rounds if (theirs | {"target_acc": "97"}).items() <= row.items())
         rows = []
         for name in args.algorithms:
-            curves = [evaluate(setting, name, seed) for seed in args.seeds]
-            reached = [rounds_to(curve, 0.97) for curve in curves]
-            last = [100 * curve[-50:].mean() for curve in curves]
-            spread = np.mean([100 * curve[-50:].std(ddof=1) for curve in curves])
-            rows.append(
-                [
-                    name,
-                    rounds_97[name].split("|")[0],
-                    ", ".join(str(r or "> 300") for r in reached),
-                    accuracy[name].replace("±", " ± "),
-                    f"{np.mean(last):.2f} ± {spread:.2f}",
-                    ", ".join(f"{value:.2f}" for value in last),
-                ]
-            )
+            mine = [curves[setting, name, seed] for seed in args.seeds if (setting, name, seed) in curves]
+            cells = measured(mine) if mine else ["", "", ""]
+            rows.append([name, rounds_97[name].split("|")[0], cells[0], accuracy[name].replace("±", " ± "), *cells[1:]])
         table(["", "rounds to 97 %, published", "measured, by seed", "last 50, published", "measured", "by seed"], rows)
+
+
+def measured(curves):
+    """Rounds to 97 % by seed; mean of the last 50 accuracies with the mean of their deviations; means by seed."""
+    reached = [rounds_to(curve, 0.97) for curve in curves]
+    last = [100 * curve[-50:].mean() for curve in curves]
+    spread = np.mean([100 * curve[-50:].std(ddof=1) for curve in curves])
+    by_seed = ", ".join(f"{value:.2f}" for value in last)
+    return [", ".join(str(r or "> 300") for r in reached), f"{np.mean(last):.2f} ± {spread:.2f}", by_seed]
+
+
+def folder(setting, name, seed):
+    """Where a run's results lie."""
+    return ROOT / "results" / "fedssg-mnist" / setting / name / f"seed-{seed}"
 
 
 def evaluate(setting, name, seed):
     """Test accuracies by round of a run."""
-    folder = ROOT / "results" / "fedssg-mnist" / setting / name / f"seed-{seed}"
     overrides = [f"data.partition={SETTINGS[setting]}", f"algorithm={algorithms(setting)[name]}"]
-    return column(run(folder, SCENARIOS / "mnist-fedavg.yaml", overrides, seed), "test_accuracy")
+    place = run(folder(setting, name, seed), SCENARIOS / "mnist-fedavg.yaml", overrides, seed)
+    return column(place, "test_accuracy")
 
 
 if __name__ == "__main__":

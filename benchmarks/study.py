@@ -13,10 +13,15 @@ ROOT = Path(__file__).parents[1]
 SCENARIOS = ROOT / "scenarios"
 
 
+def finished(folder):
+    """Whether a run has finished there."""
+    manifest = folder / "manifest.json"
+    return manifest.exists() and json.loads(manifest.read_text())["status"] == "finished"
+
+
 def run(folder, scenario, overrides, seed):
     """The result folder of a run; a run that has finished there is not repeated."""
-    manifest = folder / "manifest.json"
-    if manifest.exists() and json.loads(manifest.read_text())["status"] == "finished":
+    if finished(folder):
         return folder
     began = time.perf_counter()
     result = edgefl.run(scenario, overrides=overrides, seed=seed, out=folder, overwrite=True)
