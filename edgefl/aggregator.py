@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,8 @@ import numpy.typing as npt
 from edgefl.edges import Edges
 from edgefl.ledger import Ledger
 from edgefl.participation import Participation
-from edgefl.scenario import Scenario
+from edgefl.scenario import Place, Scenario
+from edgefl.sessions import Groups, Starts
 from edgefl.streams import Streams
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class Aggregator:
         scenario: the whole scenario.
         learner: trains; None prices the world without any learning.
         presence: [devices] with which chance each is there in a round.
+        groups: of devices, that take turns from session to session.
         ledger: where contributions of participants are entered.
         streams: keyed randomness.
         progress: called with each round's row when it is complete.
@@ -47,15 +50,24 @@ class Aggregator:
         scenario: Scenario,
         learner: Learner | None,
         presence: Floats,
+        groups: Groups,
         ledger: Ledger,
         streams: Streams,
         progress: Progress,
     ) -> None:
         self.learner, self.learning_s = learner, 0.0  # wall-clock
-        self._scenario, self._algorithm, self._report = scenario, scenario.algorithm, scenario.report
+        self._scenario, self._algorithm, self._report = scenario, scenario.learning, scenario.report
         self._ledger, self._streams, self._progress = ledger, streams, progress
-        expected = scenario.server.selection.expected(scenario.participants, float(presence.sum()))
-        self.state: dict[str, Any] = learner.begin(scenario.rounds, expected, presence.tolist()) if learner else {}
+        self._sessions, self._groups = scenario.in_sessions, groups
+        present = float(presence[groups.there(1)].sum())
+        expected = scenario.server.selection.expected(scenario.participants, present)
+        total = self._sessions.total
+        self.state: dict[str, Any] = learner.begin(total, expected, presence.tolist()) if learner else {}
+        self._starts: Starts | None = None
+        if learner:
+            fresh = partial(self._algorithm.initial_state, population=len(learner.parts))
+            start = learner.initial, learner.statistics
+            self._starts = Starts(self._sessions, *start, fresh, learner.weight_tensors)
         self._await(NOBODY, 0)
         self._edges: Edges | None = None  # where base stations have models of their own
         if learner and scenario.server.policy.edges:
@@ -67,6 +79,11 @@ class Aggregator:
     def admit(self, ids: Ids, index: int) -> Ids:
         """Those of the devices selected in the round `index` that are to take part, as the algorithm says."""
         return self._algorithm.admit(ids, self.state, self._streams.generator("selection", 0, index))
+
+    def enter(self, place: Place) -> None:
+        """Begin a round; where a session begins, with the model that it starts from."""
+        if self.learner is not None and self._starts is not None:
+            self.state, self.learner.statistics = self._starts.enter(place, self.state, self.learner.statistics)
 
     def sent(self) -> list[Received] | None:
         """What the devices of each cell get; None without learning."""
@@ -85,7 +102,16 @@ class Aggregator:
     def submit(self, part: Participation, received: Received | None) -> None:
         """Take an update that has arrived; nothing is computed before a result is needed."""
         if self.learner is not None and received is not None:
-            self.learner.submit(part.device, part.version, *received)
+            lr = self._lr(self._sessions.place(part.version))
+            self.learner.submit(part.device, part.version, *received, lr=lr)
+
+    def _lr(self, place: Place) -> float:
+        """The learning rate of a round: the schedule begins anew in each session, with half of it in extra rounds.
+
+        That half is the dynamic-devices paper's program's.
+        """
+        training = self._scenario.training
+        return training.lr / 2 if place.extra else training.rate(place.round - 1, self._sessions.rounds)
 
     def pass_on(self) -> None:
         """Make the model that has just arrived the one that the next device gets, without averaging."""
@@ -95,13 +121,12 @@ class Aggregator:
             updates, loss = self.learner.collect()
             self._walk.append((self._model() + updates.vectors["delta"][0], loss, int(updates.samples[0])))
 
-    def learn(self, parts: Sequence[Participation], session: int, number: int, *, merge: bool) -> dict[str, Any]:
+    def learn(self, parts: Sequence[Participation], place: Place, *, merge: bool) -> dict[str, Any]:
         """End a round: train and aggregate.
 
         Args:
             parts: those whose updates have arrived, in order of their devices.
-            session: of the round.
-            number: of the round.
+            place: of the round.
             merge: the cloud averages the models of the base stations.
 
         Returns:
@@ -113,10 +138,10 @@ class Aggregator:
             if self._walk:
                 columns["train_loss"] = self._arrive()
             elif parts and self.learner is not None:
-                columns |= self._aggregate(self.learner, parts, session, number)
+                columns |= self._aggregate(self.learner, parts, place)
             if merge and self._edges is not None:
                 self._edges = self._edges.merged()
-        self._await(self._heard, number)
+        self._await(self._heard, len(self._ledger.rounds) + 1)
         return columns
 
     def _arrive(self) -> float:
@@ -125,16 +150,15 @@ class Aggregator:
         self.state, self._walk = {**self.state, "w": models[-1]}, []
         return float(np.average(losses, weights=samples))
 
-    def _aggregate(
-        self, learner: Learner, parts: Sequence[Participation], session: int, number: int
-    ) -> dict[str, float]:
+    def _aggregate(self, learner: Learner, parts: Sequence[Participation], place: Place) -> dict[str, float]:
         """Train all who have been heard and learn from them; the training loss and the algorithm's traces."""
         updates, loss = learner.collect()
-        updates = replace(updates, staleness=np.array([number - 1 - part.version for part in parts]))
+        updates = replace(updates, staleness=np.array([len(self._ledger.rounds) - part.version for part in parts]))
         before, wanted = self.state, self._report.contributions
         self.state = self._next(learner, updates, parts)
-        if wanted and number % wanted.every == 0:
-            self._ledger.contribute(session, number, updates.ids, learner.contributions(before, updates))
+        if wanted and not place.extra and place.round % wanted.every == 0:
+            values = learner.contributions(before, updates, self._groups.labels(place.session))
+            self._ledger.contribute(*place, updates.ids, values)
         return {"train_loss": loss, **self._algorithm.trace(self.state, updates)}
 
     def _next(self, learner: Learner, updates: Updates, parts: Sequence[Participation]) -> dict[str, Any]:
@@ -154,15 +178,16 @@ class Aggregator:
 
     def evaluate(self, row: dict[str, Any]) -> None:
         """Have a finished round's models evaluated in the background, if it is their turn."""
-        number = row["round"]
-        wanted = number % self._report.eval_every == 0 or number == self._scenario.rounds
+        place = Place(row["session"], row["round"])
+        due = place.round % self._report.eval_every == 0 or place.round == self._sessions.rounds
+        wanted = due and not place.extra
         with self._learning():
-            self._open.append((row, self._evaluations(self.learner) if self.learner and wanted else {}))
+            self._open.append((row, self._evaluations(self.learner, place.session) if self.learner and wanted else {}))
 
-    def _evaluations(self, learner: Learner) -> Evaluations:
+    def _evaluations(self, learner: Learner, session: int) -> Evaluations:
         """The global model's, and those of the models that the scenario wants besides."""
-        models = {"test": self.state["w"], **learner.mean_models(self._heard)}
-        return {name: learner.evaluate(w) for name, w in models.items()}
+        models, labels = {"test": self.state["w"], **learner.mean_models(self._heard)}, self._groups.labels(session)
+        return {name: learner.evaluate(w, labels) for name, w in models.items()}
 
     def settle(self, *, wait: bool) -> None:
         """Enter evaluations that are ready, or all of them, into their rounds, in order."""
@@ -180,7 +205,7 @@ class Aggregator:
             return None
         try:
             if rounds and rounds[-1]["test_loss"] is None:
-                _enter(rounds[-1], self._evaluations(self.learner))
+                _enter(rounds[-1], self._evaluations(self.learner, rounds[-1]["session"]))
             return self.learner.device_accuracies(self.state["w"]) if rounds else None
         finally:
             self.learner.close()

@@ -103,7 +103,7 @@ def _run(options: argparse.Namespace) -> int:
     logging.basicConfig(format="edgefl: %(message)s", level=logging.ERROR if options.quiet else logging.WARNING)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's "stop" ends a run as Ctrl-C does
     try:
-        with Progress(scenario.name, scenario.rounds, quiet=options.quiet) as progress:
+        with Progress(scenario.name, scenario.in_sessions.total, quiet=options.quiet) as progress:
             result = run(
                 scenario,
                 out=folder,

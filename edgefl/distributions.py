@@ -238,11 +238,13 @@ POSITIVE = PerDevice(1e-40, 1e18)  # far beyond any device, and no sum or produc
 NON_NEGATIVE = PerDevice(0.0, 1e4)
 REAL = PerDevice(-300.0, 300.0)
 CHANCE = PerDevice(1e-4, 1.0)
+PEAK_S = PerDevice(0.0, 1e9)
 HEIGHT_M = PerDevice(1.5, 22.5)  # 3GPP TR 38.901, Table 7.4.1-1
 Positive = Annotated[Distribution, POSITIVE]
 NonNegative = Annotated[Distribution, NON_NEGATIVE]
 Real = Annotated[Distribution, REAL]
 Chance = Annotated[Distribution, CHANCE]
+PeakS = Annotated[Distribution, PEAK_S]
 HeightM = Annotated[Distribution, HEIGHT_M]
 
 ATTRIBUTES = {
@@ -255,6 +257,7 @@ ATTRIBUTES = {
     "speed_mps": "mobility.speed_mps",
     "idle_power_w": "devices.idle_power_w",
     "availability": "churn.probability",
+    "peak": "churn.peak_s",
 }
 """The scenario key of each attribute; its place here is the key of its draws: append, never reorder."""
 

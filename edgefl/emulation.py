@@ -24,6 +24,7 @@ from edgefl.radio import Link
 from edgefl.results import Result
 from edgefl.scenario import Scenario, dump
 from edgefl.server import Server
+from edgefl.sessions import Groups
 from edgefl.streams import Streams
 from edgefl.summary import summarize
 from edgefl.world import World
@@ -148,11 +149,13 @@ def build(
     wanted = scenario.report.contributions
     if wanted and wanted.value == "accuracy" and not data.classes:
         raise InputError("report.contributions.value: accuracy needs samples with labels: set it to loss")
-    lowest = np.array([data.train_y[part].min() if data.classes else 0 for part in parts], dtype=np.int64)
-    presence = scenario.churn.presence(len(parts), lowest, data.classes, streams)
+    presence = scenario.churn.presence(len(parts), _lowest_labels(data, parts), data.classes, streams)
     world = World(scenario.devices, scenario.cells, scenario.mobility, presence, streams)
+    groups = Groups.of(scenario, data.train_y, data.test_y, parts, data.classes)
     sizes = np.array([len(part) for part in parts])
-    weighed = scenario.algorithm, scenario.training, data, sizes, scenario.cost
+    if scenario.learning.lasting() and (data.ranked or not data.classes):
+        raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
+    weighed = scenario.learning, scenario.training, data, sizes, scenario.cost
     payload, split, cut = measure(scenario.model, *weighed), None, None
     if isinstance(policy := scenario.server.policy, Split):
         front = scenario.model.front(policy.cut, data.shape, data.classes)
@@ -163,11 +166,19 @@ def build(
     if train:
         from edgefl.learner import Learner
 
-        args = scenario.model, scenario.algorithm, scenario.training, data, parts, streams, device
+        args = scenario.model, scenario.learning, scenario.training, data, parts, streams, device
         augmentation, report = scenario.data.augmentation, scenario.report
         learner = Learner(*args, augmentation=augmentation, cut=cut, report=report, test_parts=test_parts)
     link = Link(scenario.radio, scenario.cells, streams)
-    return Server(scenario, world, link, payload, learner, Ledger(), streams, progress, split)
+    return Server(scenario, world, groups, link, payload, learner, Ledger(), streams, progress, split)
+
+
+def _lowest_labels(data: Data, parts: list[Indices]) -> Indices:
+    """The first of the classes that each device has samples of; 0 without labels."""
+    if not data.classes:
+        return np.zeros(len(parts), dtype=np.int64)
+    starts = np.cumsum([0, *map(len, parts[:-1])])
+    return np.asarray(np.minimum.reduceat(data.train_y[np.concatenate(parts)], starts), dtype=np.int64)
 
 
 def choose_device(name: str) -> str:

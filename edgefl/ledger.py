@@ -25,6 +25,10 @@ ROUND_COLUMNS = (
     "test_loss",
     "test_accuracy",
     "failed",
+    "wasted_j",
+    "present",
+    "arrivals",
+    "departures",
 )
 DEVICE_COLUMNS = (
     "session",

@@ -13,6 +13,7 @@ from edgefl.churn import CHURN
 from edgefl.codecs import CODECS
 from edgefl.datasets import DATASETS
 from edgefl.fading import FADING
+from edgefl.initialisation import INITIALISATIONS
 from edgefl.mobility import MOBILITY
 from edgefl.models import MODELS
 from edgefl.partitions import PARTITIONS
@@ -30,6 +31,7 @@ CATALOGUES: dict[str, Catalogue[Any]] = {
     "datasets": DATASETS,
     "partitions": PARTITIONS,
     "schedules": SCHEDULES,
+    "initialisation": INITIALISATIONS,
     "mobility": MOBILITY,
     "churn": CHURN,
     "propagation": PROPAGATION,

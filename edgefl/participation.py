@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgefl.protocols.base import DEPARTED
 from edgefl.radio import Drop, Leg
 
 Floats = npt.NDArray[np.float64]
@@ -59,7 +60,8 @@ def columns(
     download_s, down_air_s, down_bits = _legs([part.down for part in parts])
     upload_s, up_air_s, up_bits = _legs([part.up for part in parts])
     compute_s = np.array([part.compute_s for part in parts])
-    wait_s = now_s - np.array([part.end_s - part.server_s for part in parts])
+    until_s = np.array([part.end_s if part.status == DEPARTED else now_s for part in parts])  # who left waits no more
+    wait_s = until_s - np.array([part.end_s - part.server_s for part in parts])
     silent_s = download_s - down_air_s + upload_s - up_air_s
     large = {name: [getattr(part.drop, name)[part.row] for part in parts] for name in _LARGE_SCALE}
     return {

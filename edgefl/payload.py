@@ -26,11 +26,13 @@ BITS_PER_LABEL = 8  # algorithm cards, section 8.4
 
 @dataclass(frozen=True)
 class Payload:
-    """Bits down and up for each participant, and each device's operations in a round."""
+    """Bits down and up for each participant, each device's operations in a round, and bits of the model alone."""
 
     down_bits: float
     up_bits: float
     flops: npt.NDArray[np.float64]  # [devices]
+    model_bits: float
+    once_bits: float = 0.0  # down, beside the others, for each that has not had them in the session
 
 
 def measure(
@@ -65,9 +67,9 @@ def measure(
     samples, steps = local_samples(sizes, *training.work), local_steps(sizes, *training.work)
     if cost == "paper":
         flops = samples * model.flops_per_sample(data.shape, data.classes)
-        return Payload(float(BITS_PER_FLOAT * d), float(training.codec.bits(d)), flops)
+        return Payload(float(BITS_PER_FLOAT * d), float(training.codec.bits(d)), flops, float(BITS_PER_FLOAT * d))
     one, two = (_floats_sent(algorithm, size, minimal=training.minimal_uploads) for size in (1, 2))
-    down, up = ((b - a, 2 * a - b) for a, b in zip(one, two, strict=True))  # linear in d: vectors and scalars
+    down, once, up = ((b - a, 2 * a - b) for a, b in zip(one, two, strict=True))  # linear in d: vectors and scalars
     compared = len(algorithm.references(_first_round(algorithm, np.zeros(1, dtype=np.float32))))
     passes = samples * (1 + compared / 3) + (sizes if algorithm.needs_gradient() else 0)  # over samples, 3 F each
     vectors = 0.0 if model.cost else steps * _step_flops(algorithm, training) * d
@@ -75,6 +77,8 @@ def measure(
         down_bits=float(BITS_PER_FLOAT * (down[0] * d + down[1])),
         up_bits=float(up[0] * training.codec.bits(d) + BITS_PER_FLOAT * up[1]),
         flops=passes * model.flops_per_sample(data.shape, data.classes) + vectors,
+        model_bits=float(BITS_PER_FLOAT * d),
+        once_bits=float(BITS_PER_FLOAT * (once[0] * d + once[1])),
     )
 
 
@@ -137,10 +141,12 @@ def measure_split(
     )
 
 
-def _floats_sent(algorithm: Algorithm, d: int, *, minimal: bool) -> tuple[int, int]:
-    """Floats down and up for a model of d parameters."""
+def _floats_sent(algorithm: Algorithm, d: int, *, minimal: bool) -> tuple[int, int, int]:
+    """Floats down, down once and up for a model of d parameters."""
     local = _first_round(algorithm, np.zeros(d, dtype=np.float32))
-    return d + _floats(local.received), _floats(algorithm.upload(local.start, local, minimal=minimal))
+    once = _floats({name: local.received[name] for name in algorithm.lasting()})
+    up = _floats(algorithm.upload(local.start, local, minimal=minimal))
+    return d + _floats(local.received) - once, once, up
 
 
 def _step_flops(algorithm: Algorithm, training: Training) -> float:

@@ -20,7 +20,7 @@ class Progress:
         self.rounds, self.stream, self.quiet = rounds, stream, quiet
         self._bar: Any = None
         self._first_s: float | None = None  # when the first round had ended: start-up says nothing about the rest
-        self._shown_s = 0.0
+        self._shown_s, self._done = 0.0, 0
         if not quiet and stream.isatty():
             from tqdm import tqdm
 
@@ -37,13 +37,14 @@ class Progress:
             self._bar.close()
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """Show a finished round."""
+        """Show a finished round; in sessions, whose rounds count anew, by its number in the run."""
+        self._done += 1
         if self._bar is not None:
             self._bar.set_postfix_str(_state(row), refresh=False)
             self._bar.update()
-        elif not self.quiet and self._is_time(row["round"]):
+        elif not self.quiet and self._is_time(self._done):
             print(
-                f"round {row['round']}/{self.rounds}  {_state(row)}{self._left(row['round'])}",
+                f"round {self._done}/{self.rounds}  {_state(row)}{self._left(self._done)}",
                 file=self.stream,
                 flush=True,
             )

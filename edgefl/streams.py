@@ -19,10 +19,16 @@ from numpy.random.bit_generator import ISeedSequence
 Purpose = Literal[
     "attribute",  # a device's drawn properties; index = which property
     "placement",  # where a device stands at time 0
-    "waypoint",  # random waypoint's legs; index = leg
+    "waypoint",  # random waypoint's legs; index = leg, as in the next one
+    "member",  # a member's own way within its group
+    "heading",  # where a device starts and goes at constant velocity
+    "gauss_markov",  # its start and all its updates
+    "street",  # its start and all its turns or destinations
     "selection",  # who takes part; index = round
     "awaited",  # of whom the next model waits; index = round
     "availability",  # whether a device is there; index = round
+    "stay",  # how long it is there and away; entity = device and how often it has come and gone
+    "day",  # when on a day; entity = device and day
     "shadowing",  # index = round
     "shadowing_field",  # its map, entity = base station
     "los",  # line of sight; index = round
@@ -115,7 +121,8 @@ class Streams:
         words = philox4x32(counter, (key & 0xFFFFFFFF, key >> 32))
         # 52 bits, centred in their cell: neither 0 nor 1 can come out, so logarithms and quantiles are finite
         bits = ((words[0::2] << _SHIFT) | words[1::2]) >> np.uint64(12)
-        values = np.moveaxis((bits.astype(np.float64) + 0.5) * 2.0**-52, 0, -1).reshape(*entity.shape[:-1], -1)
+        values = np.moveaxis((bits.astype(np.float64) + 0.5) * 2.0**-52, 0, -1)
+        values = values.reshape(*entity.shape[:-1], 2 * entity.shape[-1])
         return np.asarray(values[..., 0] if count is None else values[..., :count])
 
     def normal(self, purpose: Purpose, ids: npt.ArrayLike, index: int = 0, count: int | None = None) -> Floats:

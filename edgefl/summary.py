@@ -40,6 +40,7 @@ def summarize(
         "targets": [_target(curve, target) for target in targets],
         "bytes_down": sum(row["bytes_down"] for row in rounds),
         "bytes_up": sum(row["bytes_up"] for row in rounds),
+        "wasted_j": sum(row["wasted_j"] for row in rounds),
         "drops": _drops(rounds),
         "fairness": None if accuracies is None else metrics.fairness(accuracies),
     }

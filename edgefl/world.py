@@ -15,6 +15,7 @@ from edgefl.streams import Streams
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 class World:
@@ -44,8 +45,16 @@ class World:
         self.rx_power_w = draw("rx_power_w", devices.rx_power_w, POSITIVE, ids, streams)
         self.idle_power_w = draw("idle_power_w", devices.idle_power_w, NON_NEGATIVE, ids, streams)
         self.height_m = draw("height_m", devices.height_m, HEIGHT_M, ids, streams)
-        self.speed_mps = draw("speed_mps", mobility.speed_mps, NON_NEGATIVE, ids, streams)
-        self._track = mobility.track(Area(cells.min_distance_m, cells.coverage_m), self.speed_mps, streams)
+        self._track = mobility.track(Area(cells.min_distance_m, cells.coverage_m), devices.count, streams)
+        self._sites_m = channel.geometry.hexagonal_sites_m(cells.sites, cells.spacing_m)
+        self._radius_m = cells.radius_m
+        presence.follow(self.covered)
+
+    def covered(self, ids: Ids, time_s: float) -> Bools:
+        """Which of devices [n] are on the map at a time, within `cells.radius_m` of a base station."""
+        offsets = self.positions_m(ids, time_s)[:, None, :] - self._sites_m
+        near = np.hypot(offsets[..., 0], offsets[..., 1]).min(axis=1) <= self._radius_m * (1 + 1e-9)  # the edge counts
+        return np.asarray(near & self._track.there(ids, time_s))
 
     def present(self, time_s: float, index: int) -> Ids:
         """Ids [n] of the devices that are there at a time, when the round `index` begins."""
@@ -64,3 +73,7 @@ class World:
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         """Positions [n, 2] relative to the base station."""
         return self._track.positions_m(ids, time_s)
+
+    def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
+        """Speeds [n], which drive the Doppler spread."""
+        return self._track.speeds_mps(ids, time_s)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from edgefl.catalogue import Member
 
@@ -33,6 +33,13 @@ class Run:
     labels: tuple[int, ...] = ()  # samples of each class that all devices hold together
     test_labels: tuple[int, ...] = ()  # samples of each class in the test set
     presence: tuple[float, ...] = ()  # with which chance each device is there in a round; always where not given
+
+
+class Seen(NamedTuple):
+    """What a model makes of samples."""
+
+    outputs: Tensor  # [..., B, classes]
+    z: Tensor  # [..., B, features] representations: what the last linear layer gets
 
 
 @dataclass(frozen=True)
@@ -151,21 +158,25 @@ class Algorithm(Member):
         """Vectors sent to participants besides the model."""
         return {}
 
+    def lasting(self) -> frozenset[str]:
+        """Which of these stay the same while the server's state grows from one beginning: a device gets them once."""
+        return frozenset()
+
     def needs_gradient(self) -> bool:
         """Whether devices take one more pass over all their samples, for `Local.gradient`."""
         return False
 
     def references(self, local: Local) -> dict[str, Tensor]:
-        """Models [d] that stay as they are, with whose representations `loss` compares; a forward pass each a step."""
+        """Models [d] that stay as they are, with which `loss` compares; a forward pass each a step."""
         return {}
 
-    def loss(self, losses: Tensor, z: Tensor, references: Mapping[str, Tensor]) -> Tensor:
+    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen]) -> Tensor:
         """The loss of each sample [..., B], where it is not the task's.
 
         Args:
             losses: [..., B] of the task.
-            z: [..., B, features] representations: what the last linear layer gets.
-            references: [..., B, features] each, those of the models that `references` names.
+            own: what the model in training makes of the samples.
+            references: what those make of them that `references` names.
         """
         return losses
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import NonNegativeFloat, PositiveFloat
 
-from edgefl.algorithms.base import Local
+from edgefl.algorithms.base import Local, Seen
 from edgefl.algorithms.fedavg import FedAvg
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ class Moon(FedAvg):
         seen = local.state["seen"]
         return {"received": local.start, "previous": seen * local.state["previous"] + (1 - seen) * local.start}
 
-    def loss(self, losses: Tensor, z: Tensor, references: Mapping[str, Tensor]) -> Tensor:
+    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen]) -> Tensor:
         """L - mu log(e^p / (e^p + e^q)), p = cos(z, z_received) / temperature, q = cos(z, z_previous) / temperature."""
         from torch.nn.functional import cosine_similarity, softplus
 
-        near = cosine_similarity(z, references["received"], dim=-1)
-        far = cosine_similarity(z, references["previous"], dim=-1)
+        near = cosine_similarity(own.z, references["received"].z, dim=-1)
+        far = cosine_similarity(own.z, references["previous"].z, dim=-1)
         return losses + self.mu * softplus((far - near) / self.temperature)
 
     def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from edgefl.algorithms.base import Algorithm, Local, Updates
+from edgefl.algorithms.base import Algorithm, Local, Seen, Updates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,6 +55,10 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.downlink(server)
 
+    def lasting(self) -> frozenset[str]:
+        """..."""
+        return self.base.lasting()
+
     def needs_gradient(self) -> bool:
         """..."""
         return self.base.needs_gradient()
@@ -63,9 +67,9 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.references(local)
 
-    def loss(self, losses: Tensor, z: Tensor, references: Mapping[str, Tensor]) -> Tensor:
+    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen]) -> Tensor:
         """..."""
-        return self.base.loss(losses, z, references)
+        return self.base.loss(losses, own, references)
 
     def has_own_loss(self) -> bool:
         """..."""

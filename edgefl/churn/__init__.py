@@ -8,6 +8,10 @@ CHURN: Catalogue[Churn] = Catalogue(
     {
         "none": "edgefl.churn.none:NoChurn",
         "bernoulli": "edgefl.churn.bernoulli:BernoulliChurn",
+        "poisson": "edgefl.churn.poisson:PoissonChurn",
+        "diurnal": "edgefl.churn.diurnal:DiurnalChurn",
+        "trace": "edgefl.churn.trace:TraceChurn",
+        "coverage": "edgefl.churn.coverage:CoverageChurn",
     },
 )
 

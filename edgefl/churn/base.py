@@ -1,8 +1,9 @@
-"""What churn is: which devices are there."""
+"""What churn is: which devices are there, and when they come and go."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,27 +13,62 @@ from edgefl.streams import Streams
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Covered = Callable[[Ids, float], Bools]  # whether devices [n] are where a base station reaches them at a time
+
+
+class Changes(NamedTuple):
+    """Arrivals and departures [n], in order of time, then device."""
+
+    times_s: Floats
+    ids: Ids
+    came: Bools  # or left
+
+
+NO_CHANGES = Changes(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=bool))
 
 
 class Presence:
-    """Who is there: the population of one run, evaluated when asked.
+    """Who is there: the population of one run, evaluated when asked; as it stands, everybody always is.
 
     Args:
-        chances: [devices] with which each is there in a round; 1 where it always is.
+        chances: [devices] with which each is there in a round, or at a time; 1 where it always is, or nobody knows.
     """
 
     def __init__(self, chances: Floats) -> None:
         self.chances = chances
 
+    def follow(self, covered: Covered) -> None:
+        """Take how to see who is in coverage, before anything is asked."""
+
     def present(self, time_s: float, index: int) -> Ids:
         """Ids of the devices that are there at a time, when the round `index` begins."""
         return np.arange(len(self.chances), dtype=np.int64)
+
+    def stays_s(self, ids: Ids, time_s: float) -> Floats:
+        """The times [n] until which devices `ids` [n] stay at least: `time_s` for who is not there, inf for ever.
+
+        Where a device is still there at that time, it is to be asked for again.
+        """
+        return np.full(len(ids), np.inf)
+
+    def next_arrival_s(self, time_s: float) -> float:
+        """When the next device comes: inf if none ever does, `time_s` itself where that depends on no time."""
+        return time_s
+
+    def changes(self, after_s: float, until_s: float) -> Changes:
+        """Who came and left after `after_s` and not later than `until_s`; to be asked for in order of time."""
+        return NO_CHANGES
 
 
 class Churn(Member):
     """Base of all churn models."""
 
     by_round: ClassVar[bool] = False  # whether devices come and go with rounds rather than with time
+
+    def check(self, count: int) -> str | None:
+        """Why this churn cannot be that of `count` devices; None if it can."""
+        return None
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
         """The population of `count` devices.

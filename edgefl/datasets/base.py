@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from edgefl.catalogue import Member
 from edgefl.errors import InputError
-from edgefl.paths import UserPath
+from edgefl.paths import UserPath, data_folders
 from edgefl.streams import Streams
 
 Array = npt.NDArray[Any]
@@ -130,9 +129,3 @@ def measured(x: npt.NDArray[np.uint8]) -> dict[str, Any]:
 def generator(seed: int, name: str, entity: int) -> np.random.Generator:
     """The random numbers of a dataset that draws some: by its own seed, so that runs of all seeds learn the same."""
     return Streams(seed).generator("dataset", int.from_bytes(name.encode(), "little") % 2**31, entity)
-
-
-def data_folders() -> list[Path]:
-    """Where datasets are looked for when the scenario names no path."""
-    named = os.environ.get("EDGEFL_DATA")
-    return [*([Path(named).resolve()] if named else []), Path.home() / ".cache" / "edgefl"]

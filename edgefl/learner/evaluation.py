@@ -62,9 +62,10 @@ class Evaluator:
     ) -> None:
         self._workers, self._data, self._parts, self._own = workers, data, parts, own
 
-    def evaluate(self, w: Tensor, statistics: Tensor) -> Pending:
-        """The model w [d] on the test set, in the background."""
-        count, data = len(self._data.test_y), self._data
+    def evaluate(self, w: Tensor, statistics: Tensor, classes: tuple[int, ...] | None = None) -> Pending:
+        """The model w [d] on the test set, or on its samples of some classes, in the background."""
+        data, total = self._data, len(self._data.test_y)
+        count = total if classes is None else int(np.isin(data.test_y, classes).sum())
 
         def take(result: Sequence[Tensor]) -> Tested:
             loss, hits, scores = result
@@ -75,7 +76,7 @@ class Evaluator:
             extra = self._ranked(np.concatenate(scores)) if data.ranked else self._scalar(w)
             return Evaluation(sum(losses) / count, sum(hits) / count if data.classes else None, extra)
 
-        return Pending(self._over(count, "test", (w, statistics), take, data.ranked), finish)
+        return Pending(self._over(total, "test", (w, statistics), take, data.ranked, classes), finish)
 
     def accuracies(self, w: Tensor, statistics: Tensor) -> Floats | None:
         """Accuracy of the model w [d] on each device's own samples, of those that have any; None without labels."""
@@ -87,11 +88,11 @@ class Evaluator:
         return np.array([correct[part].mean() for part in self._parts if len(part)])
 
     def _over(
-        self, count: int, method: str, model: tuple[Tensor, Tensor], take: Callable[..., T], how: object
+        self, count: int, method: str, model: tuple[Tensor, Tensor], take: Callable[..., T], *how: object
     ) -> list[Future[T]]:
         """Call a method of the trainers on `count` samples, a part of them at a time."""
         edges = [*range(0, count, EVALUATION_SAMPLES), count]
-        calls = [partial(_same, (*model, begin, end, how)) for begin, end in pairwise(edges)]
+        calls = [partial(_same, (*model, begin, end, *how)) for begin, end in pairwise(edges)]
         return [self._workers.submit(method, call, take) for call in calls]
 
     def _ranked(self, scores: npt.NDArray[np.floating]) -> dict[str, float | None]:

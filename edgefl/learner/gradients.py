@@ -10,7 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from edgefl.algorithms import Algorithm
+from edgefl.algorithms import Algorithm, Seen
 from edgefl.learner.layers import Step
 from edgefl.learner.network import Network, as_leaves, gradient
 from edgefl.models import Model
@@ -18,7 +18,7 @@ from edgefl.models import Model
 
 @dataclass(frozen=True)
 class Frozen:
-    """Models that stay as they are while C clients train, with whose representations the algorithm's loss compares."""
+    """Models that stay as they are while C clients train, with which the algorithm's loss compares."""
 
     models: Mapping[str, Tensor]  # [C, d] each
     statistics: Tensor  # [C, b] of batch normalisation, as received
@@ -27,8 +27,8 @@ class Frozen:
         """Those of some of the clients."""
         return Frozen({name: model[part] for name, model in self.models.items()}, self.statistics[part])
 
-    def representations(self, network: Network, x: Tensor) -> dict[str, Tensor]:
-        """What each makes of the samples x [C, B, ...]: [C, B, features]."""
+    def seen(self, network: Network, x: Tensor) -> dict[str, Seen]:
+        """What each makes of the samples x [C, B, ...]."""
         statistics = network.statistics.views(self.statistics)
         views = {name: network.parameters.views(model) for name, model in self.models.items()}
         return {name: network.many(network.frozen, each, statistics, x) for name, each in views.items()}
@@ -48,7 +48,7 @@ class GradientOf(Protocol):
             w: [C, d] parameters.
             statistics: [C, b] of batch normalisation.
             into: [C, d] for the gradients.
-            frozen: models with whose representations the algorithm's loss compares.
+            frozen: models with which the algorithm's loss compares.
         """
 
 
@@ -58,7 +58,7 @@ class VmapGradient:
     Args:
         network: the module.
         model: for its loss.
-        algorithm: for the loss that takes its place where it compares representations.
+        algorithm: for the loss that takes its place where it compares models.
         bfloat16: run what torch's autocast allows in bfloat16; parameters and their updates stay as they are.
     """
 
@@ -77,11 +77,11 @@ class VmapGradient:
                 if frozen is None:
                     outputs = network.many(network.train, leaves, buffers, x, keys)
                 else:
-                    outputs, z = network.many(network.represent, leaves, buffers, x, keys)
-                    others = frozen.representations(network, x)
+                    own = network.many(network.represent, leaves, buffers, x, keys)
+                    outputs, others = own.outputs, frozen.seen(network, x)
             losses = self.model.sample_losses(outputs.to(w.dtype), y)
             if frozen is not None:
-                losses = self.algorithm.loss(losses, z, others)
+                losses = self.algorithm.loss(losses, own, others)
             losses = (losses * weight).sum(dim=1)
             gradient(losses.sum(), leaves, targets)
             for view, buffer in zip(views, buffers, strict=True):

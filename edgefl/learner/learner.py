@@ -144,13 +144,16 @@ class Learner:
         start: Tensor,
         received: Mapping[str, Tensor],
         statistics: Tensor | None = None,
+        lr: float | None = None,
     ) -> None:
         """Take a device's training in the round `index`, from the model `start` [d]; nothing is computed yet.
 
-        `statistics` [b] of batch normalisation came with the model; the present ones where not given.
+        `statistics` [b] of batch normalisation came with the model; the present ones where not given. `lr` is the
+        learning rate, where it is not that of the round in a run without sessions.
         """
         came = self.statistics if statistics is None else statistics
-        self._pending.append(Job(device, index, start, received, came))
+        rate = self.training.rate(index, self.run.rounds) if lr is None else lr
+        self._pending.append(Job(device, index, start, received, came, rate))
 
     @property
     def waiting(self) -> int:
@@ -181,7 +184,7 @@ class Learner:
         if self.training.minimal_uploads:
             vectors = completed(vectors, jobs, steps, omega, self._algorithm, self.training, self.run)
         each = losses.cpu().numpy()
-        index = max(job.index for job in jobs)
+        index, lr = max((job.index, job.lr) for job in jobs)
         updates = Updates(
             vectors,
             ids,
@@ -190,7 +193,7 @@ class Learner:
             steps,
             each,
             index=index,
-            lr=self.training.lr * self.training.lr_schedule.factor(index),
+            lr=lr,
             labels=self._histograms(ids),
             statistics=statistics,
             run=self.run,
@@ -224,9 +227,9 @@ class Learner:
         with one_thread_each():
             return self._algorithm.aggregate(server, updates)
 
-    def evaluate(self, w: Tensor) -> Pending:
-        """The model w [d] on the test set, in the background."""
-        return self._evaluator.evaluate(w, self.statistics)
+    def evaluate(self, w: Tensor, classes: tuple[int, ...] | None = None) -> Pending:
+        """The model w [d] on the test set, or on its samples of some classes, in the background."""
+        return self._evaluator.evaluate(w, self.statistics, classes)
 
     def device_accuracies(self, w: Tensor) -> npt.NDArray[np.float64] | None:
         """Accuracy [devices] of the model w [d] on each device's own samples; None without labels.
@@ -249,8 +252,12 @@ class Learner:
             means["all"] = store.mean(LAST, np.arange(len(self.parts)))
         return means
 
-    def contributions(self, server: Mapping[str, Tensor], updates: Updates) -> npt.NDArray[np.float64]:
+    def contributions(
+        self, server: Mapping[str, Tensor], updates: Updates, classes: tuple[int, ...] | None = None
+    ) -> npt.NDArray[np.float64]:
         """Shapley values [C] of a round's updates: what each adds to what the algorithm makes of `server` and them.
+
+        Models are evaluated on the test set, or on its samples of some classes.
 
         Raises:
             ValueError: the scenario wants none.
@@ -260,7 +267,8 @@ class Learner:
 
         def value(some: Coalition) -> float:
             rows = np.array(some, dtype=np.int64)
-            test = self.evaluate(self.aggregate(server, updates.only(rows))["w"] if some else server["w"]).result()
+            w = self.aggregate(server, updates.only(rows))["w"] if some else server["w"]
+            test = self.evaluate(w, classes).result()
             return -test.loss if wanted.value == "loss" or test.accuracy is None else test.accuracy
 
         if (count := len(updates.ids)) <= EXACT:
@@ -272,6 +280,14 @@ class Learner:
         """How clients are trained, for the manifest; what happened to be fastest does not show in the scenario."""
         store = None if self._store is None else self._store.home
         return {**asdict(self.plan), "workers": len(self._workers), "state_home": store}
+
+    @property
+    def weight_tensors(self) -> list[slice]:
+        """Where the model's parameters lie in a flat vector, tensor by tensor, without biases."""
+        layout = self._network.parameters
+        ends = np.cumsum(layout.sizes).tolist()
+        pieces = zip(layout.names, layout.sizes, ends, strict=True)
+        return [slice(end - size, end) for name, size, end in pieces if "bias" not in name]
 
     def close(self) -> None:
         """Let the workers go."""
@@ -301,7 +317,8 @@ class Learner:
         server = self._algorithm.server_state(self.initial)
         received = {name: value[None] for name, value in self._algorithm.downlink(server).items()}
         state = {name: value[None] for name, value in self._initial_state.items()}
-        vectors = Vectors(self.initial[None], received, state, self.statistics[None], self.run)
+        lr = self.initial.new_tensor([[training.lr]])
+        vectors = Vectors(self.initial[None], received, state, self.statistics[None], lr, self.run)
 
         def attempt(plan: Plan) -> Trial:
             trial: Trial = self._workers.submit("attempt", lambda: (plan, vectors), _same).result()

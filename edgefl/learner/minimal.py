@@ -36,7 +36,7 @@ def completed(
         run: what all rounds have in common.
     """
     start = stacked([job.start for job in jobs])
-    rates = [training.lr * training.lr_schedule.factor(job.index) for job in jobs]
-    lr, k, omega, index = (start.new_tensor(each)[:, None] for each in (rates, steps, weights, [j.index for j in jobs]))
+    of_jobs = [job.lr for job in jobs], steps, weights, [job.index for job in jobs]
+    lr, k, omega, index = (start.new_tensor(each)[:, None] for each in of_jobs)
     received = {name: stacked([job.received[name] for job in jobs]) for name in jobs[0].received}
     return {**uploads, **algorithm.derived(uploads, Local(start, lr, received, {}, k, omega, index, run=run))}

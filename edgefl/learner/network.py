@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from edgefl.algorithms import Seen
 from edgefl.learner.dropout import replace_dropout
 
 T = TypeVar("T")
@@ -57,16 +58,14 @@ class Network:
         keys = {} if key is None else dict.fromkeys(self._key_names, key)
         return self._call(self._training, parameters, statistics, x, keys)
 
-    def represent(
-        self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def represent(self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None) -> Seen:
         """As `train`, and the representations [B, features]: what the last linear layer gets."""
         return representation(self._training, lambda: self.train(parameters, statistics, x, key))
 
-    def frozen(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
-        """The representations [B, features] of a model that is not trained; changes nothing."""
+    def frozen(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Seen:
+        """As `represent`, for a model that is not trained; changes nothing."""
         with torch.no_grad():
-            return representation(self._testing, lambda: self.test(parameters, statistics, x))[1]
+            return representation(self._testing, lambda: self.test(parameters, statistics, x))
 
     def many(
         self, one: Callable[..., T], parameters: Tensors, statistics: Tensors, x: Tensor, keys: Tensor | None = None
@@ -89,7 +88,7 @@ class Network:
         return output
 
 
-def representation(module: nn.Module, call: Callable[[], Tensor]) -> tuple[Tensor, Tensor]:
+def representation(module: nn.Module, call: Callable[[], Tensor]) -> Seen:
     """The outputs [B, ...] of a call of the module, and what its last linear layer got, or else the outputs, [B, n]."""
     got: list[Tensor] = []
     layers = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
@@ -100,7 +99,8 @@ def representation(module: nn.Module, call: Callable[[], Tensor]) -> tuple[Tenso
         for handle in handles:
             handle.remove()
     z = got[0] if got else outputs
-    return outputs, z.reshape(len(z), -1).to(next(module.parameters()).dtype)
+    dtype = next(module.parameters()).dtype
+    return Seen(outputs.to(dtype), z.reshape(len(z), -1).to(dtype))
 
 
 def flatten(tensors: Tensors, like: Tensor) -> Tensor:

@@ -36,6 +36,7 @@ class Job:
     start: Tensor  # [d] the model that the device received
     received: Mapping[str, Tensor]  # other vectors that it received
     statistics: Tensor  # [b] of batch normalisation, as received
+    lr: float  # learning rate
 
 
 class Round:
@@ -99,7 +100,8 @@ class Round:
         def arguments() -> tuple[Plan, list[list[tuple[int, int]]], Vectors]:
             received = {name: stacked([job.received[name] for job in jobs]) for name in jobs[0].received}
             start, statistics = (stacked([getattr(job, name) for job in jobs]) for name in ("start", "statistics"))
-            return plan, keys, Vectors(start, received, self._state(rows), statistics, self._run)
+            lr = start.new_tensor([[job.lr] for job in jobs])
+            return plan, keys, Vectors(start, received, self._state(rows), statistics, lr, self._run)
 
         return self._workers.submit("train", arguments, lambda trained: self._take(rows, trained))
 

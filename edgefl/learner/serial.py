@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from edgefl.algorithms import Seen
 from edgefl.learner.batches import PAD, shares
 from edgefl.learner.dropout import step_keys
 from edgefl.learner.engine import Cohort, Engine, Trained, rows
@@ -57,11 +58,13 @@ class SerialEngine(Engine):
             if frozen is None:
                 outputs = network.train(leaves, buffers, x, key)
             else:
-                outputs, z = network.represent(leaves, buffers, x, key)
-                others = {name: other[0] for name, other in frozen.representations(network, x[None]).items()}
+                own = network.represent(leaves, buffers, x, key)
+                of_one = frozen.seen(network, x[None])
+                others = {name: Seen(seen.outputs[0], seen.z[0]) for name, seen in of_one.items()}
+                outputs = own.outputs
         losses = self.model.sample_losses(outputs.to(w.dtype), y)
         if frozen is not None:
-            losses = self.solver.algorithm.loss(losses, z, others)
+            losses = self.solver.algorithm.loss(losses, own, others)
         loss = losses.mean()
         gradient(loss, leaves, network.parameters.views(into))
         return loss.detach()

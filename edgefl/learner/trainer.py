@@ -41,12 +41,14 @@ class Vectors:
     received: Mapping[str, Tensor]  # [C or 1, ...] each
     state: Mapping[str, Tensor]  # [C, ...] each
     statistics: Tensor  # [C or 1, b]
+    lr: Tensor  # [C or 1, 1] learning rates
     run: Run  # what all rounds have in common
 
     def to(self, device: torch.device) -> Vectors:
         """The same on another device."""
         received, state = ({k: v.to(device) for k, v in part.items()} for part in (self.received, self.state))
-        return Vectors(self.start.to(device), received, state, self.statistics.to(device), self.run)
+        start, statistics, lr = (vector.to(device) for vector in (self.start, self.statistics, self.lr))
+        return Vectors(start, received, state, statistics, lr, self.run)
 
     def rows(self, begin: int, end: int) -> Vectors:
         """Those of some of the clients."""
@@ -55,7 +57,7 @@ class Vectors:
             return value if len(value) == 1 else value[begin:end]
 
         received, state = ({k: cut(v) for k, v in part.items()} for part in (self.received, self.state))
-        return Vectors(cut(self.start), received, state, cut(self.statistics), self.run)
+        return Vectors(cut(self.start), received, state, cut(self.statistics), cut(self.lr), self.run)
 
 
 class Trainer:
@@ -141,7 +143,6 @@ class Trainer:
 
     def _cohort(self, jobs: Sequence[tuple[int, int]], vectors: Vectors) -> Cohort:
         training, count, start = self.training, len(jobs), vectors.start
-        rates = [[training.lr * training.lr_schedule.factor(index)] for _, index in jobs]
         weights = [[len(self.parts[device]) / self._mean_size] for device, _ in jobs]
         batches = [
             mini_batches(self.parts[device], training, partial(self.streams.generator, "batches", device, index))
@@ -154,7 +155,7 @@ class Trainer:
             batches, whole = ([paired(batch) for batch in each] for each in (batches, whole))
         return Cohort(
             start=start.expand(count, -1),
-            lr=start.new_tensor(rates),
+            lr=vectors.lr.expand(count, -1),
             received={name: value.expand(count, -1) for name, value in vectors.received.items()},
             state=vectors.state,
             statistics=vectors.state.get(STATISTICS, vectors.statistics).expand(count, -1),
@@ -188,13 +189,20 @@ class Trainer:
         begin: int,
         end: int,
         ranked: bool,  # noqa: FBT001
+        classes: tuple[int, ...] | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Sum of the losses of test samples [begin, end), how many are classified correctly, scores if ranked."""
+        """Sum of the losses of test samples [begin, end), how many are classified correctly, scores if ranked.
+
+        With `classes` only samples of these count, but for scores.
+        """
         samples = self.samples["test"]
         outputs, y = self._outputs(w, statistics, samples, begin, end), samples.y[begin:end]
-        loss = self.model.sample_losses(outputs, y).double().sum()
-        scores = self.model.scores(outputs) if ranked else loss.new_empty(0)
-        return loss, (self.model.predicted(outputs) == y).sum(), scores
+        losses, right = self.model.sample_losses(outputs, y).double(), self.model.predicted(outputs) == y
+        scores = self.model.scores(outputs) if ranked else losses.new_empty(0)
+        if classes is not None:
+            counts = torch.isin(y, y.new_tensor(classes))
+            losses, right = losses[counts], right[counts]
+        return losses.sum(), right.sum(), scores
 
     def hits(self, w: Tensor, statistics: Tensor, begin: int, end: int, own: str) -> Tensor:
         """Whether each of the samples [begin, end) of the training or the test set is classified correctly."""

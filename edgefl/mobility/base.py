@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from edgefl.catalogue import Member
-from edgefl.distributions import Constant, NonNegative
+from edgefl.distributions import NON_NEGATIVE, Constant, NonNegative, draw
 from edgefl.streams import Streams
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 Ids = npt.NDArray[np.int64]
 
 
@@ -31,19 +32,61 @@ class Area:
         angle = 2 * np.pi * u[..., 1]
         return np.stack([distance * np.cos(angle), distance * np.sin(angle)], axis=-1)
 
+    def covers(self, points_m: Floats) -> Bools:
+        """Which points [..., 2] are within radius_m."""
+        return np.asarray(np.hypot(points_m[..., 0], points_m[..., 1]) <= self.radius_m)
 
-class Track(Protocol):
-    """Where devices are."""
+
+class Track:
+    """Where the devices of one run are.
+
+    Args:
+        speeds_mps: [devices], of those models whose devices keep their speed.
+    """
+
+    def __init__(self, speeds_mps: Floats) -> None:
+        self._speeds_mps = speeds_mps
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
-        """Positions [n, 2] of devices [n] at a time."""
+        """Positions [n, 2] of devices [n] at a time; where a device is not there, the place nearest in time."""
+        raise NotImplementedError
+
+    def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
+        """Speeds [n] of devices [n] at a time, which drive the Doppler spread."""
+        return self._speeds_mps[ids]
+
+    def there(self, ids: Ids, time_s: float) -> Bools:
+        """Which of the devices [n] the map or trace has at a time, wherever they are."""
+        return np.ones(len(ids), dtype=bool)
 
 
 class Mobility(Member):
     """Base of all mobility models."""
 
+    keeps_off: ClassVar[bool] = True  # whether no device comes nearer to the base station than cells.min_distance_m
+
+    def check(self, area: Area) -> str | None:
+        """Why devices cannot move so in the area, or None."""
+        return None
+
+    def track(self, area: Area, count: int, streams: Streams) -> Track:
+        """The movement of `count` devices in the area.
+
+        Raises:
+            InputError: a device draws a speed that cannot be, or a file is not what it should be.
+        """
+        raise NotImplementedError
+
+
+class WithSpeed(Mobility):
+    """Base of the models whose devices draw a speed."""
+
     speed_mps: NonNegative = Constant(value=10.0)
 
-    def track(self, area: Area, speeds_mps: Floats, streams: Streams) -> Track:
-        """The movement of devices with speeds [count] in the area."""
-        raise NotImplementedError
+    def speeds(self, count: int, streams: Streams) -> Floats:
+        """Speeds [count] in m/s.
+
+        Raises:
+            InputError: a device draws one that cannot be.
+        """
+        return draw("speed_mps", self.speed_mps, NON_NEGATIVE, np.arange(count, dtype=np.int64), streams)

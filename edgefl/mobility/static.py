@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from edgefl.mobility.base import Area, Floats, Ids, Mobility, Track
+from edgefl.mobility.base import Area, Floats, Ids, Track, WithSpeed
 from edgefl.streams import Streams
 
 
-class Static(Mobility):
+class Static(WithSpeed):
     """Devices stay where they are; their speed only drives the Doppler spread (dynamic-devices paper, Table I)."""
 
-    def track(self, area: Area, speeds_mps: Floats, streams: Streams) -> Track:
+    def track(self, area: Area, count: int, streams: Streams) -> Track:
         """One point each, uniform over the area."""
-        return _Still(area, streams)
+        return _Still(area, self.speeds(count, streams), streams)
 
 
-@dataclass(frozen=True)
-class _Still:
-    area: Area
-    streams: Streams
+class _Still(Track):
+    def __init__(self, area: Area, speeds_mps: Floats, streams: Streams) -> None:
+        super().__init__(speeds_mps)
+        self.area, self.streams = area, streams
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         return self.area.points(self.streams.uniform("placement", ids, count=2))

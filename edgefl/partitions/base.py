@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,8 @@ class Marks(NamedTuple):
 
 class Partition(Member):
     """Base of all partitions."""
+
+    groups: ClassVar[int] = 1  # of devices of consecutive ids, which take turns where there are sessions
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Sample numbers of each of `count` devices, none empty, disjoint unless the partition says otherwise.

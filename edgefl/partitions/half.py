@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from edgefl.errors import InputError
@@ -10,6 +12,8 @@ from edgefl.partitions.base import Indices, Partition, by_class, deal
 
 class Half(Partition):
     """The first half of the labels to the first half of the devices, evenly (dynamic-devices paper, App. E)."""
+
+    groups: ClassVar[int] = 2
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Equal counts of a label in a half, in the order of the samples; a remainder stays unused."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field, PositiveFloat
@@ -13,6 +13,8 @@ from edgefl.partitions.base import Flags, Floats, Indices, Partition, by_class, 
 
 class LabelOverlap(Partition):
     """Labels halved between two groups of devices, some in both, Dirichlet inside (dynamic-devices paper, sec. VI)."""
+
+    groups: ClassVar[int] = 2
 
     overlap: Annotated[float, Field(ge=0, lt=1)] = 0.2  # of a group's labels, that the other has too
     alpha: PositiveFloat = 0.3

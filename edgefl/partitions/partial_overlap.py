@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -15,6 +15,8 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 class PartialOverlap(Partition):
     """60 % of the labels to each half of the devices, 20 % to both, evenly (dynamic-devices paper, App. E)."""
+
+    groups: ClassVar[int] = 2
 
     share: Share = 0.6  # of the labels, for each half of the devices
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.2  # of the labels, for both

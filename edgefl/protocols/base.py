@@ -11,14 +11,16 @@ import simpy
 
 from edgefl.catalogue import Member
 
+DEPARTED = "departed"  # how the part of a device ends that leaves
+
 
 class Coordinator(Protocol):
     """What a policy can ask of the server."""
 
     env: simpy.Environment
 
-    def running(self) -> bool:
-        """Whether another round is to begin."""
+    def ready(self) -> Generator[simpy.Event, Any, bool]:
+        """Whether another round is to begin; where nobody could take part, when somebody has come."""
 
     @property
     def participants(self) -> int:
@@ -45,6 +47,7 @@ class Coordinator(Protocol):
         Where one device alone has a `successor`, its upload goes there over a direct link, and is the download of the
         next one to be dispatched; if it fails, that one asks the base station, which listens in on what gets through.
 
+        The process's value is how the part has ended: "received" if all went well, DEPARTED where the device has left.
         Interrupting a process ends the device's part: what it has cost so far is entered, its update is lost, and the
         cause of the interrupt is its status. Wait for the process before `aggregate`.
         """

@@ -34,7 +34,7 @@ def rolling(server: Coordinator, buffer: int) -> Generator[simpy.Event, Any, Non
     The server goes on with what it has when nobody is under way any more, or nothing arrives for a long time.
     """
     under_way: list[simpy.Process] = []
-    while server.running():
+    while (yield from server.ready()):
         under_way, in_vain = [*under_way, *_more(server, under_way)], 0
         while under_way and server.received() < buffer and in_vain < PATIENCE * server.participants:
             before = server.received()

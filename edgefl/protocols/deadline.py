@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import simpy
 
-from edgefl.protocols.base import Coordinator, Policy, cut_off, moment
+from edgefl.protocols.base import DEPARTED, Coordinator, Policy, cut_off, moment
 
 
 class Deadline(Policy):
@@ -25,9 +25,11 @@ class Deadline(Policy):
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Select, send, wait for all or for the deadline, aggregate; again."""
         under_way: list[simpy.Process] = []
-        while server.running():
-            under_way = [*under_way, *server.dispatch(server.select())]
-            yield server.env.all_of(under_way) | server.env.timeout(server.deadline_s)
+        while (yield from server.ready()):
+            under_way, over = [*under_way, *server.dispatch(server.select())], server.env.timeout(server.deadline_s)
+            yield server.env.all_of(under_way) | over
+            if not over.processed and any(process.value == DEPARTED for process in under_way):
+                yield over  # nobody tells the server who has left
             yield from moment(server.env)  # what arrives at the deadline is in time
             under_way = [process for process in under_way if process.is_alive]
             if self.late == "drop":

@@ -23,7 +23,7 @@ class Hierarchical(Policy):
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Synchronous rounds in all cells; every few of them end with all models' way to the cloud and back."""
         number = 0
-        while server.running():
+        while (yield from server.ready()):
             yield server.env.all_of(server.dispatch(server.select()))
             number += 1
             merge = number % self.cloud_every == 0

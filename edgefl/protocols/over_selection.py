@@ -19,7 +19,7 @@ class OverSelection(Policy):
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Select, send, wait for enough, stop the others, aggregate; again."""
-        while server.running():
+        while (yield from server.ready()):
             under_way = server.dispatch(server.select(math.ceil(self.factor * server.participants - 1e-9)))
             while under_way and server.received() < server.participants:
                 yield server.env.any_of(under_way)

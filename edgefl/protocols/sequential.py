@@ -29,7 +29,7 @@ class Sequential(Policy):
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Hand the model from device to device; what the last one makes of it is the next global model."""
-        while server.running():
+        while (yield from server.ready()):
             ids = server.select()
             for device, successor in zip_longest(ids, ids[1:].tolist() if self.direct else ()):
                 yield server.env.all_of(server.dispatch(np.array([device]), successor))

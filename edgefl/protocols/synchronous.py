@@ -15,6 +15,6 @@ class Synchronous(Policy):
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Select, send, wait for all, aggregate; again."""
-        while server.running():
+        while (yield from server.ready()):
             yield server.env.all_of(server.dispatch(server.select()))
             server.aggregate()

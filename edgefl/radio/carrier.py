@@ -16,6 +16,7 @@ from edgefl.radio.large_scale import Drop
 from edgefl.streams import Purpose
 
 Floats = npt.NDArray[np.float64]
+Bits = tuple[Floats | float, float]  # down, for all participants alike or [n], and up
 
 Way = Literal["down", "up"]
 FADING: dict[Way, Purpose] = {"down": "fading_down", "up": "fading_up"}

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import simpy
 
-from edgefl.radio.carrier import Leg, Participants, slots_over
+from edgefl.radio.carrier import Bits, Leg, Participants, slots_over
 
 if TYPE_CHECKING:
     from edgefl.radio.link import Link, Offer
@@ -25,7 +25,7 @@ class FixedCarrier:
         env: simpy.Environment,
         link: Link,
         who: Participants,
-        bits: tuple[float, float],
+        bits: Bits,
         gap_slots: npt.NDArray[np.float64],
     ) -> None:
         rows = np.arange(len(who))

@@ -14,7 +14,7 @@ import channel
 from edgefl.errors import RunError
 from edgefl.radio.band import Band
 from edgefl.radio.budget import Budget
-from edgefl.radio.carrier import FAULT, GRID, Carrier, Participants, Way, slots_over
+from edgefl.radio.carrier import FAULT, GRID, Bits, Carrier, Participants, Way, slots_over
 from edgefl.radio.engine import Attempt, Engine
 from edgefl.radio.exchange import Exchange, FixedExchange, SharedExchange, Turns
 from edgefl.radio.fixed import FixedCarrier
@@ -87,11 +87,11 @@ class Link:
         speed_mps: Floats,
         tx_power_w: Floats,
         compute_s: Floats,
-        bits: tuple[float, float],
+        bits: Bits,
         index: int,
         start: Purpose = "fading_start",
     ) -> Carrier:
-        """A carrier for round `index`: participants [n] get `bits[0]`, compute and send `bits[1]`.
+        """A carrier for round `index`: participants [n] get `bits[0]` (also [n]), compute and send `bits[1]`.
 
         `start` is the purpose of the draw that their fading begins with.
         """

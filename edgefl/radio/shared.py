@@ -11,7 +11,7 @@ import simpy
 from channel.transfer import MAX_SLOTS
 from edgefl.errors import RunError
 from edgefl.radio.band import Band, Transfer
-from edgefl.radio.carrier import WEAK, Leg, Participants, Way, slots_begun, slots_over
+from edgefl.radio.carrier import WEAK, Bits, Leg, Participants, Way, slots_begun, slots_over
 
 if TYPE_CHECKING:
     from edgefl.radio.link import Link
@@ -28,7 +28,7 @@ class SharedCarrier:
         env: simpy.Environment,
         link: Link,
         who: Participants,
-        bits: tuple[float, float],
+        bits: Bits,
         bands: Mapping[Way, Band],
     ) -> None:
         self._env, self._link, self._who, self._bits, self._bands = env, link, who, bits, bands
@@ -37,7 +37,7 @@ class SharedCarrier:
 
     def download(self, row: int) -> Generator[simpy.Event, Any, Leg]:
         """See Carrier."""
-        leg = yield from self.send("down", row, self._bits[0])
+        leg = yield from self.send("down", row, float(np.broadcast_to(self._bits[0], len(self._who))[row]))
         self._downloaded_s[row] = self._env.now
         return leg
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import simpy
 
 import channel
-from edgefl.radio.carrier import Carrier, Leg
+from edgefl.radio.carrier import Bits, Carrier, Leg
 from edgefl.radio.large_scale import Drop, LargeScaleChannel
 from edgefl.radio.link import Link
 
@@ -45,7 +45,7 @@ class Chain:
         speed_mps: Floats,
         tx_power_w: Floats,
         compute_s: Floats,
-        bits: tuple[float, float],
+        bits: Bits,
         index: int,
         peer: Peer | None,
     ) -> Carrier:

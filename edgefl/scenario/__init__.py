@@ -12,6 +12,7 @@ from edgefl.scenario.schema import (
     Stop,
     Training,
 )
+from edgefl.scenario.sessions import Place, Sessions
 from edgefl.scenario.targets import RelativeTarget
 
 __all__ = [
@@ -19,11 +20,13 @@ __all__ = [
     "Cells",
     "DataSection",
     "Devices",
+    "Place",
     "Radio",
     "RelativeTarget",
     "ReportSection",
     "Scenario",
     "ServerSection",
+    "Sessions",
     "Stop",
     "Training",
     "dump",

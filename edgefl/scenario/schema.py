@@ -5,7 +5,7 @@ Devices, cells and radio: Table I of the dynamic-devices paper.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import (
     Field,
@@ -28,7 +28,7 @@ from edgefl.codecs.none import NoCodec
 from edgefl.datasets import DATASETS, Dataset
 from edgefl.datasets.digits import Digits
 from edgefl.distributions import HEIGHT_M, Constant, HeightM, NonNegative, Positive, Real
-from edgefl.mobility import MOBILITY, Mobility
+from edgefl.mobility import MOBILITY, Area, Mobility
 from edgefl.mobility.static import Static
 from edgefl.models import MODELS, Model
 from edgefl.models.fcn import Mlp
@@ -38,6 +38,7 @@ from edgefl.protocols import PROTOCOLS, Policy
 from edgefl.protocols.split import Split
 from edgefl.protocols.synchronous import Synchronous
 from edgefl.scenario.radio import Cells, Radio
+from edgefl.scenario.sessions import Sessions
 from edgefl.scenario.targets import Accuracy, Target
 from edgefl.schedules import SCHEDULES, ConstantRate, Schedule
 from edgefl.section import Count, Section, fault, fault_at, shown
@@ -145,6 +146,10 @@ class Training(Section):
         """Epochs or steps, and the batch size, None for all samples: as `device.local_steps` takes them."""
         return self.local_epochs, self.local_steps, None if self.batch_size == "full" else self.batch_size
 
+    def rate(self, index: int, rounds: int) -> float:
+        """The learning rate in round `index`, from 0, of so many."""
+        return self.lr * self.lr_schedule.factor(index, rounds)
+
     @model_validator(mode="before")
     @classmethod
     def _work(cls, value: Any) -> Any:
@@ -163,6 +168,7 @@ class ServerSection(Section):
     participants: Count | None = None  # everybody
     selection: Annotated[Selection, SELECTIONS] = UniformSelection()
     deadline_s: PositiveFloat | None = None
+    on_departure: Literal["lost", "completes"] = "lost"  # what becomes of the part of a device that leaves meanwhile
     flops_per_s: PositiveFloat | None = None  # of its half in split learning, for each device; None: it takes no time
     power_w: NonNegativeFloat = 0.0  # while it computes, for each device
 
@@ -205,7 +211,8 @@ class Scenario(Section):
 
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] = "scenario"
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    rounds: Count = 60
+    rounds: Count | None = 60
+    sessions: Sessions | None = None  # in place of rounds
     targets: Annotated[tuple[Target, ...], Field(strict=False)] = ()
     stop: Stop = Stop()
     data: DataSection = DataSection()
@@ -220,6 +227,16 @@ class Scenario(Section):
     churn: Annotated[Churn, CHURN] = NoChurn()
     cost: Literal["full", "paper"] = "full"  # an algorithm's own vectors and passes count, or a model each way does
     report: ReportSection = ReportSection()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _length(cls, value: Any) -> Any:
+        """Rounds or sessions."""
+        if not isinstance(value, dict) or value.get("sessions") is None:
+            return value
+        if value.get("rounds") is not None:
+            raise fault_at(("rounds",), "sessions have rounds of their own: leave one of the two out")
+        return {**value, "rounds": None}
 
     @model_validator(mode="before")
     @classmethod
@@ -271,12 +288,21 @@ class Scenario(Section):
         if policy.overlapping and self.churn.by_round:
             text = f"{CHURN.name_of(self.churn)} needs rounds; with this server.policy set it to none"
             raise fault_at(("churn",), text)
+        if reason := self.churn.check(count):
+            raise fault_at(("churn",), reason)
         if reason := self.algorithm.check(count):
             raise fault_at(("algorithm",), reason)
         if reason := self.server.selection.check(count):
             raise fault_at(("server", "selection"), reason)
+        return self
+
+    @model_validator(mode="after")
+    def _in_the_cell(self) -> Scenario:
+        """Whether devices can move there as they should, and path losses hold wherever they come."""
         cells, radio = self.cells, self.radio
-        reach = cells.nearest_m, cells.farthest_m
+        if reason := self.mobility.check(Area(cells.min_distance_m, cells.coverage_m)):
+            raise fault_at(("mobility",), reason)
+        reach = cells.nearest_m if self.mobility.keeps_off else 0.0, cells.farthest_m
         lowest, highest = self.devices.height_m.span()
         heights_m = max(lowest, HEIGHT_M.least), min(highest, HEIGHT_M.most)  # a device that draws more is refused
         if reason := radio.propagation.check(*reach, radio.carrier_hz, cells.bs_height_m, heights_m):
@@ -303,6 +329,43 @@ class Scenario(Section):
             text = f"under the policy {name} each base station keeps a model and nothing else"
             raise fault_at(("algorithm",), f"{text}: set it to fedavg (no availability, no mode wait), fedprox or moon")
         return self
+
+    @model_validator(mode="after")
+    def _in_turn(self) -> Scenario:
+        """What sessions ask of other sections."""
+        if self.sessions is None:
+            return self
+        policy, name = self.server.policy, PROTOCOLS.name_of(self.server.policy)
+        if policy.overlapping or policy.edges:
+            text = "one global model" if policy.edges else "rounds that do not overlap"
+            raise fault_at(("sessions",), f"need {text}, which the policy {name} does not have: leave them out")
+        if isinstance(policy, Split) and self.learning.has_own_loss():
+            text = "the policy split trains by nothing but the task's loss: take another"
+            raise fault_at(("sessions", "initialisation"), text)
+        if isinstance(self.algorithm, FedAvg) and self.algorithm.mode == "wait":
+            raise fault_at(("algorithm", "mode"), "wait has no end for devices of other sessions: set it to cap")
+        if self.groups > self.devices.count:
+            text = f"must be <= devices.count = {self.devices.count}, got {self.groups}"
+            raise fault_at(("sessions", "groups"), text)
+        if self.sessions.first_group > self.groups:
+            text = f"must be <= {self.groups}, the groups that there are, got {self.sessions.first_group}"
+            raise fault_at(("sessions", "first_group"), text)
+        return self
+
+    @property
+    def in_sessions(self) -> Sessions:
+        """The run as sessions; without any it is a single one."""
+        return self.sessions or Sessions(count=1, rounds=cast("int", self.rounds))
+
+    @property
+    def learning(self) -> Algorithm:
+        """The algorithm with what sessions add to it."""
+        return self.in_sessions.initialisation.around(self.algorithm)
+
+    @property
+    def groups(self) -> int:
+        """How many groups of devices take turns from session to session."""
+        return 1 if self.sessions is None else self.sessions.groups or self.data.partition.groups
 
     @property
     def participants(self) -> int:

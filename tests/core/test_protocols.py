@@ -350,7 +350,8 @@ class Steps:
     def __init__(self):
         self.env, self.rounds, self.ended = simpy.Environment(), [], []
 
-    def running(self):
+    def ready(self):
+        yield self.env.timeout(0)
         return not self.rounds
 
     def select(self, count=None, *, refill=False):

@@ -23,8 +23,19 @@ def check_books(result):
     assert result.summary["energy_j"] == pytest.approx(spent)
 
 
-@pytest.mark.parametrize("path", [p for p in SCENARIOS if "mnist" not in p.name], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", [p for p in SCENARIOS if not p.name.startswith(("mnist", "trace"))], ids=lambda p: p.stem
+)
 def test_scenario(path):
+    check_run(path)
+
+
+@pytest.mark.parametrize("path", [p for p in SCENARIOS if p.name.startswith("trace")], ids=lambda p: p.stem)
+def test_trace(path, data_folder):
+    check_run(path)
+
+
+def check_run(path):
     result = edgefl.run(path)
     check_books(result)
     if result.summary["final_accuracy"] is not None:

@@ -20,8 +20,8 @@ AREA = Area(10.0, 250.0)
 IDS = np.arange(4_000)
 
 
-def tracks(mobility, seed=1, speed=10.0):
-    return mobility.track(AREA, np.full(len(IDS), speed), Streams(seed))
+def tracks(mobility, seed=1):
+    return mobility.track(AREA, len(IDS), Streams(seed))
 
 
 def distances(track, ids, time_s):
@@ -65,7 +65,7 @@ def test_random_waypoint_matches_the_known_density_of_a_disc():
     length = np.hypot(*(a - b).T)
     along = a + rng.random((400_000, 1)) * (b - a)
     expected = np.average((along**2).sum(axis=1), weights=length)
-    track = RandomWaypoint().track(Area(1e-3, 1.0), np.full(len(IDS), 0.01), Streams(2))
+    track = RandomWaypoint(speed_mps=0.01).track(Area(1e-3, 1.0), len(IDS), Streams(2))
     measured = distances(track, IDS, 0.0) ** 2
     assert measured.mean() == pytest.approx(expected, abs=4 * measured.std() / np.sqrt(len(IDS)))
 
@@ -93,7 +93,7 @@ def test_no_leg_crosses_the_hole():
 
 
 def test_a_device_without_speed_stays():
-    track = tracks(RandomWaypoint(), speed=0.0)
+    track = tracks(RandomWaypoint(speed_mps=0.0))
     assert np.array_equal(track.positions_m(IDS[:5], 0.0), track.positions_m(IDS[:5], 1e5))
 
 
@@ -106,7 +106,7 @@ def world(**devices):
 def test_a_population_of_ten_is_inside_a_population_of_ten_thousand():
     small, large = world(count=10, cpu_hz={"lognormal": [20, 1]}), world(count=10_000, cpu_hz={"lognormal": [20, 1]})
     assert np.array_equal(small.cpu_hz, large.cpu_hz[:10])
-    assert np.array_equal(small.speed_mps, large.speed_mps[:10])
+    assert np.array_equal(small.speeds_mps(np.arange(10), 0.0), large.speeds_mps(np.arange(10), 0.0))
     assert np.array_equal(small.positions_m(np.arange(10), 5.0), large.positions_m(np.arange(10), 5.0))
 
 

@@ -68,7 +68,8 @@ SCENARIOS = st.fixed_dictionaries(
             optional={"cpu_hz": per_device(1, 1e12), "height_m": per_device(1.5, 22.5)},
         ),
         "radio": st.none() | st.fixed_dictionaries({}, optional={"bandwidth_hz": st.floats(1, 1e12)}),
-        "mobility": kind("random_waypoint", speed_mps=per_device(0, 100)),
+        "mobility": kind("random_waypoint", speed_mps=per_device(0, 100))
+        | kind("gauss_markov", alpha=SHARE, heading_deg=st.none() | st.floats(-360, 360)),
     },
 )
 

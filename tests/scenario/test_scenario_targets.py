@@ -84,7 +84,9 @@ def test_a_bad_target_is_told_at_its_key(scenario, target, said):
 
 def test_the_summary_says_what_a_relative_target_was(scenario, reference):
     ledger = Ledger()
-    counts = dict.fromkeys(("bytes_down", "bytes_up", "selected", "received", "late", "departed", "failed"), 0)
+    counts = dict.fromkeys(
+        ("bytes_down", "bytes_up", "selected", "received", "late", "departed", "failed", "wasted_j"), 0
+    )
     for number, accuracy in enumerate((0.4, None, 0.6, 0.7), 1):
         row = {"round": number, "time_s": 2.0 * number, "energy_j": 3.0 * number, "test_accuracy": accuracy}
         ledger.close_round(row | counts, {})

@@ -1,0 +1,54 @@
+"""Maps and traces, laid over the cell."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from edgefl.errors import InputError
+from edgefl.mobility.base import Area, Floats, Mobility
+from edgefl.paths import DataPath
+
+Within = Annotated[float, Field(ge=-1e9, le=1e9)]
+Factor = Annotated[float, Field(ge=1e-9, le=1e9)]
+Pair = Annotated[tuple[Within, Within], Field(strict=False)]
+
+
+class Placed(Mobility):
+    """Base of the models whose places come from a file."""
+
+    keeps_off: ClassVar[bool] = False
+
+    path: DataPath
+    scale: Factor = 1.0  # metres in the cell for each metre of the file
+    centre: bool = False  # whether the middle of the file's extent comes to the base station
+    offset_m: Pair = (0.0, 0.0)  # added last
+
+    def placed_m(self, points: Floats) -> Floats:
+        """The file's points [n, 2] in the cell."""
+        middle = (points.min(axis=0) + points.max(axis=0)) / 2 if self.centre else 0.0
+        return np.asarray((points - middle) * self.scale + np.array(self.offset_m))
+
+    def fault(self, text: str, line: int | None = None) -> InputError:
+        """An error about the file."""
+        return InputError(f"mobility.path: {self.path}{f':{line}' if line else ''}: {text}")
+
+    def check_reach(self, nearest_m: float, area: Area) -> None:
+        """Whether anything of the file comes into the cell.
+
+        Raises:
+            InputError: nothing does.
+        """
+        if nearest_m > area.radius_m:
+            text = f"comes no nearer to the base station than {nearest_m:.4g} m, the cell ends at {area.radius_m:g} m"
+            raise self.fault(f"{text}: set centre to true, or scale or offset_m")
+
+
+def nearest_m(starts: Floats, ends: Floats) -> float:
+    """Distance of the base station from the nearest of the straight lines between points [n, 2]."""
+    lines = ends - starts
+    squares = np.maximum((lines**2).sum(axis=1), 1e-300)
+    shares = np.clip(-(starts * lines).sum(axis=1) / squares, 0.0, 1.0)
+    return float(np.hypot(*(starts + shares[:, None] * lines).T).min())
