@@ -96,9 +96,15 @@ class Streams:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
+        self._keys: dict[str, int] = {}
 
     def _key(self, purpose: Purpose) -> int:
         """64 bits that name (seed, purpose)."""
+        if purpose not in self._keys:
+            self._keys[purpose] = self._hash(purpose)
+        return self._keys[purpose]
+
+    def _hash(self, purpose: Purpose) -> int:
         return int.from_bytes(hashlib.blake2b(f"{self.seed}/{purpose}".encode(), digest_size=8).digest(), "little")
 
     def uniform(self, purpose: Purpose, ids: npt.ArrayLike, index: int = 0, count: int | None = None) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import cos, pi, sin, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -31,6 +32,12 @@ class Area:
         distance = annulus_distance_m(u[..., 0], self.min_distance_m, self.radius_m)
         angle = 2 * np.pi * u[..., 1]
         return np.stack([distance * np.cos(angle), distance * np.sin(angle)], axis=-1)
+
+    def point(self, u: float, v: float) -> tuple[float, float]:
+        """One of `points`, at a tenth of the time that an array of one takes."""
+        inner = self.min_distance_m**2
+        distance, angle = sqrt(inner + u * (self.radius_m**2 - inner)), 2 * pi * v
+        return distance * cos(angle), distance * sin(angle)
 
     def covers(self, points_m: Floats) -> Bools:
         """Which points [..., 2] are within radius_m."""

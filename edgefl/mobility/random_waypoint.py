@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from itertools import count as count_from
+from math import dist, hypot
 
 import numpy as np
 
 from edgefl.mobility.base import Area, Floats, Track, WithSpeed
 from edgefl.mobility.legs import Corners, Legs
 from edgefl.streams import Purpose, Streams
+
+Point = tuple[float, float]  # plain numbers: a waypoint is one of many small things
 
 
 class RandomWaypoint(WithSpeed):
@@ -32,36 +35,37 @@ class Waypoints(Legs):
     def corners(self, device: int) -> Corners:
         """Waypoints; the first one lies behind the device at time 0."""
         start, end, done = self._first(device)
-        length, speed = float(np.hypot(*(end - start))), float(self._speeds_mps[device])
+        length, speed = dist(start, end), float(self._speeds_mps[device])
         if speed == 0:
-            here = start + done * (end - start)
+            here = np.array(start) + done * np.subtract(end, start)
             yield 0.0, here
             yield np.inf, here
         time = (1 - done) * length / speed
-        yield -done * length / speed, start
-        yield time, end
+        yield -done * length / speed, np.array(start)
+        yield time, np.array(end)
         for leg in count_from(1):
             start, rng = end, self.streams.generator(self.purpose, device, leg)
-            while not self._visible(start, end := self.area.points(rng.random(2))):
+            while not self._visible(start, end := self.area.point(*rng.random(2).tolist())):
                 pass
-            time += float(np.hypot(*(end - start))) / speed
-            yield time, end
+            time += dist(start, end) / speed
+            yield time, np.array(end)
 
-    def _first(self, device: int) -> tuple[Floats, Floats, float]:
+    def _first(self, device: int) -> tuple[Point, Point, float]:
         """A leg met at a random time: legs weighted by their length, the device anywhere on it.
 
         Visible pairs are symmetric, so the chain of waypoints is reversible and its pairs are uniform over visible
         pairs; weighting by length turns the law at waypoints into the law at a random time (Palm inversion).
         """
-        rng = self.streams.generator(self.purpose, device)
+        rng, point = self.streams.generator(self.purpose, device), self.area.point
         while True:
-            start, end = self.area.points(rng.random((2, 2)))
-            length = float(np.hypot(*(end - start)))
-            if rng.random() * 2 * self.area.radius_m < length and self._visible(start, end):
+            *uniforms, coin = rng.random(5).tolist()
+            start, end = point(*uniforms[:2]), point(*uniforms[2:])
+            if coin * 2 * self.area.radius_m < dist(start, end) and self._visible(start, end):
                 return start, end, rng.random()
 
-    def _visible(self, start: Floats, end: Floats) -> bool:
+    def _visible(self, start: Point, end: Point) -> bool:
         """Whether the straight leg keeps out of the hole."""
-        leg = end - start
-        nearest = start + np.clip(-(start @ leg) / max(float(leg @ leg), 1e-300), 0, 1) * leg
-        return bool(nearest @ nearest >= self.area.min_distance_m**2)
+        (x, y), dx, dy = start, end[0] - start[0], end[1] - start[1]
+        share = -(x * dx + y * dy) / max(dx * dx + dy * dy, 1e-300)  # where the leg's line is nearest to the middle
+        share = min(max(share, 0.0), 1.0)
+        return hypot(x + share * dx, y + share * dy) >= self.area.min_distance_m
