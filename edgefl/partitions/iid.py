@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from edgefl.partitions.base import Indices, Partition, by_class, quotas
@@ -14,8 +16,8 @@ class Iid(Partition):
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Sizes differ by one sample at most."""
-        ends = np.cumsum(quotas(len(labels), count))[:-1]
         if not self.stratified:
-            return np.split(rng.permutation(len(labels)), ends)
+            order, ends = rng.permutation(len(labels)), np.cumsum(quotas(len(labels), count)).tolist()
+            return [order[begin:end] for begin, end in pairwise([0, *ends])]  # np.split takes ten times as long
         ordered = np.concatenate(by_class(labels, rng))
         return [ordered[device::count] for device in range(count)]
