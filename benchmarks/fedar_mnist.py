@@ -41,10 +41,13 @@ def row(name, schedule, p_min, seeds, reference):
     """Means over the seeds; the t-test pairs all evaluated rounds of all seeds with FedAR's."""
     folders = [folder(name, schedule, p_min, seed) for seed in seeds]
     curves = [column(place, "test_accuracy") for place in folders]
-    losses = [column(place, "train_loss")[-1] for place in folders]
+    losses = [heard[-1] for place in folders for heard in [drop_empty(column(place, "train_loss"))]]
     fairness = [json.loads((place / "summary.json").read_text())["fairness"] for place in folders]
     accuracy = 100 * np.mean([curve[-1] for curve in curves])
-    share = {key: 100 * np.mean([entry[key] for entry in fairness]) for key in ("mean", "worst_10", "best_10")}
+    share = {
+        key: 100 * np.mean([entry[key] for entry in fairness])
+        for key in ("mean", "worst_10_percent", "best_10_percent")
+    }
     variance = 1e4 * np.mean([entry["variance"] for entry in fairness])
     p = "" if reference is curves or name == "FedAR" else f"{metrics.paired_t(reference, np.concatenate(curves)).p:.2g}"
     return np.concatenate(curves), [
@@ -54,10 +57,15 @@ def row(name, schedule, p_min, seeds, reference):
         f"{np.mean(losses):.3f}",
         f"{share['mean']:.1f}",
         f"{variance:.0f}",
-        f"{share['worst_10']:.1f}",
-        f"{share['best_10']:.1f}",
+        f"{share['worst_10_percent']:.1f}",
+        f"{share['best_10_percent']:.1f}",
         p,
     ]
+
+
+def drop_empty(values):
+    """Without rounds in which nobody was heard."""
+    return values[np.isfinite(values)]
 
 
 def main():
