@@ -18,7 +18,8 @@ from edgefl.ledger import ENERGY_COLUMNS, Ledger
 from edgefl.participation import FAILED, RECEIVED, Participation, columns, participations
 from edgefl.payload import Payload, SplitPayload
 from edgefl.protocols.base import DEPARTED
-from edgefl.radio import Carrier, Chain, Drop, Link, Peer
+from edgefl.radio import Chain, Drop, Link, Peer
+from edgefl.round_trip import RoundTrip, Trip
 from edgefl.scenario import Place, Scenario
 from edgefl.sessions import Groups
 from edgefl.split import SplitTrip, course
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
-Trip = Generator[simpy.Event, Any, str]  # a device's part; how it ended
 WORTH_SAYING_S = 60.0  # wall-clock
 
 log = logging.getLogger(__name__)
@@ -192,7 +192,7 @@ class Server:
             return SplitTrip(self.env, self.ledger, exchange, courses)
         computing_s = compute_s(payload.flops[ids], world.cpu_hz[ids], world.flops_per_cycle[ids])
         carrier = self.chain.open(*radio, computing_s, (self._down_bits(ids), payload.up_bits), self._index, peer)
-        return lambda part: self._round_trip(part, carrier, float(computing_s[part.row]))
+        return RoundTrip(self.env, self.ledger, carrier, computing_s)
 
     def _down_bits(self, ids: Ids) -> Floats | float:
         """What devices [n] download: more where one has still to get what lasts for the session."""
@@ -213,34 +213,14 @@ class Server:
         part.status = yield from trip
         part.end_s = self.env.now
         self._ended.append(part)
+        if part.down.delivered:
+            self._equipped.add(part.device)
         if part.status == RECEIVED:
             self.aggregator.submit(part, model)
         else:
             self._busy.remove(part.device)
             self.ledger.event(self.env.now, part.status, part.device, part.cell)
         return part.status
-
-    def _round_trip(self, part: Participation, carrier: Carrier, computing_s: float) -> Trip:
-        """Download, train, upload; how it ended."""
-        env, who = self.env, (part.device, part.cell)
-        leg = part.down = yield from carrier.download(part.row)
-        if not leg.delivered:
-            return leg.cut or "download_failed"
-        self._equipped.add(part.device)
-        self.ledger.event(env.now, "download_end", *who)
-        began_s = env.now
-        try:
-            yield env.timeout(computing_s)
-        except simpy.Interrupt as cut:
-            part.compute_s = env.now - began_s
-            return str(cut.cause)
-        part.compute_s = computing_s
-        self.ledger.event(env.now, "compute_end", *who)
-        leg = part.up = yield from carrier.upload(part.row)
-        if not leg.delivered:
-            return leg.cut or "upload_failed"
-        self.ledger.event(env.now, "upload_end", *who)
-        return RECEIVED
 
     def received(self) -> int:
         """How many updates wait to be learned from."""
