@@ -44,6 +44,8 @@ benchmarks: setup
 	$(BIN)/python benchmarks/learner.py --plans --growth
 	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/state_store.py
+	$(BIN)/python benchmarks/world.py
+	$(BIN)/python benchmarks/sessions_mnist.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

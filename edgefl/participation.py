@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import simpy
 
 from edgefl.protocols.base import DEPARTED
 from edgefl.radio import Drop, Leg
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
+Trip = Generator[simpy.Event, Any, str]  # a device's part; how it ended
 
 RECEIVED = "received"
 FAILED = ("download_failed", "upload_failed")

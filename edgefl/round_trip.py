@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
 
 import simpy
 
 from edgefl.ledger import Ledger
-from edgefl.participation import RECEIVED, Floats, Participation
+from edgefl.participation import RECEIVED, Floats, Participation, Trip
 from edgefl.radio import Carrier
-
-Trip = Generator[simpy.Event, Any, str]  # a device's part; how it ended
 
 
 @dataclass(frozen=True)

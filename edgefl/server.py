@@ -15,11 +15,11 @@ from edgefl.aggregator import Aggregator, Progress, Received
 from edgefl.attendance import Attendance
 from edgefl.device import compute_s
 from edgefl.ledger import ENERGY_COLUMNS, Ledger
-from edgefl.participation import FAILED, RECEIVED, Participation, columns, participations
+from edgefl.participation import FAILED, RECEIVED, Participation, Trip, columns, participations
 from edgefl.payload import Payload, SplitPayload
 from edgefl.protocols.base import DEPARTED
 from edgefl.radio import Chain, Drop, Link, Peer
-from edgefl.round_trip import RoundTrip, Trip
+from edgefl.round_trip import RoundTrip
 from edgefl.scenario import Place, Scenario
 from edgefl.sessions import Groups
 from edgefl.split import SplitTrip, course

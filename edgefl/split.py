@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import simpy
 
 from edgefl.ledger import Ledger
-from edgefl.participation import RECEIVED, Participation
+from edgefl.participation import RECEIVED, Participation, Trip
 from edgefl.payload import SplitPayload
 from edgefl.radio import Exchange, Leg, Turns
 
@@ -52,7 +51,7 @@ class SplitTrip:
     exchange: Exchange
     courses: list[Course]
 
-    def __call__(self, part: Participation) -> Generator[simpy.Event, Any, str]:
+    def __call__(self, part: Participation) -> Trip:
         """A part; how it ended."""
         course, who = self.courses[part.row], (part.device, part.cell)
         last = len(course.bits) - 1
@@ -71,9 +70,7 @@ class SplitTrip:
                 self.ledger.event(self.env.now, "download_end" if turn == 0 else "upload_end", *who)
         return RECEIVED
 
-    def _spend(
-        self, part: Participation, kind: Literal["compute_s", "server_s"], seconds: float
-    ) -> Generator[simpy.Event, Any, str]:
+    def _spend(self, part: Participation, kind: Literal["compute_s", "server_s"], seconds: float) -> Trip:
         """Time in which the device computes, or waits for the server to compute; who cut it short, if somebody did."""
         before_s, began_s = getattr(part, kind), self.env.now
         try:

@@ -68,3 +68,15 @@ def same(first, second, schedule=PARTIAL, **options):
     """Whether two algorithms go the same way."""
     a, b = (Simulation(algorithm, schedule, **options).models for algorithm in (first, second))
     return torch.allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def digits(algorithm, **training):
+    """A small scenario of real learning: 5 of 20 devices with skewed labels, 3 rounds."""
+    return {
+        "rounds": 3,
+        "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}},
+        "devices": {"count": 20},
+        "server": {"participants": 5},
+        "training": {"local_epochs": 2, "batch_size": 20, "engine": "serial", **training},
+        "algorithm": algorithm,
+    }

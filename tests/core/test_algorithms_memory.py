@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 import torch
-from algorithm_cases import CENTRES, CURVATURES, FULL, LR, PARTIAL, UNIFORM, D, N, Simulation, same
+from algorithm_cases import CENTRES, CURVATURES, FULL, LR, PARTIAL, UNIFORM, D, N, Simulation, digits, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cosine_similarity, cross_entropy, log_softmax
@@ -275,17 +275,6 @@ class TestLastUpdates:
         monkeypatch.setattr(learner_module, "budget", lambda _: 1000)
         with pytest.raises(RunError, match="what the server keeps of each of 20 devices does not fit"):
             edgefl.run(digits({"kind": "fedvarp"}))
-
-
-def digits(algorithm, **training):
-    return {
-        "rounds": 3,
-        "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}},
-        "devices": {"count": 20},
-        "server": {"participants": 5},
-        "training": {"local_epochs": 2, "batch_size": 20, "engine": "serial", **training},
-        "algorithm": algorithm,
-    }
 
 
 class TestFedDisco:

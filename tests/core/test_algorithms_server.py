@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from algorithm_cases import digits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,17 +58,6 @@ def quadratics(algorithm, functions, rounds=1, x0=0.0, steps=2, lr=0.05, **more)
     base = {"rounds": rounds, "data": data, "training": training, "algorithm": algorithm}
     base["model"] = {"init": {"kind": "value", "value": x0}}
     return edgefl.run({**base, **more}).rounds["parameter"].to_numpy()
-
-
-def digits(algorithm, **training):
-    return {
-        "rounds": 3,
-        "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}},
-        "devices": {"count": 20},
-        "server": {"participants": 5},
-        "training": {"local_epochs": 2, "batch_size": 20, "engine": "serial", **training},
-        "algorithm": algorithm,
-    }
 
 
 class TestNeutralSettings:
