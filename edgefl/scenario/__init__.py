@@ -1,19 +1,14 @@
 """Scenarios: what to run, typed, frozen and validated."""
 
+from edgefl.scenario.data import Augmentation, DataSection
+from edgefl.scenario.devices import Devices
 from edgefl.scenario.load import dump, load, load_with_source
 from edgefl.scenario.radio import Cells, Radio
-from edgefl.scenario.schema import (
-    Augmentation,
-    DataSection,
-    Devices,
-    ReportSection,
-    Scenario,
-    ServerSection,
-    Stop,
-    Training,
-)
+from edgefl.scenario.schema import ReportSection, Scenario, Stop
+from edgefl.scenario.server import ServerSection
 from edgefl.scenario.sessions import Place, Sessions
 from edgefl.scenario.targets import RelativeTarget
+from edgefl.scenario.training import Training
 
 __all__ = [
     "Augmentation",

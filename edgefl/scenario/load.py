@@ -14,7 +14,8 @@ from pydantic import ValidationError
 
 from edgefl.datasets import DATASETS
 from edgefl.errors import InputError
-from edgefl.scenario.schema import DataSection, Scenario
+from edgefl.scenario.data import DataSection
+from edgefl.scenario.schema import Scenario
 from edgefl.scenario.source import Lines, NotYaml, parse
 from edgefl.section import shown
 

@@ -1,62 +1,31 @@
-"""The sections of a scenario and their defaults.
-
-Devices, cells and radio: Table I of the dynamic-devices paper.
-"""
+"""The whole scenario: its sections, and what no section can see by itself."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import (
-    Field,
-    NonNegativeFloat,
-    PositiveFloat,
-    SerializerFunctionWrapHandler,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, PositiveFloat, model_validator
 
 from edgefl.algorithms import ALGORITHMS, Algorithm
 from edgefl.algorithms.fedavg import FedAvg
 from edgefl.churn import CHURN, Churn
 from edgefl.churn.none import NoChurn
-from edgefl.codecs import CODECS, Codec
 from edgefl.codecs.none import NoCodec
-from edgefl.datasets import DATASETS, Dataset
-from edgefl.datasets.digits import Digits
-from edgefl.distributions import HEIGHT_M, Constant, HeightM, NonNegative, Positive, Real
+from edgefl.distributions import HEIGHT_M
 from edgefl.mobility import MOBILITY, Area, Mobility
 from edgefl.mobility.static import Static
 from edgefl.models import MODELS, Model
 from edgefl.models.fcn import Mlp
-from edgefl.partitions import PARTITIONS, Partition
-from edgefl.partitions.iid import Iid
-from edgefl.protocols import PROTOCOLS, Policy
+from edgefl.protocols import PROTOCOLS
 from edgefl.protocols.split import Split
-from edgefl.protocols.synchronous import Synchronous
+from edgefl.scenario.data import DataSection
+from edgefl.scenario.devices import Devices
 from edgefl.scenario.radio import Cells, Radio
+from edgefl.scenario.server import ServerSection
 from edgefl.scenario.sessions import Sessions
 from edgefl.scenario.targets import Accuracy, Target
-from edgefl.schedules import SCHEDULES, ConstantRate, Schedule
-from edgefl.section import Count, Section, fault, fault_at, shown
-from edgefl.selection import SELECTIONS, Selection
-from edgefl.selection.uniform import UniformSelection
-
-Share = Annotated[float, Field(ge=0, lt=1)]
-
-
-def _batch_size(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """One sentence for the two alternatives."""
-    try:
-        return handler(value)
-    except ValidationError:
-        raise fault(f'must be a whole number from 1 to 1e9 or "full", got {shown(value)}') from None
-
-
-BatchSize = Annotated[Count | Literal["full"], WrapValidator(_batch_size)]
+from edgefl.scenario.training import Training
+from edgefl.section import Count, Section, fault_at
 
 
 class Stop(Section):
@@ -65,44 +34,6 @@ class Stop(Section):
     accuracy: Accuracy | None = None
     time_s: PositiveFloat | None = None
     energy_j: PositiveFloat | None = None
-
-
-class DataSection(Section):
-    """What is learned from, and who holds it."""
-
-    inlined: ClassVar[str | None] = "dataset"
-
-    dataset: Annotated[Dataset, DATASETS] = Digits()
-    partition: Annotated[Partition, PARTITIONS] = Iid()
-    test_partition: Literal["none", "like_train"] = "none"  # whether devices have test samples of their own, and which
-    augmentation: Augmentation | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _collect(cls, value: Any) -> Any:
-        """The dataset's own keys stand beside `dataset`."""
-        if not isinstance(value, dict) or isinstance(value.get("dataset"), Dataset):
-            return value
-        if not isinstance(value.get("dataset", "digits"), str):
-            known = ", ".join(DATASETS.members)
-            raise fault_at(("dataset",), f"must be a name, got {shown(value['dataset'])}; known: {known}")
-        own = {key: item for key, item in value.items() if key not in cls.model_fields}
-        rest = {key: item for key, item in value.items() if key not in own}
-        rest.pop("dataset", None)
-        return {"dataset": {"kind": value.get("dataset", "digits"), **own}, **rest}
-
-    @model_serializer(mode="wrap")
-    def _spread(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        dumped = handler(self)
-        own = dumped.pop("dataset")
-        return {"dataset": own.pop("kind"), **own, **dumped}
-
-
-class Augmentation(Section):
-    """Random crops of zero-padded images and horizontal flips, drawn for each sample and step."""
-
-    crop_padding: Annotated[int, Field(ge=0, le=1000)] = 4
-    flip: bool = True
 
 
 class Contributions(Section):
@@ -120,90 +51,6 @@ class ReportSection(Section):
     models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()  # evaluated beside the global one
     contributions: Contributions | None = None
     last_tests: Count = 50  # whose mean and standard deviation the summary has
-
-
-class Training(Section):
-    """Local training: SGD (algorithm cards, section 0.2)."""
-
-    local_epochs: Count | None = None  # 5 where neither is given
-    local_steps: Count | None = None
-    batch_size: BatchSize = 50
-    lr: NonNegativeFloat = 0.1
-    lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()
-    momentum: Share = 0.0
-    weight_decay: NonNegativeFloat = 0.0
-    clip_norm: PositiveFloat | None = None
-    engine: Literal["auto", "serial", "batched"] = "auto"  # the fastest, one client after another, or together
-    width: Count | None = None  # clients trained together; measured where not given
-    precision: Literal["float32", "tf32", "bfloat16"] = "float32"  # of matrix products
-    codec: Annotated[Codec, CODECS] = NoCodec()  # compression of uploads
-    minimal_uploads: bool = False  # whether vectors are left out that the server can work out from the others
-    batch_norm: Literal["averaged", "local"] = "averaged"  # statistics: with the model, or each device's own
-    state_home: Literal["auto", "device", "host", "disk"] = "auto"  # where clients' states are kept
-
-    @property
-    def work(self) -> tuple[int | None, int | None, int | None]:
-        """Epochs or steps, and the batch size, None for all samples: as `device.local_steps` takes them."""
-        return self.local_epochs, self.local_steps, None if self.batch_size == "full" else self.batch_size
-
-    def rate(self, index: int, rounds: int) -> float:
-        """The learning rate in round `index`, from 0, of so many."""
-        return self.lr * self.lr_schedule.factor(index, rounds)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _work(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        given = [key for key in ("local_epochs", "local_steps") if value.get(key) is not None]
-        if len(given) == 2:
-            raise fault("local_epochs and local_steps exclude each other: leave one out")
-        return value if given else {**value, "local_epochs": 5}
-
-
-class ServerSection(Section):
-    """How rounds run."""
-
-    policy: Annotated[Policy, PROTOCOLS] = Synchronous()
-    participants: Count | None = None  # everybody
-    selection: Annotated[Selection, SELECTIONS] = UniformSelection()
-    deadline_s: PositiveFloat | None = None
-    on_departure: Literal["lost", "completes"] = "lost"  # what becomes of the part of a device that leaves meanwhile
-    flops_per_s: PositiveFloat | None = None  # of its half in split learning, for each device; None: it takes no time
-    power_w: NonNegativeFloat = 0.0  # while it computes, for each device
-
-    @model_validator(mode="after")
-    def _computing(self) -> ServerSection:
-        if self.flops_per_s is not None and not isinstance(self.policy, Split):
-            name = PROTOCOLS.name_of(self.policy)
-            raise fault_at(("flops_per_s",), f"the policy {name} leaves the server nothing to train: leave it out")
-        if self.power_w and self.flops_per_s is None:
-            raise fault_at(("power_w",), "counts while the server computes: give flops_per_s too")
-        return self
-
-    @model_validator(mode="after")
-    def _deadline(self) -> ServerSection:
-        if self.policy.has_deadline and self.deadline_s is None:
-            raise fault_at(("deadline_s",), "is required: how long a round may take")
-        if not self.policy.has_deadline and self.deadline_s is not None:
-            name = PROTOCOLS.name_of(self.policy)
-            raise fault_at(
-                ("deadline_s",), f"the policy {name} has no deadline: leave it out, or set policy to deadline"
-            )
-        return self
-
-
-class Devices(Section):
-    """The population; numbers may be distributions."""
-
-    count: Count = 100
-    cpu_hz: Positive = Constant(value=1.0e9)
-    flops_per_cycle: Positive = Constant(value=8.0)
-    capacitance: Positive = Constant(value=1.0e-28)
-    tx_power_dbm: Real = Constant(value=23.0)
-    rx_power_w: Positive = Constant(value=0.1)
-    idle_power_w: NonNegative = Constant(value=0.0)
-    height_m: HeightM = Constant(value=1.5)
 
 
 class Scenario(Section):
