@@ -61,9 +61,7 @@ def hexagonal_sites_m(count: int, spacing_m: float) -> Floats:
     Raises:
         ValueError: another count, or a spacing that is not positive.
     """
-    along, across = _axial(count).T
-    unit = np.stack([along + across / 2.0, across * np.sqrt(3.0) / 2.0], axis=-1)
-    return np.asarray(unit * positive("spacing_m", spacing_m))
+    return np.asarray(_plane(_axial(count)) * positive("spacing_m", spacing_m))
 
 
 def reuse_group(count: int, reuse: int) -> NDArray[np.int64]:
@@ -87,6 +85,42 @@ def reuse_group(count: int, reuse: int) -> NDArray[np.int64]:
     if reuse not in _REUSE_STEP:
         raise ValueError(f"reuse = {reuse}: it must be 1, 3, 4 or 7")
     return np.asarray((along + _REUSE_STEP[reuse] * across) % reuse)
+
+
+def wrapped_m(offsets_m: ArrayLike, count: int, spacing_m: float) -> Floats:
+    """Offsets to the nearest images where `hexagonal_sites_m` wraps around: copies of the layout tile the plane.
+
+    With r rings, copies stand at the shifts (r + 1, r) and their turns by 60 degrees: i^2 + i j + j^2 = 7 and 19
+    (geographical distance based wrapping, Rec. ITU-R M.2101-0, Annex 1, Attachment 2).
+
+    Args:
+        offsets_m: from sites to terminals, [..., 2] [m].
+        count: 7 or 19 sites.
+        spacing_m: distance between neighbouring sites [m].
+
+    Returns:
+        The shortest offset [..., 2] [m] among all copies.
+
+    Raises:
+        ValueError: another count, or a spacing that is not positive.
+    """
+    rings = {7: 1, 19: 2}.get(count)
+    if rings is None:
+        raise ValueError(f"count = {count}: layouts that wrap around have 7 or 19 sites")
+    shifts = np.array([(0, 0), (rings + 1, rings), (-rings, 2 * rings + 1), (-2 * rings - 1, rings + 1)])
+    copies = _plane(np.concatenate([shifts, -shifts[1:]])) * positive("spacing_m", spacing_m)
+    offsets = np.asarray(offsets_m, dtype=np.float64)
+    basis = copies[1:3]
+    near = offsets - np.rint(offsets @ np.linalg.inv(basis)) @ basis  # at most one copy away from the shortest
+    images = near[..., None, :] - copies
+    shortest = np.argmin((images**2).sum(axis=-1), axis=-1)
+    return np.asarray(np.take_along_axis(images, shortest[..., None, None], axis=-2)[..., 0, :])
+
+
+def _plane(axial: NDArray[np.int64]) -> Floats:
+    """Points [n, 2] of axial coordinates [n, 2], for a spacing of 1."""
+    along, across = axial.T
+    return np.stack([along + across / 2.0, across * np.sqrt(3.0) / 2.0], axis=-1)
 
 
 def _axial(count: int) -> NDArray[np.int64]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 Progress = Callable[[Mapping[str, Any]], None]
-Received = tuple[Any, Mapping[str, Any], Any]  # a model, what comes with it, and batch normalisation's statistics
+Received = tuple[Any, Mapping[str, Any], Any, float]  # a model, what comes with it, statistics, the learning rate
 Evaluations = Mapping[str, "Pending"]  # by the name of the model: test (the global one), sel, all
 NOBODY: Ids = np.empty(0, dtype=np.int64)
 
@@ -65,7 +65,7 @@ class Aggregator:
         self.state: dict[str, Any] = learner.begin(total, expected, presence.tolist()) if learner else {}
         self._starts: Starts | None = None
         if learner:
-            fresh = partial(self._algorithm.initial_state, population=len(learner.parts))
+            fresh = partial(self._algorithm.restarted, population=len(learner.parts))
             start = learner.initial, learner.statistics
             self._starts = Starts(self._sessions, *start, fresh, learner.weight_tensors)
         self._await(NOBODY, 0)
@@ -74,6 +74,7 @@ class Aggregator:
             self._edges = Edges.alike(self.state["w"], learner.statistics, scenario.cells.sites)
         self._walk: list[tuple[Any, float, int]] = []  # a model from device to device, with training loss and samples
         self._heard = NOBODY  # whose updates the last round learned from
+        self.losses: dict[int, float] = {}  # of the local training of those who have been heard in this round
         self._open: deque[tuple[dict[str, Any], Evaluations]] = deque()  # rounds whose evaluation is under way
 
     def admit(self, ids: Ids, index: int) -> Ids:
@@ -82,18 +83,19 @@ class Aggregator:
 
     def enter(self, place: Place) -> None:
         """Begin a round; where a session begins, with the model that it starts from."""
+        self.losses = {}
         if self.learner is not None and self._starts is not None:
             self.state, self.learner.statistics = self._starts.enter(place, self.state, self.learner.statistics)
 
-    def sent(self) -> list[Received] | None:
-        """What the devices of each cell get; None without learning."""
+    def sent(self, place: Place) -> list[Received] | None:
+        """What the devices of each cell get in a round; None without learning."""
         if self.learner is None:
             return None
-        algorithm, sites = self._algorithm, self._scenario.cells.sites
+        algorithm, sites, lr = self._algorithm, self._scenario.cells.sites, self._lr(place)
         if self._edges is None:
-            return [(self._model(), algorithm.downlink(self.state), self.learner.statistics)] * sites
+            return [(self._model(), algorithm.downlink(self.state), self.learner.statistics, lr)] * sites
         models = zip(self._edges.models, self._edges.statistics, strict=True)
-        return [(algorithm.broadcast({"w": w}), algorithm.downlink({"w": w}), statistics) for w, statistics in models]
+        return [(algorithm.broadcast({"w": w}), algorithm.downlink({"w": w}), each, lr) for w, each in models]
 
     def _model(self) -> Any:
         """What the next device starts from."""
@@ -102,8 +104,7 @@ class Aggregator:
     def submit(self, part: Participation, received: Received | None) -> None:
         """Take an update that has arrived; nothing is computed before a result is needed."""
         if self.learner is not None and received is not None:
-            lr = self._lr(self._sessions.place(part.version))
-            self.learner.submit(part.device, part.version, *received, lr=lr)
+            self.learner.submit(part.device, part.version, *received)
 
     def _lr(self, place: Place) -> float:
         """The learning rate of a round: the schedule begins anew in each session, with half of it in extra rounds.
@@ -119,6 +120,7 @@ class Aggregator:
             return
         with self._learning():
             updates, loss = self.learner.collect()
+            self.losses[int(updates.ids[0])] = loss
             self._walk.append((self._model() + updates.vectors["delta"][0], loss, int(updates.samples[0])))
 
     def learn(self, parts: Sequence[Participation], place: Place, *, merge: bool) -> dict[str, Any]:
@@ -153,6 +155,8 @@ class Aggregator:
     def _aggregate(self, learner: Learner, parts: Sequence[Participation], place: Place) -> dict[str, float]:
         """Train all who have been heard and learn from them; the training loss and the algorithm's traces."""
         updates, loss = learner.collect()
+        if updates.losses is not None:
+            self.losses.update(zip(updates.ids.tolist(), updates.losses.tolist(), strict=True))
         updates = replace(updates, staleness=np.array([len(self._ledger.rounds) - part.version for part in parts]))
         before, wanted = self.state, self._report.contributions
         self.state = self._next(learner, updates, parts)
@@ -176,10 +180,17 @@ class Aggregator:
         if len(awaited):
             self.state = {**self.state, "awaited": awaited}
 
-    def evaluate(self, row: dict[str, Any]) -> None:
-        """Have a finished round's models evaluated in the background, if it is their turn."""
+    def losses_of(self, ids: Ids, samples: Ids, index: int) -> Floats:
+        """The loss [n] of the model that devices [n] have got in round `index`, on `samples` [n] of their own."""
+        if self.learner is None:
+            raise ValueError("nothing is learned")
+        with self._learning():
+            return self.learner.losses(self._model(), ids, samples, index)
+
+    def evaluate(self, row: dict[str, Any], *, last: bool) -> None:
+        """Have a finished round's models evaluated in the background, if it is their turn or the session's `last`."""
         place = Place(row["session"], row["round"])
-        due = place.round % self._report.eval_every == 0 or place.round == self._sessions.rounds
+        due = last or place.round % self._report.eval_every == 0
         wanted = due and not place.extra
         with self._learning():
             self._open.append((row, self._evaluations(self.learner, place.session) if self.learner and wanted else {}))

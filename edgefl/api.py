@@ -64,7 +64,7 @@ def run(
 
 
 def report(folders: Sequence[str | Path], out: str | Path) -> Path:
-    """Write one self-contained HTML page about one or several result folders.
+    """Write one self-contained HTML page about one or several result folders, or a sweep's (docs/sweep-report.md).
 
     Raises:
         InputError: a folder holds no results, or the page cannot be written.

@@ -9,12 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import simpy
 
+from edgefl.battery import Batteries
 from edgefl.churn import Presence
+from edgefl.churn.base import NO_CHANGES, Changes
 from edgefl.errors import RunError
 from edgefl.ledger import Ledger
 from edgefl.protocols.base import DEPARTED
 
 Ids = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 LISTED = 10_000  # devices in all whose single arrivals and departures are events
 
@@ -27,30 +30,53 @@ class Attendance:
     Args:
         env: the clock.
         presence: who is there.
+        batteries: what they run on, where they have any.
         ledger: where arrivals and departures are entered.
         wanted: how many devices a round asks for; 0 is whoever is there.
     """
 
-    def __init__(self, env: simpy.Environment, presence: Presence, ledger: Ledger, wanted: int) -> None:
-        self.env, self.presence, self.ledger, self.wanted = env, presence, ledger, wanted
+    def __init__(
+        self, env: simpy.Environment, presence: Presence, batteries: Batteries | None, ledger: Ledger, wanted: int
+    ) -> None:
+        self.env, self.presence, self.batteries, self.ledger, self.wanted = env, presence, batteries, ledger, wanted
         self._present = 0  # when the last round began
         self._warned = False
 
-    def arrival_s(self, *, someone: bool) -> float:
+    def arrival_s(self, members: Bools, index: int, *, someone: bool) -> float:
         """How long to wait before a round that nobody, or not yet the right one, could take part in.
 
         Args:
+            members: [devices] who may take part at all.
+            index: of the round.
             someone: whether anybody is there, so that rounds may go on where nobody comes any more.
 
         Raises:
             RunError: nobody is there, and nobody will ever come.
         """
-        wait_s = self.presence.next_arrival_s(self.env.now) - self.env.now
-        if wait_s < float("inf"):
-            return wait_s
+        now_s, empty = self.env.now, False
+        next_s = self.presence.next_arrival_s(now_s)
+        if self.batteries is not None:
+            ids = np.flatnonzero(members)
+            empty = not self.batteries.present(ids, now_s).size
+            next_s = self._usable_s(self.batteries, ids, index, next_s, wait=empty or someone)
+        if next_s < float("inf"):
+            return next_s - now_s
         if someone:
             return 0.0
-        raise RunError(f"churn: no device is there at {self.env.now:g} s, and none will come")
+        if empty:
+            raise RunError(f"devices.battery: no device has charge at {now_s:g} s, and none will be charged")
+        raise RunError(f"churn: no device is there at {now_s:g} s, and none will come")
+
+    def _usable_s(self, batteries: Batteries, ids: Ids, index: int, next_s: float, *, wait: bool) -> float:
+        """When the next of devices [n] is charged, or comes at `next_s`; inf: none ever is of any use."""
+        now_s = self.env.now
+        charged_s = batteries.charged_s(ids, now_s)
+        if not batteries.present(ids, now_s).size and charged_s == float("inf"):
+            return charged_s
+        if next_s <= now_s:  # who is there depends on no time
+            return charged_s if wait else now_s
+        here = np.intersect1d(ids, self.presence.present(now_s, index))
+        return min(next_s, batteries.charged_s(here, now_s))
 
     def enter(self, present: int) -> None:
         """Begin a round with so many devices; say once if they are fewer than are asked for."""
@@ -60,14 +86,20 @@ class Attendance:
             text = "round %d: %d devices are there, server.participants: %d asks for more; it takes whom it gets"
             log.warning(text, len(self.ledger.rounds) + 1, present, self.wanted)
 
-    def leave(self) -> dict[str, int]:
+    def leave(self) -> dict[str, float]:
         """End a round: its columns of rounds.csv, and in small populations an event for each change."""
+        batteries = self.batteries.columns(self.env.now) if self.batteries else {}
+        self._note(self.batteries.changes() if self.batteries else NO_CHANGES, "battery_charged", "battery_empty")
         changes = self.presence.changes(self.ledger.time_s, self.env.now)
+        self._note(changes, "arrival", "departure")
+        arrivals = int(changes.came.sum())
+        return {"present": self._present, "arrivals": arrivals, "departures": len(changes.came) - arrivals, **batteries}
+
+    def _note(self, changes: Changes, better: str, worse: str) -> None:
+        """Enter changes in small populations as events."""
         if len(self.presence.chances) <= LISTED:
             for time_s, device, came in zip(*(column.tolist() for column in changes), strict=True):
-                self.ledger.event(time_s, "arrival" if came else "departure", device)
-        arrivals = int(changes.came.sum())
-        return {"present": self._present, "arrivals": arrivals, "departures": len(changes.came) - arrivals}
+                self.ledger.event(time_s, better if came else worse, device)
 
     def watch(self, processes: Sequence[simpy.Process], ids: Ids) -> None:
         """Interrupt the processes of devices [n] when these leave."""

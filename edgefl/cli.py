@@ -7,6 +7,7 @@ import logging
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,6 +15,8 @@ from edgefl.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from edgefl.results import Result
+    from edgefl.scenario import Scenario
+    from edgefl.tracking import Tracker
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 EXIT_CODES = {"finished": DONE, "failed": FAILED, "interrupted": INTERRUPTED}
@@ -89,6 +92,9 @@ def _add_run(verbs: Any) -> None:
     parser.add_argument("--no-train", action="store_true", help="price the world without any learning")
     parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
     parser.add_argument("--quiet", action="store_true", help="no progress, no table")
+    help_text = "rounds as TensorBoard events, as they end (OUT/tensorboard)"
+    parser.add_argument("--tensorboard", metavar="DIR", nargs="?", const="", help=help_text)
+    parser.add_argument("--mlflow", metavar="URI", help="rounds to an MLflow server or database, as they end")
     parser.set_defaults(verb=_run)
 
 
@@ -96,6 +102,7 @@ def _run(options: argparse.Namespace) -> int:
     from edgefl.api import run
     from edgefl.progress import Progress
     from edgefl.scenario import load_with_source
+    from edgefl.tracking import together
 
     overrides = options.overrides if options.seed is None else [*options.overrides, f"seed={options.seed}"]
     scenario, source = load_with_source(options.scenario, overrides)
@@ -103,15 +110,19 @@ def _run(options: argparse.Namespace) -> int:
     logging.basicConfig(format="edgefl: %(message)s", level=logging.ERROR if options.quiet else logging.WARNING)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's "stop" ends a run as Ctrl-C does
     try:
-        with Progress(scenario.name, scenario.in_sessions.total, quiet=options.quiet) as progress:
+        with ExitStack() as stack:
+            trackers = [stack.enter_context(tracker) for tracker in _trackers(options, scenario, folder)]
+            shown = Progress(scenario.name, scenario.in_sessions.total, quiet=options.quiet)
             result = run(
                 scenario,
                 out=folder,
                 device=options.device,
                 train=not options.no_train,
                 overwrite=options.overwrite,
-                progress=progress,
+                progress=together(stack.enter_context(shown), *trackers),
             )
+            for tracker in trackers:
+                tracker.status = result.status
     except InputError as error:  # found when data and devices were made
         raise InputError(*map(source.place, error.faults)) from None
     if not options.quiet:
@@ -119,6 +130,19 @@ def _run(options: argparse.Namespace) -> int:
     if result.error:
         print(f"edgefl: {result.status}: {result.error}; finished rounds are in {folder}", file=sys.stderr)
     return EXIT_CODES[result.status]
+
+
+def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path) -> list[Tracker]:
+    """Those that are asked for."""
+    from edgefl.tracking import MlflowRun, TensorBoardEvents
+
+    asked: list[Tracker] = []
+    if options.tensorboard is not None:
+        events = Path(options.tensorboard or folder / "tensorboard")
+        asked.append(TensorBoardEvents(scenario, events, overwrite=options.overwrite))
+    if options.mlflow is not None:
+        asked.append(MlflowRun(scenario, options.mlflow))
+    return asked
 
 
 def _table(result: Result) -> str:
@@ -199,7 +223,7 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 def _add_report(verbs: Any) -> None:
-    parser = verbs.add_parser("report", help="one self-contained HTML page from one or many result folders")
+    parser = verbs.add_parser("report", help="one self-contained HTML page from result folders, or a sweep's")
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path)
     parser.add_argument("-o", "--out", metavar="FILE", type=Path, help="(DIR/report.html; report.html for several)")
     parser.set_defaults(verb=_report)
@@ -253,9 +277,15 @@ def _hand_over(text: str, out: Path | None) -> int:
 
 
 def _add_export(verbs: Any) -> None:
-    parser = verbs.add_parser("export", help="the energy/latency tables of a result folder")
-    parser.add_argument("folder", metavar="DIR", type=Path)
-    parser.add_argument("--format", choices=("csv", "json"), required=True)
+    from edgefl.export import FORMATS
+
+    parser = verbs.add_parser("export", help="result folders as tables, as a timeline, for papers (docs/export.md)")
+    parser.add_argument("folders", metavar="DIR", nargs="+", type=Path)
+    parser.add_argument("--format", choices=FORMATS, required=True)
+    parts = parser.add_mutually_exclusive_group()
+    for option in ("table", "figure"):
+        known = dict.fromkeys(part for form in FORMATS.values() if form.option == option for part in form.parts)
+        parts.add_argument(f"--{option}", choices=known, help=f"the {option}, where the format has several")
     parser.add_argument("-o", "--out", metavar="FILE", type=Path, help="(standard output)")
     parser.set_defaults(verb=_export)
 
@@ -263,4 +293,8 @@ def _add_export(verbs: Any) -> None:
 def _export(options: argparse.Namespace) -> int:
     from edgefl.export import export
 
-    return _hand_over(export(options.folder, options.format).decode(), options.out)
+    chosen = [(option, part) for option in ("table", "figure") if (part := getattr(options, option))]
+    export(options.folders, options.format, chosen[0] if chosen else None, options.out)
+    if options.out is not None:
+        print(options.out)
+    return DONE

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
+
+from edgefl.dvfs import Dvfs, Work
 
 Floats = npt.NDArray[np.float64]
 
@@ -16,6 +20,34 @@ def compute_s(flops: Floats, cpu_hz: Floats, flops_per_cycle: Floats) -> Floats:
 def compute_j(flops: Floats, cpu_hz: Floats, flops_per_cycle: Floats, capacitance: Floats) -> Floats:
     """Joules [n] that `flops` [n] operations take (eq. 28: xi (N_p phi e B / chi) f^2)."""
     return capacitance * (flops / flops_per_cycle) * cpu_hz**2
+
+
+@dataclass(frozen=True)
+class Computing:
+    """Local training of devices [n]; each chooses its clock when its download has ended."""
+
+    dvfs: Dvfs
+    flops: Floats
+    cpu_hz: Floats  # the fastest clocks
+    flops_per_cycle: Floats
+    upload_part: Floats  # bits to be uploaded over bits downloaded
+    deadline_s: Floats  # for download, computing and upload
+
+    def clock_hz(self, download_s: Floats, rows: slice = slice(None)) -> Floats:
+        """Clocks [r] of some of them, after downloads of so many seconds [r]."""
+        cycles = self.flops[rows] / self.flops_per_cycle[rows]
+        rest = self.upload_part[rows], self.deadline_s[rows]
+        return self.dvfs.clock_hz(Work(cycles, self.cpu_hz[rows], download_s, *rest))
+
+    def seconds(self, download_s: Floats) -> Floats:
+        """Times [n] after downloads of so many seconds [n]."""
+        return compute_s(self.flops, self.clock_hz(download_s), self.flops_per_cycle)
+
+    def of(self, row: int, download_s: float) -> tuple[float, float]:
+        """One device's clock and time."""
+        at = slice(row, row + 1)
+        clock_hz = self.clock_hz(np.array([download_s]), at)
+        return clock_hz.item(), compute_s(self.flops[at], clock_hz, self.flops_per_cycle[at]).item()
 
 
 def local_steps(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int | None, batch: int | None) -> Floats:

@@ -239,6 +239,8 @@ NON_NEGATIVE = PerDevice(0.0, 1e4)
 REAL = PerDevice(-300.0, 300.0)
 CHANCE = PerDevice(1e-4, 1.0)
 PEAK_S = PerDevice(0.0, 1e9)
+SHARE = PerDevice(0.0, 1.0)
+HOUR = PerDevice(0.0, 24.0)  # of a day
 HEIGHT_M = PerDevice(1.5, 22.5)  # 3GPP TR 38.901, Table 7.4.1-1
 Positive = Annotated[Distribution, POSITIVE]
 NonNegative = Annotated[Distribution, NON_NEGATIVE]
@@ -246,6 +248,8 @@ Real = Annotated[Distribution, REAL]
 Chance = Annotated[Distribution, CHANCE]
 PeakS = Annotated[Distribution, PEAK_S]
 HeightM = Annotated[Distribution, HEIGHT_M]
+Share = Annotated[Distribution, SHARE]
+Hour = Annotated[Distribution, HOUR]
 
 ATTRIBUTES = {
     "cpu_hz": "devices.cpu_hz",
@@ -258,6 +262,12 @@ ATTRIBUTES = {
     "idle_power_w": "devices.idle_power_w",
     "availability": "churn.probability",
     "peak": "churn.peak_s",
+    "capacity_j": "devices.battery.capacity_j",
+    "start": "devices.battery.start",
+    "idle_w": "devices.battery.idle_w",
+    "charging_w": "devices.battery.charging.power_w",
+    "from_h": "devices.battery.charging.from_h",
+    "to_h": "devices.battery.charging.to_h",
 }
 """The scenario key of each attribute; its place here is the key of its draws: append, never reorder."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,17 +16,20 @@ from edgefl.aggregator import Progress
 from edgefl.datasets import Data
 from edgefl.errors import InputError, RunError
 from edgefl.files import write_atomically
-from edgefl.ledger import Ledger
+from edgefl.ledger import Columns, Ledger
+from edgefl.mobility.static import Static
 from edgefl.partitions.base import Indices, Marks, holdings
-from edgefl.payload import measure, measure_split
+from edgefl.payload import BITS_PER_FLOAT, measure, measure_split
 from edgefl.protocols.split import Split
 from edgefl.radio import Link
 from edgefl.results import Result
 from edgefl.scenario import Scenario, dump
+from edgefl.selection import SELECTIONS
 from edgefl.server import Server
 from edgefl.sessions import Groups
 from edgefl.streams import Streams
 from edgefl.summary import summarize
+from edgefl.trajectories import trajectories
 from edgefl.world import World
 
 if TYPE_CHECKING:
@@ -85,19 +88,23 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
     result.summary["wall_s"] = _wall_s(clock() - began, setup_s, server.aggregator.learning_s)
     if options.out is not None:
         result.folder = options.out
-        _write(result, {**manifest, "wall_s": result.summary["wall_s"]["total"]})
+        still = isinstance(scenario.mobility, Static)
+        gone = None if still else trajectories(server.world, result.ledger.participants, result.ledger.time_s)
+        _write(result, gone, {**manifest, "wall_s": result.summary["wall_s"]["total"]})
     if bug is not None:
         raise bug
     return result
 
 
-def _write(result: Result, manifest: dict[str, Any]) -> None:
-    """Write a finished result to its folder."""
+def _write(result: Result, gone: Columns | None, manifest: dict[str, Any]) -> None:
+    """Write a finished result to its folder, with where its devices have gone if they move."""
     folder = result.folder
     if folder is None:
         return
     try:
         results.write_ledger(folder, result.ledger, result.parameters)
+        if gone is not None:
+            results.write_tracks(folder, gone)
         results.write_json(folder / "summary.json", result.summary)
         _write_manifest(folder, {**manifest, "status": result.status, "error": result.error})
     except OSError as error:
@@ -160,6 +167,11 @@ def build(
     if isinstance(policy := scenario.server.policy, Split):
         front = scenario.model.front(policy.cut, data.shape, data.classes)
         split, cut = measure_split(scenario.model, front, *weighed), front.parameters
+    selection = scenario.server.selection
+    payload = replace(payload, up_bits=payload.up_bits + BITS_PER_FLOAT * selection.reports)
+    if selection.by_loss and not train:
+        name = SELECTIONS.name_of(selection)
+        raise InputError(f"server.selection: {name} chooses by losses, and without learning there are none")
     learner: Learner | None = None
     if scenario.model.init.kind != "default":
         scenario.model.init.vector(scenario.model.parameters(data.shape, data.classes))  # wrong also without learning
@@ -215,5 +227,6 @@ def _drive(scenario: Scenario, server: Server) -> tuple[Result, Exception | None
         accuracies = server.aggregator.finish()
     except RunError as error:
         status, message = "failed", message or str(error)
-    summary = summarize(server.ledger, scenario.targets, scenario.report.last_tests, accuracies)
+    wanted = scenario.targets, scenario.report.last_tests
+    summary = summarize(server.ledger, *wanted, accuracies, by_session=scenario.in_sessions.several)
     return Result(scenario.model_dump(mode="json"), summary, parameters, status, server.ledger, message), bug

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from edgefl.errors import InputError
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write through a temporary file beside `path`: nobody ever sees half a file. Missing folders are made.
+@contextmanager
+def atomically(path: Path) -> Iterator[BinaryIO]:
+    """A temporary file beside `path` that takes its place at the end: nobody ever sees half a file.
+
+    Missing folders are made.
 
     Raises:
         OSError: the system does not allow it, or the disk is full; the old file, if any, is as it was.
@@ -20,7 +26,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         part.chmod(0o644)  # mkstemp's 0600 would keep results from being shared
@@ -28,6 +34,12 @@ def write_atomically(path: Path, content: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file that is whole or absent; see `atomically`."""
+    with atomically(path) as stream:
+        stream.write(content)
 
 
 def write_for_user(path: Path, content: bytes) -> None:

@@ -81,6 +81,12 @@ class Ledger:
         """Energy that all devices have spent in the finished rounds."""
         return float(self.rounds[-1]["energy_j"]) if self.rounds else 0.0
 
+    @property
+    def participants(self) -> npt.NDArray[np.int64]:
+        """Ids [n] of the devices that have taken part in any finished round, in order."""
+        ids = [part["device"] for part in self._devices]
+        return np.unique(np.concatenate(ids)) if ids else np.empty(0, dtype=np.int64)
+
     def event(self, time_s: float, kind: str, device: int = -1, cell: int = 0, detail: str = "") -> None:
         """Note an event; device -1 is the server."""
         self._pending.append((time_s, kind, device, cell, detail))
@@ -112,7 +118,8 @@ class Ledger:
         """Participants as columns, round after round."""
         if not self._devices:
             return {name: [] for name in DEVICE_COLUMNS}
-        return {name: np.concatenate([part[name] for part in self._devices]).tolist() for name in DEVICE_COLUMNS}
+        names = dict.fromkeys((*DEVICE_COLUMNS, *self._devices[0]))  # the fixed ones first
+        return {name: np.concatenate([part[name] for part in self._devices]).tolist() for name in names}
 
     def contribution_columns(self) -> Columns:
         """Contributions as columns, round after round."""

@@ -12,6 +12,7 @@ from edgefl.catalogue import Catalogue
 from edgefl.churn import CHURN
 from edgefl.codecs import CODECS
 from edgefl.datasets import DATASETS
+from edgefl.dvfs import DVFS
 from edgefl.fading import FADING
 from edgefl.initialisation import INITIALISATIONS
 from edgefl.mobility import MOBILITY
@@ -34,6 +35,7 @@ CATALOGUES: dict[str, Catalogue[Any]] = {
     "initialisation": INITIALISATIONS,
     "mobility": MOBILITY,
     "churn": CHURN,
+    "dvfs": DVFS,
     "propagation": PROPAGATION,
     "fading": FADING,
     "rates": RATES,

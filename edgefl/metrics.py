@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+CURVE_COLUMNS = ("round", "time_s", "energy_j", "test_accuracy")
 ROUNDING = 1e-12  # accuracies have 12 digits: what differs by less is the same
 
 
@@ -66,10 +67,8 @@ class PairedT(NamedTuple):
 
 def curve(columns: Mapping[str, Any]) -> Curve:
     """The curve in the columns [rounds] round, time_s, energy_j and test_accuracy of ``rounds.csv``."""
-    time_s, energy_j, accuracy = (
-        np.array(columns[name], dtype=np.float64) for name in ("time_s", "energy_j", "test_accuracy")
-    )
-    return Curve(numbers(np.array(columns["round"], dtype=np.float64)), time_s, energy_j, accuracy)
+    number, time_s, energy_j, accuracy = (np.array(columns[name], dtype=np.float64) for name in CURVE_COLUMNS)
+    return Curve(numbers(number), time_s, energy_j, accuracy)
 
 
 def numbers(rounds: Floats) -> Floats:

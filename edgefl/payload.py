@@ -32,6 +32,8 @@ class Payload:
     up_bits: float
     flops: npt.NDArray[np.float64]  # [devices]
     model_bits: float
+    samples: npt.NDArray[np.int64]  # [devices] held
+    loss_flops: float  # operations of a sample's forward pass
     once_bits: float = 0.0  # down, beside the others, for each that has not had them in the session
 
 
@@ -65,9 +67,10 @@ def measure(
         raise InputError(f"algorithm: {reason}")
     d = model.payload_parameters(data.shape, data.classes)
     samples, steps = local_samples(sizes, *training.work), local_steps(sizes, *training.work)
+    sample_flops, model_bits = model.flops_per_sample(data.shape, data.classes), float(BITS_PER_FLOAT * d)
     if cost == "paper":
-        flops = samples * model.flops_per_sample(data.shape, data.classes)
-        return Payload(float(BITS_PER_FLOAT * d), float(training.codec.bits(d)), flops, float(BITS_PER_FLOAT * d))
+        up_bits, flops = float(training.codec.bits(d)), samples * sample_flops
+        return Payload(model_bits, up_bits, flops, model_bits, sizes, sample_flops / 3)
     one, two = (_floats_sent(algorithm, size, minimal=training.minimal_uploads) for size in (1, 2))
     down, once, up = ((b - a, 2 * a - b) for a, b in zip(one, two, strict=True))  # linear in d: vectors and scalars
     compared = len(algorithm.references(_first_round(algorithm, np.zeros(1, dtype=np.float32))))
@@ -76,8 +79,10 @@ def measure(
     return Payload(
         down_bits=float(BITS_PER_FLOAT * (down[0] * d + down[1])),
         up_bits=float(up[0] * training.codec.bits(d) + BITS_PER_FLOAT * up[1]),
-        flops=passes * model.flops_per_sample(data.shape, data.classes) + vectors,
-        model_bits=float(BITS_PER_FLOAT * d),
+        flops=passes * sample_flops + vectors,
+        model_bits=model_bits,
+        samples=sizes,
+        loss_flops=sample_flops / 3,
         once_bits=float(BITS_PER_FLOAT * (once[0] * d + once[1])),
     )
 

@@ -33,12 +33,16 @@ FILES = (
     "rounds.csv",
     "devices.csv",
     "contributions.csv",
+    "tracks.csv",
     "events.parquet",
     "summary.json",
     "parameters.npy",
     "report.html",
 )
-DIGESTED = ("scenario.yaml", "labels.csv", "rounds.csv", "devices.csv", "contributions.csv", "parameters.npy")
+DIGESTED = (
+    *("scenario.yaml", "labels.csv", "rounds.csv", "devices.csv", "contributions.csv"),
+    *("tracks.csv", "parameters.npy"),
+)
 PACKAGES = ("edgefl", "torch", "numpy", "scipy", "simpy")
 
 
@@ -124,6 +128,11 @@ def write_labels(folder: Path, holdings: Mapping[str, list[Any]]) -> None:
     write_atomically(folder / "labels.csv", csv_bytes(holdings))
 
 
+def write_tracks(folder: Path, tracks: Columns) -> None:
+    """Write where devices have gone: columns device, time_s, x_m, y_m."""
+    write_atomically(folder / "tracks.csv", csv_bytes(tracks))
+
+
 def write_ledger(folder: Path, ledger: Ledger, parameters: npt.NDArray[np.float32] | None) -> None:
     """Write rounds, devices, events and the model."""
     write_atomically(folder / "rounds.csv", csv_bytes(ledger.round_columns()))
@@ -148,11 +157,12 @@ def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*([_cell(value) for value in values] for values in columns.values()), strict=True))
+    writer.writerows(zip(*([csv_cell(value) for value in values] for values in columns.values()), strict=True))
     return stream.getvalue().encode()
 
 
-def _cell(value: Any) -> str:
+def csv_cell(value: Any) -> str:
+    """A value as it stands in a CSV file."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import simpy
 
-import channel
 from edgefl.aggregator import Aggregator, Progress, Received
 from edgefl.attendance import Attendance
-from edgefl.device import compute_s
+from edgefl.errands import Errands
+from edgefl.known import Memory
 from edgefl.ledger import ENERGY_COLUMNS, Ledger
-from edgefl.participation import FAILED, RECEIVED, Participation, Trip, columns, participations
+from edgefl.meter import Meter
+from edgefl.participation import FAILED, POLLED, RECEIVED, Participation, Trip, Trips, columns, participations, seen
 from edgefl.payload import Payload, SplitPayload
 from edgefl.protocols.base import DEPARTED
-from edgefl.radio import Chain, Drop, Link, Peer
-from edgefl.round_trip import RoundTrip
+from edgefl.radio import Drop, Link
 from edgefl.scenario import Place, Scenario
-from edgefl.sessions import Groups
-from edgefl.split import SplitTrip, course
+from edgefl.sessions import Groups, following
 from edgefl.streams import Streams
 from edgefl.world import World
 
@@ -69,14 +69,20 @@ class Server:
         self.scenario, self.world, self.link, self.payload, self.split = scenario, world, link, payload, split
         self.ledger, self.streams, self.groups, self.sessions = ledger, streams, groups, scenario.in_sessions
         self.aggregator = Aggregator(scenario, learner, world.presence.chances, groups, ledger, streams, progress)
-        self.chain = Chain(link)
+        self.errands = Errands(self.env, scenario, world, link, payload, split, ledger, streams)
+        self.memory = Memory(payload.samples)
+        self._answers: dict[int, Participation] = {}  # of candidates, until participants have been chosen
         self._first_needless_s, self._advised = 0.0, False
         self._index = -1  # of the last selection, from 0
         self._busy: set[int] = set()  # devices under way, or whose update waits to be learned from
-        self._equipped: set[int] = set()  # devices that have got what lasts for the session
         self._ended: list[Participation] = []  # since the last round's end
         self._vain = False  # whether the last round had no participants
-        self.attendance = Attendance(self.env, world.presence, ledger, scenario.server.participants or 0)
+        self.place = following(self.sessions, self.ledger.rounds)  # of the round under way, or the next to begin
+        self.meter = Meter(self.env, world, world.batteries) if world.batteries else None
+        if self.meter:
+            link.on_air = self.errands.polling.on_air = self.meter.on_air
+        wanted = scenario.server.participants or 0
+        self.attendance = Attendance(self.env, world.presence, world.batteries, ledger, wanted)
 
     def running(self) -> bool:
         """Whether another round is to begin: rounds are left, and no stop condition holds."""
@@ -88,33 +94,65 @@ class Server:
             or (stop.energy_j is not None and ledger.energy_j >= stop.energy_j)
             or (stop.accuracy is not None and accuracy is not None and accuracy >= stop.accuracy)
         )
-        return len(ledger.rounds) < self.sessions.total and not reached
+        between = bool(ledger.rounds) and ledger.rounds[-1]["round"] < 1  # the model of an extra round is no result
+        return len(ledger.rounds) < self.sessions.total and (between or not reached)
 
     def ready(self) -> Generator[simpy.Event, Any, bool]:
-        """Whether another round is to begin; where nobody could take part, when the next device has come.
+        """Whether another round has begun; where nobody could take part, when the next device has come.
 
         Raises:
             RunError: nobody is there, and nobody will ever come.
         """
         while self.running():
-            someone = bool(self._busy) or len(self._there()) > 0
-            wait_s = 0.0 if someone and not self._vain else self.attendance.arrival_s(someone=someone)
+            there = self._there(self._index + 1)
+            someone = bool(self._busy) or len(there) > 0
+            members = self.groups.there(self.place.session)
+            go_on = someone and not self._vain
+            wait_s = 0.0 if go_on else self.attendance.arrival_s(members, self._index + 1, someone=someone)
             if wait_s <= 0:
+                self._enter(len(there))
+                yield from self._poll()
                 return True
             self._vain = False
             self.ledger.event(self.env.now, "waiting")
             yield self.env.timeout(wait_s)
         return False
 
-    def _there(self) -> Ids:
-        """Devices that the next round can ask, or could, were they not busy."""
-        there = self.world.present(self.env.now, self._index + 1)
+    def _enter(self, present: int) -> None:
+        """Begin a round with so many devices."""
+        self._index += 1
+        self.ledger.event(self.env.now, "round_start")
+        self.attendance.enter(present)
+        self.aggregator.enter(self.place)
+        if self.sessions.begins(self.place):
+            self.errands.equipped.clear()
+
+    def _poll(self) -> Generator[simpy.Event, Any, None]:
+        """Have candidates say which loss the model has on their samples, where the selection wants to know it."""
+        selection, self._answers = self.scenario.server.selection, {}
+        if not selection.polls or self.place.extra or not len(free := self._free(self._index)):
+            return
+        chosen = selection.candidates(free, self.scenario.participants, self._index, self.streams, self.memory.known)
+        yield self.env.all_of(self._begin(chosen, None, self._asked))
+        self._answers = {part.device: part for part in self._ended if part.status == POLLED}
+        ids = np.array(sorted(self._answers), dtype=np.int64)
+        samples = selection.polled_samples(self.memory.known.samples[ids])
+        self.memory.answered(ids, self.aggregator.losses_of(ids, samples, self._index))
+
+    def _asked(self, drop: Drop) -> Trips:
+        """What candidates do."""
+        samples = self.scenario.server.selection.polled_samples(self.memory.known.samples[drop.ids])
+        return self.errands.polls(drop, self._index, samples)
+
+    def _there(self, index: int) -> Ids:
+        """Devices that the round `index` can ask, or could, were they not busy."""
+        there = self.world.present(self.env.now, index)
         return there[self.groups.there(self.place.session)[there]]
 
-    @property
-    def place(self) -> Place:
-        """Of the round that is under way, or the next to begin."""
-        return self.sessions.place(len(self.ledger.rounds))
+    def _free(self, index: int) -> Ids:
+        """Devices that it can ask."""
+        there = self._there(index)
+        return there[~np.isin(there, list(self._busy))] if self._busy else there
 
     @property
     def participants(self) -> int:
@@ -122,9 +160,9 @@ class Server:
         return self.world.count if self.place.extra else self.scenario.participants
 
     @property
-    def model_bits(self) -> float:
-        """Bits of a model, as participants download it."""
-        return self.payload.model_bits
+    def backhaul_s(self) -> float:
+        """Time of a model between the server and all base stations, side by side."""
+        return self.errands.backhaul_s
 
     @property
     def deadline_s(self) -> float:
@@ -132,94 +170,69 @@ class Server:
         return self.scenario.server.deadline_s or float("inf")
 
     def select(self, count: int | None = None, *, refill: bool = False) -> Ids:
-        """Begin a round, or `refill` one, by choosing devices. Those that are busy are left out.
+        """Choose devices for the round that has begun, or to `refill` it. Those that are busy are left out.
 
         In an extra round of a session everybody takes part.
         """
-        place = self.place
-        free = there = self._there()
-        if self._busy:
-            free = there[~np.isin(there, list(self._busy))]
+        selection, free = self.scenario.server.selection, self._free(self._index + refill)
+        if self.place.extra:
+            return free
+        if selection.polls:
+            free = free[np.isin(free, list(self._answers))]
         wanted = min(self.participants if count is None else count, len(free))
-        if refill and wanted == 0:
-            return free[:0]
-        self._index += 1
-        if not refill:
-            self.ledger.event(self.env.now, "round_start")
-            self.attendance.enter(len(there))
-            self.aggregator.enter(place)
-            if self.sessions.begins(place):
-                self._equipped.clear()
         if wanted == 0:
             return free[:0]
-        if place.extra:
-            return free
-        return self.scenario.server.selection.choose(free, wanted, self._index, self.streams)
+        self._index += refill
+        return selection.choose(free, wanted, self._index, self.streams, self.memory.known)
 
     def dispatch(self, ids: Ids, successor: int | None = None) -> list[simpy.Process]:
         """Send the model to the participants: one process each. Interrupting one cuts its part in the round short."""
-        return self._begin(self.aggregator.admit(ids, self._index), self.aggregator.sent(), successor)
+        ids = self.aggregator.admit(ids, self._index)
+        self.memory.asked(ids)
+        trips = partial(self.errands.trips, index=self._index, successor=successor)
+        return self._begin(ids, self.aggregator.sent(self.place), trips)
 
-    def _begin(self, ids: Ids, models: list[Received] | None, successor: int | None) -> list[simpy.Process]:
-        """Begin the parts of some devices, each with the model of its cell."""
+    def _begin(self, ids: Ids, models: list[Received] | None, trips: Callable[[Drop], Trips]) -> list[simpy.Process]:
+        """Begin the parts of some devices, each with the model of its cell; who has been polled goes on."""
         world, now_s = self.world, self.env.now
         if not len(ids):
             return []
         ordered = np.sort(ids)
         positions = world.positions_m(ordered, now_s)
         drop = self.link.drop(ordered, positions, world.height_m[ordered], self._index)
-        parts = participations(drop, positions, len(self.ledger.rounds))
-        trip = self._trips(drop, None if successor is None else self._peer(ordered, positions, successor))
+        parts = participations(drop, positions, len(self.ledger.rounds), now_s, world.cpu_hz[ordered])
+        for part in parts:
+            if before := self._answers.pop(part.device, None):
+                self._ended.remove(before)
+                part.go_on(before)
+        trip = trips(drop)
         self._busy.update(ordered.tolist())
         part_of = {part.device: part for part in parts}
+        parts = [part_of[int(device)] for device in ids]
         processes = [
             self.env.process(self._participate(part, trip(part), models[part.cell] if models else None))
-            for part in (part_of[int(device)] for device in ids)
+            for part in parts
         ]
+        if self.meter:
+            self.meter.begin(parts, processes)
         if self.scenario.server.on_departure == "lost":
             self.attendance.watch(processes, ids)
         return processes
-
-    def _trips(self, drop: Drop, peer: Peer | None) -> Callable[[Participation], Trip]:
-        """What devices that begin together do: a model goes down, is trained and goes up, or is trained in halves."""
-        world, payload, ids = self.world, self.payload, drop.ids
-        radio = self.env, drop, world.speeds_mps(ids, self.env.now), channel.units.dbm_to_w(world.tx_power_dbm[ids])
-        if self.split is not None:
-            rates = (world.cpu_hz[ids] * world.flops_per_cycle[ids]).tolist()
-            server = self.scenario.server.flops_per_s or float("inf")
-            courses = [course(self.split, *each, server) for each in zip(ids.tolist(), rates, strict=True)]
-            exchange = self.link.exchange(*radio, [each.turns for each in courses], self._index)
-            return SplitTrip(self.env, self.ledger, exchange, courses)
-        computing_s = compute_s(payload.flops[ids], world.cpu_hz[ids], world.flops_per_cycle[ids])
-        carrier = self.chain.open(*radio, computing_s, (self._down_bits(ids), payload.up_bits), self._index, peer)
-        return RoundTrip(self.env, self.ledger, carrier, computing_s)
-
-    def _down_bits(self, ids: Ids) -> Floats | float:
-        """What devices [n] download: more where one has still to get what lasts for the session."""
-        payload = self.payload
-        if not payload.once_bits:
-            return payload.down_bits
-        return np.where(np.isin(ids, list(self._equipped)), 0.0, payload.once_bits) + payload.down_bits
-
-    def _peer(self, ids: Ids, positions_m: Floats, successor: int) -> Peer:
-        """The device that gets the model after these."""
-        world, peer = self.world, np.array([successor])
-        away_m = np.linalg.norm(positions_m - world.positions_m(peer, self.env.now), axis=1)
-        distance_m = channel.geometry.distance_3d_m(away_m, world.height_m[ids], world.height_m[peer])
-        return Peer(distance_m, world.speeds_mps(peer, self.env.now))
 
     def _participate(self, part: Participation, trip: Trip, model: Received | None) -> Trip:
         """A device's part, to whatever end."""
         part.status = yield from trip
         part.end_s = self.env.now
         self._ended.append(part)
+        if self.meter:
+            self.meter.end(part)
         if part.down.delivered:
-            self._equipped.add(part.device)
+            self.errands.equipped.add(part.device)
         if part.status == RECEIVED:
             self.aggregator.submit(part, model)
         else:
             self._busy.remove(part.device)
-            self.ledger.event(self.env.now, part.status, part.device, part.cell)
+            self.ledger.event(self.env.now, part.status, part.device, part.serving)
         return part.status
 
     def received(self) -> int:
@@ -247,7 +260,7 @@ class Server:
             "duration_s": self.env.now - previous.time_s,
             "energy_j": previous.energy_j + spent_j,
             "round_energy_j": spent_j,
-            "selected": len(parts),
+            "selected": len(parts) - status.count(POLLED),
             "received": status.count(RECEIVED),
             "late": status.count("late"),
             "departed": status.count(DEPARTED),
@@ -255,27 +268,35 @@ class Server:
             "bytes_up": int(devices["bytes_up"].sum()),
             **learned,
             "failed": sum(map(status.count, FAILED)),
-            "wasted_j": _spent_j(devices, devices["status"] != RECEIVED),
+            "wasted_j": _spent_j(devices, ~np.isin(devices["status"], (RECEIVED, POLLED))),
             **self.attendance.leave(),
             **self._backhaul(merge=merge),
             **self._history(place),
-            **self._computing(parts),
+            **self._serving(parts),
+            **self._handovers(parts),
+            **({"polled": status.count(POLLED)} if self.scenario.server.selection.polls else {}),
         }
+        self.memory.enter(seen(parts, devices, self.aggregator.losses, self.env.now))
         self._vain = not parts
         self.ledger.event(self.env.now, "round_end")
         self.ledger.close_round(row, devices)
-        self.aggregator.evaluate(row)
+        self.place = following(self.sessions, self.ledger.rounds)
+        self.aggregator.evaluate(row, last=self.place.session > place.session)
         self._advise()
 
-    def _computing(self, parts: list[Participation]) -> dict[str, float]:
+    def _serving(self, parts: list[Participation]) -> dict[str, float]:
         """What the server has spent on its half of the model, where it has one."""
         spent_s = sum(part.server_s for part in parts)
         return {} if self.split is None else {"server_energy_j": self.scenario.server.power_w * spent_s}
 
+    def _handovers(self, parts: list[Participation]) -> dict[str, int]:
+        """How often devices changed their cells, where they do."""
+        return {"handovers": sum(len(part.handovers) for part in parts)} if self.errands.roaming else {}
+
     def _history(self, place: Place) -> dict[str, int]:
         """Bytes that the server keeps for the starts of sessions to come, where there are several."""
         kept = self.sessions.initialisation.stored(place.session)
-        return {"history_bytes": kept * int(self.model_bits / 8)} if self.sessions.count > 1 else {}
+        return {"history_bytes": kept * int(self.payload.model_bits / 8)} if self.sessions.several else {}
 
     def close(self) -> None:
         """Enter what has been cut short since the last round ended into that round: its cost, nothing to learn from."""
@@ -285,14 +306,19 @@ class Server:
         row = self.ledger.rounds[-1]
         devices = self._columns(parts, Place(row["session"], row["round"]))
         spent = {name: _spent_j(devices) for name in ("energy_j", "round_energy_j", "wasted_j")}
-        sent = {name: int(devices[name].sum()) for name in ("bytes_down", "bytes_up")}
+        sent = {name: int(devices[name].sum()) for name in ("bytes_down", "bytes_up")} | self._handovers(parts)
         row.update({name: row[name] + more for name, more in {"selected": len(parts), **spent, **sent}.items()})
         self.ledger.add(devices)
 
     def _columns(self, parts: list[Participation], place: Place) -> dict[str, npt.NDArray[Any]]:
         """Parts that have ended, in order of their devices, as columns of devices.csv."""
         ids = np.array([part.device for part in parts], dtype=np.int64)
-        return columns(parts, *place, self.env.now, self.world.powers_w(ids))
+        powers_w = self.world.powers_w(ids, np.array([part.cpu_hz for part in parts]))
+        if self.meter is None:
+            return columns(parts, *place, self.env.now, powers_w)
+        self.meter.close(parts)
+        levels_j = np.array([part.battery_j for part in parts])
+        return {**columns(parts, *place, self.env.now, powers_w), "battery_j": levels_j}
 
     def _advise(self) -> None:
         """Say once that the fast engine would save more than a minute of the rounds to come."""
@@ -309,7 +335,7 @@ class Server:
         """Bytes between base stations and a cloud in a round, where there is one: a model up and down for each."""
         if not self.scenario.server.policy.edges:
             return {}
-        return {"backhaul_bytes": 2 * self.scenario.cells.sites * int(self.model_bits / 8) if merge else 0}
+        return {"backhaul_bytes": 2 * self.scenario.cells.sites * int(self.payload.model_bits / 8) if merge else 0}
 
 
 def _spent_j(devices: Mapping[str, npt.NDArray[Any]], which: npt.NDArray[np.bool_] | slice = slice(None)) -> float:

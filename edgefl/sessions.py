@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,23 @@ if TYPE_CHECKING:
 
 Ids = npt.NDArray[np.int64]
 State = dict[str, Any]
+
+
+def following(sessions: Sessions, rounds: Sequence[Mapping[str, Any]]) -> Place:
+    """The place of the round that follows those that have ended, rows of rounds.csv."""
+    if not rounds:
+        return sessions.first(1)
+    place = Place(rounds[-1]["session"], rounds[-1]["round"])
+    return sessions.after(place, changed=_changed(sessions, place, rounds))
+
+
+def _changed(sessions: Sessions, place: Place, rounds: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether arrivals begin a session; not before the last one has had a round, nor without room for one."""
+    needed = 2 - sessions.first(place.session + 1).round  # its extra rounds, and one
+    if sessions.trigger is None or place.extra or sessions.total - len(rounds) < needed:
+        return False
+    rows = list(takewhile(lambda row: row["session"] == place.session, reversed(rounds)))
+    return sessions.trigger.fires(sum(row["arrivals"] for row in rows), rows[-1]["present"])
 
 
 class Groups:
@@ -84,7 +102,7 @@ class Starts:
         sessions: the scenario's section.
         initial: [d] the model at the run's beginning.
         statistics: [b] its batch normalisation's.
-        fresh: makes the server's state from a model.
+        fresh: makes the server's state where a session begins, from what the last one has left and the model.
         tensors: where the model's weight tensors lie in a vector.
     """
 
@@ -93,7 +111,7 @@ class Starts:
         sessions: Sessions,
         initial: Tensor,
         statistics: Tensor,
-        fresh: Callable[[Tensor], State],
+        fresh: Callable[[State, Tensor], State],
         tensors: Sequence[slice],
     ) -> None:
         self._sessions, self._fresh, self._tensors = sessions, fresh, tensors
@@ -110,15 +128,15 @@ class Starts:
             self._ended[session - 1], self._last = _Ended(state["w"], statistics), state
             if place.extra:
                 pilot = self._blended(strategy.pilot_blend())
-                return self._fresh(pilot.w), pilot.statistics
+                return self._fresh(state, pilot.w), pilot.statistics
         else:
             self._moves[session] = (state["w"] - self._blended(strategy.pilot_blend()).w).cpu().numpy()
         start = self._blended(strategy.start(session, self._moves, self._tensors))
-        kept = {0, session, *strategy.kept(session)}
+        kept = {0, session, *strategy.kept(session, self._moves, self._tensors)}
         self._ended = {number: ended for number, ended in self._ended.items() if number in kept}
         self._moves = {number: move for number, move in self._moves.items() if number in kept}
         last, self._last = self._last, {}
-        return {**last, "w": start.w} if sessions.keep_state else self._fresh(start.w), start.statistics
+        return {**last, "w": start.w} if sessions.keep_state else self._fresh(last, start.w), start.statistics
 
     def _blended(self, blend: Mapping[int, float]) -> _Ended:
         """The weighted sum of models; a single one is itself."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import simpy
 
 from edgefl.ledger import Ledger
-from edgefl.participation import RECEIVED, Participation, Trip
+from edgefl.participation import RECEIVED, Participation, Trip, spend
 from edgefl.payload import SplitPayload
 from edgefl.radio import Exchange, Leg, Turns
 
@@ -56,11 +56,11 @@ class SplitTrip:
         course, who = self.courses[part.row], (part.device, part.cell)
         last = len(course.bits) - 1
         for turn in range(last + 1):
-            if cut := (yield from self._spend(part, "compute_s", float(course.compute_s[turn]))):
+            if cut := (yield from spend(self.env, part, "compute_s", float(course.compute_s[turn]))):
                 return cut
             if turn == last:
                 self.ledger.event(self.env.now, "compute_end", *who)
-            if cut := (yield from self._spend(part, "server_s", float(course.server_s[turn]))):
+            if cut := (yield from spend(self.env, part, "server_s", float(course.server_s[turn]))):
                 return cut
             leg = yield from self.exchange.send(part.row, turn)
             self._add(part, turn, leg)
@@ -69,17 +69,6 @@ class SplitTrip:
             if turn in {0, last}:
                 self.ledger.event(self.env.now, "download_end" if turn == 0 else "upload_end", *who)
         return RECEIVED
-
-    def _spend(self, part: Participation, kind: Literal["compute_s", "server_s"], seconds: float) -> Trip:
-        """Time in which the device computes, or waits for the server to compute; who cut it short, if somebody did."""
-        before_s, began_s = getattr(part, kind), self.env.now
-        try:
-            yield self.env.timeout(seconds)
-        except simpy.Interrupt as cut:
-            setattr(part, kind, before_s + self.env.now - began_s)
-            return str(cut.cause)
-        setattr(part, kind, before_s + seconds)
-        return ""
 
     def _add(self, part: Participation, turn: int, leg: Leg) -> None:
         """A transfer to those before it."""

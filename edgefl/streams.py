@@ -42,6 +42,7 @@ Purpose = Literal[
     "fading_down",  # its slots during the download
     "fading_gap",  # its jump over the time of computing
     "fading_up",  # its slots during the upload
+    "handover_start",  # fading when another base station takes over; index = round
     "fast_down",  # duration of the download, without its slots; index = round
     "fast_up",  # of the upload
     "fault_down",  # which attempts of the download fail; index = round
@@ -55,6 +56,7 @@ Purpose = Literal[
     "batches",  # order of a device's samples; index = round
     "augmentation",  # where its images are cropped and which are mirrored; index = round
     "dropout",  # its masks; index = round
+    "poll",  # the mini-batch on which a candidate computes its loss; index = round
     "codec",  # random rounding and places of an upload; index = round
     "contributions",  # orders in which participants are counted in; index = round
     "init",  # the initial model
@@ -94,9 +96,13 @@ def philox4x32(counter: Words, key: tuple[int, int]) -> Words:
 class Streams:
     """All random numbers of one run, by key."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int | str) -> None:
         self.seed = seed
         self._keys: dict[str, int] = {}
+
+    def apart(self, name: str) -> Streams:
+        """Others of the same run, for what happens a second time under the same keys."""
+        return Streams(f"{self.seed}/{name}")
 
     def _key(self, purpose: Purpose) -> int:
         """64 bits that name (seed, purpose)."""

@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 import channel
+from edgefl.battery import Batteries, Supply
 from edgefl.churn import Presence
-from edgefl.device import compute_j, compute_s
-from edgefl.distributions import HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL, draw
+from edgefl.device import Computing, compute_j, compute_s
+from edgefl.distributions import HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL
 from edgefl.mobility import Area, Mobility
 from edgefl.scenario import Cells, Devices
 from edgefl.streams import Streams
@@ -35,34 +36,46 @@ class World:
     def __init__(
         self, devices: Devices, cells: Cells, mobility: Mobility, presence: Presence, streams: Streams
     ) -> None:
-        ids = np.arange(devices.count, dtype=np.int64)
         self.count = devices.count
         self.presence = presence
-        self.cpu_hz = draw("cpu_hz", devices.cpu_hz, POSITIVE, ids, streams)
-        self.flops_per_cycle = draw("flops_per_cycle", devices.flops_per_cycle, POSITIVE, ids, streams)
-        self.capacitance = draw("capacitance", devices.capacitance, POSITIVE, ids, streams)
-        self.tx_power_dbm = draw("tx_power_dbm", devices.tx_power_dbm, REAL, ids, streams)
-        self.rx_power_w = draw("rx_power_w", devices.rx_power_w, POSITIVE, ids, streams)
-        self.idle_power_w = draw("idle_power_w", devices.idle_power_w, NON_NEGATIVE, ids, streams)
-        self.height_m = draw("height_m", devices.height_m, HEIGHT_M, ids, streams)
+        self.cpu_hz = devices.draw("cpu_hz", POSITIVE, streams)
+        self.flops_per_cycle = devices.draw("flops_per_cycle", POSITIVE, streams)
+        self.capacitance = devices.draw("capacitance", POSITIVE, streams)
+        self.tx_power_dbm = devices.draw("tx_power_dbm", REAL, streams)
+        self.rx_power_w = devices.draw("rx_power_w", POSITIVE, streams)
+        self.idle_power_w = devices.draw("idle_power_w", NON_NEGATIVE, streams)
+        self.height_m = devices.draw("height_m", HEIGHT_M, streams)
+        self.batteries = Batteries(Supply.drawn(devices, streams)) if devices.has_batteries else None
+        self._dvfs = devices.dvfs
         self._track = mobility.track(Area(cells.min_distance_m, cells.coverage_m), devices.count, streams)
-        self._sites_m = channel.geometry.hexagonal_sites_m(cells.sites, cells.spacing_m)
-        self._radius_m = cells.radius_m
+        self._cells = cells
         presence.follow(self.covered)
 
     def covered(self, ids: Ids, time_s: float) -> Bools:
         """Which of devices [n] are on the map at a time, within `cells.radius_m` of a base station."""
-        offsets = self.positions_m(ids, time_s)[:, None, :] - self._sites_m
-        near = np.hypot(offsets[..., 0], offsets[..., 1]).min(axis=1) <= self._radius_m * (1 + 1e-9)  # the edge counts
-        return np.asarray(near & self._track.there(ids, time_s))
+        distance_m = self._cells.distances_m(self.positions_m(ids, time_s)).min(axis=1)
+        near = distance_m <= self._cells.radius_m * (1 + 1e-9)  # the edge counts
+        return np.asarray(near & self.on_map(ids, time_s))
+
+    def on_map(self, ids: Ids, time_s: float) -> Bools:
+        """Which of devices [n] the map or trace has at a time, wherever they are."""
+        return self._track.there(ids, time_s)
 
     def present(self, time_s: float, index: int) -> Ids:
-        """Ids [n] of the devices that are there at a time, when the round `index` begins."""
-        return self.presence.present(time_s, index)
+        """Ids [n] of the devices that are there, and have not run out, at a time, when the round `index` begins."""
+        there = self.presence.present(time_s, index)
+        return there if self.batteries is None else self.batteries.present(there, time_s)
 
-    def powers_w(self, ids: Ids) -> dict[str, Floats]:
-        """What devices [n] draw while they receive, compute, send and wait (dynamic-devices paper, eq. 27, 28, 42)."""
-        cpu = np.ones(len(ids)), self.cpu_hz[ids], self.flops_per_cycle[ids]
+    def computing(self, ids: Ids, flops: Floats, upload_part: Floats, deadline_s: Floats) -> Computing:
+        """The local computing of devices [n]: operations, bits up over bits down, and the time for all of a part."""
+        return Computing(self._dvfs, flops, self.cpu_hz[ids], self.flops_per_cycle[ids], upload_part, deadline_s)
+
+    def powers_w(self, ids: Ids, cpu_hz: Floats | None = None) -> dict[str, Floats]:
+        """What devices [n] draw while they receive, compute, send and wait (dynamic-devices paper, eq. 27, 28, 42).
+
+        They compute at `cpu_hz` [n]; where not given, at their fastest clocks.
+        """
+        cpu = np.ones(len(ids)), self.cpu_hz[ids] if cpu_hz is None else cpu_hz, self.flops_per_cycle[ids]
         return {
             "rx": self.rx_power_w[ids],
             "cpu": compute_j(*cpu, self.capacitance[ids]) / compute_s(*cpu),

@@ -1,6 +1,6 @@
 """The mathematics of learning: one file an algorithm."""
 
-from edgefl.algorithms.base import Algorithm, Local, Run, Seen, Updates
+from edgefl.algorithms.base import Algorithm, Batch, Local, Run, Seen, Updates
 from edgefl.catalogue import Catalogue
 
 ALGORITHMS: Catalogue[Algorithm] = Catalogue(
@@ -31,4 +31,4 @@ ALGORITHMS: Catalogue[Algorithm] = Catalogue(
     },
 )
 
-__all__ = ["ALGORITHMS", "Algorithm", "Local", "Run", "Seen", "Updates"]
+__all__ = ["ALGORITHMS", "Algorithm", "Batch", "Local", "Run", "Seen", "Updates"]

@@ -42,6 +42,14 @@ class Seen(NamedTuple):
     z: Tensor  # [..., B, features] representations: what the last linear layer gets
 
 
+class Batch(NamedTuple):
+    """What the samples of a step are besides."""
+
+    y: Tensor  # [..., B] labels
+    weight: Tensor  # [..., B] of each in the loss; 0 for padding
+    received: Mapping[str, Tensor]  # what `downlink` sent besides w
+
+
 @dataclass(frozen=True)
 class Local:
     """What one device knows during its local training."""
@@ -118,6 +126,10 @@ class Algorithm(Member):
         rows = {name: row.repeat(population, 1) for name, row in self.device_rows(w).items()}
         return {**self.server_state(w), **rows}
 
+    def restarted(self, server: Mapping[str, Tensor], w: Tensor, population: int) -> dict[str, Tensor]:
+        """The server's state where a session begins with the model w [d], from what the last one has left."""
+        return self.initial_state(w, population)
+
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
         """What a device keeps between its rounds, before its first one; from the initial model [d]."""
         return {}
@@ -170,13 +182,14 @@ class Algorithm(Member):
         """Models [d] that stay as they are, with which `loss` compares; a forward pass each a step."""
         return {}
 
-    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen]) -> Tensor:
+    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen], batch: Batch) -> Tensor:
         """The loss of each sample [..., B], where it is not the task's.
 
         Args:
             losses: [..., B] of the task.
             own: what the model in training makes of the samples.
             references: what those make of them that `references` names.
+            batch: the samples' labels and weights.
         """
         return losses
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import NonNegativeFloat, PositiveFloat
 
-from edgefl.algorithms.base import Local, Seen
+from edgefl.algorithms.base import Batch, Local, Seen
 from edgefl.algorithms.fedavg import FedAvg
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Moon(FedAvg):
         seen = local.state["seen"]
         return {"received": local.start, "previous": seen * local.state["previous"] + (1 - seen) * local.start}
 
-    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen]) -> Tensor:
+    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen], batch: Batch) -> Tensor:
         """L - mu log(e^p / (e^p + e^q)), p = cos(z, z_received) / temperature, q = cos(z, z_previous) / temperature."""
         from torch.nn.functional import cosine_similarity, softplus
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from edgefl.algorithms.base import Algorithm, Local, Seen, Updates
+from edgefl.algorithms.base import Algorithm, Batch, Local, Seen, Updates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,9 +67,9 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.references(local)
 
-    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen]) -> Tensor:
+    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen], batch: Batch) -> Tensor:
         """..."""
-        return self.base.loss(losses, own, references)
+        return self.base.loss(losses, own, references, batch)
 
     def has_own_loss(self) -> bool:
         """..."""

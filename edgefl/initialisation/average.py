@@ -12,10 +12,17 @@ class Average(Initialisation):
 
     include_pilots: bool = True  # the pilot sessions' models too, or those after them alone, as the program has it
 
-    def kept(self, session: int) -> Sequence[int]:
+    def kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
         """All sessions whose models count."""
-        return range(1 if self.include_pilots else self.pilots + 1, session)
+        return self._counting(session)
+
+    def stored(self, session: int) -> int:
+        """Their models."""
+        return len(self._counting(session))
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
         """Equal weights; in a pilot session the last model alone where those of pilots do not count."""
-        return uniform(self.kept(session) or (session - 1,))
+        return uniform(self._counting(session) or (session - 1,))
+
+    def _counting(self, session: int) -> Sequence[int]:
+        return range(1 if self.include_pilots else self.pilots + 1, session)

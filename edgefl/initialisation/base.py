@@ -39,13 +39,13 @@ class Initialisation(Member):
         """The model that those rounds start from."""
         return {}
 
-    def kept(self, session: int) -> Sequence[int]:
-        """Which of the sessions that have ended the server keeps something of in a session."""
-        raise NotImplementedError
+    def kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
+        """Whose models the server keeps in a session, beside the one of the session before; arguments as in `start`."""
+        return ()
 
     def stored(self, session: int) -> int:
         """Vectors of the model's size that the server keeps in a session, besides what the algorithm does."""
-        return len(self.kept(session))
+        return 0
 
     def start(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
         """What a session starts from, from the second one on.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from pydantic import NonNegativeFloat
 
@@ -14,19 +15,15 @@ from edgefl.initialisation.base import Blend, Initialisation, Vector
 class Continuous(Initialisation):
     """The last session's model, distilled into those that follow (dynamic-devices paper, section VI, "Continuous").
 
-    As in the paper's program, whose teacher in the first session is the initial model. The relation distillation of
-    GLFC that the paper cites is not what it runs.
+    Its teacher in the first session is the initial model, as in the paper's program.
     """
 
-    weight: NonNegativeFloat = 1.0  # of KL(p_teacher || p_student), k: 0 is `previous`
+    loss: Literal["kd", "relation"] = "kd"  # KL(p_teacher || p_student) of the program, or what the paper cites, GLFC's
+    weight: NonNegativeFloat = 1.0  # of what distils, k; kd with 0 is `previous`
 
     def around(self, algorithm: Algorithm) -> Algorithm:
         """Each session's server begins with the model that teaches in it."""
-        return Distilled(base=algorithm, weight=self.weight)
-
-    def kept(self, session: int) -> Sequence[int]:
-        """No session's."""
-        return ()
+        return Distilled(base=algorithm, weight=self.weight, by="outputs" if self.loss == "kd" else "relation")
 
     def stored(self, session: int) -> int:
         """The teacher."""

@@ -10,10 +10,6 @@ from edgefl.initialisation.base import INITIAL, Blend, Initialisation, Vector
 class Initial(Initialisation):
     """The initial model, as if nothing had been learned (the dynamic-devices paper's program, --initial)."""
 
-    def kept(self, session: int) -> Sequence[int]:
-        """No session's model."""
-        return ()
-
     def stored(self, session: int) -> int:
         """The initial model."""
         return 1

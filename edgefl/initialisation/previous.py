@@ -10,10 +10,6 @@ from edgefl.initialisation.base import Blend, Initialisation, Vector
 class Previous(Initialisation):
     """The model that the last session has ended with (dynamic-devices paper, section VI, "Previous")."""
 
-    def kept(self, session: int) -> Sequence[int]:
-        """Nothing: it is the global model itself."""
-        return ()
-
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
         """The last session's alone."""
         return {session - 1: 1.0}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, NonNegativeFloat
+from pydantic import Field, NonNegativeFloat, model_validator
 
 from edgefl.initialisation.base import Blend, Initialisation, Vector, uniform
-from edgefl.section import Count
+from edgefl.section import Count, fault_at
 
 
 class Proposed(Initialisation):
@@ -23,7 +24,14 @@ class Proposed(Initialisation):
     distance: Literal["per_tensor_normalised", "global_l2"] = "per_tensor_normalised"  # the program's, or the paper's
     pilot: Literal["simple", "ema"] = "simple"  # over pilot sessions (eq. 16 or 29)
     beta: Annotated[float, Field(ge=0, le=1)] = 0.5  # of ema: 1 is the first pilot session alone, 0 the last
-    history: Count | None = None  # how many of the last sessions after the pilots count, H; all
+    history: Count | None = None  # how many sessions after the pilots are kept and count, H; all
+    retention: Literal["recent", "diverse"] = "recent"  # which: the last ones, or those that differ most
+
+    @model_validator(mode="after")
+    def _some_to_leave_out(self) -> Proposed:
+        if self.retention == "diverse" and self.history is None:
+            raise fault_at(("retention",), "diverse chooses whom to keep: say how many in history")
+        return self
 
     @property
     def extra_rounds(self) -> int:
@@ -37,27 +45,37 @@ class Proposed(Initialisation):
         decays = {s: self.beta ** (self.pilots - s) for s in range(1, self.pilots + 1)}
         return {s: decay * (1 if s == 1 else 1 - self.beta) for s, decay in decays.items()}
 
-    def kept(self, session: int) -> Sequence[int]:
-        """The pilot sessions, and the last H of those after them."""
+    def kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
+        """The pilot sessions, and those that count."""
         pilots = range(1, min(self.pilots, session - 1) + 1)
-        return [*pilots, *self._counting(session)]
+        return [*pilots, *self._counting(session, moves, tensors)]
 
     def stored(self, session: int) -> int:
         """Pilot sessions' models until there is the pilot model; then that, and a model and a move a session."""
-        return session - 1 if session <= self.pilots else 1 + 2 * len(self._counting(session))
+        after = session - self.pilots - 1
+        return session - 1 if after < 0 else 1 + 2 * min(after, self.history or after)
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
         """mu_z ~ exp(-R |G_s - G_z|); in a pilot session the last model alone."""
-        if not (counting := self._counting(session)):
+        if not (counting := self._counting(session, moves, tensors)):
             return {session - 1: 1.0}
         distance = DISTANCES[self.distance]
         distances = np.array([distance(moves[session], moves[z], tensors) for z in counting])
         closeness = np.exp(self.similarity * (distances.min() - distances))
         return dict(zip(counting, (closeness / closeness.sum()).tolist(), strict=True))
 
-    def _counting(self, session: int) -> Sequence[int]:
-        first = self.pilots + 1 if self.history is None else max(self.pilots + 1, session - self.history)
-        return range(first, session)
+    def _counting(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> list[int]:
+        """H of the sessions that have moves: those that counted in the last session, and that one itself."""
+        earlier = sorted(z for z in moves if z < session)
+        while self.history and len(earlier) > self.history:
+            earlier.remove(earlier[0] if self.retention == "recent" else self._dispensable(earlier, moves, tensors))
+        return earlier
+
+    def _dispensable(self, sessions: Sequence[int], moves: Mapping[int, Vector], tensors: Sequence[slice]) -> int:
+        """The older of the two that are most alike: the newer one has learned more from such data."""
+        distance = DISTANCES[self.distance]
+        alike = min(combinations(sessions, 2), key=lambda pair: distance(moves[pair[0]], moves[pair[1]], tensors))
+        return alike[0]
 
 
 def per_tensor_normalised(a: Vector, b: Vector, tensors: Sequence[slice]) -> float:

@@ -94,7 +94,7 @@ class Engine:
     def frozen(self, local: Local, cohort: Cohort) -> Frozen | None:
         """The models that the algorithm's loss compares with; None where it is the task's."""
         models = self.solver.algorithm.references(local)
-        return Frozen(models, cohort.statistics) if models else None
+        return Frozen(models, cohort.statistics, local.received) if models else None
 
     def _trained(self, w: Tensor, cohort: Cohort, local: Local, statistics: Tensor, loss_sum: Tensor) -> Trained:
         algorithm, steps = self.solver.algorithm, loss_sum.new_tensor([len(batch) for batch in cohort.batches])

@@ -10,7 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from edgefl.algorithms import Algorithm, Seen
+from edgefl.algorithms import Algorithm, Batch, Seen
 from edgefl.learner.layers import Step
 from edgefl.learner.network import Network, as_leaves, gradient
 from edgefl.models import Model
@@ -22,10 +22,12 @@ class Frozen:
 
     models: Mapping[str, Tensor]  # [C, d] each
     statistics: Tensor  # [C, b] of batch normalisation, as received
+    received: Mapping[str, Tensor]  # [C, ...] what else came with the model
 
-    def rows(self, part: slice) -> Frozen:
+    def rows(self, part: slice | int) -> Frozen:
         """Those of some of the clients."""
-        return Frozen({name: model[part] for name, model in self.models.items()}, self.statistics[part])
+        models, received = ({name: each[part] for name, each in of.items()} for of in (self.models, self.received))
+        return Frozen(models, self.statistics[part], received)
 
     def seen(self, network: Network, x: Tensor) -> dict[str, Seen]:
         """What each makes of the samples x [C, B, ...]."""
@@ -81,7 +83,7 @@ class VmapGradient:
                     outputs, others = own.outputs, frozen.seen(network, x)
             losses = self.model.sample_losses(outputs.to(w.dtype), y)
             if frozen is not None:
-                losses = self.algorithm.loss(losses, own, others)
+                losses = self.algorithm.loss(losses, own, others, Batch(y, weight, frozen.received))
             losses = (losses * weight).sum(dim=1)
             gradient(losses.sum(), leaves, targets)
             for view, buffer in zip(views, buffers, strict=True):

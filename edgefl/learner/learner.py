@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from importlib.metadata import version
 from typing import Literal, TypeVar
 
@@ -230,6 +231,26 @@ class Learner:
     def evaluate(self, w: Tensor, classes: tuple[int, ...] | None = None) -> Pending:
         """The model w [d] on the test set, or on its samples of some classes, in the background."""
         return self._evaluator.evaluate(w, self.statistics, classes)
+
+    def losses(
+        self, w: Tensor, ids: npt.NDArray[np.int64], samples: npt.NDArray[np.int64], index: int
+    ) -> npt.NDArray[np.float64]:
+        """The mean loss [n] of the model w [d] on training samples of devices [n], each by itself.
+
+        It is on all that a device holds, or on so many `samples` [n] of them, drawn anew in each round `index`.
+        """
+        calls = [
+            partial(_same, (w, self.statistics, self._some(*each, index)))
+            for each in zip(ids.tolist(), samples.tolist(), strict=True)
+        ]
+        return np.array([loss.result() for loss in [self._workers.submit("loss", call, float) for call in calls]])
+
+    def _some(self, device: int, samples: int, index: int) -> Tensor:
+        """Numbers of so many of a device's training samples."""
+        part = self.parts[device]
+        few = samples < len(part)
+        rng = self._streams.generator("poll", device, index)
+        return torch.from_numpy(rng.choice(part, samples, replace=False) if few else part)
 
     def device_accuracies(self, w: Tensor) -> npt.NDArray[np.float64] | None:
         """Accuracy [devices] of the model w [d] on each device's own samples; None without labels.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from edgefl.algorithms import Seen
+from edgefl.algorithms import Batch, Seen
 from edgefl.learner.batches import PAD, shares
 from edgefl.learner.dropout import step_keys
 from edgefl.learner.engine import Cohort, Engine, Trained, rows
 from edgefl.learner.gradients import Frozen, autocast
 from edgefl.learner.network import as_leaves, gradient
 
-Batch = tuple[Tensor, Tensor, Tensor | None]  # samples [B, ...], labels [B], key of dropout
+Drawn = tuple[Tensor, Tensor, Tensor | None]  # samples [B, ...], labels [B], key of dropout
 
 
 class SerialEngine(Engine):
@@ -42,7 +42,7 @@ class SerialEngine(Engine):
             total.add_(grad, alpha=float(share))
         return total[None]
 
-    def _batch(self, cohort: Cohort, step: int) -> Batch:
+    def _batch(self, cohort: Cohort, step: int) -> Drawn:
         """The client's samples, labels and key of dropout in one step."""
         batch, place = cohort.batches[0][step], cohort.start.device
         draws = None if cohort.draws is None else torch.from_numpy(cohort.draws[0][step][batch != PAD]).to(place)
@@ -50,7 +50,7 @@ class SerialEngine(Engine):
         numbers = torch.from_numpy(batch[batch != PAD]).to(place)
         return self.samples.batch(numbers, draws), self.samples.y[numbers], key
 
-    def _gradient(self, w: Tensor, statistics: Tensor, batch: Batch, frozen: Frozen | None, into: Tensor) -> Tensor:
+    def _gradient(self, w: Tensor, statistics: Tensor, batch: Drawn, frozen: Frozen | None, into: Tensor) -> Tensor:
         """Mean loss of one mini-batch; its gradient goes into a flat vector."""
         network, (x, y, key) = self.network, batch
         leaves, buffers = as_leaves(network.parameters.views(w)), network.statistics.views(statistics)
@@ -64,7 +64,8 @@ class SerialEngine(Engine):
                 outputs = own.outputs
         losses = self.model.sample_losses(outputs.to(w.dtype), y)
         if frozen is not None:
-            losses = self.solver.algorithm.loss(losses, own, others)
+            besides = Batch(y, torch.full_like(losses, 1 / len(y)), frozen.rows(0).received)
+            losses = self.solver.algorithm.loss(losses, own, others, besides)
         loss = losses.mean()
         gradient(loss, leaves, network.parameters.views(into))
         return loss.detach()

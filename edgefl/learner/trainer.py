@@ -209,6 +209,16 @@ class Trainer:
         samples = self.samples[own]
         return self.model.predicted(self._outputs(w, statistics, samples, begin, end)) == samples.y[begin:end]
 
+    def loss(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
+        """Mean loss of the training samples `rows` [n]."""
+        w, statistics, samples = w.to(self.device), statistics.to(self.device), self.samples["train"]
+        total = w.new_zeros((), dtype=torch.float64)
+        with torch.no_grad():
+            for some in torch.split(rows.to(self.device), TESTED[w.device.type]):
+                outputs = self._forward(w, statistics, samples.batch(some))
+                total += self.model.sample_losses(outputs, samples.labels(some)).double().sum()
+        return total / len(rows)
+
     def _outputs(self, w: Tensor, statistics: Tensor, samples: Samples, begin: int, end: int) -> Tensor:
         w, statistics = w.to(self.device), statistics.to(self.device)
         edges = [*range(begin, end, TESTED[w.device.type]), end]

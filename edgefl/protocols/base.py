@@ -20,7 +20,7 @@ class Coordinator(Protocol):
     env: simpy.Environment
 
     def ready(self) -> Generator[simpy.Event, Any, bool]:
-        """Whether another round is to begin; where nobody could take part, when somebody has come."""
+        """Whether another round has begun; where nobody could take part, when somebody has come."""
 
     @property
     def participants(self) -> int:
@@ -31,15 +31,15 @@ class Coordinator(Protocol):
         """The longest waiting time, where the scenario gives one."""
 
     def select(self, count: int | None = None, *, refill: bool = False) -> npt.NDArray[np.int64]:
-        """Begin a round, or `refill` one: ids of `count` devices (`participants` where not given), in order.
+        """Ids of `count` devices, else `participants`, in order: for the round that has begun, or to `refill` it.
 
         Devices that are under way, or whose update waits to be learned from, are left out; there may be fewer. A refill
         that finds nobody, or wants nobody, leaves no trace.
         """
 
     @property
-    def model_bits(self) -> float:
-        """Bits of a model, as participants download it."""
+    def backhaul_s(self) -> float:
+        """Time of a model between the server and all base stations, side by side."""
 
     def dispatch(self, ids: npt.NDArray[np.int64], successor: int | None = None) -> list[simpy.Process]:
         """Send the model to these devices: one process each, which ends when the device's upload has arrived.

@@ -17,7 +17,7 @@ class Hierarchical(Policy):
     edges: ClassVar[bool] = True
 
     cloud_every: Annotated[int, Field(ge=1, le=10**9)] = 5  # rounds of the cells to one of the cloud, kappa_2
-    backhaul_bps: PositiveFloat | None = None  # between each base station and the cloud; None: bits take no time
+    backhaul_bps: PositiveFloat | None = None  # for a star, in place of the section backhaul; None: bits take no time
     backhaul_delay_s: NonNegativeFloat = 0.0  # of a message, one way
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
@@ -28,9 +28,5 @@ class Hierarchical(Policy):
             number += 1
             merge = number % self.cloud_every == 0
             if merge:
-                yield server.env.timeout(2 * self._one_way_s(server.model_bits))
+                yield server.env.timeout(2 * server.backhaul_s)
             server.aggregate(merge=merge)
-
-    def _one_way_s(self, bits: float) -> float:
-        """Time of a model between a base station and the cloud; all of them at once."""
-        return self.backhaul_delay_s + (bits / self.backhaul_bps if self.backhaul_bps else 0.0)

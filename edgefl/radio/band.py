@@ -12,7 +12,7 @@ import numpy.typing as npt
 import simpy
 
 import channel
-from edgefl.radio.carrier import GRID, Participants, Way, slots_begun, slots_over
+from edgefl.radio.carrier import GRID, OnAir, Participants, Way, slots_begun, slots_over, unheard
 from edgefl.radio.engine import Attempt, Engine
 from edgefl.radio.large_scale import Drop
 
@@ -47,6 +47,17 @@ class Transfer:
         """The round's large-scale channel."""
         return self.who.drop
 
+    @property
+    def through(self) -> bool:
+        """Whether it is complete or at its limit."""
+        return self.left_bits == 0 or self.slots >= self.limit_slots
+
+    def go_on(self, who: Participants, gain: complex, draws: channel.transfer.Innovations, paused_slots: int) -> None:
+        """Go on over the base station that `who` [1] has now, whose fading is another, after a pause."""
+        self.who, self.row, self.gain, self.draws = who, 0, gain, draws
+        self.ahead, self.work = np.empty(0, dtype=np.complex128), None
+        self.slots += paused_slots
+
     def look_ahead(self, slots: int) -> None:
         """Know the fading gains of the next `slots` slots."""
         missing = slots - len(self.ahead)
@@ -72,8 +83,8 @@ class Band:
     Between two divisions all shares hold. `_sent_by(k)` is what each transfer has sent k slots after the last one.
     """
 
-    def __init__(self, env: simpy.Environment, engine: Engine, way: Way) -> None:
-        self._env, self._engine, self._budget, self._way = env, engine, engine.budget, way
+    def __init__(self, env: simpy.Environment, engine: Engine, way: Way, on_air: OnAir = unheard) -> None:
+        self._env, self._engine, self._budget, self._way, self._on_air = env, engine, engine.budget, way, on_air
         self._slot_s = engine.radio.slot_s
         self._active: list[Transfer] = []
         self._slot = 0  # up to which everything is accounted
@@ -83,6 +94,7 @@ class Band:
     def send(self, transfer: Transfer) -> simpy.Event:
         """Begin at the next border of a slot; the event fires when the transfer is complete or at its limit."""
         transfer.done = self._env.event()
+        self._switch(transfer, 0.0)
         begin = slots_begun(self._env.now, self._slot_s)
         self._call_at(begin, lambda: self._join(transfer, begin))
         return transfer.done
@@ -96,6 +108,12 @@ class Band:
                 transfer.air_slots += transfer.air * max(self._env.now / self._slot_s - self._slot, 0.0)
                 self._active.remove(transfer)
             self._divide_soon()
+        self._switch(transfer, 0.0)
+
+    def _switch(self, transfer: Transfer, air: float) -> None:
+        """From now on a transfer is served for that part of the time."""
+        transfer.air = air
+        self._on_air(int(transfer.drop.ids[transfer.row]), self._way, air)
 
     def _call_at(self, slot: int, callback: Callable[[], None]) -> None:
         delay_s = max(slot * self._slot_s - self._env.now, 0.0)
@@ -107,7 +125,7 @@ class Band:
         if transfer.done is None:  # withdrawn before its first slot
             return
         self._advance(slot)
-        if transfer.left_bits == 0 or transfer.limit_slots == 0:
+        if transfer.through:
             transfer.done.succeed()
             return
         self._active.append(transfer)
@@ -133,9 +151,9 @@ class Band:
             if len(transfer.ahead):
                 transfer.gain, transfer.ahead = transfer.ahead[count - 1], transfer.ahead[count:]
         for transfer in self._active:
-            if transfer.done is not None and (transfer.left_bits == 0 or transfer.slots >= transfer.limit_slots):
+            if transfer.done is not None and transfer.through:
                 transfer.done.succeed()
-        self._active = [one for one in self._active if one.left_bits > 0 and one.slots < one.limit_slots]
+        self._active = [one for one in self._active if not one.through]
         self._sent_by = _nothing  # void: a division follows
 
     def _divide(self) -> None:
@@ -176,8 +194,12 @@ class Band:
             share_hz[rows] = shares.bandwidth_hz * air[rows] * budget.payload_part(way)
             occupied_hz = np.full(rows.size, budget.band_hz) if budget.spread(way) else shares.bandwidth_hz
             snr[rows] = np.divide(snr_hz[rows], occupied_hz, out=np.zeros(rows.size), where=occupied_hz > 0)
+        begun = self._env.now / self._slot_s - self._slot  # of a slot in which a transfer was withdrawn
         for transfer, part, hz in zip(active, air, share_hz, strict=True):
-            transfer.air = float(part) if hz > 0 else 0.0  # without a resource block it waits
+            served = float(part) if hz > 0 else 0.0  # without a resource block it waits
+            if served != transfer.air:
+                transfer.air_slots += (transfer.air - served) * begun if begun > GRID else 0.0
+                self._switch(transfer, served)
         return share_hz, snr
 
     def _race(self, share_hz: Floats, snr: Floats, horizon: int) -> int:

@@ -21,7 +21,9 @@ class Budget:
         self.efficiency = radio.rate.efficiency()
         self.noise_w_hz = float(channel.rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_db))
         self.server_tx_power_w = float(channel.units.dbm_to_w(radio.server_tx_power_dbm))
-        self.group = channel.geometry.reuse_group(cells.sites, radio.reuse)
+        self.group = np.zeros(cells.sites, dtype=np.int64)
+        if radio.reuse > 1:
+            self.group = channel.geometry.reuse_group(cells.sites, radio.reuse)
         self.blocks: int | None = None
         self.band_hz = radio.bandwidth_hz / radio.reuse
         if radio.subcarrier_spacing_hz is not None:

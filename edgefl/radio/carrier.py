@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -19,11 +19,17 @@ Floats = npt.NDArray[np.float64]
 Bits = tuple[Floats | float, float]  # down, for all participants alike or [n], and up
 
 Way = Literal["down", "up"]
+OnAir = Callable[[int, Way, float], None]  # told a device, a direction, and the share of time its radio is on from now
+Computing = Callable[[Floats], Floats]  # how long participants [n] compute, by how long their downloads took [n]
 FADING: dict[Way, Purpose] = {"down": "fading_down", "up": "fading_up"}
 FAST: dict[Way, Purpose] = {"down": "fast_down", "up": "fast_up"}
 FAULT: dict[Way, Purpose] = {"down": "fault_down", "up": "fault_up"}
 GRID = 1e-6  # of a slot: two times that near are one
 WEAK = "check the radio section's powers and bandwidth, or set radio.faults.max_transfer_s"
+
+
+def unheard(device: int, way: Way, air: float) -> None:
+    """Nobody wants to know whose radio is on."""
 
 
 def slots_over(time_s: float, slot_s: float) -> int:

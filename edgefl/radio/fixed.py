@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import simpy
 
-from edgefl.radio.carrier import Bits, Leg, Participants, slots_over
+from edgefl.radio.carrier import GRID, Bits, Computing, Leg, Participants, slots_over
 
 if TYPE_CHECKING:
     from edgefl.radio.link import Link, Offer
@@ -26,11 +26,12 @@ class FixedCarrier:
         link: Link,
         who: Participants,
         bits: Bits,
-        gap_slots: npt.NDArray[np.float64],
+        computing: Computing,
     ) -> None:
         rows = np.arange(len(who))
         self._env = env
         self._down = Legs(link, link.offer("down", who, bits[0]), who, who.start)
+        gap_slots = np.ceil(computing(self._down.duration_s) / link.radio.slot_s - GRID)
         start = who.after(self._down.priced.gain, gap_slots) if rows.size else who.start
         self._up = Legs(link, link.offer("up", who, bits[1]), who, start)
 
@@ -49,13 +50,14 @@ class Legs:
     def __init__(self, link: Link, offer: Offer, who: Participants, start: Complex) -> None:
         self.link, self.offer, self.who, self.start = link, offer, who, start
         self.priced = priced = link.price(offer, who, start, np.arange(len(who)))
-        duration_s = priced.slots * link.radio.slot_s
-        columns = duration_s, duration_s * offer.air, priced.sent_bits, priced.delivered
+        self.duration_s: npt.NDArray[np.float64] = np.asarray(priced.slots * link.radio.slot_s)
+        columns = self.duration_s, self.duration_s * offer.air, priced.sent_bits, priced.delivered
         self.whole = [Leg(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 
     def send(self, env: simpy.Environment, row: int) -> Generator[simpy.Event, Any, Leg]:
         """One of them, from now on."""
-        leg, began = self.whole[row], env.now
+        leg, began, device = self.whole[row], env.now, int(self.who.drop.ids[row])
+        self.link.on_air(device, self.offer.way, float(self.offer.air[row]))
         try:
             yield env.timeout(leg.duration_s)
         except simpy.Interrupt as cut:

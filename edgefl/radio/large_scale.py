@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import channel
 from edgefl.errors import InputError
-from edgefl.propagation import Draws
+from edgefl.propagation import Draws, LargeScale
 from edgefl.scenario import Cells, Radio
 from edgefl.streams import Purpose, Streams
 
@@ -26,7 +27,7 @@ class Drop:
     """The large-scale channel of a round's participants, constant during the round (dynamic-devices paper, eq. 34)."""
 
     ids: Ids  # [n]
-    cell: Ids  # the strongest base station
+    cell: Ids  # the base station that serves it
     distance_m: Floats  # to it, 2D
     los: Bools
     pathloss_db: Floats
@@ -40,6 +41,15 @@ class Drop:
         return Drop(**{one.name: getattr(self, one.name)[rows] for one in fields(self)})
 
 
+class Paths(NamedTuple):
+    """Paths [n, sites] between devices and all base stations."""
+
+    distance_m: Floats
+    large: LargeScale
+    shadowing_db: Floats
+    gains: Floats  # psi
+
+
 class LargeScaleChannel:
     """Where base stations are, and what lies between them and the devices.
 
@@ -49,7 +59,6 @@ class LargeScaleChannel:
 
     def __init__(self, radio: Radio, cells: Cells, streams: Streams) -> None:
         self.radio, self.cells, self.streams = radio, cells, streams
-        self.sites_m = channel.geometry.hexagonal_sites_m(cells.sites, cells.spacing_m)
         self.statistics = radio.propagation.statistics()
         k_mean, k_std = self.statistics.k_mean_db, self.statistics.k_std_db
         try:
@@ -58,20 +67,25 @@ class LargeScaleChannel:
             raise InputError(f"radio.fading: {error}") from None
         self._waves = cache(self._map)
 
-    def drop(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int) -> Drop:
-        """The channel of participants `ids` [n] at `positions_m` [n, 2] in round `index`."""
-        radio, rows = self.radio, np.arange(len(ids))
-        offsets = positions_m[:, None, :] - self.sites_m
-        distance = np.hypot(offsets[..., 0], offsets[..., 1])  # [n, sites]
+    def paths(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int) -> Paths:
+        """What lies between devices `ids` [n] at `positions_m` [n, 2] in round `index` and each base station."""
+        radio, distance = self.radio, self.cells.distances_m(positions_m)
         draws = self._draws(ids, positions_m, index)
         large = radio.propagation.large_scale(
             distance, radio.carrier_hz, self.cells.bs_height_m, height_m[:, None], draws
         )
         std_db = large.shadowing_std_db if radio.shadowing_db is None else radio.shadowing_db
         shadowing = std_db * self._normals("shadowing", ids, positions_m, index, large.decorrelation_m)
-        gains = channel.units.db_to_linear(-(large.path_loss_db + shadowing))
-        cell = np.argmax(gains, axis=1)
-        serving = rows, cell
+        return Paths(distance, large, shadowing, channel.units.db_to_linear(-(large.path_loss_db + shadowing)))
+
+    def drop(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int, cell: Ids | None = None) -> Drop:
+        """The channel of participants `ids` [n] at `positions_m` [n, 2] in round `index`.
+
+        Base stations `cell` [n] serve them; where not given, the strongest ones do.
+        """
+        distance, large, shadowing, gains = self.paths(ids, positions_m, height_m, index)
+        cell = np.argmax(gains, axis=1) if cell is None else cell
+        serving = np.arange(len(ids)), cell
         return Drop(
             ids=ids,
             cell=cell,

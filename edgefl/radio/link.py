@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,13 +15,14 @@ import channel
 from edgefl.errors import RunError
 from edgefl.radio.band import Band
 from edgefl.radio.budget import Budget
-from edgefl.radio.carrier import FAULT, GRID, Bits, Carrier, Participants, Way, slots_over
+from edgefl.radio.carrier import FAULT, Bits, Carrier, Computing, OnAir, Participants, Way, slots_over, unheard
 from edgefl.radio.engine import Attempt, Engine
-from edgefl.radio.exchange import Exchange, FixedExchange, SharedExchange, Turns
+from edgefl.radio.exchange import WAYS, Exchange, FixedExchange, SharedExchange, Turns
 from edgefl.radio.fixed import FixedCarrier
 from edgefl.radio.large_scale import Drop, LargeScaleChannel
+from edgefl.radio.roaming import RoamingCarrier
 from edgefl.radio.shared import SharedCarrier
-from edgefl.scenario import Cells, Radio
+from edgefl.scenario import Cells, Handover, Radio
 from edgefl.streams import Purpose, Streams
 
 Floats = npt.NDArray[np.float64]
@@ -71,14 +73,18 @@ class Link:
         self.channel = LargeScaleChannel(radio, cells, streams)
         self.budget = Budget(radio, cells)
         self.engine = Engine(self.budget, streams)
+        self.on_air: OnAir = unheard
         self._bands: dict[Way, Band] = {}
 
-    def drop(self, ids: Ints, positions_m: Floats, height_m: Floats, index: int) -> Drop:
-        """The large-scale channel of a round's participants."""
-        try:
-            return self.channel.drop(ids, positions_m, height_m, index)
-        except ValueError as error:
-            raise RunError(f"round {index + 1}: {error}; radio.propagation.out_of_range: clamp allows it") from None
+    def drop(self, ids: Ints, positions_m: Floats, height_m: Floats, index: int, cell: Ints | None = None) -> Drop:
+        """The large-scale channel of a round's participants; see LargeScaleChannel."""
+        with _in_range(index):
+            return self.channel.drop(ids, positions_m, height_m, index, cell)
+
+    def received_db(self, ids: Ints, positions_m: Floats, height_m: Floats, index: int) -> Floats:
+        """What devices [n] receive from each base station, over what these send [n, sites]."""
+        with _in_range(index):
+            return channel.units.linear_to_db(self.channel.paths(ids, positions_m, height_m, index).gains)
 
     def open(
         self,
@@ -86,7 +92,7 @@ class Link:
         drop: Drop,
         speed_mps: Floats,
         tx_power_w: Floats,
-        compute_s: Floats,
+        computing: Computing,
         bits: Bits,
         index: int,
         start: Purpose = "fading_start",
@@ -97,8 +103,22 @@ class Link:
         """
         who = self._participants(drop, speed_mps, tx_power_w, index, start)
         if self.radio.sharing == "fixed":
-            return FixedCarrier(env, self, who, bits, np.ceil(compute_s / self.radio.slot_s - GRID))
+            return FixedCarrier(env, self, who, bits, computing)
         return SharedCarrier(env, self, who, bits, self._shared(env))
+
+    def roam(
+        self,
+        handover: Handover,
+        env: simpy.Environment,
+        drop: Drop,
+        speed_mps: Floats,
+        tx_power_w: Floats,
+        bits: Bits,
+        index: int,
+    ) -> RoamingCarrier:
+        """As `open`, for participants that may be handed over to other base stations."""
+        who = self._participants(drop, speed_mps, tx_power_w, index)
+        return RoamingCarrier(env, self, who, bits, self._shared(env), handover)
 
     def exchange(
         self,
@@ -118,7 +138,7 @@ class Link:
     def _shared(self, env: simpy.Environment) -> dict[Way, Band]:
         """The bands of processor sharing."""
         if not self._bands:
-            self._bands = {"down": Band(env, self.engine, "down"), "up": Band(env, self.engine, "up")}
+            self._bands = {way: Band(env, self.engine, way, self.on_air) for way in WAYS}
         return self._bands
 
     def _participants(
@@ -214,3 +234,12 @@ class Link:
         part = budget.on_air(way) * budget.payload_part(way)
         slot_bits = budget.band_hz * part * self.radio.slot_s * float(budget.mean_bps_hz(snr)[0])
         return payload_bits > slot_bits * channel.transfer.MAX_SLOTS
+
+
+@contextmanager
+def _in_range(index: int) -> Iterator[None]:
+    """Errors of the propagation model, told with the round `index`."""
+    try:
+        yield
+    except ValueError as error:
+        raise RunError(f"round {index + 1}: {error}; radio.propagation.out_of_range: clamp allows it") from None

@@ -49,24 +49,22 @@ class SharedCarrier:
 
     def send(self, way: Way, row: int, bits: float) -> Generator[simpy.Event, Any, Leg]:
         """All attempts of a transfer."""
-        band, faults, slot_s = self._bands[way], self._link.radio.faults, self._link.radio.slot_s
+        faults, slot_s = self._link.radio.faults, self._link.radio.slot_s
         fails = self._link.fails(way, self._who)[row]
         began, sent, air_s = self._env.now, 0.0, 0.0
         left = None if faults.max_transfer_s is None else slots_over(faults.max_transfer_s, slot_s)
-        if left is None and self._link.hopeless(way, self._who, row, bits):
+        if left is None and self._link.hopeless(way, *self.serving(row), bits):
             raise RunError(f"round {self._who.index + 1}: {TOO_LONG}")
         for attempt in range(faults.attempts):
-            draws = self._link.engine.innovations(way, self._who, np.array([row]), attempt)
+            who, at = self.serving(row)
+            draws = self._link.engine.innovations(way, who, np.array([at]), attempt)
             limit = MAX_SLOTS if left is None else left
-            transfer = Transfer(self._who, row, attempt, bits, limit, self.gain[row], draws)
-            try:
-                yield band.send(transfer)
-            except simpy.Interrupt as cut:
-                band.withdraw(transfer)
-                sent, air_s = sent + transfer.sent_bits, air_s + transfer.air_slots * slot_s
-                return Leg(self._env.now - began, air_s, sent, delivered=False, cut=str(cut.cause))
-            self.gain[row] = transfer.gain
+            transfer = Transfer(who, at, attempt, bits, limit, self.gain[row], draws)
+            cut = yield from self.carry(way, row, transfer)
             sent, air_s = sent + transfer.sent_bits, air_s + transfer.air_slots * slot_s
+            if cut:
+                return Leg(self._env.now - began, air_s, sent, delivered=False, cut=cut)
+            self.gain[row] = transfer.gain
             if transfer.left_bits == 0 and not fails[attempt]:
                 return Leg(self._env.now - began, air_s, sent, delivered=True)
             if left is None and transfer.left_bits > 0:
@@ -74,3 +72,17 @@ class SharedCarrier:
             if left is not None and (left := left - transfer.slots) <= 0:
                 break
         return Leg(self._env.now - began, air_s, sent, delivered=False)
+
+    def serving(self, row: int) -> tuple[Participants, int]:
+        """A participant with the base station that serves it, and its row there."""
+        return self._who, row
+
+    def carry(self, way: Way, row: int, transfer: Transfer) -> Generator[simpy.Event, Any, str]:
+        """One attempt, to its end or limit; who cut it short, if somebody did."""
+        band = self._bands[way]
+        try:
+            yield band.send(transfer)
+        except simpy.Interrupt as cut:
+            band.withdraw(transfer)
+            return str(cut.cause)
+        return ""

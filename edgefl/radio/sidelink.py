@@ -11,7 +11,7 @@ import numpy.typing as npt
 import simpy
 
 import channel
-from edgefl.radio.carrier import Bits, Carrier, Leg
+from edgefl.radio.carrier import Bits, Carrier, Computing, Leg
 from edgefl.radio.large_scale import Drop, LargeScaleChannel
 from edgefl.radio.link import Link
 
@@ -44,7 +44,7 @@ class Chain:
         drop: Drop,
         speed_mps: Floats,
         tx_power_w: Floats,
-        compute_s: Floats,
+        computing: Computing,
         bits: Bits,
         index: int,
         peer: Peer | None,
@@ -55,12 +55,12 @@ class Chain:
         """
         got, self.handed = self.handed, None
         cell_bits = 0.0 if got and got.delivered else bits[0], bits[1] if peer is None else 0.0
-        cell = self._link.open(env, drop, speed_mps, tx_power_w, compute_s, cell_bits, index)
+        cell = self._link.open(env, drop, speed_mps, tx_power_w, computing, cell_bits, index)
         if peer is None:
             return cell if got is None else Hop(self, cell, None, got)
         path = path_between(self._link.channel, drop, peer.distance_m, index)
         relative_mps = np.hypot(speed_mps, peer.speed_mps)  # root mean square over independent directions
-        part = path, relative_mps, tx_power_w, compute_s, (0.0, bits[1]), index
+        part = path, relative_mps, tx_power_w, computing, (0.0, bits[1]), index
         return Hop(self, cell, self._link.open(env, *part, start="direct_start"), got)
 
 

@@ -1,23 +1,82 @@
-"""The map of the cell: where every device that ever took part was last seen."""
+"""The map: base stations and what they cover, devices that took part where each was last seen, and where some went."""
 
 from __future__ import annotations
 
-import math
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgefl.report.describe import at
+from edgefl.report import coverage, ways
 from edgefl.report.read import Run
-from edgefl.report.style import INK, MUTED, TIME_PHASES, Figure
-from edgefl.units import TIME, Floats, as_number, fitting, short, top
+from edgefl.report.style import INK, MUTED, TIME_PHASES, Figure, even
+from edgefl.units import TIME, Floats, fitting, short, top
+
+if TYPE_CHECKING:
+    from edgefl.scenario import Cells
 
 MOST_DEVICES = 2000
 SEEN = ("1", "1.0", "true")
 SCALE = [[0, "#fde0a6"], [0.25, "#f2a65e"], [0.5, "#d5605c"], [0.75, "#8c2f6b"], [1, "#2d1452"]]  # light is good
+CLOSE = 0.5  # of the covered area's width: devices that keep to less are shown from nearer
+RIM = {"layer": "above", "line": {"color": "#7d8894", "width": 1.2}}
+
+
+class Frame(NamedTuple):
+    """What of the plane is drawn: a square."""
+
+    x_m: float
+    y_m: float
+    half_m: float
 
 
 def figure(run: Run) -> Figure:
     """Devices as points: colour for path loss, size for participations, diamonds without line of sight."""
+    cells = coverage.cells_of(run)
+    frame, devices = _frame(run, cells), _devices(run)
+    shading = coverage.shading(run, cells, *frame) if cells else None
+    lines = ways.figure(run.tracks, frame.half_m) if run.tracks else None
+    if shading:
+        marker = devices["marker"]
+        losses = [shading["zmin"], shading["zmax"], *(value for value in marker["color"] if value is not None)]
+        low, high = min(losses), max(losses)
+        marker |= {"cmin": low, "cmax": high}
+        shading |= {"zmin": low, "zmax": high, "colorscale": SCALE, "opacity": 0.28}
+    every = [shading, lines, devices, _stations(cells) if cells else None]
+    return {"data": [trace for trace in every if trace], "layout": _layout(cells, frame)}
+
+
+def caption(run: Run) -> str:
+    """What the marks mean, in one line."""
+    devices, cells = run.devices, coverage.cells_of(run)
+    count = len(np.unique(devices["device"]))
+    some = f"{MOST_DEVICES:,} of {count:,}" if count > MOST_DEVICES else f"{count:,}"
+    parts = [f"{some} devices that took part, where each was last seen; larger marks took part more often."]
+    if not np.isin(np.char.lower(devices["los"]), SEEN).all():
+        parts.append("Diamonds had no line of sight.")
+    drawn = len(ways.chosen(run.tracks, _frame(run, cells).half_m)) if run.tracks else 0
+    if drawn:
+        parts.append(f"{'Line: the way of one device' if drawn == 1 else f'Lines: the ways of {drawn} devices'}.")
+    if cells:
+        parts.append(f"{'Triangles are base stations' if cells.sites > 1 else 'The triangle is the base station'}.")
+        parts.append("Shading: median path loss outdoors.")
+    return " ".join(parts)
+
+
+def _frame(run: Run, cells: Cells | None) -> Frame:
+    """All that is covered and wherever devices took part; only the devices and base stations where these are close."""
+    seen = np.stack([run.devices["x_m"], run.devices["y_m"]], axis=-1)
+    seen = seen[np.isfinite(seen).all(axis=1)]
+    sites = cells.sites_m if cells else np.zeros((1, 2))
+    near, reach = np.concatenate([seen, sites]), cells.coverage_m if cells else 1.0
+    low, high = near.min(axis=0), near.max(axis=0)
+    half = float((high - low).max()) / 2
+    if half < CLOSE * reach:
+        x_m, y_m = ((low + high) / 2).tolist()
+        return Frame(x_m, y_m, 1.15 * max(half, 1.0))
+    return Frame(0.0, 0.0, 1.06 * max(reach, float(np.abs(near).max())))
+
+
+def _devices(run: Run) -> Figure:
     devices = run.devices
     names, first_of_last, inverse, count = np.unique(
         devices["device"][::-1], return_index=True, return_inverse=True, return_counts=True
@@ -25,11 +84,11 @@ def figure(run: Run) -> Figure:
     last = len(devices["device"]) - 1 - first_of_last
     means = [np.bincount(inverse, np.nan_to_num(devices[phase.column][::-1])) / count for phase in TIME_PHASES]
     unit = fitting(top(means), TIME)
-    chosen = np.unique(np.linspace(0, len(names) - 1, min(len(names), MOST_DEVICES)).round().astype(np.intp))
+    chosen = even(len(names), MOST_DEVICES)
     seen = np.isin(np.char.lower(devices["los"][last]), SEEN)
     columns = [names, devices["distance_m"][last], count, *(mean / unit.size for mean in means), devices["cell"][last]]
     rows = last[chosen]
-    trace = {
+    return {
         "type": "scatter",
         "mode": "markers",
         "name": "devices",
@@ -47,20 +106,6 @@ def figure(run: Run) -> Figure:
         },
         "hovertemplate": _hover(unit.name, several=len(np.unique(devices["cell"])) > 1),
     }
-    return {"data": [trace, _stations(run)], "layout": _layout(run)}
-
-
-def caption(run: Run) -> str:
-    """What the marks mean, in one line."""
-    devices = run.devices
-    count = len(np.unique(devices["device"]))
-    some = f"{MOST_DEVICES:,} of {count:,}" if count > MOST_DEVICES else f"{count:,}"
-    blocked = not np.isin(np.char.lower(devices["los"]), SEEN).all()
-    diamonds = "; diamonds had no line of sight" if blocked else ""
-    return (
-        f"{some} devices that took part, where each was last seen; larger marks took part more often{diamonds}. "
-        f"{'Triangles are base stations' if len(_sites_m(run)) > 1 else 'The triangle is the base station'}."
-    )
 
 
 def _sizes(count: Floats) -> Floats:
@@ -85,16 +130,8 @@ def _hover(unit: str, *, several: bool) -> str:
     )
 
 
-def _sites_m(run: Run) -> Floats:
-    """Positions [n, 2] of the base stations."""
-    from channel.geometry import hexagonal_sites_m
-
-    count, radius = (as_number(at(run.scenario, f"cells.{key}")) for key in ("sites", "radius_m"))
-    return hexagonal_sites_m(int(count or 1), math.sqrt(3.0) * (radius or 1.0))
-
-
-def _stations(run: Run) -> Figure:
-    x, y = _sites_m(run).T
+def _stations(cells: Cells) -> Figure:
+    x, y = cells.sites_m.T
     return {
         "type": "scatter",
         "mode": "markers",
@@ -106,31 +143,28 @@ def _stations(run: Run) -> Figure:
     }
 
 
-def _hexagon(x: float, y: float, radius: float) -> str:
-    """The border of a cell, as an SVG path."""
-    angles = math.pi / 6 + math.pi / 3 * np.arange(6)
-    corners = zip(x + radius * np.cos(angles), y + radius * np.sin(angles), strict=True)
-    return "M" + "L".join(f"{right:.4g},{up:.4g}" for right, up in corners) + "Z"
-
-
-def _layout(run: Run) -> Figure:
-    """Equal scales on both axes, the cells' borders and the hole around the base station in the middle."""
-    farthest = top([np.abs(run.devices["x_m"]), np.abs(run.devices["y_m"])])
-    radius, hole = (as_number(at(run.scenario, f"cells.{key}")) or 0.0 for key in ("radius_m", "min_distance_m"))
-    reach = 1.06 * max(radius, farthest, 1.0)
-    axis = {"range": [-reach, reach], "constrain": "domain", "nticks": 7, "gridcolor": "#eef1f4", "showgrid": True}
-    rim = {"layer": "below", "line": {"color": "#9aa5b1", "width": 1.2}}
-    circle = [(radius, "#f6f8fa")] if len(_sites_m(run)) == 1 else []
-    shapes: list[Figure] = [
-        rim | {"type": "circle", "x0": -size, "x1": size, "y0": -size, "y1": size, "fillcolor": fill}
-        for size, fill in (*circle, (hole, "#dfe4e9"))
-        if size
-    ]
-    if not circle:
-        shapes += [rim | {"type": "path", "path": _hexagon(x, y, radius)} for x, y in _sites_m(run).tolist()]
+def _layout(cells: Cells | None, frame: Frame) -> Figure:
+    """Equal scales on both axes, the cells' borders and the hole around the middle of a single one."""
+    axis = {"constrain": "domain", "nticks": 7, "gridcolor": "#eef1f4", "showgrid": True}
+    spans = ([middle - frame.half_m, middle + frame.half_m] for middle in frame[:2])
+    across, up = (axis | {"range": span} for span in spans)
     return {
-        "xaxis": axis | {"title": {"text": "x [m]"}, "showline": False},
-        "yaxis": axis | {"title": {"text": "y [m]"}, "scaleanchor": "x"},
-        "shapes": shapes,
+        "xaxis": across | {"title": {"text": "x [m]"}, "showline": False},
+        "yaxis": up | {"title": {"text": "y [m]"}, "scaleanchor": "x"},
+        "shapes": _borders(cells) if cells else [],
         "margin": {"r": 8},
     }
+
+
+def _borders(cells: Cells) -> list[Figure]:
+    borders = coverage.outlines(cells.sites_m, cells.radius_m)
+    shapes: list[Figure] = [RIM | {"type": "path", "path": _path(border)} for border in borders]
+    if hole := cells.nearest_m:
+        place = {"x0": -hole, "x1": hole, "y0": -hole, "y1": hole}
+        shapes.append(RIM | place | {"type": "circle", "layer": "below", "fillcolor": "#dfe4e9"})
+    return shapes
+
+
+def _path(corners: Floats) -> str:
+    """A polygon as an SVG path."""
+    return "M" + "L".join(f"{x:.4g},{y:.4g}" for x, y in corners.tolist()) + "Z"

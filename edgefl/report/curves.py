@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from edgefl.report import targets, views
 from edgefl.report.read import reached
-from edgefl.report.style import MUTED, Figure, Shown, safe
+from edgefl.report.style import MUTED, Figure, Shown, even, safe
 from edgefl.units import Unit, digits, power_of_ten, short, top
 
 MOST_POINTS = 600
@@ -95,9 +95,9 @@ def _lines(shown: Sequence[Shown], measure: Measure) -> list[views.Curve]:
     found = []
     for one in shown:
         values = one.run.rounds[measure.column]
-        rows = _thin(np.flatnonzero(np.isfinite(values) & (values > measure.above)))
+        rows = np.flatnonzero(np.isfinite(values) & (values > measure.above))
         if rows.size:
-            found.append(_line(one, measure, rows))
+            found.append(_line(one, measure, rows[even(rows.size, MOST_POINTS)]))
     return found
 
 
@@ -119,10 +119,3 @@ def _line(one: Shown, measure: Measure, rows: NDArray[np.intp]) -> views.Curve:
         return {"x": short(rounds[view.column][rows] / unit.size, 5), "hovertemplate": hover}
 
     return views.Curve(trace, across)
-
-
-def _thin(rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """An even pick of the rows that keeps the first and the last."""
-    if rows.size <= MOST_POINTS:
-        return rows
-    return np.take(rows, np.linspace(0, rows.size - 1, MOST_POINTS).round().astype(np.intp))

@@ -54,11 +54,11 @@ def _apart(runs: Sequence[Run], called: Sequence[str]) -> list[list[str]]:
         for key, texts in differences([runs[place].scenario for place in places]).items():
             for place, text in zip(places, texts, strict=True):
                 if key not in {"name", "seed", "targets"} and text != NOTHING and len(parts[place]) < MOST_KEYS:
-                    parts[place].append(f"{_bare(key)} {text}")
+                    parts[place].append(f"{bare(key)} {text}")
     return parts
 
 
-def _bare(path: str) -> str:
+def bare(path: str) -> str:
     """A key without its block, or the block of a ``kind``, and without the unit in its name."""
     key = path.removesuffix(".kind").rpartition(".")[2]
     return next((key.removesuffix(end) for end in UNITS if key.endswith(end)), key).replace("_", " ")
@@ -80,10 +80,10 @@ def differences(scenarios: Sequence[Scenario]) -> dict[str, list[str]]:
     table = {key: [values.get(key, NOTHING) for values in flat] for key in keys}
     nothing = {NOTHING, "null"}  # a key without a value is as good as no key
     apart = {key: texts for key, texts in table.items() if len(set(texts)) > 1 and not nothing.issuperset(texts)}
-    return {key: _readable(key, texts) for key, texts in apart.items()}
+    return {key: readable(key, texts) for key, texts in apart.items()}
 
 
-def _readable(key: str, texts: Sequence[str]) -> list[str]:
+def readable(key: str, texts: Sequence[str]) -> list[str]:
     """The values with their unit, unless rounding would make two of them look the same."""
     units = next((units for end, units in UNITS.items() if key.endswith(end)), PLAIN)
     rounded = [text if as_number(text) is None else quantity(text, units) for text in texts]
@@ -107,12 +107,12 @@ def _leaf(value: Any) -> str:
 
 def facts(scenario: Scenario) -> list[str]:
     """The few facts that tell what was emulated: the parts of the subtitle."""
-    partition, policy = _kind(at(scenario, "data.partition")), _kind(at(scenario, "server.policy"))
+    partition, policy = block(at(scenario, "data.partition")), block(at(scenario, "server.policy"))
     seed = at(scenario, "seed")
     every = [
-        _kind(at(scenario, "algorithm")),
+        block(at(scenario, "algorithm")),
         " ".join(filter(None, [_text(at(scenario, "data.dataset")), f"({partition})" if partition else ""])),
-        _kind(at(scenario, "model")),
+        block(at(scenario, "model")),
         _devices(scenario),
         policy if policy != "synchronous" else "",
         _radio(scenario),
@@ -142,7 +142,7 @@ def kind(scenario: Scenario, path: str) -> str:
     return _text(value.get("kind") if isinstance(value, Mapping) else value)
 
 
-def _kind(value: Any) -> str:
+def block(value: Any) -> str:
     """A ``{kind: ...}`` block as its kind and its plain numbers: ``dirichlet, alpha 0.3``."""
     if not isinstance(value, Mapping):
         return _text(value)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from edgefl.report.read import Table
-from edgefl.report.style import MUTED, Figure, Shown
+from edgefl.report.style import MUTED, Figure, Shown, even
 from edgefl.units import Floats, digits, quantity, short
 
 MOST_DEVICES, MOST_LABELS = 300, 100
@@ -73,7 +73,7 @@ def grid(table: Table) -> tuple[Floats, Floats, Floats]:
 
 def _some(values: Floats, most: int) -> Floats:
     names = np.unique(values)
-    return names[np.unique(np.linspace(0, len(names) - 1, min(len(names), most)).round().astype(np.intp))]
+    return np.asarray(names[even(len(names), most)])
 
 
 def _sizes(table: Table) -> Floats:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from importlib.resources import files
-from pathlib import Path
 from string import Template
-from typing import Any
 
-from edgefl.report import cellmap, comparison, curves, describe, headline, labels, phases, tables, timeline
+from edgefl.report import comparison, curves, describe, details, headline, labels, phases, story, tables
+from edgefl.report.details import Card, card, frame, plot
 from edgefl.report.read import Run, Table
-from edgefl.report.style import ENERGY_PHASES, TIME_PHASES, Figure, Shown, shown, template
+from edgefl.report.resources import as_json, plotly, resource
+from edgefl.report.style import ENERGY_PHASES, TIME_PHASES, Figure, Shown, prose, shown, template
 from edgefl.units import ENERGY, NOTHING, TIME, quantity
 
 FEW = 4  # so many runs are all unfolded from the start, of more runs the first two
-HIGHEST_MAP = 540
 CURVES = {"accuracy": "Test accuracy", "distance": "Distance to the optimum", "loss": "Loss"}
 STATUS = {
     "interrupted": "was interrupted after",
@@ -31,10 +28,11 @@ def render(runs: Sequence[Run]) -> str:
     names = describe.labels(runs)
     every = [shown(run, name, place) for place, (run, name) in enumerate(zip(runs, names, strict=True))]
     learning = curves.figures(every)
-    details = [_detail_figures(one, place, every) for place, one in enumerate(every)]
+    world = [details.world(run, place) for place, run in enumerate(runs)]
+    costs = [details.costs(run, place, runs) for place, run in enumerate(runs)]
     holders = labels.groups(every)
     holdings = {f"labels-{place}": labels.figure(table) for place, (table, _) in enumerate(holders)}
-    figures = learning | holdings | {name: figure for part in details for name, figure in part.items()}
+    figures = learning | holdings | {card.name: card.figure for part in (*world, *costs) for card in part}
     title, subtitle = _heading(runs)
     values = {
         "title": escape(title),
@@ -42,17 +40,16 @@ def render(runs: Sequence[Run]) -> str:
         "banners": "".join(_banner(one, alone=len(every) == 1) for one in every),
         "headline": _headline(every),
         "learning": _learning(every, learning) + _comparison(every),
-        "costs": _costs(every, details) + _holdings(every, holders, holdings),
-        "details": _details(every, details),
+        "details": _sections(every, world, costs, _holdings(every, holders, holdings)),
         "results": tables.results(every),
         "sources": "".join(_source(one, alone=len(every) == 1) for one in every),
         "footer": escape(_footer(runs)),
-        "style": _resource("style.css"),
-        "plotly": _plotly(),
-        "figures": _json({"template": template(), "figures": figures}),
-        "script": _resource("page.js"),
+        "style": resource("style.css"),
+        "plotly": plotly(),
+        "figures": as_json({"template": template(), "figures": figures}),
+        "script": resource("page.js") + resource("print.js"),
     }
-    return Template(_resource("template.html")).substitute(values)
+    return Template(resource("template.html")).substitute(values)
 
 
 def _heading(runs: Sequence[Run]) -> tuple[str, str]:
@@ -83,7 +80,8 @@ def _banner(one: Shown, *, alone: bool) -> str:
 
 def _headline(every: Sequence[Shown]) -> str:
     if len(every) == 1:
-        return headline.tiles(every[0].run)
+        run, sessions = every[0].run, _sessions(every[0].run)
+        return headline.tiles(run) + _story(run) + (f"<section>{sessions}</section>" if sessions else "")
     return (
         f'<section><h2>Runs</h2><div class="card">{headline.comparison(every)}</div></section>'
         f'<section><h2>What differs</h2><div class="card">{headline.differing(every)}</div></section>'
@@ -100,7 +98,7 @@ def _learning(every: Sequence[Shown], figures: Mapping[str, Figure]) -> str:
         if len(every) == 1
         else f'<div class="key">{"".join(f"<span>{tables.swatch(one)}</span>" for one in every)}</div>'
     )
-    cards = "".join(_card(CURVES[name], _plot(name)) for name in figures)
+    cards = "".join(frame(CURVES[name], plot(name)) for name in figures)
     return (
         f'<section id="learning"><div class="head"><h2>Learning</h2>{_toggle(alone=len(every) == 1)}</div>{notes}{key}'
         f'<div class="grid lead">{cards}</div></section>'
@@ -113,7 +111,7 @@ def _comparison(every: Sequence[Shown]) -> str:
     blocks = comparison.learning(comparison.compare(runs, comparison.Wanted())) if len(runs) > 1 else []
     if not blocks:
         return ""
-    cards = "".join(_card(block.title, tables.block(block, every)) for block in blocks)
+    cards = "".join(frame(block.title, tables.block(block, every)) for block in blocks)
     return (
         f'<section id="comparison"><h2>Comparison with {tables.swatch(every[0])}</h2>'
         f'<p class="note">{escape(comparison.LEGEND)}</p><div class="grid">{cards}</div></section>'
@@ -142,33 +140,41 @@ def _missing(every: Sequence[Shown]) -> list[str]:
     return notes
 
 
-def _detail_figures(one: Shown, place: int, every: Sequence[Shown]) -> dict[str, Figure]:
-    """The figures of one run alone, scaled like those of the other runs."""
-    run, runs = one.run, [other.run for other in every]
-    if not run.devices["row"].size:
-        return {}
-    spent = phases.present(runs, ENERGY_PHASES)
-    return {
-        f"time-{place}": phases.figure(run, TIME_PHASES, TIME, phases.highest(runs, TIME_PHASES)),
-        f"energy-{place}": phases.figure(run, spent, ENERGY, phases.highest(runs, spent)),
-        f"map-{place}": cellmap.figure(run),
-        f"timeline-{place}": timeline.figure(run),
-    }
-
-
-def _costs(every: Sequence[Shown], details: Sequence[Mapping[str, Figure]]) -> str:
-    """Shares of time and energy; a run alone has its rounds below them."""
-    if not any(details):
-        return ""
-    some = [one for one, figures in zip(every, details, strict=True) if figures]
+def _sections(every: Sequence[Shown], world: Sequence[list[Card]], costs: Sequence[list[Card]], holdings: str) -> str:
+    """What happened in the world, where time and energy went, who holds what; of several runs one by one."""
+    some = [one for one, cards in zip(every, costs, strict=True) if cards]
+    if not some:
+        return holdings
     spent = phases.present([one.run for one in some], ENERGY_PHASES)
     time, energy = tables.share_bars(some, TIME_PHASES, TIME), tables.share_bars(some, spent, ENERGY)
     if len(every) == 1:
-        time, energy = time + _plot("time-0"), energy + _plot("energy-0")
-    return (
-        '<section><h2>Where a round goes</h2><div class="grid">'
-        f"{_card('Time', time)}{_card('Energy', energy)}</div></section>"
-    )
+        first, second, *rest = costs[0]
+        cards = [card(first, "Time", time), card(second, "Energy", energy), *map(card, rest)]
+        return _grid("In the world", map(card, world[0])) + _grid("Where a round goes", cards) + holdings
+    blocks = [_run_of(every, place, [*costs[place], *world[place]]) for place in range(len(every)) if costs[place]]
+    shares = _grid("Where a round goes", [frame("Time", time), frame("Energy", energy)])
+    return shares + holdings + _grid("Run by run", blocks)
+
+
+def _grid(title: str, blocks: Iterable[str]) -> str:
+    return f'<section><h2>{title}</h2><div class="grid whole">{"".join(blocks)}</div></section>'
+
+
+def _run_of(every: Sequence[Shown], place: int, cards: Sequence[Card]) -> str:
+    """One of several runs, folded where there are many."""
+    one, opened = every[place], " open" if len(every) <= FEW or place < 2 else ""
+    inner = _story(one.run) + _sessions(one.run) + "".join(map(card, cards))
+    return f'<details class="run"{opened}><summary>{tables.swatch(one)}</summary>{inner}</details>'
+
+
+def _story(run: Run) -> str:
+    text = prose(" ".join(story.sentences(run)))
+    return f'<p class="story">{text}</p>' if text else ""
+
+
+def _sessions(run: Run) -> str:
+    table = tables.sessions(run)
+    return frame("Sessions", table) if table else ""
 
 
 def _holdings(
@@ -177,52 +183,14 @@ def _holdings(
     """Who holds which labels: once for all runs that have the same data, folded where there are many that have not."""
     blocks = []
     for place, (table, runs) in enumerate(holders):
-        plot = _plot(f"labels-{place}", labels.height(figures[f"labels-{place}"]))
-        block = f'<div class="card"><p class="note">{escape(labels.caption(table))}</p>{plot}</div>'
+        drawn = plot(f"labels-{place}", labels.height(figures[f"labels-{place}"]))
+        block = f'<div class="card"><p class="note">{escape(labels.caption(table))}</p>{drawn}</div>'
         if len(runs) < len(every):
             opened = " open" if len(holders) <= FEW or place < 2 else ""
             key = "".join(f"<span>{tables.swatch(one)}</span> " for one in runs)
             block = f'<details class="run"{opened}><summary>{key}</summary>{block}</details>'
         blocks.append(block)
     return f'<section id="labels"><h2>Who holds what</h2>{"".join(blocks)}</section>' if blocks else ""
-
-
-def _details(every: Sequence[Shown], details: Sequence[Mapping[str, Figure]]) -> str:
-    if not any(details):
-        return ""
-    if len(every) == 1:
-        return f'<section><h2>In the cell</h2><div class="grid">{_cell_cards(every[0], 0, details[0])}</div></section>'
-    blocks = "".join(_details_of(every, place, details[place]) for place in range(len(every)) if details[place])
-    return f'<section><h2>Run by run</h2><div class="grid">{blocks}</div></section>'
-
-
-def _details_of(every: Sequence[Shown], place: int, figures: Mapping[str, Figure]) -> str:
-    one = every[place]
-    cards = _card("Time by round", _plot(f"time-{place}")) + _card("Energy by round", _plot(f"energy-{place}"))
-    opened = " open" if len(every) <= FEW or place < 2 else ""
-    return (
-        f'<details class="run"{opened}><summary>{tables.swatch(one)}</summary>'
-        f"{cards}{_cell_cards(one, place, figures)}</details>"
-    )
-
-
-def _cell_cards(one: Shown, place: int, figures: Mapping[str, Figure]) -> str:
-    height = figures[f"timeline-{place}"]["layout"]["height"]
-    area = f'<p class="note">{escape(cellmap.caption(one.run))}</p>{_plot(f"map-{place}", min(height, HIGHEST_MAP))}'
-    time = (
-        f'<p class="note">{escape(timeline.caption(one.run))}</p>{tables.key(TIME_PHASES)}'
-        f"{_plot(f'timeline-{place}', height)}"
-    )
-    return _card("Map of the cell", area) + _card("Timeline", time)
-
-
-def _card(title: str, inner: str) -> str:
-    return f'<div class="card"><h3>{escape(title)}</h3>{inner}</div>'
-
-
-def _plot(name: str, height: int = 0) -> str:
-    style = f' style="height:{height}px"' if height else ""
-    return f'<div class="plot" data-figure="{name}"{style}></div>'
 
 
 def _source(one: Shown, *, alone: bool) -> str:
@@ -248,21 +216,3 @@ def _footer(runs: Sequence[Run]) -> str:
         for run in runs
     ]
     return " · ".join(fact for fact in facts[0] if all(fact in other for other in facts))
-
-
-def _json(value: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.replace("<", "\\u003c")
-
-
-def _resource(name: str) -> str:
-    return (files("edgefl.report") / name).read_text(encoding="utf-8")
-
-
-def _plotly() -> str:
-    """Plotly's script from the installed package, whose Python part is slow to import and not needed."""
-    package = importlib.util.find_spec("plotly")
-    if package is None or package.origin is None:
-        raise ModuleNotFoundError("edgefl's reports need the plotly package")
-    return (Path(package.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")

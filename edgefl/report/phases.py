@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from edgefl.report import views
 from edgefl.report.read import Run
 from edgefl.report.style import Figure, Phase
-from edgefl.units import Floats, Unit, fitting, short, top
+from edgefl.units import PLAIN, Floats, Unit, fitting, short, top
 
 MOST_BARS = 150
 
@@ -62,6 +63,7 @@ def figure(run: Run, phases: Sequence[Phase], units: Sequence[Unit], ceiling: fl
         "barmode": "stack",
         "bargap": 0.25 if len(first) <= 40 else 0.0,
         "xaxis": {"title": {"text": "round"}, "range": [number[0] - 0.5, number[-1] + 0.5]},
+        "shapes": views.borders(run, "number", PLAIN[0], 0.5),
         "yaxis": {"title": {"text": f"mean per device [{unit.name}]"}, "range": [0, 1.05 * ceiling / unit.size or 1]},
     }
     return {"data": data, "layout": layout}

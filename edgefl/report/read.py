@@ -24,6 +24,7 @@ ROUND_COLUMNS = (
     *("session", "round", "time_s", "duration_s", "energy_j", "round_energy_j", "selected", "received"),
     *("late", "departed", "bytes_down", "bytes_up", "train_loss", "test_loss", "test_accuracy"),
 )
+WORLD_COLUMNS = ("wasted_j", "present", "arrivals", "departures", "handovers", "depleted", "battery")  # some lack them
 TOY_COLUMNS = ("parameter", "distance_to_optimum")
 RANKING_COLUMNS = ("test_auc", "hr_5", "ndcg_5", "hr_10", "ndcg_10")
 MODEL_COLUMNS = ("sel_accuracy", "all_accuracy")  # of the round's mean local model, and of all devices'
@@ -33,7 +34,8 @@ DEVICE_COLUMNS = (
     *("status", "x_m", "y_m"),
 )
 LABEL_COLUMNS = ("device", "label", "samples")
-LATER_DEVICE_COLUMNS = ("idle_energy_j",)  # folders of earlier versions lack them
+TRACK_COLUMNS = ("device", "time_s", "x_m", "y_m")
+LATER_DEVICE_COLUMNS = ("idle_energy_j", "battery_j")  # folders of earlier versions, or without batteries, lack them
 TEXT_COLUMNS = frozenset({"los", "status"})
 CHUNK = 20_000  # rows held as text at a time: a million rows of strings would not fit
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -51,6 +53,7 @@ class Run:
     rounds: Table
     devices: Table
     labels: Table | None  # who holds how many samples of which label; folders of earlier versions lack it
+    tracks: Table | None  # where some devices have gone, where any moves
 
     @property
     def learned(self) -> bool:
@@ -82,6 +85,10 @@ class Run:
         known = values[np.isfinite(values)]
         return float(known[-1]) if known.size else None
 
+    def has(self, column: str) -> bool:
+        """Whether a column of ``rounds.csv`` holds anything but nothing and zeros."""
+        return bool(np.any(np.nan_to_num(self.rounds[column])))
+
     def total(self, name: str) -> float | None:
         """A figure of the summary, or the last of its column where a run that stopped early has no summary."""
         known = as_number(self.summary.get(name))
@@ -112,25 +119,40 @@ def load_all(folders: Sequence[Path], *, details: bool = True) -> list[Run]:
 
 
 def load(folder: Path, *, details: bool = True) -> Run:
-    """Read one result folder, without ``details`` neither devices nor labels.
+    """Read one result folder, without ``details`` neither devices nor labels nor tracks.
 
     Raises:
         InputError: something is missing or unreadable, in one line.
     """
-    text = _text(folder, "scenario.yaml")
+    text = text_of(folder, "scenario.yaml")
     manifest = _json(folder, "manifest.json")
-    rounds = _table(folder, "rounds.csv", ROUND_COLUMNS, TOY_COLUMNS + RANKING_COLUMNS + MODEL_COLUMNS)
-    labelled = details and (folder / "labels.csv").is_file()
+    rounds = rounds_of(folder)
     return Run(
         folder=folder,
-        scenario=_scenario(folder, text),
+        scenario=yaml_of(folder, "scenario.yaml", text),
         scenario_text=text,
         manifest=manifest,
         summary=_summary(folder, manifest),
-        rounds=rounds | {"number": numbers(rounds["round"])},
+        rounds=rounds,
         devices=_devices(folder, rounds) if details else {},
-        labels=_table(folder, "labels.csv", LABEL_COLUMNS) if labelled else None,
+        labels=_if_there(folder, "labels.csv", LABEL_COLUMNS) if details else None,
+        tracks=_if_there(folder, "tracks.csv", TRACK_COLUMNS) if details else None,
     )
+
+
+def rounds_of(folder: Path) -> Table:
+    """The columns of ``rounds.csv``, and ``number``, which grows over the whole run.
+
+    Raises:
+        InputError: it is missing or damaged, in one line.
+    """
+    rounds = _table(folder, "rounds.csv", ROUND_COLUMNS, WORLD_COLUMNS + TOY_COLUMNS + RANKING_COLUMNS + MODEL_COLUMNS)
+    return rounds | {"number": numbers(rounds["round"])}
+
+
+def _if_there(folder: Path, name: str, columns: Sequence[str]) -> Table | None:
+    """A table that not every folder has."""
+    return _table(folder, name, columns) if (folder / name).is_file() else None
 
 
 def _devices(folder: Path, rounds: Table) -> Table:
@@ -147,7 +169,12 @@ def _summary(folder: Path, manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     return _json(folder, "summary.json")
 
 
-def _text(folder: Path, name: str) -> str:
+def text_of(folder: Path, name: str) -> str:
+    """The text of a file.
+
+    Raises:
+        InputError: it is not there, or cannot be read.
+    """
     if not folder.is_dir():
         raise InputError(f"{folder}: not a result folder: no such folder")
     try:
@@ -160,19 +187,24 @@ def _text(folder: Path, name: str) -> str:
 
 def _json(folder: Path, name: str) -> Mapping[str, Any]:
     try:
-        value = json.loads(_text(folder, name))
+        value = json.loads(text_of(folder, name))
     except ValueError as error:
         raise InputError(f"{folder}/{name}: not JSON: {error}") from None
     return _mapping(folder, name, value)
 
 
-def _scenario(folder: Path, text: str) -> Mapping[str, Any]:
+def yaml_of(folder: Path, name: str, text: str) -> Mapping[str, Any]:
+    """The mapping that a YAML file holds.
+
+    Raises:
+        InputError: it holds something else.
+    """
     try:
         value = yaml.load(text, Loader=_LOADER)  # noqa: S506  # both loaders are safe ones
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{folder}/scenario.yaml: not YAML: {reason}") from None
-    return _mapping(folder, "scenario.yaml", value)
+        raise InputError(f"{folder}/{name}: not YAML: {reason}") from None
+    return _mapping(folder, name, value)
 
 
 def _mapping(folder: Path, name: str, value: Any) -> Mapping[str, Any]:
@@ -183,7 +215,7 @@ def _mapping(folder: Path, name: str, value: Any) -> Mapping[str, Any]:
 
 def _table(folder: Path, name: str, needed: Sequence[str], optional: Sequence[str] = ()) -> Table:
     """The columns of a CSV file; an empty cell, like a column that may be absent, is NaN."""
-    lines = csv.reader(_text(folder, name).splitlines())
+    lines = csv.reader(text_of(folder, name).splitlines())
     header = next(lines, [])
     if missing := [column for column in needed if column not in header]:
         raise InputError(f"{folder}/{name}: column {missing[0]} is missing")

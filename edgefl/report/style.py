@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from edgefl.report.read import Run
 
 Figure = dict[str, Any]
+_TOGETHER = re.compile(r"(?<=\d) (?=[\w%±])|(?<=[±=<>]) (?=\d)|(?<=\bp) (?=[=<])")  # spaces where no line may end
 
 INK, MUTED, GRID = "#1c2733", "#5b6875", "#e6eaee"
 FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif'
@@ -54,9 +59,19 @@ def shown(run: Run, label: str, place: int) -> Shown:
     return Shown(run, label, RUN_COLOURS[colour], DASHES[turn % len(DASHES)])
 
 
+def even(count: int, most: int) -> NDArray[np.intp]:
+    """An even pick of at most so many of ``count`` rows that keeps the first and the last."""
+    return np.linspace(0, count - 1, min(count, most)).round().astype(np.intp)
+
+
 def safe(text: str) -> str:
     """Text for Plotly, which reads some HTML tags in labels."""
     return html.escape(text)
+
+
+def prose(text: str) -> str:
+    """Sentences as HTML whose numbers keep to their units."""
+    return html.escape(_TOGETHER.sub("\N{NO-BREAK SPACE}", text))
 
 
 def template() -> Figure:

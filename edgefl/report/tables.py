@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -67,6 +68,11 @@ def share_bars(shown: Sequence[Shown], parts: Sequence[Phase], units: Sequence[U
     return key(parts) + "".join(rows)
 
 
+def split_bar(parts: Sequence[Phase], sums: Floats) -> str:
+    """One bar, split by share, under its colours."""
+    return f'{key(parts)}<div class="share">{_bar(parts, sums, 1.0)}</div>'
+
+
 def key(parts: Sequence[Phase]) -> str:
     """The colours of the phases."""
     marks = [f'<span><i class="dot" style="background:{part.colour}"></i>{escape(part.name)}</span>' for part in parts]
@@ -112,12 +118,7 @@ def _card(title: str, columns: Sequence[Facts], shown: Sequence[Shown]) -> str:
 
 
 def _targets(run: Run) -> Facts:
-    facts = {}
-    for target in run.targets:
-        costs = (quantity(target.get("time_s"), TIME), quantity(target.get("energy_j"), ENERGY))
-        text = f"round {quantity(target['round'])} · {' · '.join(costs)}" if reached(target) else NOT_REACHED
-        facts[percent(target["accuracy"])] = text
-    return facts
+    return {percent(target["accuracy"]): _target(target) for target in run.targets}
 
 
 def _totals(run: Run) -> Facts:
@@ -145,6 +146,35 @@ def _fairness(run: Run) -> Facts:
         for column, name in names.items()
         if column in fairness
     }
+
+
+def sessions(run: Run) -> str:
+    """What each session of a run took and brought; nothing where there are not several."""
+    every = run.summary.get("sessions") or []
+    if len(every) < 2:
+        return ""
+    wanted = list(dict.fromkeys(target["accuracy"] for one in every for target in one.get("targets") or []))
+    head = ["session", "rounds", "time", "energy", "final accuracy", *(f"to {percent(value)}" for value in wanted)]
+    body = [[escape(cell) for cell in (*_session(one), *_session_targets(one, wanted))] for one in every]
+    return table(head, body, "facts")
+
+
+def _session(one: Mapping[str, Any]) -> list[str]:
+    costs = quantity(one.get("time_s"), TIME), quantity(one.get("energy_j"), ENERGY)
+    return [quantity(one.get("session")), quantity(one.get("rounds")), *costs, score(one.get("final_accuracy"))]
+
+
+def _session_targets(one: Mapping[str, Any], wanted: Sequence[float]) -> list[str]:
+    """What each target took in a session."""
+    found = {target["accuracy"]: target for target in one.get("targets") or []}
+    return [_target(found[value]) if value in found else NOTHING for value in wanted]
+
+
+def _target(target: Mapping[str, Any]) -> str:
+    if not reached(target):
+        return NOT_REACHED
+    costs = (quantity(target.get("time_s"), TIME), quantity(target.get("energy_j"), ENERGY))
+    return f"round {quantity(target['round'])} · {' · '.join(costs)}"
 
 
 def _drops(run: Run) -> Facts:

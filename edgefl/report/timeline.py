@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from edgefl.report.describe import kind
 from edgefl.report.read import Run
-from edgefl.report.style import MUTED, TIME_PHASES, Figure
+from edgefl.report.style import MUTED, TIME_PHASES, Figure, even
 from edgefl.units import TIME, Floats, Unit, fitting, short, top
 
 MOST_ROUNDS, MOST_BARS = 3, 60
 LOWEST, HIGHEST, THICKEST = 400, 640, 34  # pixels: of the figure, and of a bar
-RECEIVED, LOST = "received", "#b3392f"
-FREE_RUNNING = ("asynchronous", "buffered")  # here a device's work may have begun rounds ago: it ends with its round
+IN_ORDER, LOST = ("received", "polled"), "#b3392f"
+# Here a device's work does not begin with its round: rounds ago, or when the device before it is done.
+OWN_BEGINNING = ("asynchronous", "buffered", "sequential", "split")
 Rows = NDArray[np.intp]
 
 
@@ -59,7 +60,7 @@ def figure(run: Run) -> Figure:
 def _lost(run: Run, rows: Rows, names: list[str], ends: Floats) -> Figure | None:
     """Crosses where work ended that the server did not receive."""
     status = run.devices["status"][rows]
-    places = np.flatnonzero(status != RECEIVED)
+    places = np.flatnonzero(~np.isin(status, IN_ORDER))
     if not places.size:
         return None
     return {
@@ -81,18 +82,24 @@ def caption(run: Run) -> str:
     every = int(np.isin(run.devices["row"], rounds).sum())
     first = "The first round" if len(rounds) == 1 else f"The first {len(rounds)} rounds"
     part = f", {len(rows)} of {every:,} participations" if every > len(rows) else ""
-    crosses = " Crosses: not received." if np.any(run.devices["status"][rows] != RECEIVED) else ""
-    return f"{first}{part}.{crosses}"
+    crosses = " Crosses: not received." if not np.isin(run.devices["status"][rows], IN_ORDER).all() else ""
+    split = kind(run.scenario, "server.policy") == "split"
+    alternating = " Phases alternate at every step; their sums are drawn." if split else ""
+    return f"{first}{part}.{alternating}{crosses}"
+
+
+def _own_beginning(run: Run) -> bool:
+    return kind(run.scenario, "server.policy") in OWN_BEGINNING
 
 
 def chosen(run: Run) -> Rows:
-    """The device rows to draw: whole rounds while they fit, else an even pick from the first, fastest to slowest."""
+    """The device rows to draw, fastest or first on top: whole rounds while they fit, else an even pick from one."""
     row = run.devices["row"]
     busy = np.sum([np.nan_to_num(run.devices[phase.column]) for phase in TIME_PHASES[:3]], axis=0)
-    order: Rows = np.lexsort((busy, row))
+    order: Rows = np.lexsort((-np.nan_to_num(run.devices["wait_s"]) if _own_beginning(run) else busy, row))
     first: Rows = order[row[order] == row.min()]
     if len(first) > MOST_BARS:
-        return np.take(first, np.linspace(0, len(first) - 1, MOST_BARS).round().astype(np.intp))
+        return np.take(first, even(len(first), MOST_BARS))
     last = [value for value in np.unique(row)[:MOST_ROUNDS] if (row <= value).sum() <= MOST_BARS][-1]
     return np.compress(row[order] <= last, order)
 
@@ -101,7 +108,7 @@ def _starts(run: Run, rows: Rows, slices: Floats) -> Floats:
     """When each participation began: with its round, or so that it ends with it."""
     row = run.devices["row"][rows]
     ends = run.rounds["time_s"][row]
-    if kind(run.scenario, "server.policy") in FREE_RUNNING:
+    if _own_beginning(run):
         return np.asarray(ends - slices.sum(axis=0))
     return np.asarray(ends - run.rounds["duration_s"][row])
 

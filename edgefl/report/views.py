@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from edgefl.report.read import Run
 from edgefl.report.style import Figure, Shown
 from edgefl.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top
 
@@ -46,7 +47,7 @@ def figure(
     shown: Sequence[Shown], curves: Sequence[Curve], layout: Figure, moving: Callable[[View, Unit], Figure] = nothing
 ) -> Figure:
     """The curves with, for every view, what changes with the horizontal axis; ``moving`` is that part of the layout."""
-    views, last = {}, top([one.run.rounds["number"] for one in shown])
+    views, last, alone = {}, top([one.run.rounds["number"] for one in shown]), len(shown) == 1
     for view in VIEWS:
         unit = fitting(top([one.run.rounds[view.column] for one in shown]), view.units)
         title = {"text": f"{view.title} [{unit.name}]" if unit.name else view.title}
@@ -57,7 +58,7 @@ def figure(
             "layout": part
             | {
                 "xaxis": {"title": title, "rangemode": "tozero", **whole},
-                "shapes": part.get("shapes", []) + _session_lines(shown, view, unit),
+                "shapes": part.get("shapes", []) + (borders(shown[0].run, view.column, unit) if alone else []),
             },
         }
     return {"data": [curve.trace for curve in curves], "layout": layout, "views": views}
@@ -74,11 +75,8 @@ def _side_by_side(curves: Sequence[Curve], places: Sequence[Figure]) -> list[Fig
     return result
 
 
-def _session_lines(shown: Sequence[Shown], view: View, unit: Unit) -> list[Figure]:
-    """Where a session ends and the next begins, for a run alone on the chart."""
-    if len(shown) > 1:
-        return []
-    rounds = shown[0].run.rounds
-    ends = short(rounds[view.column][np.flatnonzero(np.diff(rounds["session"]))] / unit.size, 5)
+def borders(run: Run, column: str, unit: Unit, shift: float = 0.0) -> list[Figure]:
+    """A line where a session ends and the next begins, on an axis that is a column of ``rounds.csv``."""
+    ends = run.rounds[column][np.flatnonzero(np.diff(run.rounds["session"]))] / unit.size + shift
     look = {"type": "line", "layer": "below", "line": {"color": "#c3cbd3", "width": 1}}
-    return [look | {"yref": "paper", "y0": 0, "y1": 1, "x0": x, "x1": x} for x in ends]
+    return [look | {"yref": "paper", "y0": 0, "y1": 1, "x0": x, "x1": x} for x in short(ends, 5)]

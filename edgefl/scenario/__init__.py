@@ -1,9 +1,11 @@
 """Scenarios: what to run, typed, frozen and validated."""
 
+from edgefl.scenario.backhaul import SERVER, Backhaul, BackhaulLink
+from edgefl.scenario.cells import Cells, Handover
 from edgefl.scenario.data import Augmentation, DataSection
 from edgefl.scenario.devices import Devices
 from edgefl.scenario.load import dump, load, load_with_source
-from edgefl.scenario.radio import Cells, Radio
+from edgefl.scenario.radio import Radio
 from edgefl.scenario.schema import ReportSection, Scenario, Stop
 from edgefl.scenario.server import ServerSection
 from edgefl.scenario.sessions import Place, Sessions
@@ -11,10 +13,14 @@ from edgefl.scenario.targets import RelativeTarget
 from edgefl.scenario.training import Training
 
 __all__ = [
+    "SERVER",
     "Augmentation",
+    "Backhaul",
+    "BackhaulLink",
     "Cells",
     "DataSection",
     "Devices",
+    "Handover",
     "Place",
     "Radio",
     "RelativeTarget",

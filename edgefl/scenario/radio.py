@@ -1,4 +1,4 @@
-"""The sections `cells` and `radio`; defaults are Table I of the dynamic-devices paper."""
+"""The section `radio`; defaults are Table I of the dynamic-devices paper."""
 
 from __future__ import annotations
 
@@ -25,53 +25,6 @@ PRESETS: dict[str, dict[str, Any]] = {
     "dynamic_devices": {"downlink": "broadcast", "allocation": "equal", "propagation": "umi_los", "shadowing_db": 4.0}
 }
 """`radio.preset`: readings of a paper's radio model (spec of the channel, section 8)."""
-
-
-class Cells(Section):
-    """Where base stations are and how far they cover."""
-
-    layout: Literal["single", "hexagonal"] = "single"
-    sites: Literal[1, 7, 19] = 1  # base stations; 7 where the layout is hexagonal and nothing is said
-    radius_m: PositiveFloat = 250.0  # of the disc; of a hexagon's corners
-    min_distance_m: PositiveFloat = 10.0
-    bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # above what fills the street
-
-    @model_validator(mode="before")
-    @classmethod
-    def _ring(cls, value: Any) -> Any:
-        if isinstance(value, dict) and value.get("layout") == "hexagonal" and value.get("sites") is None:
-            return {**value, "sites": 7}
-        return value
-
-    @model_validator(mode="after")
-    def _annulus(self) -> Cells:
-        if self.layout == "single" and self.sites > 1:
-            raise fault_at(("sites",), f"a single cell has one site, got {self.sites}: set layout to hexagonal")
-        if self.min_distance_m >= self.radius_m:
-            text = f"must be < radius_m = {self.radius_m:g}, got {self.min_distance_m:g}"
-            raise fault_at(("min_distance_m",), text)
-        return self
-
-    @property
-    def spacing_m(self) -> float:
-        """Distance between neighbouring base stations."""
-        return math.sqrt(3.0) * self.radius_m
-
-    @property
-    def coverage_m(self) -> float:
-        """Radius of the disc, around the middle base station, in which devices are."""
-        rings = {1: 0, 7: 1, 19: 2}[self.sites]
-        return self.radius_m + rings * self.spacing_m
-
-    @property
-    def nearest_m(self) -> float:
-        """How near a device can come to a base station; only the middle one has a hole around it."""
-        return self.min_distance_m if self.sites == 1 else 0.0
-
-    @property
-    def farthest_m(self) -> float:
-        """How far a device can be from a base station."""
-        return self.coverage_m if self.sites == 1 else 2.0 * self.coverage_m
 
 
 class Tdd(Section):

@@ -12,15 +12,20 @@ from edgefl.churn import CHURN, Churn
 from edgefl.churn.none import NoChurn
 from edgefl.codecs.none import NoCodec
 from edgefl.distributions import HEIGHT_M
+from edgefl.dvfs import DVFS
+from edgefl.dvfs.fixed import FixedClock
 from edgefl.mobility import MOBILITY, Area, Mobility
 from edgefl.mobility.static import Static
 from edgefl.models import MODELS, Model
 from edgefl.models.fcn import Mlp
 from edgefl.protocols import PROTOCOLS
+from edgefl.protocols.hierarchical import Hierarchical
 from edgefl.protocols.split import Split
+from edgefl.scenario.backhaul import Backhaul
+from edgefl.scenario.cells import Cells
 from edgefl.scenario.data import DataSection
 from edgefl.scenario.devices import Devices
-from edgefl.scenario.radio import Cells, Radio
+from edgefl.scenario.radio import Radio
 from edgefl.scenario.server import ServerSection
 from edgefl.scenario.sessions import Sessions
 from edgefl.scenario.targets import Accuracy, Target
@@ -69,6 +74,7 @@ class Scenario(Section):
     server: ServerSection = ServerSection()
     devices: Devices = Devices()
     cells: Cells = Cells()
+    backhaul: Backhaul | None = None  # the server is at every base station
     radio: Radio = Radio()
     mobility: Annotated[Mobility, MOBILITY] = Static()
     churn: Annotated[Churn, CHURN] = NoChurn()
@@ -88,16 +94,11 @@ class Scenario(Section):
     @model_validator(mode="before")
     @classmethod
     def _no_rounds(cls, value: Any) -> Any:
-        """Where devices of different rounds are under way together, the band is shared as they come and go."""
-        if not isinstance(value, dict) or not isinstance(server := value.get("server"), dict):
+        """Where devices begin at any time, or change cells, the band is shared as they come and go."""
+        if not isinstance(value, dict):
             return value
-        policy, radio = server.get("policy"), value.get("radio") or {}
-        fields = {"kind": policy} if isinstance(policy, str) else policy
-        if not isinstance(fields, dict) or not isinstance(kind := fields.get("kind"), str):
-            return value
-        if kind not in PROTOCOLS.members:
-            return value
-        rolling = PROTOCOLS.load(kind).model_construct(**fields).overlapping
+        cells, radio = value.get("cells"), value.get("radio") or {}
+        rolling = _overlapping(value.get("server")) or (isinstance(cells, dict) and cells.get("handover") is not None)
         if rolling and isinstance(radio, dict) and radio.get("sharing") is None:
             return {**value, "radio": {**radio, "sharing": "processor"}}
         return value
@@ -139,7 +140,7 @@ class Scenario(Section):
             raise fault_at(("churn",), reason)
         if reason := self.algorithm.check(count):
             raise fault_at(("algorithm",), reason)
-        if reason := self.server.selection.check(count):
+        if reason := self.server.selection.check(count, self.participants):
             raise fault_at(("server", "selection"), reason)
         return self
 
@@ -150,12 +151,46 @@ class Scenario(Section):
         if reason := self.mobility.check(Area(cells.min_distance_m, cells.coverage_m)):
             raise fault_at(("mobility",), reason)
         reach = cells.nearest_m if self.mobility.keeps_off else 0.0, cells.farthest_m
-        lowest, highest = self.devices.height_m.span()
+        lowest, highest = self.devices.span("height_m")
         heights_m = max(lowest, HEIGHT_M.least), min(highest, HEIGHT_M.most)  # a device that draws more is refused
         if reason := radio.propagation.check(*reach, radio.carrier_hz, cells.bs_height_m, heights_m):
             raise fault_at(("radio", "propagation"), reason)
-        if radio.reuse > 1 and cells.sites == 1:
-            raise fault_at(("radio", "reuse"), "needs several cells: set cells.layout to hexagonal")
+        if reason := cells.check_reuse(radio.reuse):
+            raise fault_at(("radio", "reuse"), reason)
+        return self
+
+    @model_validator(mode="after")
+    def _handed_over(self) -> Scenario:
+        """What devices that change cells during their parts ask of other sections."""
+        policy = self.server.policy
+        if self.cells.handover is None:
+            return self
+        if isinstance(policy, Split) or policy.direct:
+            what = "the policy split" if isinstance(policy, Split) else "links from device to device"
+            raise fault_at(("cells", "handover"), f"there is none with {what}: leave it out")
+        if not self.radio.spatial_consistency:
+            text = "cells.handover needs what a device receives to be a function of its place: set it to true"
+            raise fault_at(("radio", "spatial_consistency"), text)
+        if self.radio.sharing == "fixed":
+            text = "shares that hold for a round need devices that stay in their cells; with cells.handover: processor"
+            raise fault_at(("radio", "sharing"), text)
+        return self
+
+    @model_validator(mode="after")
+    def _powered(self) -> Scenario:
+        """What clocks and batteries ask of other sections."""
+        devices, server = self.devices, self.server
+        if devices.dvfs.needs_deadline and server.deadline_s is None:
+            text = "needs server.deadline_s: set server.policy to deadline, or this to fixed"
+            raise fault_at(("devices", "dvfs"), f"{DVFS.name_of(devices.dvfs)} {text}")
+        if devices.dvfs.needs_deadline and server.selection.polls:
+            raise fault_at(("devices", "dvfs"), "the selection polls devices before the deadline runs: set it to fixed")
+        if devices.has_batteries and server.policy.direct:
+            text = "over direct links a device receives before its part begins: leave it out, or set links to relayed"
+            raise fault_at(("devices", "battery"), text)
+        if devices.has_batteries and server.selection.polls:
+            text = "the selection polls devices, and those that are not chosen have waited for nothing in the books"
+            raise fault_at(("devices", "battery"), f"{text}: leave it out, or take another selection")
         return self
 
     @model_validator(mode="after")
@@ -191,6 +226,12 @@ class Scenario(Section):
             raise fault_at(("sessions", "initialisation"), text)
         if isinstance(self.algorithm, FedAvg) and self.algorithm.mode == "wait":
             raise fault_at(("algorithm", "mode"), "wait has no end for devices of other sessions: set it to cap")
+        if self.sessions.trigger and (type(self.churn) is NoChurn or self.churn.by_round):
+            text = f"waits for devices that arrive, and with the churn {CHURN.name_of(self.churn)} none does"
+            raise fault_at(("sessions", "trigger"), text)
+        if self.sessions.trigger and (self.sessions.groups or 1) > 1:
+            text = "take turns, but a trigger leaves it to churn who comes: leave it out"
+            raise fault_at(("sessions", "groups"), text)
         if self.groups > self.devices.count:
             text = f"must be <= devices.count = {self.devices.count}, got {self.groups}"
             raise fault_at(("sessions", "groups"), text)
@@ -198,6 +239,45 @@ class Scenario(Section):
             text = f"must be <= {self.groups}, the groups that there are, got {self.sessions.first_group}"
             raise fault_at(("sessions", "first_group"), text)
         return self
+
+    @model_validator(mode="after")
+    def _polled(self) -> Scenario:
+        """What selections that ask devices for something need of other sections."""
+        selection, policy, name = self.server.selection, self.server.policy, PROTOCOLS.name_of(self.server.policy)
+        if selection.by_battery and not self.devices.has_batteries:
+            text = "no device has a battery: set devices.battery, or by to energy"
+            raise fault_at(("server", "selection", "by"), text)
+        if selection.polls and not isinstance(self.devices.dvfs, FixedClock):
+            text = "asks devices to compute a loss, too, and dvfs sets their clock for the training: leave one out"
+            raise fault_at(("server", "selection"), text)
+        if selection.reports and isinstance(policy, Split):
+            raise fault_at(("server", "selection"), "needs a report with each update, which the policy split has not")
+        if selection.polls and (policy.overlapping or policy.edges or not policy.averages or isinstance(policy, Split)):
+            text = f"polls devices before rounds in which all train one model; the policy {name} has none"
+            raise fault_at(("server", "selection"), f"{text}: set the variant to rpow-d")
+        return self
+
+    @model_validator(mode="after")
+    def _wired(self) -> Scenario:
+        """Whether the backhaul reaches all base stations, and what crosses it."""
+        if self.backhaul is None:
+            return self
+        if reason := self.backhaul.check(self.cells.sites):
+            raise fault_at(("backhaul",), reason)
+        policy, name = self.server.policy, PROTOCOLS.name_of(self.server.policy)
+        if policy.direct or isinstance(policy, Split):
+            raise fault_at(("backhaul",), f"is not modelled under the policy {name}: leave it out")
+        if isinstance(policy, Hierarchical) and (policy.backhaul_bps or policy.backhaul_delay_s):
+            raise fault_at(("server", "policy"), "has a backhaul of its own beside the section backhaul: leave one out")
+        return self
+
+    @property
+    def wires(self) -> Backhaul | None:
+        """The backhaul, also where the policy says what it is like."""
+        policy = self.server.policy
+        if self.backhaul or not isinstance(policy, Hierarchical):
+            return self.backhaul
+        return Backhaul(kind="star", rate_bps=policy.backhaul_bps, delay_s=policy.backhaul_delay_s)
 
     @property
     def in_sessions(self) -> Sessions:
@@ -212,9 +292,20 @@ class Scenario(Section):
     @property
     def groups(self) -> int:
         """How many groups of devices take turns from session to session."""
-        return 1 if self.sessions is None else self.sessions.groups or self.data.partition.groups
+        if self.sessions is None or self.sessions.trigger:
+            return 1
+        return self.sessions.groups or self.data.partition.groups
 
     @property
     def participants(self) -> int:
         """How many devices a round asks for."""
         return self.server.participants or self.devices.count
+
+
+def _overlapping(server: Any) -> bool:
+    """Whether a scenario's section `server`, not yet validated, has a policy without rounds."""
+    policy = server.get("policy") if isinstance(server, dict) else None
+    fields = {"kind": policy} if isinstance(policy, str) else policy
+    if not isinstance(fields, dict) or not isinstance(kind := fields.get("kind"), str):
+        return False
+    return kind in PROTOCOLS.members and PROTOCOLS.load(kind).model_construct(**fields).overlapping

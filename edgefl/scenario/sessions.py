@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import model_validator
+from pydantic import PositiveFloat, model_validator
 
 from edgefl.initialisation import INITIALISATIONS, Initialisation
 from edgefl.initialisation.continuous import Continuous
 from edgefl.initialisation.previous import Previous
 from edgefl.initialisation.proposed import Proposed
-from edgefl.section import Count, Section, fault_at
+from edgefl.section import Count, Section, fault, fault_at
 
 
 class Place(NamedTuple):
@@ -28,20 +28,47 @@ class Place(NamedTuple):
         return self.round < 1
 
 
+class Trigger(Section):
+    """When a session ends before its last round: so many devices have arrived since it began."""
+
+    arrivals: Count | None = None  # how many
+    share: PositiveFloat | None = None  # or how many for each device that was there when the session began
+
+    @model_validator(mode="after")
+    def _one(self) -> Trigger:
+        if (self.arrivals is None) == (self.share is None):
+            raise fault("needs either arrivals or share")
+        return self
+
+    def fires(self, arrivals: int, present: int) -> bool:
+        """Whether so many arrivals are enough, when so many devices were there."""
+        wanted = self.arrivals if self.share is None else self.share * present
+        return arrivals >= max(wanted or 0, 1)
+
+
 class Sessions(Section):
     """How many sessions of how many rounds, who takes turns, what each starts from (dynamic-devices paper)."""
 
-    count: Count = 7  # S
+    count: Count = 7  # S; 1 where a trigger divides it further
     rounds: Count = 50  # of each, T
+    trigger: Trigger | None = None  # a session begins with it rather than after so many rounds
     groups: Count | None = None  # of devices, which take turns; as many as the partition has
     first_group: Count = 1  # the one that is there in the first session
     keep_state: bool = False  # what the server keeps besides the model lasts, or begins anew in each session
     initialisation: Annotated[Initialisation, INITIALISATIONS] = Previous()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_to_divide(cls, value: Any) -> Any:
+        """With a trigger arrivals say how many sessions there are."""
+        return {"count": 1, **value} if isinstance(value, dict) and value.get("trigger") is not None else value
+
     @model_validator(mode="after")
     def _consistent(self) -> Sessions:
+        if self.trigger and self.count > 1:
+            raise fault_at(("count",), f"must be 1 with a trigger, which says how many there are, got {self.count}")
         strategy = self.initialisation
-        if isinstance(strategy, Proposed) and strategy.pilots >= self.count:
+        if isinstance(strategy, Proposed) and strategy.pilots >= self.count and not self.trigger:
             text = f"must be < count = {self.count}, for sessions that follow, got {strategy.pilots}"
             raise fault_at(("initialisation", "pilots"), text)
         if self.keep_state and isinstance(strategy, Continuous):
@@ -49,8 +76,13 @@ class Sessions(Section):
         return self
 
     @property
+    def several(self) -> bool:
+        """Whether there can be more than one."""
+        return self.count > 1 or self.trigger is not None
+
+    @property
     def total(self) -> int:
-        """Rounds of all sessions."""
+        """Rounds of all sessions; with a trigger extra ones are among them."""
         return self.count * self.rounds + max(self.count - self.initialisation.pilots, 0) * self.extra
 
     @property
@@ -58,15 +90,15 @@ class Sessions(Section):
         """Rounds before the first one of each session that follows the pilots."""
         return self.initialisation.extra_rounds
 
-    def place(self, done: int) -> Place:
-        """That of the round that begins after so many."""
-        before = self.initialisation.pilots * self.rounds
-        if done < before or not self.extra:
-            session, number = divmod(done, self.rounds)
-            return Place(session + 1, number + 1)
-        session, number = divmod(done - before, self.rounds + self.extra)
-        return Place(self.initialisation.pilots + session + 1, number + 1 - self.extra)
+    def first(self, session: int) -> Place:
+        """That of the first round of all with a session's devices."""
+        return Place(session, 1 - self.extra if session > self.initialisation.pilots else 1)
 
     def begins(self, place: Place) -> bool:
-        """Whether it is the first round of all with a session's devices."""
-        return place.round == (1 - self.extra if place.session > self.initialisation.pilots else 1)
+        """Whether a session begins with it."""
+        return place == self.first(place.session)
+
+    def after(self, place: Place, *, changed: bool = False) -> Place:
+        """That of the next round; where devices have `changed`, of the next session's first one."""
+        over = changed or place.round >= self.rounds
+        return self.first(place.session + 1) if over else Place(place.session, place.round + 1)

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from edgefl.selection.base import Ids, Selection
+from edgefl.known import Known
+from edgefl.selection.base import Ids, Selection, draws
 from edgefl.streams import Streams
 
 
@@ -20,11 +21,11 @@ class BernoulliSelection(Selection):
         """The coins' mean."""
         return super().expected(participants, present) if self.probability is None else self.probability * present
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams) -> Ids:
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: Known) -> Ids:
         """Coins of the first attempt in which somebody takes part."""
         p = participants / len(present) if self.probability is None else self.probability
         for attempt in count():
-            chosen = present[streams.uniform("selection", present + (attempt << 40), index) < p]  # a key an attempt
+            chosen = present[draws(present, index, streams, attempt) < p]
             if len(chosen):
                 break
         return chosen

@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, NonNegativeInt, PrivateAttr, TypeAdapter, ValidationError, model_validator
 
+from edgefl.known import Known
 from edgefl.paths import UserPath
 from edgefl.section import fault, sentence
 from edgefl.selection.base import Ids, Selection
@@ -42,12 +43,12 @@ class ScheduleSelection(Selection):
                 raise fault(f"round {number} names a device twice: {list(ids)}")
         return self
 
-    def check(self, count: int) -> str | None:
+    def check(self, count: int, participants: int) -> str | None:
         """Every device must exist."""
         worst = max(max(ids) for ids in self._rounds)
         return f"names device {worst}, but devices are numbered 0 to {count - 1}" if worst >= count else None
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams) -> Ids:
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: Known) -> Ids:
         """The listed devices that are present."""
         listed = np.array(self._rounds[index % len(self._rounds)], dtype=np.int64)
         return listed[np.isin(listed, present)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from edgefl.known import Known
 from edgefl.selection.base import Ids, Selection
 from edgefl.streams import Streams
 
@@ -13,7 +14,7 @@ MANY = 2**16  # devices from which on a draw for each would take long
 class UniformSelection(Selection):
     """A fixed number, uniform without replacement, in random order (McMahan et al., AISTATS 2017)."""
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams) -> Ids:
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: Known) -> Ids:
         """Every device draws a number by its own key, and the smallest take part; among many, the round draws them."""
         if len(present) > MANY:
             return streams.generator("selection", 1, index).choice(present, participants, replace=False)

@@ -37,7 +37,7 @@ def legs(of, ids, bits=1e6, index=0, distance_m=100.0, speed_mps=10.0, compute_s
     """Downloads and uploads of devices `ids` that all begin at time 0; columns of `Leg` as arrays."""
     env, n, found = simpy.Environment(), len(ids), {}
     at = drop(of, ids, index, distance_m)
-    speed, power, computing = np.full(n, speed_mps), np.full(n, DEVICE_W), np.full(n, compute_s)
+    speed, power, computing = np.full(n, speed_mps), np.full(n, DEVICE_W), lambda _: np.full(n, compute_s)
     carrier = of.open(env, at, speed, power, computing, (bits, bits), index)
 
     def device(row):

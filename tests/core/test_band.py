@@ -273,7 +273,7 @@ def test_interference_comes_from_active_cells_only(way):
     """Two devices in two cells without fading: the rate is that of noise alone when the other cell is silent."""
     of = link(cells={"layout": "hexagonal"}, **FLAT, propagation={"kind": "umi_los", "out_of_range": "clamp"},
               interference={"load": 0.5}, sharing="processor")  # fmt: skip
-    sites = of.channel.sites_m
+    sites = of.channel.cells.sites_m
     positions = np.array([[60.0, 0.0], [sites[1, 0] + 60.0, sites[1, 1]]])
     at = of.drop(np.arange(2), positions, np.full(2, 1.5), 0)
     assert at.cell.tolist() == [0, 1]

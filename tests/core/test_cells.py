@@ -41,11 +41,11 @@ def test_the_strongest_base_station_serves(sites, shadowing_db):
     of, positions, drop = scene(cells={**HEXAGONAL, "sites": sites}, shadowing_db=shadowing_db)
     spacing = math.sqrt(3) * 250
     ring = [(spacing * math.cos(a), spacing * math.sin(a)) for a in np.arange(6) * math.pi / 3]
-    assert np.allclose(of.channel.sites_m[0], 0)
-    assert {tuple(site) for site in of.channel.sites_m[1:7].round(6)} == {
+    assert np.allclose(of.channel.cells.sites_m[0], 0)
+    assert {tuple(site) for site in of.channel.cells.sites_m[1:7].round(6)} == {
         (round(x, 6) + 0.0, round(y, 6) + 0.0) for x, y in ring
     }
-    distance = np.linalg.norm(positions[:, None] - of.channel.sites_m, axis=-1)
+    distance = np.linalg.norm(positions[:, None] - of.channel.cells.sites_m, axis=-1)
     normals = of.streams.normal("shadowing", np.arange(300), 0, count=sites)
     gain_db = -(loss_db(distance) + shadowing_db * normals)
     assert drop.cell.tolist() == gain_db.argmax(axis=1).tolist()
@@ -55,6 +55,21 @@ def test_the_strongest_base_station_serves(sites, shadowing_db):
     assert len(set(drop.cell)) == sites
     nearest = (drop.cell == distance.argmin(axis=1)).mean()
     assert nearest == 1.0 if shadowing_db == 0 else nearest < 0.95
+
+
+def test_another_base_station_serves_where_it_is_named():
+    """As after a handover; what it is like to all of them does not change."""
+    of, positions, drop = scene(20, shadowing_db=6.0, fading="ricean", spatial_consistency=True)
+    named = (drop.cell + 1) % 7
+    other = of.channel.drop(np.arange(20), positions, np.full(20, 1.5), 0, named)
+    assert other.cell.tolist() == named.tolist()
+    assert other.all_gains.tolist() == drop.all_gains.tolist()
+    assert other.path_gain.tolist() == drop.all_gains[np.arange(20), named].tolist()
+    sites = of.channel.cells.sites_m[named]
+    assert other.distance_m == pytest.approx(np.linalg.norm(positions - sites, axis=1))
+    again = other.pathloss_db + other.shadowing_db
+    assert 10 ** (-again / 10) == pytest.approx(other.path_gain)
+    assert (other.k_factor != drop.k_factor).all()
 
 
 def test_every_cell_divides_its_own_band():
@@ -96,7 +111,7 @@ def test_interference_and_reuse_set_the_durations(power, reuse, load):
 
 def test_reuse_keeps_neighbours_apart():
     of = link(cells={**HEXAGONAL, "sites": 19}, **CLAMPED, reuse=3)
-    distance = np.linalg.norm(of.channel.sites_m[:, None] - of.channel.sites_m, axis=-1)
+    distance = np.linalg.norm(of.channel.cells.sites_m[:, None] - of.channel.cells.sites_m, axis=-1)
     neighbours = (distance > 1) & (distance < 1.1 * of.channel.cells.spacing_m)
     assert not (neighbours & (of.budget.group[:, None] == of.budget.group)).any()
 
@@ -130,7 +145,7 @@ def test_the_cell_column_of_a_run(sharing):
     }
     result = edgefl.run(scenario, train=False)
     devices = result.devices
-    sites = link(cells=HEXAGONAL, **CLAMPED).channel.sites_m
+    sites = link(cells=HEXAGONAL, **CLAMPED).channel.cells.sites_m
     distance = np.linalg.norm(devices[["x_m", "y_m"]].to_numpy()[:, None] - sites, axis=-1)
     assert devices["cell"].tolist() == distance.argmin(axis=1).tolist()
     assert devices["distance_m"].to_numpy() == pytest.approx(distance.min(axis=1))

@@ -216,7 +216,7 @@ def test_among_very_many_each_is_as_likely_to_be_selected():
     from edgefl.streams import Streams
 
     present = np.arange(100_000) * 3
-    rounds = [UniformSelection().choose(present, 100, index, Streams(1)) for index in range(40)]
+    rounds = [UniformSelection().choose(present, 100, index, Streams(1), None) for index in range(40)]
     assert all(len(np.unique(ids)) == 100 for ids in rounds)
     assert stats.kstest(np.concatenate(rounds), "uniform", (0, 300_000)).pvalue > 0.01
     assert stats.kstest([ids[0] for ids in rounds], "uniform", (0, 300_000)).pvalue > 0.01  # in random order

@@ -143,7 +143,7 @@ def test_a_sender_that_is_cut_short_leaves_both_ends_with_what_was_sent(sharing)
     legs = []
 
     def opened(device, peer):
-        speed, power, compute = np.array([10.0]), np.array([DEVICE_W]), np.array([0.0])
+        speed, power, compute = np.array([10.0]), np.array([DEVICE_W]), np.zeros_like
         return chain.open(env, drop(of, [device]), speed, power, compute, (1e6, 1e9), 0, peer)
 
     def part(device, peer):
@@ -213,7 +213,7 @@ def test_both_ends_movements_count():
     for mine, its in ((10.0, 10.0), (np.sqrt(200.0), 0.0), (10.0, 0.0)):
         of = link(bandwidth_hz=1e6, shadowing_db=0.0)
         env = simpy.Environment()
-        args = np.array([mine]), np.array([DEVICE_W]), np.array([0.0]), (0.0, 1e6), 0
+        args = np.array([mine]), np.array([DEVICE_W]), np.zeros_like, (0.0, 1e6), 0
         carrier = Chain(of).open(env, drop(of, [1]), *args, Peer(np.array([100.0]), np.array([its])))
         process = env.process(carrier.upload(0))
         env.run(process)

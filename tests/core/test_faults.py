@@ -54,7 +54,7 @@ def interrupted(cuts_s, *, train=False, **changes):
             process.interrupt("late")
 
     def policy():
-        while server.running():
+        while (yield from server.ready()):
             parts = server.dispatch(np.sort(server.select()))
             for process, after_s in zip(parts, cuts_s, strict=False):
                 server.env.process(cut(process, after_s))

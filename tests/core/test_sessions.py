@@ -1,6 +1,7 @@
 """Sessions: where rounds are, what each starts from on quadratics by hand, who is there, what it costs, refusals."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from radio_cases import STILL
 
 import edgefl
-from edgefl.algorithms import Seen, Updates
+from edgefl.algorithms import Batch, Seen, Updates
 from edgefl.algorithms.distilled import Distilled
 from edgefl.algorithms.fedacg import FedACG
 from edgefl.algorithms.fedavg import FedAvg
@@ -78,7 +79,10 @@ def test_places_are_in_order_and_complete(count, rounds, pilots, extra):
     sessions = Sessions(count=count, rounds=rounds, initialisation=strategy)
     first = {s: 1 - extra if s > pilots else 1 for s in range(1, count + 1)}
     places = [Place(s, number) for s in first for number in range(first[s], rounds + 1)]
-    assert [sessions.place(done) for done in range(sessions.total)] == places
+    taken = [sessions.first(1)]
+    while len(taken) < sessions.total:
+        taken.append(sessions.after(taken[-1]))
+    assert taken == places
     assert [place for place in places if sessions.begins(place)] == [Place(*each) for each in first.items()]
 
 
@@ -149,8 +153,46 @@ def test_limited_history():
     strategy = Proposed(pilots=2, history=2)
     seven = {session: np.ones(1) for session in range(3, 8)}
     assert strategy.start(7, seven, WHOLE) == {5: 0.5, 6: 0.5}
-    assert list(strategy.kept(7)) == [1, 2, 5, 6]
+    assert list(strategy.kept(7, seven, WHOLE)) == [1, 2, 5, 6]
     assert [strategy.stored(session) for session in range(1, 8)] == [0, 1, 1, 3, 5, 5, 5]
+
+
+def retained(strategy, *moves):
+    """The sessions after the pilot that are kept, session by session, as the server does: the others are forgotten."""
+    known, kept = {}, []
+    for session, move in enumerate(moves, 2):
+        known[session] = np.array([move])
+        kept.append(list(strategy.kept(session, known, WHOLE)))
+        known = {z: known[z] for z in (*kept[-1], session) if z in known}
+    return [sessions[1:] for sessions in kept]
+
+
+def test_diverse_retention():
+    """Of the two that are most alike the older one goes: a session unlike the others stays, which recency forgets."""
+    moves = 0.0, 5.0, 0.2, 0.1, 0.3, 5.2, 0.2
+    two = {"history": 2, "distance": "global_l2"}
+    diverse = retained(Proposed(**two, retention="diverse"), *moves)
+    assert diverse == [[], [2], [2, 3], [3, 4], [3, 5], [3, 6], [6, 7]]
+    assert retained(Proposed(**two), *moves) == [[], [2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7]]
+
+
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=8), st.integers(1, 4))
+def test_diverse_retention_keeps_apart(moves, history):
+    """H are kept, always the last one, and the nearest two are no nearer than those of all candidates."""
+    strategy = Proposed(history=history, retention="diverse", distance="global_l2")
+    before = []
+    for session, kept in enumerate(retained(strategy, *moves), 2):
+        candidates = before + [session - 1] * (session > 2)
+        assert len(kept) == min(history, session - 2)
+        assert set(kept) <= set(candidates)
+        assert session == 2 or kept[-1] == session - 1
+        assert least(kept, moves) >= least(candidates, moves)
+        assert strategy.stored(session) == 1 + 2 * len(kept)
+        before = kept
+
+
+def least(sessions, moves):
+    return min((abs(moves[a - 2] - moves[b - 2]) for a, b in combinations(sessions, 2)), default=np.inf)
 
 
 @pytest.mark.parametrize("kind", INITIALISATIONS.members)
@@ -168,7 +210,7 @@ def test_statistics_blend_with_the_model():
         return torch.tensor(values, dtype=torch.float64)
 
     sessions = Sessions(count=3, rounds=1, initialisation=Average())
-    starts = Starts(sessions, vector(0), vector(0, 0), lambda w: {"w": w, "m": 0 * w}, WHOLE)
+    starts = Starts(sessions, vector(0), vector(0, 0), lambda _, w: {"w": w, "m": 0 * w}, WHOLE)
     start = {"w": vector(0), "m": vector(0)}
     assert starts.enter(Place(1, 1), start, vector(0, 0))[0] is start
     starts.enter(Place(2, 1), {"w": vector(2), "m": vector(9)}, vector(1, 5))
@@ -340,10 +382,10 @@ def test_the_same_group_finds_its_model_again():
 # Continuous
 
 
-def distilled(weight, steps=2, count=2, rounds=2, **changes):
+def distilled(weight, steps=2, count=2, rounds=2, loss="kd", **changes):
     """With a weight of None, without distillation."""
     training = {"local_steps": steps, "batch_size": 30, "engine": "serial", "lr": 0.05}
-    strategy = "previous" if weight is None else {"kind": "continuous", "weight": weight}
+    strategy = "previous" if weight is None else {"kind": "continuous", "weight": weight, "loss": loss}
     sessions = {"count": count, "rounds": rounds, "initialisation": strategy}
     return images({"sessions": sessions}, **{"training": training, **changes})
 
@@ -368,7 +410,7 @@ def test_distillation_is_torchs():
     student, teacher, losses = (torch.randn(shape, generator=generator) for shape in ((6, 4), (6, 4), (6,)))
     algorithm = Distilled(base=FedAvg(), weight=0.7)
     seen = {"teacher": Seen(teacher, teacher)}
-    got = algorithm.loss(losses, Seen(student, student), seen).mean()
+    got = algorithm.loss(losses, Seen(student, student), seen, Batch(torch.zeros(6), torch.ones(6), {})).mean()
     apart = torch.nn.functional.kl_div(student.log_softmax(1), teacher.softmax(1), reduction="batchmean")
     assert float(got) == pytest.approx(float(losses.mean() + 0.7 * apart), rel=1e-5)
 

@@ -255,7 +255,7 @@ def walks(result):
     scenario = load(result.scenario)
     everybody = np.arange(scenario.devices.count)
     return [
-        scenario.server.selection.choose(everybody, scenario.participants, index, Streams(scenario.seed)).tolist()
+        scenario.server.selection.choose(everybody, scenario.participants, index, Streams(scenario.seed), None).tolist()
         for index in range(scenario.rounds)
     ]
 

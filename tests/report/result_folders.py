@@ -150,6 +150,18 @@ def write_csv(path, columns, rows):
         writer.writerows(rows)
 
 
+def read_csv(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def rewrite(folder, name, change):
+    """Rewrite a CSV file row by row: ``change`` gives new cells, also of new columns; returns the folder."""
+    rows = [row | change(row) for row in read_csv(folder / name)]
+    write_csv(folder / name, list(rows[0]), rows)
+    return folder
+
+
 LEARNING = ["train_loss", "test_loss", "test_accuracy"]
 PHASES = ["download_s", "compute_s", "upload_s", "wait_s", "rx_energy_j", "cpu_energy_j", "tx_energy_j"]
 BYTES = ["bytes_down", "bytes_up"]

@@ -1,9 +1,7 @@
 """The page in a real browser, from a file, without any network."""
 
-import shutil
-
 import pytest
-from selenium import webdriver
+from result_folders import rewrite, write_csv
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -11,10 +9,6 @@ from edgefl.report import write
 from edgefl.report.style import INK
 
 pytestmark = pytest.mark.browser
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--window-size=1400,1200"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 COUNT = """
 const marks = '.scatterlayer .trace path, .barlayer .point path';
 return [...document.querySelectorAll('.js-plotly-plot')].map(div => {
@@ -22,22 +16,6 @@ return [...document.querySelectorAll('.js-plotly-plot')].map(div => {
   return [div.dataset.figure, paths.length, div.querySelectorAll('svg.main-svg').length];
 });
 """
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    binary = shutil.which("chromium") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if binary is None or driver is None:
-        pytest.skip("needs Chromium and chromedriver on the path")
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture
@@ -73,6 +51,32 @@ def test_every_chart_is_drawn(opened, result):
     assert charts["energy-0"] == 3 * 60
     assert charts["map-0"] > 90
     assert charts["timeline-0"] >= 3 * 30
+
+
+def test_a_living_world(opened, result):
+    folder = result(churn={"kind": "poisson"}, cells={"layout": "hexagonal", "radius_m": 120}, rounds=12)
+    columns = {"present": 80, "arrivals": 3, "departures": 2, "handovers": 4, "battery": 0.5, "depleted": 1}
+    rewrite(folder, "rounds.csv", lambda _: columns)
+    ended = {"2": "late", "3": "departed"}
+    rewrite(folder, "devices.csv", lambda row: {"battery_j": 5, "status": ended.get(row["round"], "received")})
+    tracks = [{"device": d, "time_s": t, "x_m": 10 * t, "y_m": 30 * d} for d in range(3) for t in range(20)]
+    write_csv(folder / "tracks.csv", list(tracks[0]), tracks)
+    browser = opened(folder)
+    charts = drawn(browser)
+    assert charts["population-0"] == 2 * 12 + 1
+    assert charts["handovers-0"] == 12
+    assert charts["battery-0"] > 3
+    assert charts["wasted-0"] == 2 * 12
+    assert charts["each-0"] >= 3 * 30
+    ways = "return document.querySelectorAll('[data-figure=map-0] .scatterlayer .js-line').length"
+    assert browser.execute_script(ways) == 3
+    assert len(browser.find_elements(By.CSS_SELECTOR, "[data-figure=map-0] .contourlayer .contour")) == 1
+    assert "came and went (poisson)" in browser.find_element(By.CSS_SELECTOR, ".story").text
+
+
+def test_a_still_world_has_no_such_charts(opened, result):
+    names = {name.rpartition("-")[0] for name in drawn(opened(result()))}
+    assert not names & {"population", "handovers", "battery", "wasted"}
 
 
 def test_charts_share_their_look(opened, result):
@@ -113,13 +117,13 @@ def test_a_hostile_name_stays_text(opened, result):
     browser = opened(result(name=evil, status="failed", error=evil, algorithm={"kind": evil}))
     assert browser.find_element(By.TAG_NAME, "h1").text == evil[:59] + "…"
     assert browser.title.startswith("</script><script>")
-    assert len(drawn(browser)) == 6
+    assert len(drawn(browser)) == 7
 
 
 def test_two_runs(opened, result):
     browser = opened(result("a"), result("b", radio__bandwidth_hz=50e6))
     charts = drawn(browser)
-    assert len(charts) == 10
+    assert len(charts) == 12
     assert all(charts.values())
     assert axis_titles(browser) == ["virtual time [s]", "virtual time [s]"]
 
@@ -142,11 +146,11 @@ def test_folded_runs_are_drawn_when_unfolded(opened, result):
 @pytest.mark.parametrize(
     ("options", "charts"),
     [
-        ({"kind": "quadratic"}, 6),
-        ({"kind": "none"}, 4),
-        ({"rounds": 1}, 6),
+        ({"kind": "quadratic"}, 7),
+        ({"kind": "none"}, 5),
+        ({"rounds": 1}, 7),
         ({"rounds": 0, "status": "interrupted"}, 0),
-        ({"devices__count": 1, "server__participants": 1}, 6),
+        ({"devices__count": 1, "server__participants": 1}, 7),
     ],
     ids=["toy", "priced", "one round", "no round", "one device"],
 )

@@ -1,10 +1,8 @@
 """What the charts show, against the columns they are made of."""
 
-import csv
-
 import numpy as np
 import pytest
-from result_folders import DEVICES, write_csv
+from result_folders import read_csv, rewrite
 
 from edgefl.report import cellmap, curves, phases, timeline
 from edgefl.report.read import load
@@ -17,12 +15,13 @@ def one(folder, place=0):
     return shown(run, f"label {place}", place)
 
 
+def named(figure, name):
+    """The trace of a figure by its name."""
+    return next(trace for trace in figure["data"] if trace.get("name") == name)
+
+
 def change_devices(folder, change):
-    """Rewrite devices.csv row by row."""
-    with (folder / "devices.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    write_csv(folder / "devices.csv", DEVICES, [row | change(row) for row in rows])
-    return folder
+    return rewrite(folder, "devices.csv", change)
 
 
 class TestCurves:
@@ -166,7 +165,7 @@ class TestPhases:
 class TestMap:
     def test_every_device_where_it_was_last_seen(self, result):
         run = load(result(rounds=30, devices__count=20))
-        trace = cellmap.figure(run)["data"][0]
+        trace = named(cellmap.figure(run), "devices")
         last = {device: row for row, device in enumerate(run.devices["device"])}
         assert [told[0] for told in trace["customdata"]] == sorted(last)
         rows = [last[told[0]] for told in trace["customdata"]]
@@ -178,33 +177,36 @@ class TestMap:
 
     def test_mean_phases_of_a_device(self, result):
         run = load(result(rounds=30, devices__count=12))
-        told = cellmap.figure(run)["data"][0]["customdata"][0]
+        told = named(cellmap.figure(run), "devices")["customdata"][0]
         mine = run.devices["device"] == told[0]
         expected = [1e3 * run.devices[phase.column][mine].mean() for phase in TIME_PHASES]
         assert told[3:7] == pytest.approx(expected, rel=1e-3)  # in ms
 
     def test_equal_scales_rim_and_hole(self, result):
-        layout = cellmap.figure(load(result(rounds=2)))["layout"]
+        layout = cellmap.figure(load(result(rounds=20)))["layout"]
         assert layout["yaxis"]["scaleanchor"] == "x"
-        assert [(shape["x0"], shape["y1"]) for shape in layout["shapes"]] == [(-250, 250), (-10, 10)]
+        rim, hole = layout["shapes"]
+        corners = np.array([corner.split(",") for corner in rim["path"][1:-1].split("L")], dtype=float)
+        assert np.hypot(*corners.T) == pytest.approx(250, rel=1e-3)
+        assert (hole["x0"], hole["y1"]) == (-10, 10)
 
     @pytest.mark.parametrize("clear", ["1", "True", "true", "1.0"])
     def test_line_of_sight_however_it_is_written(self, result, clear):
         folder = change_devices(result(rounds=2), lambda row: {"los": clear if row["device"] < "5" else "0"})
-        marker = cellmap.figure(load(folder))["data"][0]["marker"]
+        marker = named(cellmap.figure(load(folder)), "devices")["marker"]
         assert set(marker["symbol"]) == {"circle", "diamond"}
-        assert "diamonds" in cellmap.caption(load(folder))
+        assert "Diamonds" in cellmap.caption(load(folder))
 
     def test_a_place_that_is_not_known_is_null(self, result):
         folder = change_devices(
             result(rounds=1), lambda row: {"x_m": "", "pathloss_db": ""} if row["device"] < "5" else {}
         )
-        trace = cellmap.figure(load(folder))["data"][0]
+        trace = named(cellmap.figure(load(folder)), "devices")
         assert trace["x"].count(None) == trace["marker"]["color"].count(None) > 0
 
     def test_a_crowd_is_thinned_and_said_so(self, result):
         run = load(result(rounds=3, devices__count=100_000, server__participants=1000))
-        assert len(cellmap.figure(run)["data"][0]["x"]) == cellmap.MOST_DEVICES
+        assert len(named(cellmap.figure(run), "devices")["x"]) == cellmap.MOST_DEVICES
         assert cellmap.caption(run).startswith("2,000 of 2,9")
 
 
@@ -251,3 +253,21 @@ class TestTimeline:
         bars = timeline.figure(load(folder))["data"]
         ends = np.array(bars[-1]["base"]) + bars[-1]["x"]
         assert ends[:10] == pytest.approx([load(folder).rounds["time_s"][0]] * 10, abs=1e-3)
+
+    @pytest.mark.parametrize("policy", ["sequential", {"kind": "split", "mode": "sequential"}])
+    def test_one_after_another(self, result, policy):
+        begin = {row["device"]: place for place, row in enumerate(timeline_rows(result("plain", rounds=1)))}
+        change = {"download_s": 1, "compute_s": 2, "upload_s": 1}
+        folder = rewrite(
+            result(rounds=1, server__policy=policy),
+            "devices.csv",
+            lambda row: change | {"wait_s": 4 * (9 - begin[row["device"]])},
+        )
+        rewrite(folder, "rounds.csv", lambda _: {"time_s": 40, "duration_s": 40})
+        figure = timeline.figure(load(folder))
+        assert figure["data"][0]["base"] == pytest.approx(np.arange(0, 40, 4))
+        assert ("alternate" in timeline.caption(load(folder))) == (policy != "sequential")
+
+
+def timeline_rows(folder):
+    return read_csv(folder / "devices.csv")

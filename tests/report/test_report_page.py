@@ -47,7 +47,7 @@ def test_headline(page):
 
 def test_every_chart_has_its_figure(page):
     text = page()
-    wanted = ["accuracy", "loss", "time-0", "energy-0", "map-0", "timeline-0"]
+    wanted = ["accuracy", "loss", "map-0", "timeline-0", "time-0", "energy-0", "each-0"]
     assert list(figures(text)["figures"]) == wanted
     assert re.findall(r'data-figure="([^"]+)"', own(text)) == wanted
 
@@ -66,7 +66,7 @@ def test_many_targets_have_a_row_of_their_own(page):
 
 
 def test_a_target_not_reached_is_said(page):
-    assert own(page(rounds=3)).count("not reached") == 4  # two tiles, two rows
+    assert own(page(rounds=3)).count("not reached") == 5  # two tiles, two rows, the story
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_no_round_at_all(page):
 
 
 def test_one_round(page):
-    assert len(figures(page(rounds=1))["figures"]) == 6
+    assert len(figures(page(rounds=1))["figures"]) == 7
 
 
 def test_several_runs(result, tmp_path):

@@ -126,7 +126,8 @@ def test_reading_in_parts_changes_nothing(result, monkeypatch, rows):
     whole = read.load(folder).devices
     monkeypatch.setattr(read, "CHUNK", rows)
     parts = read.load(folder).devices
-    assert all(np.array_equal(whole[name], parts[name]) for name in whole)
+    for name, column in whole.items():
+        np.testing.assert_array_equal(column, parts[name])
 
 
 def test_not_a_number_in_the_summary_is_unknown(result):

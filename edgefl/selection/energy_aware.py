@@ -1,0 +1,30 @@
+"""Those who spend least, or have most left."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from edgefl.known import Known
+from edgefl.selection.base import Ids, Selection, draws, estimated, lowest
+from edgefl.streams import Streams
+
+
+class EnergyAware(Selection):
+    """Least energy in the last part first, or fullest battery, as devices report it; the new come before (greedy)."""
+
+    by: Literal["energy", "battery"] = "energy"
+
+    @property
+    def by_battery(self) -> bool:
+        """Where it asks for what is left."""
+        return self.by == "battery"
+
+    @property
+    def reports(self) -> int:
+        """Joules."""
+        return 1
+
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: Known) -> Ids:
+        """Who took part without being heard comes last."""
+        observed = -known.battery_j if self.by_battery else known.energy_j
+        return lowest(present, estimated(present, observed, known), draws(present, index, streams), participants)

@@ -1,0 +1,193 @@
+"""`edgefl run --tensorboard` and `--mlflow`: read back with the packages' own readers."""
+
+import sys
+
+import pytest
+
+import edgefl
+from edgefl import tracking
+from edgefl.cli import main
+from edgefl.scenario import load
+
+SCENARIO = """name: tracked
+rounds: 4
+seed: 3
+data: {dataset: quadratic, coefficients: [[0.5, 1, 0], [0.5, -1, 0], [1, 0, 0]]}
+training: {local_steps: 2, batch_size: full, lr: 0.1}
+server: {participants: 2}
+algorithm: {kind: fedprox, mu: 0.5}
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    return tmp_path
+
+
+def run(*arguments, out="out"):
+    return main(["run", "s.yaml", "-o", out, "--quiet", "--device", "cpu", *arguments])
+
+
+def expected(folder):
+    """Column by column: round and value, of what is there."""
+    import pandas as pd
+
+    rounds = pd.read_csv(folder / "rounds.csv").set_index("round").drop(columns="session").dropna(axis=1, how="all")
+    return {name: list(column.dropna().items()) for name, column in rounds.items()}
+
+
+def scalars(folder):
+    reader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    events = reader.EventAccumulator(str(folder))
+    events.Reload()
+    return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+
+
+def same(found, wanted):
+    assert found.keys() == wanted.keys()
+    for name, values in wanted.items():
+        assert found[name] == [(step, pytest.approx(value, rel=1e-6)) for step, value in values]
+
+
+def test_tensorboard_has_the_rounds(here):
+    pytest.importorskip("tensorboard")
+    assert run("--tensorboard") == 0
+    wanted = expected(here / "out")
+    assert {"time_s", "energy_j", "train_loss", "distance_to_optimum"} <= wanted.keys()
+    same(scalars(here / "out/tensorboard"), wanted)
+
+
+def test_tensorboard_has_the_scenario(here):
+    metadata = pytest.importorskip("tensorboard.plugins.hparams.metadata")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    assert run("--no-train", "--tensorboard", "events") == 0
+    events = EventAccumulator("events")
+    events.Reload()
+    content = events.SummaryMetadata(metadata.SESSION_START_INFO_TAG).plugin_data.content
+    parameters = metadata.parse_session_start_info_plugin_data(content).hparams
+    assert parameters["algorithm.mu"].number_value == 0.5
+    assert parameters["algorithm.kind"].string_value == "fedprox"
+    assert parameters["server.participants"].number_value == 2
+
+
+def test_a_run_never_mixes_with_an_earlier_one(here, capsys):
+    pytest.importorskip("tensorboard")
+    assert run("--no-train", "--tensorboard", "events") == 0
+    assert run("--no-train", "--tensorboard", "events", out="other") == 2
+    assert "--tensorboard events: holds TensorBoard's events already" in capsys.readouterr().err
+    assert not (here / "other").exists()
+    assert run("--no-train", "--tensorboard", "events", "--overwrite", "--set", "rounds=2") == 0
+    same(scalars(here / "events"), expected(here / "out"))
+
+
+@pytest.fixture
+def store(here, monkeypatch):
+    """A store of MLflow's own in a folder, with a client."""
+    pytest.importorskip("mlflow")
+    from mlflow.tracking import MlflowClient
+
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    uri = (here / "mlruns").as_uri()
+    return uri, MlflowClient(uri)
+
+
+def runs(client):
+    return client.search_runs([client.get_experiment_by_name("tracked").experiment_id])
+
+
+def test_mlflow_has_rounds_and_scenario(here, store):
+    uri, client = store
+    assert run("--mlflow", uri) == 0
+    (found,) = runs(client)
+    assert found.info.status == "FINISHED"
+    assert found.info.run_name == "seed-3"
+    assert found.data.params["algorithm.mu"] == "0.5"
+    assert found.data.params["server.policy.kind"] == "synchronous"
+    history = {name: client.get_metric_history(found.info.run_id, name) for name in found.data.metrics}
+    same({name: [(one.step, one.value) for one in values] for name, values in history.items()}, expected(here / "out"))
+
+
+def test_rounds_are_there_while_the_run_goes_on(here, store):
+    """What a progress call of round 3 finds in the store is rounds 1 to 3."""
+    uri, client = store
+    scenario, seen = load(here / "s.yaml"), []
+
+    def look(row):
+        seen.append(len(client.get_metric_history(runs(client)[0].info.run_id, "time_s")))
+
+    with tracking.MlflowRun(scenario, uri) as tracker:
+        edgefl.run(scenario, train=False, progress=tracking.together(tracker, look))
+    assert seen == [1, 2, 3, 4]
+    assert runs(client)[0].info.status == "FAILED"  # nobody has told it otherwise
+
+
+def test_sessions_count_on(here, store):
+    uri, client = store
+    with tracking.MlflowRun(load(here / "s.yaml"), uri) as tracker:
+        for session, number in ((1, 1), (1, 2), (2, 0), (2, 1)):
+            tracker({"session": session, "round": number, "time_s": 1.0, "test_accuracy": None})
+    (found,) = runs(client)
+    assert list(found.data.metrics) == ["time_s"]
+    assert [one.step for one in client.get_metric_history(found.info.run_id, "time_s")] == [1, 2, 3, 4]
+
+
+def test_two_seeds_share_an_experiment(here, store):
+    uri, client = store
+    assert run("--no-train", "--mlflow", uri) == 0
+    assert run("--no-train", "--mlflow", uri, "--seed", "4", out="other") == 0
+    assert {found.info.run_name for found in runs(client)} == {"seed-3", "seed-4"}
+
+
+def test_a_tracker_that_fails_leaves_the_run_alone(here, caplog):
+    """Warned of once; the rounds are the same as ever."""
+
+    class Failing(tracking.Tracker):
+        option = "--failing"
+
+        def open(self):
+            pass
+
+        def close(self):
+            pass
+
+        def log(self, step, figures):
+            steps.append(step)
+            if step == 2:
+                raise OSError("the disk is full")
+
+    steps, scenario = [], load(here / "s.yaml")
+    with Failing(scenario) as tracker:
+        result = edgefl.run(scenario, train=False, progress=tracker)
+    assert (result.status, len(result.rounds), steps) == ("finished", 4, [1, 2])
+    assert [record.message for record in caplog.records] == [
+        "--failing: logs no more from round 2 on: the disk is full"
+    ]
+
+
+def test_trackers_change_no_result(here):
+    pytest.importorskip("tensorboard")
+    assert run() == run("--tensorboard", out="tracked") == 0
+    for name in ("rounds.csv", "devices.csv", "scenario.yaml"):
+        assert (here / "out" / name).read_bytes() == (here / "tracked" / name).read_bytes()
+
+
+@pytest.mark.parametrize("package", ["tensorboard", "mlflow"])
+def test_a_missing_package_is_one_line(here, package, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert run(f"--{package}", "there") == 2
+    line = f"--{package}: needs {package}, which is missing: pip install 'edgefl[{package}]'"
+    assert capsys.readouterr().err == f"edgefl: {line}\n"
+    assert [path.name for path in here.iterdir()] == ["s.yaml"]
+
+
+def test_a_store_that_is_none_is_one_line(here, capsys):
+    pytest.importorskip("mlflow")
+    assert run("--mlflow", "nonsense://there") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("edgefl: --mlflow nonsense://there: ")
+    assert error.count("\n") == 1
+    assert [path.name for path in here.iterdir()] == ["s.yaml"]

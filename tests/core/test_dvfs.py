@@ -1,0 +1,103 @@
+"""Clocks that are as slow as the deadline allows: closed forms of clock, time and energy, and limits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_protocols import BASE, FLOPS, assert_same, cpu_hz, run
+
+from edgefl.device import Computing
+from edgefl.dvfs.deadline import DeadlineClock
+from edgefl.errors import InputError
+from edgefl.scenario import load
+
+DEADLINE_S = 0.2
+DEADLINE = {"policy": "deadline", "deadline_s": DEADLINE_S}
+POSITIVE = st.floats(1e-3, 1e3)
+
+
+def clocks(dvfs="fixed", server=DEADLINE, radio=None, **changes):
+    radio = BASE["radio"] | (radio or {})
+    return run(server, devices={**BASE["devices"], "dvfs": dvfs}, radio=radio, **changes)
+
+
+def slow(margin=3.0, least_hz=1.0):
+    return {"kind": "deadline", "min_cpu_hz": least_hz, "upload_margin": margin}
+
+
+@given(*[POSITIVE] * 6)
+def test_the_clock_is_the_lowest_that_leaves_time_for_the_upload(flops, fast_hz, least_hz, down_s, part, deadline_s):
+    """f = cycles / (deadline - download - margin x download x bits up / bits down), between the least and the own."""
+    dvfs, one = DeadlineClock(min_cpu_hz=least_hz, upload_margin=2.0), np.ones(1)
+    computing = Computing(dvfs, flops * one, fast_hz * one, 4.0 * one, part * one, deadline_s * one)
+    clock_hz, seconds = computing.of(0, down_s)
+    left_s = deadline_s - down_s - 2.0 * part * down_s
+    needed_hz = flops / 4.0 / left_s if left_s > 0 else np.inf
+    assert clock_hz == pytest.approx(min(fast_hz, max(least_hz, needed_hz)))
+    assert seconds == pytest.approx(flops / 4.0 / clock_hz)
+    if needed_hz <= fast_hz:
+        assert seconds <= left_s * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_devices_compute_as_slowly_as_the_deadline_allows(sharing):
+    """Each row by itself: its time, and its energy as f^2 (eq. 28); whoever can be in time is."""
+    result = clocks(slow(), radio={"sharing": sharing})
+    rows, own_hz = result.devices, cpu_hz(result)[result.devices["device"]]
+    left_s = DEADLINE_S - 4 * rows["download_s"]
+    clock_hz = np.minimum(FLOPS / left_s, own_hz)
+    assert rows["compute_s"].to_numpy() == pytest.approx((FLOPS / clock_hz).to_numpy())
+    assert rows["cpu_energy_j"].to_numpy() == pytest.approx((1e-28 * FLOPS * clock_hz**2).to_numpy())
+    able = (FLOPS / own_hz < left_s) & (rows["upload_s"] < 3 * rows["download_s"])
+    assert (rows["status"][able] == "received").all()
+    assert able.mean() > 0.5
+    assert (clock_hz < 0.5 * own_hz).any()
+
+
+def test_slower_clocks_save_energy_as_their_square():
+    fast, economic = clocks(), clocks(slow())
+    columns = ["round", "device", "status", "cpu_energy_j", "compute_s"]
+    both = fast.devices[columns].merge(economic.devices[columns], on=["round", "device"])
+    both = both[(both["status_x"] == "received") & (both["status_y"] == "received")]
+    slower = both["compute_s_y"] / both["compute_s_x"]
+    assert (both["cpu_energy_j_x"] / both["cpu_energy_j_y"]).to_numpy() == pytest.approx((slower**2).to_numpy())
+    assert slower.max() > 2
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_a_least_clock_that_is_the_fastest_is_fixed(sharing):
+    """Bit by bit, also where fading goes on while devices compute."""
+    keys = {"radio": {"sharing": sharing, "fading": "rayleigh"}, "mobility": {"kind": "static", "speed_mps": 3.0}}
+    assert_same(clocks(slow(least_hz=1e15), **keys), clocks(**keys))
+
+
+def test_fading_goes_on_for_as_long_as_the_device_computes():
+    """Shares that hold are priced ahead, processor sharing as it goes: for one device alone both are the same."""
+    keys = {"mobility": {"kind": "static", "speed_mps": 0.5}, "rounds": 12}
+    one = {**DEADLINE, "participants": 1}
+    rows = [
+        clocks(slow(), one, {"fading": "rayleigh", "sharing": sharing, "bandwidth_hz": 2e6}, **keys).devices
+        for sharing in ("fixed", "processor")
+    ]
+    for name in ("download_s", "compute_s", "upload_s"):
+        assert rows[0][name].to_numpy() == pytest.approx(rows[1][name].to_numpy())
+    assert rows[0]["upload_s"].nunique() > 6
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"dvfs": slow()}, r"devices.dvfs: deadline needs server.deadline_s"),
+        ({"dvfs": "deadline"}, r"devices.dvfs.min_cpu_hz: is required"),
+        ({"dvfs": {"kind": "deadline", "min_cpu_hz": 0}}, r"devices.dvfs.min_cpu_hz: must be > 0, got 0"),
+        ({"dvfs": "ondemand"}, r'unknown clock rule "ondemand"'),
+    ],
+)
+def test_clocks_that_cannot_be_are_refused(keys, message):
+    with pytest.raises(InputError, match=message):
+        load({"devices": keys})
+
+
+def test_a_poll_before_the_deadline_is_refused():
+    with pytest.raises(InputError, match=r"devices.dvfs: the selection polls devices before the deadline runs"):
+        load({"devices": {"dvfs": slow()}, "server": {**DEADLINE, "selection": "power_of_choice", "participants": 5}})
