@@ -46,6 +46,7 @@ benchmarks: setup
 	$(BIN)/python benchmarks/state_store.py
 	$(BIN)/python benchmarks/world.py
 	$(BIN)/python benchmarks/churn.py
+	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/sessions_mnist.py
 
 clean:

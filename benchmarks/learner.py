@@ -112,12 +112,12 @@ def trials_of(
 
     with tempfile.TemporaryDirectory() as cache:
         os.environ["XDG_CACHE_HOME"] = cache  # measure anew
-        sys.modules["edgefl.learner.learner"].fastest = fastest  # type: ignore[attr-defined]
+        sys.modules["edgefl.learner.choice"].fastest = fastest  # type: ignore[attr-defined]
         section = Training(local_epochs=1, batch_size=batch)
         member = MODELS.load(model["kind"])()
         parts = np.split(np.arange(len(x)), clients)
         Learner(member, FedAvg(), section, data, parts, Streams(1), device).close()
-        sys.modules["edgefl.learner.learner"].fastest = original  # type: ignore[attr-defined]
+        sys.modules["edgefl.learner.choice"].fastest = original  # type: ignore[attr-defined]
     return measured
 
 

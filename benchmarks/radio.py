@@ -25,7 +25,8 @@ import simpy
 import channel
 import edgefl
 from channel import _compiled
-from edgefl.emulation import build, silent
+from edgefl.assembly import build
+from edgefl.emulation import silent
 from edgefl.scenario import load
 
 SLOT_S = 0.0005

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from edgefl.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from edgefl.api import compare, load, run
+    from edgefl.api import compare, load, run, sweep
     from edgefl.results import Result
 
-__all__ = ["InputError", "Result", "RunError", "compare", "load", "run"]
+__all__ = ["InputError", "Result", "RunError", "compare", "load", "run", "sweep"]
 
-_LAZY = {"run": "edgefl.api", "load": "edgefl.api", "compare": "edgefl.api", "Result": "edgefl.results"}
+_LAZY = {**dict.fromkeys(("run", "load", "compare", "sweep"), "edgefl.api"), "Result": "edgefl.results"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,127 +1,144 @@
-"""The server's side of learning: the global model, what devices start from, and what a round makes of updates."""
+"""The server's side of learning, as the rounds see it: told what has happened, it learns only what is not on record."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from edgefl.edges import Edges
+from edgefl.global_model import Arrival, Command, Enter, Evaluations, Forget, GlobalModel, Learn, PassOn, Send
 from edgefl.ledger import Ledger
 from edgefl.participation import Participation
+from edgefl.record import Pace, Record
 from edgefl.scenario import Place, Scenario
-from edgefl.sessions import Groups, Starts
 from edgefl.streams import Streams
-
-if TYPE_CHECKING:
-    from edgefl.algorithms import Updates
-    from edgefl.learner import Learner, Pending
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 Progress = Callable[[Mapping[str, Any]], None]
-Received = tuple[Any, Mapping[str, Any], Any, float]  # a model, what comes with it, statistics, the learning rate
-Evaluations = Mapping[str, "Pending"]  # by the name of the model: test (the global one), sel, all
 NOBODY: Ids = np.empty(0, dtype=np.int64)
+Keeping = tuple[Record, Pace]
+NOTHING: dict[str, Any] = {"columns": {"train_loss": None, "test_loss": None, "test_accuracy": None}}
+
+
+class Test(NamedTuple):
+    """An evaluation that is under way, or on record."""
+
+    key: str
+    columns: dict[str, Any] | None = None  # where it is on record
+    evaluations: Evaluations | None = None  # where not
+
+    def done(self) -> bool:
+        """Whether nobody has to wait for it."""
+        return all(one.done() for one in (self.evaluations or {}).values())
+
+    def result(self) -> dict[str, Any]:
+        """Wait for it; columns of the round. Only the global model's has more than a loss and an accuracy."""
+        columns = dict(self.columns or {})
+        for name, pending in (self.evaluations or {}).items():
+            test = pending.result()
+            columns |= {f"{name}_loss": test.loss, f"{name}_accuracy": test.accuracy}
+            columns |= test.extra if name == "test" else {}
+        return columns
+
+
+NO_TEST = Test("", {})
 
 
 class Aggregator:
-    """Holds the server's state, which only ends of rounds change.
+    """Tells the global model what has happened, or reads on the record what it would make of that.
+
+    The key on the record is a digest of all that has been told. As long as everything is on record, nothing is built or
+    learned; where something is not, the last state on record is restored and told what came after it.
 
     Args:
         scenario: the whole scenario.
-        learner: trains; None prices the world without any learning.
-        presence: [devices] with which chance each is there in a round.
-        groups: of devices, that take turns from session to session.
+        build: makes the global model as it is at the beginning; None prices the world without any learning.
         ledger: where contributions of participants are entered.
         streams: keyed randomness.
         progress: called with each round's row when it is complete.
+        keeping: what has been learned before, and when states are put on record; None keeps nothing.
+        base: what else learning depends on, as a text.
     """
 
     def __init__(
         self,
         scenario: Scenario,
-        learner: Learner | None,
-        presence: Floats,
-        groups: Groups,
+        build: Callable[[], GlobalModel] | None,
         ledger: Ledger,
         streams: Streams,
         progress: Progress,
+        keeping: Keeping | None = None,
+        base: str = "",
     ) -> None:
-        self.learner, self.learning_s = learner, 0.0  # wall-clock
-        self._scenario, self._algorithm, self._report = scenario, scenario.learning, scenario.report
+        self.learning_s, self._nested = 0.0, 0  # wall-clock
+        self._scenario, self._algorithm = scenario, scenario.learning
+        self._build = build
+        self._model: GlobalModel | None = None  # as long as all is on record
         self._ledger, self._streams, self._progress = ledger, streams, progress
-        self._sessions, self._groups = scenario.in_sessions, groups
-        present = float(presence[groups.there(1)].sum())
-        expected = scenario.server.selection.expected(scenario.participants, present)
-        total = self._sessions.total
-        self.state: dict[str, Any] = learner.begin(total, expected, presence.tolist()) if learner else {}
-        self._starts: Starts | None = None
-        if learner:
-            fresh = partial(self._algorithm.restarted, population=len(learner.parts))
-            start = learner.initial, learner.statistics
-            self._starts = Starts(self._sessions, *start, fresh, learner.weight_tensors)
-        self._await(NOBODY, 0)
-        self._edges: Edges | None = None  # where base stations have models of their own
-        if learner and scenario.server.policy.edges:
-            self._edges = Edges.alike(self.state["w"], learner.statistics, scenario.cells.sites)
-        self._walk: list[tuple[Any, float, int]] = []  # a model from device to device, with training loss and samples
-        self._heard = NOBODY  # whose updates the last round learned from
+        self._record = keeping[0] if keeping else Record()
+        self._pace = keeping[1] if keeping else None
+        self._sessions, self._policy = scenario.in_sessions, scenario.server.policy
+        self._key, self._stage = base, 0  # digest of what has been told, and how much that was
+        self._untold: list[tuple[str, Command]] = []  # what the model has not been told, with the key after it
+        self._held: dict[int, int] = {}  # the stages of the models that devices under way have got
+        self._arrived: list[Arrival] = []  # since the model was last told of any
+        self._open: deque[tuple[dict[str, Any], Test]] = deque()  # rounds whose evaluation is under way
         self.losses: dict[int, float] = {}  # of the local training of those who have been heard in this round
-        self._open: deque[tuple[dict[str, Any], Evaluations]] = deque()  # rounds whose evaluation is under way
+        self._awaited = NOBODY  # of whom the next model waits
+        self._await(NOBODY, 0)
+
+    # What the world is told
 
     def admit(self, ids: Ids, index: int) -> Ids:
         """Those of the devices selected in the round `index` that are to take part, as the algorithm says."""
-        return self._algorithm.admit(ids, self.state, self._streams.generator("selection", 0, index))
+        awaited = {"awaited": self._awaited}
+        return self._algorithm.admit(ids, awaited, self._streams.generator("selection", 0, index))
+
+    def _await(self, heard: Ids, number: int) -> None:
+        """Have the algorithm say of whom the next model waits, if of anybody, when these have been heard."""
+        rng = self._streams.generator("awaited", 0, number)
+        self._awaited = self._algorithm.awaited(self._awaited, heard, self._scenario.devices.count, rng)
+
+    # What it tells
 
     def enter(self, place: Place) -> None:
         """Begin a round; where a session begins, with the model that it starts from."""
         self.losses = {}
-        if self.learner is not None and self._starts is not None:
-            self.state, self.learner.statistics = self._starts.enter(place, self.state, self.learner.statistics)
+        if self._sessions.several:
+            self._tell(Enter(place))
 
-    def sent(self, place: Place) -> list[Received] | None:
-        """What the devices of each cell get in a round; None without learning."""
-        if self.learner is None:
-            return None
-        algorithm, sites, lr = self._algorithm, self._scenario.cells.sites, self._lr(place)
-        if self._edges is None:
-            return [(self._model(), algorithm.downlink(self.state), self.learner.statistics, lr)] * sites
-        models = zip(self._edges.models, self._edges.statistics, strict=True)
-        return [(algorithm.broadcast({"w": w}), algorithm.downlink({"w": w}), each, lr) for w, each in models]
+    def send(self, ids: Ids, place: Place) -> None:
+        """Give devices the model as it is in a round."""
+        self._held |= dict.fromkeys(ids.tolist(), self._stage)
+        if self._build is not None:
+            self._pass(Send(self._stage, place))
 
-    def _model(self) -> Any:
-        """What the next device starts from."""
-        return self._walk[-1][0] if self._walk else self._algorithm.broadcast(self.state)
-
-    def submit(self, part: Participation, received: Received | None) -> None:
+    def submit(self, part: Participation) -> None:
         """Take an update that has arrived; nothing is computed before a result is needed."""
-        if self.learner is not None and received is not None:
-            self.learner.submit(part.device, part.version, *received)
+        cell = part.cell if self._policy.edges else 0
+        self._arrived.append(Arrival(part.device, cell, self._held.pop(part.device), part.version))
 
-    def _lr(self, place: Place) -> float:
-        """The learning rate of a round: the schedule begins anew in each session, with half of it in extra rounds.
-
-        That half is the dynamic-devices paper's program's.
-        """
-        training = self._scenario.training
-        return training.lr / 2 if place.extra else training.rate(place.round - 1, self._sessions.rounds)
+    def lose(self, device: int) -> None:
+        """Hear that a device will not arrive."""
+        self._held.pop(device, None)
 
     def pass_on(self) -> None:
         """Make the model that has just arrived the one that the next device gets, without averaging."""
-        if self.learner is None or not self.learner.waiting:
-            return
-        with self._learning():
-            updates, loss = self.learner.collect()
-            self.losses[int(updates.ids[0])] = loss
-            self._walk.append((self._model() + updates.vectors["delta"][0], loss, int(updates.samples[0])))
+        if self._arrived:
+            self._tell(PassOn(self._take()))
+
+    def _take(self) -> tuple[Arrival, ...]:
+        arrived, self._arrived = sorted(self._arrived), []
+        return tuple(arrived)
 
     def learn(self, parts: Sequence[Participation], place: Place, *, merge: bool) -> dict[str, Any]:
         """End a round: train and aggregate.
@@ -134,106 +151,169 @@ class Aggregator:
         Returns:
             The learning columns of the round; those of the test are entered when `evaluate` has them.
         """
-        columns: dict[str, Any] = {"train_loss": None, "test_loss": None, "test_accuracy": None}
-        self._heard = np.array([part.device for part in parts], dtype=np.int64)
+        number, awaited = len(self._ledger.rounds), tuple(self._awaited.tolist())
+        heard = np.array([part.device for part in parts], dtype=np.int64)
+        outcome = self._tell(Learn(place, number, self._take(), awaited, merge))
+        if self._build is not None:
+            self._pass(Forget(frozenset(self._held.values())))
+        self.losses |= dict(outcome.get("losses", ()))
+        if "contributions" in outcome:
+            self._ledger.contribute(*place, heard, np.array(outcome["contributions"]))
+        self._await(heard, number + 1)
+        return dict(outcome["columns"])
+
+    def _tell(self, command: Command) -> Any:
+        """Tell the model what changes it; what comes of it."""
+        if self._build is None:
+            return NOTHING
+        told = json.dumps([self._key, type(command).__name__, asdict(command)])
+        self._key, self._stage = hashlib.sha256(told.encode()).hexdigest(), self._stage + 1
+        return self._pass(command)
+
+    def _pass(self, command: Command) -> Any:
+        """Tell the model, or keep it until the model is needed: when something is not on record."""
+        key, wanted = self._key, isinstance(command, Learn)
+        known = self._record.outcome(key) if wanted else None
+        if self._model is None and (known is not None or not wanted):
+            self._untold.append((key, command))
+            return known
         with self._learning():
-            if self._walk:
-                columns["train_loss"] = self._arrive()
-            elif parts and self.learner is not None:
-                columns |= self._aggregate(self.learner, parts, place)
-            if merge and self._edges is not None:
-                self._edges = self._edges.merged()
-        self._await(self._heard, len(self._ledger.rounds) + 1)
-        return columns
+            outcome = command.tell(self.model)
+        if wanted:
+            self._record.note(key, outcome)
+        return outcome
 
-    def _arrive(self) -> float:
-        """The model that has walked becomes the global one; the mean training loss by samples."""
-        models, losses, samples = zip(*self._walk, strict=True)
-        self.state, self._walk = {**self.state, "w": models[-1]}, []
-        return float(np.average(losses, weights=samples))
+    @property
+    def model(self) -> GlobalModel:
+        """The global model, after all that has been told."""
+        if self._build is None:
+            raise ValueError("nothing is learned")
+        if self._model is None:
+            self._model, untold = self._build(), self._untold
+            ends = [number for number, (_, command) in enumerate(untold) if isinstance(command, Learn)]
+            for number in reversed(ends):
+                if self._record.restore(untold[number][0], self._model.restore):
+                    untold = untold[number + 1 :]
+                    break
+            for _, command in untold:
+                command.tell(self._model)
+            self._untold = []
+        return self._model
 
-    def _aggregate(self, learner: Learner, parts: Sequence[Participation], place: Place) -> dict[str, float]:
-        """Train all who have been heard and learn from them; the training loss and the algorithm's traces."""
-        updates, loss = learner.collect()
-        if updates.losses is not None:
-            self.losses.update(zip(updates.ids.tolist(), updates.losses.tolist(), strict=True))
-        updates = replace(updates, staleness=np.array([len(self._ledger.rounds) - part.version for part in parts]))
-        before, wanted = self.state, self._report.contributions
-        self.state = self._next(learner, updates, parts)
-        if wanted and not place.extra and place.round % wanted.every == 0:
-            values = learner.contributions(before, updates, self._groups.labels(place.session))
-            self._ledger.contribute(*place, updates.ids, values)
-        return {"train_loss": loss, **self._algorithm.trace(self.state, updates)}
+    def prepare(self) -> None:
+        """Build the model now, if anything is to be learned."""
+        if self._build is not None:
+            self._model = self.model
 
-    def _next(self, learner: Learner, updates: Updates, parts: Sequence[Participation]) -> dict[str, Any]:
-        """The server's next state; with models at the base stations, the mean of these that a cloud would get."""
-        if self._edges is None:
-            return learner.aggregate(self.state, updates)
-        self._edges = self._edges.learn(updates, np.array([part.cell for part in parts]), learner.aggregate)
-        w, learner.statistics = self._edges.mean()
-        return {**self.state, "w": w}
+    def give_up(self) -> None:
+        """Learn no more than has been learned by now."""
+        if self._model is None:
+            self._build = None
 
-    def _await(self, heard: Ids, number: int) -> None:
-        """Have the algorithm say of whom the next model waits, if of anybody, when these have been heard."""
-        before, rng = self.state.get("awaited", NOBODY), self._streams.generator("awaited", 0, number)
-        awaited = self._algorithm.awaited(before, heard, self._scenario.devices.count, rng)
-        if len(awaited):
-            self.state = {**self.state, "awaited": awaited}
+    def described(self) -> dict[str, object] | None:
+        """How clients are trained, for the manifest; None where nothing has been."""
+        return None if self._model is None else self._model.learner.described()
+
+    def parameters(self) -> npt.NDArray[np.float32] | None:
+        """The model [d] as it is, which then is on record, too; None without learning."""
+        if self._build is None:
+            return None
+        key = f"{self._key}/model"
+        found: list[npt.NDArray[np.float32]] = []
+
+        def take(file: BinaryIO) -> None:
+            found.append(np.load(file, allow_pickle=False))
+
+        if self._model is None and self._record.restore(key, take):
+            return found[0]
+        w: npt.NDArray[np.float32] = self.model.state["w"].cpu().numpy().astype(np.float32)
+        self._record.save(key, lambda file: np.save(file, w, allow_pickle=False), lasting=True)
+        return w
+
+    # What it is told back
 
     def losses_of(self, ids: Ids, samples: Ids, index: int) -> Floats:
-        """The loss [n] of the model that devices [n] have got in round `index`, on `samples` [n] of their own."""
-        if self.learner is None:
-            raise ValueError("nothing is learned")
+        """The loss [n] of the model that devices [n] have got in round `index`, on `samples` [n] of their own.
+
+        Raises:
+            ValueError: nothing is learned.
+        """
+        asked = json.dumps([self._key, ids.tolist(), samples.tolist(), index])
+        key = f"{hashlib.sha256(asked.encode()).hexdigest()}/losses"
+        known = self._record.outcome(key)
+        if self._model is None and known is not None:
+            return np.array(known)
         with self._learning():
-            return self.learner.losses(self._model(), ids, samples, index)
+            losses = self.model.losses_of(ids, samples, index)
+        self._record.note(key, losses.tolist())
+        return losses
 
     def evaluate(self, row: dict[str, Any], *, last: bool) -> None:
-        """Have a finished round's models evaluated in the background, if it is their turn or the session's `last`."""
-        place = Place(row["session"], row["round"])
-        due = last or place.round % self._report.eval_every == 0
-        wanted = due and not place.extra
-        with self._learning():
-            self._open.append((row, self._evaluations(self.learner, place.session) if self.learner and wanted else {}))
+        """Have a finished round's models evaluated in the background, if it is their turn or the session's `last`.
 
-    def _evaluations(self, learner: Learner, session: int) -> Evaluations:
-        """The global model's, and those of the models that the scenario wants besides."""
-        models, labels = {"test": self.state["w"], **learner.mean_models(self._heard)}, self._groups.labels(session)
-        return {name: learner.evaluate(w, labels) for name, w in models.items()}
+        This ends the round, and may keep its state.
+        """
+        place = Place(row["session"], row["round"])
+        due = last or place.round % self._scenario.report.eval_every == 0
+        wanted = due and not place.extra and self._build is not None
+        with self._learning():
+            self._open.append((row, self._test(place.session, "test") if wanted else NO_TEST))
+            if self._model is not None and self._pace is not None and self._pace.due():
+                with self._pace.taking():
+                    self.settle(wait=True)  # a state says nothing of evaluations that are under way
+                    self._record.save(self._key, self._model.save)
+
+    def _test(self, session: int, name: str) -> Test:
+        """Look at the models as they are, unless it is on record what they are worth."""
+        key = f"{self._key}/{name}"
+        known = self._record.outcome(key)
+        if self._model is None and known is not None:
+            return Test(key, known)
+        return Test(key, None, self.model.evaluations(session))
 
     def settle(self, *, wait: bool) -> None:
         """Enter evaluations that are ready, or all of them, into their rounds, in order."""
         with self._learning():
-            while self._open and (wait or all(one.done() for one in self._open[0][1].values())):
-                row, evaluations = self._open.popleft()
-                _enter(row, evaluations)
+            while self._open and (wait or self._open[0][1].done()):
+                row, test = self._open.popleft()
+                self._enter(row, test)
                 self._progress(row)
+
+    def _enter(self, row: dict[str, Any], test: Test) -> None:
+        columns = test.result()
+        if test.evaluations:
+            self._record.note(test.key, columns)
+        row.update(columns)
 
     def finish(self) -> Floats | None:
         """Wait for all evaluations, of which the last round always has one; the final model's accuracy by device."""
         self.settle(wait=True)
         rounds = self._ledger.rounds
-        if self.learner is None:
+        if self._build is None or not rounds:
             return None
-        try:
-            if rounds and rounds[-1]["test_loss"] is None:
-                _enter(rounds[-1], self._evaluations(self.learner, rounds[-1]["session"]))
-            return self.learner.device_accuracies(self.state["w"]) if rounds else None
-        finally:
-            self.learner.close()
+        with self._learning():
+            if rounds[-1]["test_loss"] is None:
+                self._enter(rounds[-1], self._test(rounds[-1]["session"], "last"))
+            key = f"{self._key}/devices"
+            known = self._record.outcome(key)
+            if self._model is None and known is not None:
+                return None if known["accuracies"] is None else np.array(known["accuracies"])
+            accuracies = self.model.learner.device_accuracies(self.model.state["w"])
+            self._record.note(key, {"accuracies": None if accuracies is None else accuracies.tolist()})
+            return accuracies
+
+    def close(self) -> None:
+        """Let the workers go."""
+        if self._model is not None:
+            self._model.learner.close()
 
     @contextmanager
     def _learning(self) -> Iterator[None]:
-        """Count the time."""
-        began = time.perf_counter()
+        """Count the time, that of the outermost alone."""
+        began, self._nested = time.perf_counter(), self._nested + 1
         try:
             yield
         finally:
-            self.learning_s += time.perf_counter() - began
-
-
-def _enter(row: dict[str, Any], evaluations: Evaluations) -> None:
-    """Wait for a round's evaluations; only the global model's has further columns."""
-    for name, pending in evaluations.items():
-        test = pending.result()
-        row.update({f"{name}_loss": test.loss, f"{name}_accuracy": test.accuracy})
-        row.update(test.extra if name == "test" else {})
+            self._nested -= 1
+            if not self._nested:
+                self.learning_s += time.perf_counter() - began

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl import metrics
+from edgefl import metrics, sweeps
 from edgefl.aggregator import Progress
 from edgefl.emulation import Options, silent
 from edgefl.emulation import run as run_scenario
+from edgefl.errors import InputError, RunError
+from edgefl.record import Pace
 from edgefl.report import comparison, write
 from edgefl.report.comparison import Compared, Wanted
 from edgefl.report.read import load_all
 from edgefl.results import Result
-from edgefl.scenario import Scenario, load
+from edgefl.scenario import Scenario, load, load_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["compare", "load", "report", "run"]
+__all__ = ["compare", "load", "report", "run", "sweep"]
 
 
 def run(
@@ -31,6 +34,8 @@ def run(
     device: str = "auto",
     train: bool = True,
     overwrite: bool = False,
+    resume: bool = False,
+    pace: Pace | None = None,
     progress: Progress = silent,
 ) -> Result:
     """Run one emulation.
@@ -43,6 +48,8 @@ def run(
         device: auto, cpu, cuda or cuda:i.
         train: False prices the world (latency, energy, participation) without any learning.
         overwrite: replace the results that are in `out` already.
+        resume: go on with the run of the same scenario that is in `out`; begin it where there is none.
+        pace: when checkpoints are written; by default they take at most two per cent of the time.
         progress: called with each finished round's row.
 
     Returns:
@@ -50,6 +57,7 @@ def run(
 
     Raises:
         InputError: the input is wrong; nothing was run, nothing was written.
+        RunError: the results cannot be written.
     """
     extra = [] if seed is None else [f"seed={seed}"]
     if not isinstance(scenario, Scenario):
@@ -57,10 +65,53 @@ def run(
     elif overrides or extra:
         scenario = load(scenario.model_dump(mode="json"), [*overrides, *extra])
     folder = None if out is None else Path(out)
-    result = run_scenario(scenario, Options(folder, device, train, overwrite), progress)
+    result = run_scenario(scenario, Options(folder, device, train, overwrite, resume, pace), progress)
     if folder is not None:
-        report([folder], folder / "report.html")
+        try:
+            report([folder], folder / "report.html")
+        except InputError as error:  # a full disk is no wrong input: the run has been run
+            raise RunError(str(error)) from None
     return result
+
+
+def sweep(
+    source: str | Path,
+    *,
+    overrides: Sequence[str] = (),
+    out: str | Path | None = None,
+    workers: int | None = None,
+    device: str = "auto",
+    train: bool = True,
+    resume: bool = False,
+    overwrite: bool = False,
+) -> pd.DataFrame:
+    """Run a sweep file; a program that calls this needs `if __name__ == "__main__":`, as its runs are other processes.
+
+    Args:
+        source: the sweep file.
+        overrides: "dotted.key=value" each, for all points.
+        out: folder of all result folders; results/<name> where not given.
+        workers: runs at a time; as many as GPUs, or cores, where not given.
+        device: auto, cpu, cuda or cuda:i.
+        train: False prices the worlds without any learning.
+        resume: run what is missing in `out`.
+        overwrite: replace an earlier sweep in `out`.
+
+    Returns:
+        The index: one row a run, with its values, status, folder, totals and targets.
+
+    Raises:
+        InputError: the input is wrong; nothing was run, nothing was written.
+    """
+    import pandas as pd
+
+    found = load_sweep(source, overrides)
+    found = found if train else replace(found, train=False)
+    folder = Path("results") / found.name if out is None else Path(out)
+    runs = sweeps.run(found, folder, workers=workers, device=device, resume=resume, overwrite=overwrite)
+    if any(one.status == "finished" for one in runs):
+        report([folder], folder / "report.html")
+    return pd.read_csv(folder / sweeps.INDEX)
 
 
 def report(folders: Sequence[str | Path], out: str | Path) -> Path:
@@ -106,4 +157,7 @@ def _compared(run: str | Path | Result) -> Compared:
         (found,) = load_all([Path(run)], details=False)
         return comparison.of_run(found, str(run))
     name = run.folder or f"{run.scenario['name']} · seed {run.scenario['seed']}"
-    return Compared(str(name), run.scenario, run.status, metrics.curve(run.ledger.round_columns()))
+    columns = (
+        run.ledger.round_columns() if run.ledger else {str(name): run.rounds[name].tolist() for name in run.rounds}
+    )
+    return Compared(str(name), run.scenario, run.status, metrics.curve(columns))

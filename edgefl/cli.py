@@ -8,12 +8,14 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from edgefl.errors import InputError, RunError
 
 if TYPE_CHECKING:
+    from edgefl.record import Pace
     from edgefl.results import Result
     from edgefl.scenario import Scenario
     from edgefl.tracking import Tracker
@@ -22,7 +24,7 @@ DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 EXIT_CODES = {"finished": DONE, "failed": FAILED, "interrupted": INTERRUPTED}
 EPILOG = """\
 exit codes: 0 done; 1 the run failed; 2 the input is wrong (nothing was run, nothing written);
-130 interrupted (finished rounds are on disk)"""
+130 interrupted (finished rounds are on disk, --resume goes on)"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"edgefl {_version()}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     _add_run(verbs)
+    _add_sweep(verbs)
     _add_validate(verbs)
     _add_list(verbs)
     _add_schema(verbs)
@@ -91,11 +94,30 @@ def _add_run(verbs: Any) -> None:
     parser.add_argument("--device", default="auto", metavar="auto|cpu|cuda[:i]", help="where to train")
     parser.add_argument("--no-train", action="store_true", help="price the world without any learning")
     parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in the folder, or begin it")
+    every = "N rounds, or minutes with min behind it (as seldom as makes them 2 %% of the time)"
+    parser.add_argument("--checkpoint-every", metavar="N|Nmin", type=_pace, dest="pace", help=every)
     parser.add_argument("--quiet", action="store_true", help="no progress, no table")
     help_text = "rounds as TensorBoard events, as they end (OUT/tensorboard)"
     parser.add_argument("--tensorboard", metavar="DIR", nargs="?", const="", help=help_text)
     parser.add_argument("--mlflow", metavar="URI", help="rounds to an MLflow server or database, as they end")
     parser.set_defaults(verb=_run)
+
+
+def _pace(text: str) -> Pace:
+    """Rounds, or minutes."""
+    from edgefl.record import Pace
+
+    number, minutes = text.removesuffix("min"), text.endswith("min")
+    try:
+        value = float(number) if minutes else int(number)
+    except ValueError:
+        value = 0
+    if not 0 < value < 1e9:
+        raise InputError(
+            f"--checkpoint-every {text}: must be a number of rounds such as 50, or of minutes such as 10min"
+        )
+    return Pace(seconds=60.0 * value) if minutes else Pace(rounds=int(value))
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -119,6 +141,8 @@ def _run(options: argparse.Namespace) -> int:
                 device=options.device,
                 train=not options.no_train,
                 overwrite=options.overwrite,
+                resume=options.resume,
+                pace=options.pace,
                 progress=together(stack.enter_context(shown), *trackers),
             )
             for tracker in trackers:
@@ -130,6 +154,54 @@ def _run(options: argparse.Namespace) -> int:
     if result.error:
         print(f"edgefl: {result.status}: {result.error}; finished rounds are in {folder}", file=sys.stderr)
     return EXIT_CODES[result.status]
+
+
+def _add_sweep(verbs: Any) -> None:
+    parser = verbs.add_parser("sweep", help="a grid of runs: bandwidth, churn, algorithm, seeds, any key")
+    parser.add_argument("sweep", metavar="SWEEP.yaml")
+    parser.add_argument("-o", "--out", metavar="DIR", type=Path, help="folder of all result folders (results/<name>)")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides", help="one key")
+    parser.add_argument("--workers", metavar="N", type=int, help="runs at a time (one a GPU or core)")
+    parser.add_argument("--device", default="auto", metavar="auto|cpu|cuda[:i]", help="where to train")
+    parser.add_argument("--no-train", action="store_true", help="price the world without any learning")
+    parser.add_argument("--resume", action="store_true", help="run what is missing, or begin")
+    parser.add_argument("--overwrite", action="store_true", help="replace an earlier sweep in the folder")
+    parser.add_argument("--quiet", action="store_true", help="no progress, no table")
+    parser.set_defaults(verb=_sweep)
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from edgefl import sweeps
+    from edgefl.api import report
+    from edgefl.progress import SweepProgress
+    from edgefl.scenario import load_sweep
+
+    if options.workers is not None and options.workers < 1:
+        raise InputError(f"--workers {options.workers}: must be >= 1")
+    found = load_sweep(options.sweep, options.overrides)
+    if options.no_train:
+        found = replace(found, train=False)
+    folder = options.out or Path("results") / found.name
+    logging.basicConfig(format="edgefl: %(message)s", level=logging.ERROR if options.quiet else logging.WARNING)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    runs = sweeps.run(
+        found,
+        folder,
+        workers=options.workers,
+        device=options.device,
+        resume=options.resume,
+        overwrite=options.overwrite,
+        shown=SweepProgress(found.name, quiet=options.quiet),
+    )
+    statuses = [one.status for one in runs]
+    page = report([folder], folder / "report.html") if "finished" in statuses else None
+    if not options.quiet:
+        print(f"{statuses.count('finished')} of {len(runs)} runs finished")
+        print(f"{'index':<14}{folder / sweeps.INDEX}\n{'report':<14}{page or 'no run has finished'}")
+    for one in runs:
+        if one.error:
+            print(f"edgefl: {one.folder}: {one.status}: {_printable(one.error)}", file=sys.stderr)
+    return INTERRUPTED if "interrupted" in statuses else FAILED if "failed" in statuses else DONE
 
 
 def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path) -> list[Tracker]:
@@ -162,6 +234,8 @@ def _table(result: Result) -> str:
         cost = f"{seconds(target['time_s'])}, {energy(target['energy_j'])}, round {target['round']}" if reached else ""
         lines.append((f"to {target['accuracy']:.4g}", cost or "not reached"))
     lines.append(("report", str((result.folder or Path()) / "report.html")))
+    if result.ledger is None:
+        lines.append(("", "finished before; nothing was left to do"))
     return "\n".join(f"{name:<14}{value}" for name, value in lines)
 
 
@@ -172,12 +246,12 @@ def _add_validate(verbs: Any) -> None:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from edgefl.scenario import load
+    from edgefl.scenario import is_sweep, load, load_sweep
 
     faults: list[str] = []
     for file in options.files:
         try:
-            load(file)
+            (load_sweep if is_sweep(file) else load)(file)
             print(f"{file}: ok")
         except InputError as error:
             faults += error.faults

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from edgefl import results
 from edgefl.aggregator import Progress
-from edgefl.datasets import Data
+from edgefl.assembly import build, divide
 from edgefl.errors import InputError, RunError
 from edgefl.files import write_atomically
-from edgefl.ledger import Columns, Ledger
+from edgefl.ledger import Columns
 from edgefl.mobility.static import Static
-from edgefl.partitions.base import Indices, Marks, holdings
-from edgefl.payload import BITS_PER_FLOAT, measure, measure_split
-from edgefl.protocols.split import Split
-from edgefl.radio import Link
+from edgefl.partitions.base import holdings
+from edgefl.record import Journal, Pace
 from edgefl.results import Result
 from edgefl.scenario import Scenario, dump
-from edgefl.selection import SELECTIONS
 from edgefl.server import Server
-from edgefl.sessions import Groups
-from edgefl.streams import Streams
 from edgefl.summary import summarize
 from edgefl.trajectories import trajectories
-from edgefl.world import World
-
-if TYPE_CHECKING:
-    from edgefl.learner import Learner
-
-
-IMAGE_AXES = (2, 3)  # [H, W] or [channels, H, W]
 
 
 @dataclass(frozen=True)
@@ -47,14 +36,10 @@ class Options:
     device: str = "auto"  # auto | cpu | cuda | cuda:i
     train: bool = True
     overwrite: bool = False
-
-
-class Divided(NamedTuple):
-    """A dataset, and the numbers of the samples that each device holds."""
-
-    data: Data
-    parts: list[Indices]  # for training
-    test_parts: list[Indices] | None = None  # for testing, where the test set is divided
+    resume: bool = False  # go on with what is in the folder
+    pace: Pace | None = None  # of checkpoints; as seldom as they are cheap where not given
+    share: bool = False  # leave on record what has been learned, for other runs
+    shared: tuple[Path, ...] = ()  # result folders of such runs
 
 
 def silent(row: Mapping[str, Any]) -> None:
@@ -64,42 +49,88 @@ def silent(row: Mapping[str, Any]) -> None:
 def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Result:
     """Run a scenario to its end, or to the first reason to stop; finished rounds are never lost.
 
+    To resume, the world is run again from the beginning, and what is on record of the learning is not learned again.
+
     Raises:
         InputError: the scenario cannot be run; nothing was written.
         RunError: the results cannot be written.
     """
+    device = choose_device(options.device) if options.train else "cpu"
+    if options.out is None:
+        return _run(scenario, options, device, progress, None)
+    results.check_folder(options.out, overwrite=options.overwrite or options.resume)
+    if options.resume and (finished := _finished(options.out, scenario)):
+        return finished
+    others = [folder / results.CHECKPOINTS for folder in options.shared]
+    with closing(Journal(options.out / results.CHECKPOINTS, fresh=not options.resume, others=others)) as journal:
+        result = _run(scenario, options, device, progress, journal)
+        if result.status == "finished" and not options.share:
+            shutil.rmtree(options.out / results.CHECKPOINTS, ignore_errors=True)
+        return result
+
+
+def _run(scenario: Scenario, options: Options, device: str, progress: Progress, journal: Journal | None) -> Result:
+    """Run it on a device, with the journal of a result folder if there is one."""
     clock = time.perf_counter
     began, started = clock(), datetime.now(UTC).isoformat(timespec="seconds")
-    if options.out is not None:
-        results.check_folder(options.out, overwrite=options.overwrite)
-    device = choose_device(options.device) if options.train else "cpu"
+    keeping = None if journal is None else (journal, options.pace or Pace())
     divided = divide(scenario)
-    server = build(scenario, device, train=options.train, progress=progress, divided=divided)
-    setup_s = clock() - began
-    learner = server.aggregator.learner.described() if server.aggregator.learner else None
-    manifest = {**results.environment(), "device": device, "learner": learner, "started": started}
-    if options.out is not None:
-        results.open_folder(options.out)
-        _write_manifest(options.out, {**manifest, "wall_s": None, "status": "running", "error": None})
-        write_atomically(options.out / "scenario.yaml", dump(scenario).encode())
-        if divided.data.classes:
-            results.write_labels(options.out, holdings(divided.data.train_y, divided.parts))
-    result, bug = _drive(scenario, server)
+    server = build(scenario, device, train=options.train, progress=progress, divided=divided, keeping=keeping)
+    with closing(server.aggregator):
+        setup_s = clock() - began
+        manifest = {**results.environment(), "device": device, "started": started}
+        if options.out is not None and journal is not None:
+            results.open_folder(options.out)
+            journal.open()
+            _write_manifest(options.out, {**manifest, **_under_way(server)})
+            write_atomically(options.out / "scenario.yaml", dump(scenario).encode())
+            if divided.data.classes:
+                results.write_labels(options.out, holdings(divided.data.train_y, divided.parts))
+        result, bug = _drive(scenario, server)
     result.summary["wall_s"] = _wall_s(clock() - began, setup_s, server.aggregator.learning_s)
     if options.out is not None:
-        result.folder = options.out
-        still = isinstance(scenario.mobility, Static)
-        gone = None if still else trajectories(server.world, result.ledger.participants, result.ledger.time_s)
-        _write(result, gone, {**manifest, "wall_s": result.summary["wall_s"]["total"]})
+        result.folder, learner = options.out, server.aggregator.described()
+        gone = None
+        if not isinstance(scenario.mobility, Static) and result.ledger is not None:
+            gone = trajectories(server.world, result.ledger.participants, result.ledger.time_s)
+        _write(result, gone, {**manifest, "learner": learner, "wall_s": result.summary["wall_s"]["total"]})
     if bug is not None:
         raise bug
     return result
 
 
+def _under_way(server: Server) -> dict[str, Any]:
+    """The manifest's entries that are not known before the end."""
+    return {"learner": server.aggregator.described(), "wall_s": None, "status": "running", "error": None}
+
+
+def _finished(folder: Path, scenario: Scenario) -> Result | None:
+    """The result that a folder has already; None where there is something to go on with, or to begin.
+
+    Raises:
+        InputError: it has something else.
+    """
+    if not folder.exists() or not any(folder.iterdir()):
+        return None
+    there, here = folder / "scenario.yaml", dump(scenario)
+    if not there.exists():
+        if set(folder.iterdir()) <= {folder / results.CHECKPOINTS, folder / "manifest.json"}:
+            return None  # ended before it began
+        raise InputError(f"{folder}: holds something else than a run; choose another folder with -o")
+    lines = there.read_text(encoding="utf-8").splitlines()
+    for before, now in zip_longest(lines, here.splitlines()):
+        if before != now:
+            was, is_now = (repr(line.strip()) if line else "nothing" for line in (before, now))
+            text = f"was begun with another scenario: {was} there, {is_now} here"
+            raise InputError(f"{folder}: {text}; choose another folder with -o, or replace it with --overwrite")
+    result = results.read(folder)
+    return result if result.status == "finished" else None
+
+
 def _write(result: Result, gone: Columns | None, manifest: dict[str, Any]) -> None:
     """Write a finished result to its folder, with where its devices have gone if they move."""
     folder = result.folder
-    if folder is None:
+    if folder is None or result.ledger is None:
         return
     try:
         results.write_ledger(folder, result.ledger, result.parameters)
@@ -121,76 +152,11 @@ def _wall_s(total: float, setup: float, learning: float) -> dict[str, float]:
     return {name: round(value, 3) for name, value in parts.items()}
 
 
-def divide(scenario: Scenario) -> Divided:
-    """Load the data and divide them among the devices.
+def gpus() -> int:
+    """How many GPUs torch sees here."""
+    import torch
 
-    Raises:
-        InputError: there are no such data, or they cannot be divided so.
-    """
-    section, streams = scenario.data, Streams(scenario.seed)
-    data = section.dataset.load()
-    parts = section.partition.assign(data.train_y, data.owner, scenario.devices.count, streams.generator("partition"))
-    if section.test_partition == "none":
-        return Divided(data, parts)
-    if not data.classes:
-        raise InputError("data.test_partition: like_train needs samples with labels: leave it out")
-    train, test = Marks(data.train_y, data.owner), Marks(data.test_y, data.test_owner)
-    return Divided(data, parts, section.partition.assign_test(train, parts, test, streams.generator("test_partition")))
-
-
-def build(
-    scenario: Scenario, device: str, *, train: bool, progress: Progress, divided: Divided | None = None
-) -> Server:
-    """Put the parts together; the data are loaded and divided where they are not given.
-
-    Raises:
-        InputError: data, partition, model or devices cannot be had as the scenario says.
-    """
-    streams = Streams(scenario.seed)
-    data, parts, test_parts = divided or divide(scenario)
-    for samples in (data.train_x, data.test_x):
-        if reason := scenario.model.misfit(samples, data.classes):
-            raise InputError(f"model.kind: {reason}")
-    if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:
-        raise InputError(f"data.augmentation: needs images, got samples of shape {list(data.shape)}")
-    wanted = scenario.report.contributions
-    if wanted and wanted.value == "accuracy" and not data.classes:
-        raise InputError("report.contributions.value: accuracy needs samples with labels: set it to loss")
-    presence = scenario.churn.presence(len(parts), _lowest_labels(data, parts), data.classes, streams)
-    world = World(scenario.devices, scenario.cells, scenario.mobility, presence, streams)
-    groups = Groups.of(scenario, data.train_y, data.test_y, parts, data.classes)
-    sizes = np.array([len(part) for part in parts])
-    if scenario.learning.lasting() and (data.ranked or not data.classes):
-        raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
-    weighed = scenario.learning, scenario.training, data, sizes, scenario.cost
-    payload, split, cut = measure(scenario.model, *weighed), None, None
-    if isinstance(policy := scenario.server.policy, Split):
-        front = scenario.model.front(policy.cut, data.shape, data.classes)
-        split, cut = measure_split(scenario.model, front, *weighed), front.parameters
-    selection = scenario.server.selection
-    payload = replace(payload, up_bits=payload.up_bits + BITS_PER_FLOAT * selection.reports)
-    if selection.by_loss and not train:
-        name = SELECTIONS.name_of(selection)
-        raise InputError(f"server.selection: {name} chooses by losses, and without learning there are none")
-    learner: Learner | None = None
-    if scenario.model.init.kind != "default":
-        scenario.model.init.vector(scenario.model.parameters(data.shape, data.classes))  # wrong also without learning
-    if train:
-        from edgefl.learner import Learner
-
-        args = scenario.model, scenario.learning, scenario.training, data, parts, streams, device
-        augmentation, report = scenario.data.augmentation, scenario.report
-        learner = Learner(*args, augmentation=augmentation, cut=cut, report=report, test_parts=test_parts)
-    link = Link(scenario.radio, scenario.cells, streams)
-    return Server(scenario, world, groups, link, payload, learner, Ledger(), streams, progress, split)
-
-
-def _lowest_labels(data: Data, parts: list[Indices]) -> Indices:
-    """The first of the classes that each device has samples of; 0 without labels."""
-    if not data.classes:
-        return np.zeros(len(parts), dtype=np.int64)
-    starts = np.cumsum([0, *map(len, parts[:-1])])
-    return np.asarray(np.minimum.reduceat(data.train_y[np.concatenate(parts)], starts), dtype=np.int64)
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 def choose_device(name: str) -> str:
@@ -199,9 +165,7 @@ def choose_device(name: str) -> str:
     Raises:
         InputError: there is no such device.
     """
-    import torch
-
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    count = gpus()
     if name == "auto":
         return "cuda" if count else "cpu"
     known = ["cpu", *(["cuda"] if count else []), *(f"cuda:{index}" for index in range(count))]
@@ -217,13 +181,14 @@ def _drive(scenario: Scenario, server: Server) -> tuple[Result, Exception | None
         server.env.run(server.env.process(scenario.server.policy.run(server)))
     except KeyboardInterrupt:
         status, message = "interrupted", "interrupted by the user"
+        server.aggregator.give_up()
     except RunError as error:
         status, message = "failed", str(error)
     except Exception as error:  # noqa: BLE001 - raised again when the finished rounds are on disk
         status, message, bug = "failed", repr(error), error
-    parameters = server.aggregator.state["w"].cpu().numpy().astype(np.float32) if server.aggregator.learner else None
-    accuracies = None
+    parameters, accuracies = None, None
     try:
+        parameters = server.aggregator.parameters()
         accuracies = server.aggregator.finish()
     except RunError as error:
         status, message = "failed", message or str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
@@ -52,3 +53,25 @@ def write_for_user(path: Path, content: bytes) -> None:
         write_atomically(path, content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def locked(path: Path) -> BinaryIO:
+    """A file, made where it is not there, that this process alone has, for reading and appending.
+
+    The operating system lets go of the lock when the process ends, however it ends.
+
+    Raises:
+        InputError: another process has it, or it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+b")
+    except OSError as error:
+        raise InputError(f"{path.parent}: cannot be written: {error.strerror}; choose another folder with -o") from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        text = "another process is running there; wait for it, or choose another folder with -o"
+        raise InputError(f"{path.parent.parent}: {text}") from None
+    return file

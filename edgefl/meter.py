@@ -41,8 +41,6 @@ class Meter:
         self._batteries.begin(ids, powers_w["idle"], self._env.now)
         for row, (part, process) in enumerate(owned):
             device = part.device
-            if device in self._parts:  # it has failed in this round, and waits no more
-                self._parts[device].waits_until_s = self._env.now
             self._parts[device], self._processes[device] = part, process
             self._powers_w[device] = {name: float(values[row]) for name, values in powers_w.items()}
             part.doing = partial(self._does, device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TextIO
 
@@ -65,6 +65,26 @@ class Progress:
             return ""
         each = (time.monotonic() - self._first_s) / (number - 1)
         return f"  [about {each * (self.rounds - number):.0f} s left]"
+
+
+class SweepProgress:
+    """Shows each run of a sweep that has ended, with what the runs so far say about the time that is left."""
+
+    def __init__(self, name: str, *, quiet: bool, stream: TextIO = sys.stderr) -> None:
+        self._name, self._quiet, self._stream = name, quiet, stream
+        self._began_s, self._before = time.monotonic(), -1
+
+    def __call__(self, statuses: Sequence[str], folder: str, status: str) -> None:
+        """Show one that has ended, where all of them stand."""
+        over = sum(one in {"finished", "failed"} for one in statuses)
+        if self._before < 0:
+            self._before = over - 1  # an earlier sweep's, which took no time now
+        if self._quiet:
+            return
+        each = (time.monotonic() - self._began_s) / max(1, over - self._before)
+        left_s = each * (len(statuses) - over)
+        left = f"  [about {seconds(left_s)} left]" if left_s else ""
+        print(f"{self._name} {over}/{len(statuses)}  {folder}: {status}{left}", file=self._stream, flush=True)
 
 
 def _state(row: Mapping[str, Any]) -> str:

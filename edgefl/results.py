@@ -9,7 +9,7 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -39,6 +39,7 @@ FILES = (
     "parameters.npy",
     "report.html",
 )
+CHECKPOINTS = "checkpoints"
 DIGESTED = (
     *("scenario.yaml", "labels.csv", "rounds.csv", "devices.csv", "contributions.csv"),
     *("tracks.csv", "parameters.npy"),
@@ -54,37 +55,61 @@ class Result:
     summary: dict[str, Any]
     parameters: npt.NDArray[np.float32] | None  # [d] the final global model; None without learning
     status: str  # finished | interrupted | failed
-    ledger: Ledger = field(repr=False)
+    ledger: Ledger | None = field(repr=False)  # None where it was read from a folder
     error: str | None = None
     folder: Path | None = None
 
     @cached_property
     def rounds(self) -> pd.DataFrame:
         """One row a global round."""
-        return _frame(self.ledger.round_columns())
+        return self._frame("rounds.csv", Ledger.round_columns)
 
     @cached_property
     def devices(self) -> pd.DataFrame:
         """One row a participant and round."""
-        return _frame(self.ledger.device_columns())
+        return self._frame("devices.csv", Ledger.device_columns)
 
     @cached_property
     def contributions(self) -> pd.DataFrame:
         """What each participant of a round has added to the model's value, where the scenario asks for it."""
-        return _frame(self.ledger.contribution_columns())
+        return self._frame("contributions.csv", Ledger.contribution_columns)
 
     @cached_property
     def events(self) -> pd.DataFrame:
         """The event log."""
-        return _frame(self.ledger.event_columns())
+        return self._frame("events.parquet", Ledger.event_columns)
+
+    def _frame(self, name: str, columns: Callable[[Ledger], Columns]) -> pd.DataFrame:
+        """Columns of the ledger, or of the file."""
+        import pandas as pd
+
+        if self.ledger is not None:
+            items = columns(self.ledger).items()
+            return pd.DataFrame({key: pd.Series(one, dtype=None if one else "float64") for key, one in items})
+        path = (self.folder or Path()) / name
+        if not path.exists():
+            return pd.DataFrame()
+        return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
 
 
-def _frame(columns: Columns) -> pd.DataFrame:
-    import pandas as pd
+def read(folder: Path) -> Result:
+    """The results of a folder; its tables are read when they are asked for.
 
-    return pd.DataFrame(
-        {name: pd.Series(values, dtype=None if values else "float64") for name, values in columns.items()}
-    )
+    Raises:
+        InputError: it is not a run's, or files are missing.
+    """
+    import yaml
+
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        finished = manifest["status"] == "finished"
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8")) if finished else {}
+        scenario = yaml.safe_load((folder / "scenario.yaml").read_text(encoding="utf-8"))
+        path = folder / "parameters.npy"
+        parameters = np.load(path, allow_pickle=False) if path.exists() else None
+        return Result(scenario, summary, parameters, manifest["status"], None, manifest["error"], folder)
+    except (OSError, ValueError, KeyError, yaml.YAMLError) as error:
+        raise InputError(f"{folder}: its files are not those of a run ({error!r})") from None
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:

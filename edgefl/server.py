@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import simpy
 
-from edgefl.aggregator import Aggregator, Progress, Received
+from edgefl.aggregator import Aggregator
 from edgefl.attendance import Attendance
 from edgefl.errands import Errands
 from edgefl.known import Memory
@@ -25,9 +25,6 @@ from edgefl.scenario import Place, Scenario
 from edgefl.sessions import Groups, following
 from edgefl.streams import Streams
 from edgefl.world import World
-
-if TYPE_CHECKING:
-    from edgefl.learner import Learner
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -45,10 +42,9 @@ class Server:
         groups: of them, that take turns from session to session.
         link: the radio.
         payload: what a participant sends and computes.
-        learner: trains; None prices the world without any learning.
+        aggregator: its side of learning.
         ledger: where finished rounds are entered.
         streams: keyed randomness.
-        progress: called with each finished round's row.
         split: what a participant sends and computes where the model is cut in two; None where it is not.
     """
 
@@ -59,16 +55,15 @@ class Server:
         groups: Groups,
         link: Link,
         payload: Payload,
-        learner: Learner | None,
+        aggregator: Aggregator,
         ledger: Ledger,
         streams: Streams,
-        progress: Progress,
         split: SplitPayload | None = None,
     ) -> None:
         self.env = simpy.Environment()
         self.scenario, self.world, self.link, self.payload, self.split = scenario, world, link, payload, split
         self.ledger, self.streams, self.groups, self.sessions = ledger, streams, groups, scenario.in_sessions
-        self.aggregator = Aggregator(scenario, learner, world.presence.chances, groups, ledger, streams, progress)
+        self.aggregator = aggregator
         self.errands = Errands(self.env, scenario, world, link, payload, split, ledger, streams)
         self.memory = Memory(payload.samples)
         self._answers: dict[int, Participation] = {}  # of candidates, until participants have been chosen
@@ -133,7 +128,7 @@ class Server:
         if not selection.polls or self.place.extra or not len(free := self._free(self._index)):
             return
         chosen = selection.candidates(free, self.scenario.participants, self._index, self.streams, self.memory.known)
-        yield self.env.all_of(self._begin(chosen, None, self._asked))
+        yield self.env.all_of(self._begin(chosen, self._asked))
         self._answers = {part.device: part for part in self._ended if part.status == POLLED}
         ids = np.array(sorted(self._answers), dtype=np.int64)
         samples = selection.polled_samples(self.memory.known.samples[ids])
@@ -190,14 +185,19 @@ class Server:
         ids = self.aggregator.admit(ids, self._index)
         self.memory.asked(ids)
         trips = partial(self.errands.trips, index=self._index, successor=successor)
-        return self._begin(ids, self.aggregator.sent(self.place), trips)
+        if len(ids):
+            self.aggregator.send(ids, self.place)
+        return self._begin(ids, trips)
 
-    def _begin(self, ids: Ids, models: list[Received] | None, trips: Callable[[Drop], Trips]) -> list[simpy.Process]:
-        """Begin the parts of some devices, each with the model of its cell; who has been polled goes on."""
+    def _begin(self, ids: Ids, trips: Callable[[Drop], Trips]) -> list[simpy.Process]:
+        """Begin the parts of some devices; who has been polled goes on."""
         world, now_s = self.world, self.env.now
         if not len(ids):
             return []
         ordered = np.sort(ids)
+        for failed in self._ended:  # in this round; who begins anew waits no more
+            if failed.device in ordered:
+                failed.waits_until_s = min(failed.waits_until_s, now_s)
         positions = world.positions_m(ordered, now_s)
         drop = self.link.drop(ordered, positions, world.height_m[ordered], self._index)
         parts = participations(drop, positions, len(self.ledger.rounds), now_s, world.cpu_hz[ordered])
@@ -209,17 +209,14 @@ class Server:
         self._busy.update(ordered.tolist())
         part_of = {part.device: part for part in parts}
         parts = [part_of[int(device)] for device in ids]
-        processes = [
-            self.env.process(self._participate(part, trip(part), models[part.cell] if models else None))
-            for part in parts
-        ]
+        processes = [self.env.process(self._participate(part, trip(part))) for part in parts]
         if self.meter:
             self.meter.begin(parts, processes)
         if self.scenario.server.on_departure == "lost":
             self.attendance.watch(processes, ids)
         return processes
 
-    def _participate(self, part: Participation, trip: Trip, model: Received | None) -> Trip:
+    def _participate(self, part: Participation, trip: Trip) -> Trip:
         """A device's part, to whatever end."""
         part.status = yield from trip
         part.end_s = self.env.now
@@ -229,8 +226,9 @@ class Server:
         if part.down.delivered:
             self.errands.equipped.add(part.device)
         if part.status == RECEIVED:
-            self.aggregator.submit(part, model)
+            self.aggregator.submit(part)
         else:
+            self.aggregator.lose(part.device)
             self._busy.remove(part.device)
             self.ledger.event(self.env.now, part.status, part.device, part.serving)
         return part.status

@@ -138,6 +138,16 @@ class Starts:
         last, self._last = self._last, {}
         return {**last, "w": start.w} if sessions.keep_state else self._fresh(last, start.w), start.statistics
 
+    def dump(self) -> dict[str, Any]:
+        """What it remembers."""
+        ended = {number: list(one) for number, one in self._ended.items()}
+        return {"ended": ended, "moves": self._moves, "last": self._last}
+
+    def restore(self, values: Mapping[str, Any]) -> None:
+        """Take back what `dump` has told."""
+        self._ended = {number: _Ended(*one) for number, one in values["ended"].items()}
+        self._moves, self._last = values["moves"], values["last"]
+
     def _blended(self, blend: Mapping[int, float]) -> _Ended:
         """The weighted sum of models; a single one is itself."""
         weighed = [(weight, self._ended[session]) for session, weight in blend.items() if weight]

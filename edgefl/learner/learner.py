@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from importlib.metadata import version
-from typing import Literal, TypeVar
+from typing import Any, BinaryIO, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,9 @@ from edgefl.algorithms import Algorithm, Run, Updates
 from edgefl.codecs.none import NoCodec
 from edgefl.datasets import Data
 from edgefl.device import local_steps
-from edgefl.errors import InputError, RunError
+from edgefl.errors import RunError
+from edgefl.learner import snapshot
+from edgefl.learner.choice import chosen
 from edgefl.learner.engine import LAST
 from edgefl.learner.evaluation import Evaluator, Pending
 from edgefl.learner.initial import build_module, initial_parameters
@@ -26,7 +27,7 @@ from edgefl.learner.layers import LayersGradient
 from edgefl.learner.memory import budget
 from edgefl.learner.minimal import completed
 from edgefl.learner.network import Network
-from edgefl.learner.plan import SERIAL, CannotBatchError, Plan, Trial, candidates, fastest, processor, remembered
+from edgefl.learner.plan import Plan, Trial
 from edgefl.learner.round import Job, Round
 from edgefl.learner.samples import Samples
 from edgefl.learner.shapley import EXACT, Coalition, sampled, shapley
@@ -209,8 +210,7 @@ class Learner:
         vectors = {name: upload for name, upload in uploads.items() if upload.shape[1] == d}
         if self._codec.error_feedback:
             if self._lost is None:
-                empty = {name: torch.zeros_like(upload[0]) for name, upload in vectors.items()}
-                self._lost = StateStore(empty, len(self.parts), self.training.state_home)
+                self._lost = self._nothing_lost(vectors)
             for name, lost in self._lost.gather(ids).items():
                 vectors[name] += lost
         losses = {name: torch.empty_like(upload) for name, upload in vectors.items()}
@@ -302,6 +302,36 @@ class Learner:
         store = None if self._store is None else self._store.home
         return {**asdict(self.plan), "workers": len(self._workers), "state_home": store}
 
+    def save(self, file: BinaryIO, more: Mapping[str, Any]) -> None:
+        """Write the clients' states, the statistics and the plan to a file, with more that is to be there, too.
+
+        Raises:
+            ValueError: jobs are pending.
+        """
+        if self._pending:
+            raise ValueError("jobs are pending: nothing can be saved between `submit` and `collect`")
+        own = {"statistics": self.statistics, "plan": asdict(self.plan), "lost": self._lost and self._lost.names}
+        snapshot.write(file, {"learner": own, **more}, self._stores())
+
+    def restore(self, file: BinaryIO) -> dict[str, Any]:
+        """Take all that back, before anything is learned; what else is there."""
+        values = snapshot.values(file, self.initial.device)
+        own = values.pop("learner")
+        self.statistics, self.plan = own["statistics"], Plan(**own["plan"])
+        if own["lost"]:
+            self._lost = self._nothing_lost(own["lost"])
+        snapshot.fill(file, self._stores())
+        return values
+
+    def _nothing_lost(self, names: Iterable[str]) -> StateStore:
+        """What the codec has lost of each device's uploads, before the first one."""
+        empty = dict.fromkeys(names, torch.zeros_like(self.initial))
+        return StateStore(empty, len(self.parts), self.training.state_home)
+
+    def _stores(self) -> dict[str, StateStore]:
+        stores = {"clients": self._store, "lost": self._lost}
+        return {name: store for name, store in stores.items() if store is not None}
+
     @property
     def weight_tensors(self) -> list[slice]:
         """Where the model's parameters lie in a flat vector, tensor by tensor, without biases."""
@@ -313,9 +343,8 @@ class Learner:
     def close(self) -> None:
         """Let the workers go."""
         self._workers.close()
-        for store in (self._store, self._lost):
-            if store is not None:
-                store.close()
+        for store in self._stores().values():
+            store.close()
 
     def _histograms(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """How many samples of each class some devices have [C, classes]."""
@@ -324,19 +353,9 @@ class Learner:
 
     def _plan(self) -> Plan:
         """The fastest way to train here, or the one that the scenario asks for."""
-        training, place = self.training, str(self.initial.device)
-        if training.engine == "serial":
-            return SERIAL
-        fits = LayersGradient.fits(self._network, self.model) and training.precision != "bfloat16"
-        fits = fits and not self._algorithm.has_own_loss()
-        kernels: list[Literal["layers", "vmap"]] = ["layers", "vmap"] if fits else ["vmap"]
-        families = candidates(training.engine, kernels, self.initial.device.type)
-        if training.width is not None:
-            families = [[replace(plans[0], width=training.width)] for plans in families if plans[0] != SERIAL]
-        free_bytes = budget(self.initial.device) / len(self._workers)
-        limit_bytes = free_bytes if training.width is None else float("inf")  # who asks for a width gets it
-        server = self._algorithm.server_state(self.initial)
-        received = {name: value[None] for name, value in self._algorithm.downlink(server).items()}
+        training, algorithm, module = self.training, self._algorithm, self._network.module
+        server = algorithm.server_state(self.initial)
+        received = {name: value[None] for name, value in algorithm.downlink(server).items()}
         state = {name: value[None] for name, value in self._initial_state.items()}
         lr = self.initial.new_tensor([[training.lr]])
         vectors = Vectors(self.initial[None], received, state, self.statistics[None], lr, self.run)
@@ -346,23 +365,13 @@ class Learner:
             return trial
 
         key = {
-            "edgefl": version("edgefl"),
-            "torch": torch.__version__,
-            "processor": processor(place),
-            "model": f"{self._network.module} {self._network.parameters.shapes}",
-            "code": _source(self._network.module),
+            "model": f"{module} {self._network.parameters.shapes}",
+            "code": _source(module),
             "data": f"{self.data.shape} {self.initial.dtype}",
-            "algorithm": type(self._algorithm).__name__ + self._algorithm.has_own_loss() * " with its own loss",
-            "training": f"{training.batch_size} {training.engine} {training.width} {training.precision}",
+            "algorithm": type(algorithm).__name__ + algorithm.has_own_loss() * " with its own loss",
         }
-        try:
-            return remembered(key, lambda: fastest(families, attempt, limit_bytes))
-        except MemoryError:
-            raise RunError(
-                f"the memory of {place} is too small to train {training.width or 1} of the clients"
-            ) from None
-        except CannotBatchError as error:
-            raise InputError(f"training.engine: batched: the model cannot be batched ({error}); use serial") from None
+        by_hand = LayersGradient.fits(self._network, self.model) and not algorithm.has_own_loss()
+        return chosen(training, self.initial.device, attempt, key, by_hand=by_hand, workers=len(self._workers))
 
 
 def exact_products(*, exact: bool) -> None:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from torch import Tensor
 from edgefl.errors import RunError
 from edgefl.learner.memory import budget
 
+File = IO[bytes]
 Home = Literal["auto", "device", "host", "disk"]
 Ids = npt.NDArray[np.int64]
 
@@ -83,6 +84,11 @@ class StateStore:
         """Memory or disk taken so far."""
         return sum(rows.bytes for rows in self._rows.values())
 
+    @property
+    def names(self) -> list[str]:
+        """Of the vectors."""
+        return list(self._initial)
+
     def ids(self) -> Ids:
         """The clients that have taken part, ascending."""
         return np.flatnonzero(self._slots >= 0)
@@ -137,6 +143,29 @@ class StateStore:
             for slot, value in zip(slots.tolist(), states[name].detach().unbind(), strict=True):
                 rows.write(slot, value)
         self._slots[ids], self._count = slots, count  # only now: a failed write makes no client known
+
+    def dump(self, file: File) -> None:
+        """Write the clients that have taken part, and their states one after another; never all in memory."""
+        ids = self.ids()
+        np.save(file, ids, allow_pickle=False)
+        for slot in self._slots[ids].tolist():
+            for name, initial in self._initial.items():
+                row = torch.empty_like(initial, device=HOST)
+                self._rows[name].read(slot, row)
+                file.write(row.view(torch.uint8).numpy().data)
+
+    def restore(self, file: File) -> None:
+        """Read what `dump` of such a store, with no clients yet, has written.
+
+        Raises:
+            RunError: the disk is full.
+        """
+        for client in np.load(file, allow_pickle=False).tolist():
+            state = {}
+            for name, initial in self._initial.items():
+                row = torch.frombuffer(bytearray(file.read(initial.nbytes)), dtype=initial.dtype)
+                state[name] = row.to(initial.device)[None]
+            self.scatter(np.array([client]), state)
 
     def close(self) -> None:
         """Let memory and files go; the store is of no use afterwards."""

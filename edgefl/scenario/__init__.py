@@ -6,9 +6,11 @@ from edgefl.scenario.data import Augmentation, DataSection
 from edgefl.scenario.devices import Devices
 from edgefl.scenario.load import dump, load, load_with_source
 from edgefl.scenario.radio import Radio
-from edgefl.scenario.schema import ReportSection, Scenario, Stop
+from edgefl.scenario.report import ReportSection
+from edgefl.scenario.schema import Scenario, Stop
 from edgefl.scenario.server import ServerSection
 from edgefl.scenario.sessions import Place, Sessions
+from edgefl.scenario.sweep import Point, Sweep, is_sweep, load_sweep
 from edgefl.scenario.targets import RelativeTarget
 from edgefl.scenario.training import Training
 
@@ -22,6 +24,7 @@ __all__ = [
     "Devices",
     "Handover",
     "Place",
+    "Point",
     "Radio",
     "RelativeTarget",
     "ReportSection",
@@ -29,8 +32,11 @@ __all__ = [
     "ServerSection",
     "Sessions",
     "Stop",
+    "Sweep",
     "Training",
     "dump",
+    "is_sweep",
     "load",
+    "load_sweep",
     "load_with_source",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from pydantic import ValidationError
@@ -18,6 +18,14 @@ from edgefl.scenario.data import DataSection
 from edgefl.scenario.schema import Scenario
 from edgefl.scenario.source import Lines, NotYaml, parse
 from edgefl.section import shown
+
+
+class Override(NamedTuple):
+    """A value in place of the file's."""
+
+    keys: tuple[str, ...]
+    value: Any
+    where: str  # it stands, for messages
 
 
 @dataclass
@@ -37,7 +45,7 @@ class Source:
         key = ".".join(str(part) for part in loc)
         for path, override in self.overrides.items():
             if loc and loc[: len(path)] == path[: len(loc)]:
-                return f"--set {override}: {key}: {text}"
+                return f"{override}: {key}: {text}"
         where = f"{self.name}:{self.line(loc)}" if self.lines else self.name
         return f"{where}: {key}: {text}" if key else f"{where}: {text}"
 
@@ -48,12 +56,12 @@ class Source:
         return self.fault(loc, text) if loc[0] in Scenario.model_fields else line
 
 
-def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> Scenario:
+def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str | Override] = ()) -> Scenario:
     """A scenario from a YAML file or a mapping.
 
     Args:
         source: path of the file, or the scenario as nested mappings.
-        overrides: "dotted.key=value" each, the value in YAML.
+        overrides: "dotted.key=value" each, the value in YAML; or as `Override`.
 
     Raises:
         InputError: one finished line for every fault, in the order of the file.
@@ -61,7 +69,9 @@ def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) 
     return load_with_source(source, overrides)[0]
 
 
-def load_with_source(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> tuple[Scenario, Source]:
+def load_with_source(
+    source: str | Path | Mapping[str, Any], overrides: Sequence[str | Override] = ()
+) -> tuple[Scenario, Source]:
     """`load`, and where the keys came from, for faults that show when the data are read.
 
     Raises:
@@ -71,14 +81,14 @@ def load_with_source(source: str | Path | Mapping[str, Any], overrides: Sequence
         raw, origin, base = dict(source), Source(), Path.cwd()
     else:
         path = Path(source)
-        raw, origin = _read(path)
+        raw, origin = read(path)
         base = path.resolve().parent
         if raw.get("name") is None:
             raw["name"] = re.sub(r"[^\w.-]", "-", path.stem).lstrip(".")[:100] or "scenario"
     for override in overrides:
-        keys, value = _override(override)
-        raw = _replace(raw, keys, value, override)
-        origin.overrides[keys] = override
+        keys, value, where = _override(override) if isinstance(override, str) else override
+        raw = _replace(raw, keys, value, where)
+        origin.overrides[keys] = where
     try:
         return Scenario.model_validate(_with_defaults(raw), context={"base": base}), origin
     except ValidationError as error:
@@ -92,7 +102,12 @@ def dump(scenario: Scenario) -> str:
     return str(yaml.safe_dump(scenario.model_dump(mode="json"), sort_keys=False, allow_unicode=True))
 
 
-def _read(path: Path) -> tuple[dict[str, Any], Source]:
+def read(path: Path) -> tuple[dict[str, Any], Source]:
+    """The mapping that a YAML file holds, and where its keys stand.
+
+    Raises:
+        InputError: it cannot be read, is no YAML, or is no mapping.
+    """
     try:
         raw, lines = parse(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -106,25 +121,25 @@ def _read(path: Path) -> tuple[dict[str, Any], Source]:
     return raw, Source(str(path), lines)
 
 
-def _override(text: str) -> tuple[tuple[str, ...], Any]:
+def _override(text: str) -> Override:
     key, equals, value = text.partition("=")
     keys = tuple(key.strip().split("."))
     if not equals or not all(keys):
         raise InputError(f"--set {text}: must be KEY=VALUE with a dotted key, such as radio.bandwidth_hz=50e6")
     try:
-        return keys, parse(value)[0]
+        return Override(keys, parse(value)[0], f"--set {text}")
     except NotYaml as error:
         raise InputError(f"--set {text}: not valid YAML: {error.problem}") from None
 
 
-def _replace(raw: Any, keys: tuple[str, ...], value: Any, text: str) -> Any:
+def _replace(raw: Any, keys: tuple[str, ...], value: Any, where: str) -> Any:
     """A copy of `raw` with the value under the dotted key; `algorithm: x` counts as {kind: x}."""
     if not keys:
         return value
     node = {} if raw is None else {"kind": raw} if isinstance(raw, str) else raw
     if not isinstance(node, Mapping):
-        raise InputError(f"--set {text}: there is no key {keys[0]} in {shown(node)}")
-    return {**node, keys[0]: _replace(node.get(keys[0]), keys[1:], value, text)}
+        raise InputError(f"{where}: there is no key {keys[0]} in {shown(node)}")
+    return {**node, keys[0]: _replace(node.get(keys[0]), keys[1:], value, where)}
 
 
 def _with_defaults(raw: dict[str, Any]) -> dict[str, Any]:

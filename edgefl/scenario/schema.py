@@ -26,6 +26,7 @@ from edgefl.scenario.cells import Cells
 from edgefl.scenario.data import DataSection
 from edgefl.scenario.devices import Devices
 from edgefl.scenario.radio import Radio
+from edgefl.scenario.report import ReportSection
 from edgefl.scenario.server import ServerSection
 from edgefl.scenario.sessions import Sessions
 from edgefl.scenario.targets import Accuracy, Target
@@ -39,23 +40,6 @@ class Stop(Section):
     accuracy: Accuracy | None = None
     time_s: PositiveFloat | None = None
     energy_j: PositiveFloat | None = None
-
-
-class Contributions(Section):
-    """What each participant's update is worth: Shapley values (FedAR paper, Fig. 1)."""
-
-    every: Count = 10  # rounds
-    permutations: Count = 200  # orders that are drawn where there are more than ten participants
-    value: Literal["accuracy", "loss"] = "accuracy"  # of the model on the test set; the loss counts negatively
-
-
-class ReportSection(Section):
-    """What is written down how often."""
-
-    eval_every: Count = 1  # rounds; the last one is always evaluated
-    models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()  # evaluated beside the global one
-    contributions: Contributions | None = None
-    last_tests: Count = 50  # whose mean and standard deviation the summary has
 
 
 class Scenario(Section):

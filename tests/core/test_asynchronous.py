@@ -15,7 +15,8 @@ from edgefl.algorithms.fedasync import FedAsync
 from edgefl.algorithms.fedavg import FedAvg
 from edgefl.algorithms.fedbuff import FedBuff
 from edgefl.algorithms.fedprox import FedProx
-from edgefl.emulation import build, silent
+from edgefl.assembly import build
+from edgefl.emulation import silent
 from edgefl.protocols.buffered import PATIENCE
 from edgefl.scenario import load
 
@@ -72,15 +73,16 @@ class Driven:
 
         server.dispatch = noting
         if train:
-            aggregate = server.aggregator.learner.aggregate
+            aggregate = server.aggregator.model.learner.aggregate
 
             def learning(state, updates):
                 self.learned.append(dict(zip(updates.ids.tolist(), updates.staleness.tolist(), strict=True)))
                 return aggregate(state, updates)
 
-            server.aggregator.learner.aggregate = learning
+            server.aggregator.model.learner.aggregate = learning
         server.env.run(server.env.process(server.scenario.server.policy.run(server)))
         server.aggregator.finish()
+        server.aggregator.close()
         self.rounds = pd.DataFrame(server.ledger.round_columns())
         self.devices = pd.DataFrame(server.ledger.device_columns())
         self.events = pd.DataFrame(server.ledger.event_columns())

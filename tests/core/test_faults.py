@@ -23,7 +23,8 @@ from radio_cases import (
 
 import channel
 import edgefl
-from edgefl.emulation import build, silent
+from edgefl.assembly import build
+from edgefl.emulation import silent
 from edgefl.scenario import load
 from edgefl.summary import summarize
 
@@ -63,6 +64,7 @@ def interrupted(cuts_s, *, train=False, **changes):
 
     server.env.run(server.env.process(policy()))
     accuracies = server.aggregator.finish()
+    server.aggregator.close()
     ledger = server.ledger
     return server, pd.DataFrame(ledger.round_columns()), pd.DataFrame(ledger.device_columns()), accuracies
 
@@ -334,7 +336,8 @@ def test_an_interrupted_update_is_lost():
                   "cpu", train=True, progress=silent)  # fmt: skip
     other.env.run(other.env.process(other.scenario.server.policy.run(other)))
     other.aggregator.finish()
-    assert np.array_equal(server.aggregator.state["w"].numpy(), other.aggregator.state["w"].numpy())
+    other.aggregator.close()
+    assert np.array_equal(server.aggregator.model.state["w"].numpy(), other.aggregator.model.state["w"].numpy())
 
 
 def test_what_a_transfer_in_vain_costs_is_energy_of_the_run():

@@ -271,7 +271,7 @@ class TestLearner:
         content = json.loads(file.read_text())
         assert content["plan"] == asdict(plan)
         assert content["torch"] == torch.__version__
-        monkeypatch.setattr("edgefl.learner.learner.fastest", lambda *_: never())
+        monkeypatch.setattr("edgefl.learner.choice.fastest", lambda *_: never())
         assert learner(processes=processes).plan == plan
         assert learner(seed=7, processes=processes).plan == plan  # another run of the same work
 
@@ -296,7 +296,7 @@ class TestLearner:
         assert len(list(cache.iterdir())) == 2
 
     def test_serial_needs_no_measurement(self, learner, cache, monkeypatch):
-        monkeypatch.setattr("edgefl.learner.learner.fastest", lambda *_: never())
+        monkeypatch.setattr("edgefl.learner.choice.fastest", lambda *_: never())
         assert learner(engine="serial").plan == SERIAL
         assert not cache.exists()
 
@@ -323,15 +323,15 @@ class TestLearner:
         monkeypatch.setattr(Trainer, "attempt", trial)
         assert learner(processes=processes).plan.width == 2
         limits = []
-        monkeypatch.setattr("edgefl.learner.learner.budget", lambda _place: 1200)
-        monkeypatch.setattr("edgefl.learner.learner.fastest", lambda _f, _a, limit: limits.append(limit) or SERIAL)
+        monkeypatch.setattr("edgefl.learner.choice.budget", lambda _place: 1200)
+        monkeypatch.setattr("edgefl.learner.choice.fastest", lambda _f, _a, limit: limits.append(limit) or SERIAL)
         for seed, count in enumerate([0, 1, 3]):
             learner(Fcn(hidden=(7 + seed,)), processes=count)
         assert limits == [1200, 1200, 400]
 
     def test_the_workers_end_where_no_plan_can_be_found(self, learner, cache, monkeypatch):
         closed = []
-        monkeypatch.setattr("edgefl.learner.learner.fastest", lambda *_: 1 / 0)
+        monkeypatch.setattr("edgefl.learner.choice.fastest", lambda *_: 1 / 0)
         monkeypatch.setattr(Learner, "close", lambda self: closed.append(self._workers.close()))
         with pytest.raises(ZeroDivisionError):
             learner(processes=1)

@@ -9,8 +9,9 @@ from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, STILL, still_slo
 from test_faults import check_books
 
 import edgefl
+from edgefl.assembly import build
 from edgefl.cli import main
-from edgefl.emulation import build, silent
+from edgefl.emulation import silent
 from edgefl.protocols.asynchronous import Asynchronous
 from edgefl.protocols.buffered import Buffered
 from edgefl.protocols.deadline import Deadline

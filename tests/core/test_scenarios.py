@@ -6,7 +6,7 @@ import pytest
 
 import edgefl
 
-SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.yaml"))
+SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 
 
 def check_books(result):

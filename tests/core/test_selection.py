@@ -8,8 +8,9 @@ from radio_cases import STILL
 from test_faults import ENERGY
 
 import edgefl
+from edgefl.assembly import build, divide
 from edgefl.cli import main
-from edgefl.emulation import build, divide, silent
+from edgefl.emulation import silent
 from edgefl.errors import InputError
 from edgefl.known import Memory, Seen
 from edgefl.scenario import load
@@ -298,7 +299,7 @@ def test_polls_find_the_highest_losses():
 def test_a_mini_batch_is_drawn_anew():
     """cpow-d: the same for the same device and round, whoever else is asked."""
     server = build(load({**BASE, "server": {"participants": 2}}), "cpu", train=True, progress=silent)
-    learner = server.aggregator.learner
+    learner = server.aggregator.model.learner
     try:
         w, few = learner.initial, np.array([5, 5])
         one, other = (learner.losses(w, np.array([2, 7]), few, index) for index in (0, 1))
@@ -307,7 +308,7 @@ def test_a_mini_batch_is_drawn_anew():
         whole = learner.losses(w, np.array([2]), np.array([len(learner.parts[2])]), 0)
         assert whole == pytest.approx(np.log(10), abs=0.2)  # of a model that knows nothing
     finally:
-        server.aggregator.finish()
+        server.aggregator.close()
 
 
 def test_a_poll_has_draws_of_its_own():

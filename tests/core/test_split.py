@@ -17,10 +17,11 @@ from torchvision.models.resnet import ResNet
 
 import edgefl
 from edgefl.algorithms.fedavg import FedAvg
+from edgefl.assembly import build
 from edgefl.cli import main
 from edgefl.datasets.digits import Digits
 from edgefl.device import batch_sizes
-from edgefl.emulation import build, silent
+from edgefl.emulation import silent
 from edgefl.learner import Learner
 from edgefl.learner.batches import PAD, mini_batches
 from edgefl.learner.initial import build_module, initial_parameters

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgefl
+from edgefl.assembly import divide
 from edgefl.datasets.femnist import Femnist
 from edgefl.datasets.synthetic import Synthetic
-from edgefl.emulation import divide
 from edgefl.errors import InputError
 from edgefl.partitions.base import Marks, like
 from edgefl.partitions.dirichlet_by_class import DirichletByClass

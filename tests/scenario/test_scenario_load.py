@@ -13,7 +13,7 @@ from edgefl.scenario import dump, load
 from edgefl.scenario.jsonschema import schema
 from edgefl.scenario.source import NotYaml, parse
 
-SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.yaml"))
+SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 VALIDATOR = Draft202012Validator(schema())
 LARGE = {"allow_nan": False, "allow_infinity": False, "max_value": 1e12}
 POSITIVE = st.floats(min_value=1e-6, **LARGE)

@@ -1,0 +1,114 @@
+"""What sweeps, checkpoints and resuming cost: whole processes, as ratios measured side by side.
+
+    python benchmarks/sweep.py [share] [checkpoints] [resume] [many] [--pairs 3]
+
+`share`: a 16-point bandwidth sweep against one of its points run alone (MNIST where EDGEFL_DATA has it, else digits).
+`checkpoints`: that run with checkpoints at their default pace against one without any. `resume`: how long it takes to
+be back where a run was killed, after four fifths of it, against how long that part took. `many`: 1,000 points of churn
+without learning, and the page about them.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+EDGEFL = [sys.executable, "-m", "edgefl"]
+ROUNDS = 100
+BANDWIDTHS = [50e6 + 10e6 * step for step in range(16)]
+
+
+def wall_s(*command, check=True):
+    began = time.perf_counter()
+    subprocess.run([*EDGEFL, *map(str, command)], check=check, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def base():
+    """The scenario that is swept."""
+    real = (Path(os.environ.get("EDGEFL_DATA", "")) / "mnist.npz").exists()
+    return ROOT / "scenarios" / ("mnist-fedavg.yaml" if real else "quickstart.yaml")
+
+
+def share(scratch):
+    sweep = {"base": str(base()), "set": {"rounds": ROUNDS}, "grid": {"radio.bandwidth_hz": BANDWIDTHS}}
+    (scratch / "sweep.yaml").write_text(yaml.safe_dump(sweep))
+    many = wall_s("sweep", scratch / "sweep.yaml", "-o", scratch / "many", "--overwrite")
+    one = wall_s("run", base(), "--set", f"rounds={ROUNDS}", "-o", scratch / "one", "--overwrite")
+    return many / one, f"{many:.1f} s against {one:.1f} s"
+
+
+def checkpoints(scratch):
+    run = "run", base(), "--set", f"rounds={ROUNDS}", "--overwrite", "-o", scratch / "one"
+    default = wall_s(*run)
+    none = wall_s(*run, "--checkpoint-every", 10**8)
+    return default / none, f"{default:.1f} s against {none:.1f} s"
+
+
+def resume(scratch):
+    """Kill a run after four fifths of its rounds, with a checkpoint there; how long it takes to be there again."""
+    out, stop = scratch / "cut", ROUNDS * 4 // 5
+    shutil.rmtree(out, ignore_errors=True)
+    run = ["run", base(), "--set", f"rounds={ROUNDS}", "-o", out, "--checkpoint-every", stop]
+    first, again = (until(command, out, count) for command, count in ((run, stop), ([*run, "--resume"], stop + 1)))
+    return again / first, f"{again:.1f} s against {first:.1f} s"
+
+
+def until(command, out, count):
+    """How long a run takes to have learned so many rounds, from its first line on; it is killed there."""
+    process = subprocess.Popen([*EDGEFL, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    journal, began, before = out / "checkpoints" / "journal.jsonl", None, None
+    while process.poll() is None:
+        time.sleep(0.005)
+        lines = journal.read_bytes().splitlines() if journal.exists() else []
+        if began is None and (lines or (out / "manifest.json").exists()):
+            began = time.perf_counter()
+        if sum(b'"columns"' in line for line in lines) >= count and b'"file"' in b"".join(lines):
+            before = time.perf_counter() - began
+            process.kill()
+    return before
+
+
+def many(scratch):
+    rates = [0.1 * 1.005**step for step in range(1000)]
+    sweep = {
+        "base": str(ROOT / "scenarios" / "17-coming-and-going.yaml"),
+        "train": False,
+        "set": {"churn": {"kind": "poisson", "stay_s": {"exponential": 20}}},
+        "grid": {"churn.arrivals_per_s": rates},
+    }
+    (scratch / "churn.yaml").write_text(yaml.safe_dump(sweep))
+    took = wall_s("sweep", scratch / "churn.yaml", "-o", scratch / "churn", "--overwrite", check=False)
+    page = wall_s("report", scratch / "churn")
+    size = (scratch / "churn" / "report.html").stat().st_size / 1e6
+    return took, f"seconds for 1,000 points; the page: {page:.1f} s, {size:.1f} MB"
+
+
+CASES = {"share": share, "checkpoints": checkpoints, "resume": resume, "many": many}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cases", nargs="*", default=list(CASES), choices=[[], *CASES])
+    parser.add_argument("--pairs", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in options.cases:
+            ratios = []
+            for _ in range(1 if name == "many" else options.pairs):
+                ratio, text = CASES[name](Path(scratch))
+                ratios.append(ratio)
+                print(f"{name}: {ratio:.3f} ({text})", flush=True)
+            print(f"{name}: {statistics.median(ratios):.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

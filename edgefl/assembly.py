@@ -1,0 +1,183 @@
+"""From a scenario to the parts of a run, put together."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgefl.aggregator import Aggregator, Keeping, Progress
+from edgefl.datasets import Data
+from edgefl.errors import InputError
+from edgefl.global_model import GlobalModel
+from edgefl.ledger import Ledger
+from edgefl.partitions.base import Indices, Marks
+from edgefl.payload import BITS_PER_FLOAT, Payload, SplitPayload, measure, measure_split
+from edgefl.protocols.split import Split
+from edgefl.radio import Link
+from edgefl.record import Record
+from edgefl.scenario import Scenario
+from edgefl.selection import SELECTIONS
+from edgefl.server import Server
+from edgefl.sessions import Groups
+from edgefl.streams import Streams
+from edgefl.world import World
+
+if TYPE_CHECKING:
+    from edgefl.learner import Learner
+
+IMAGE_AXES = (2, 3)  # [H, W] or [channels, H, W]
+
+
+class Divided(NamedTuple):
+    """A dataset, and the numbers of the samples that each device holds."""
+
+    data: Data
+    parts: list[Indices]  # for training
+    test_parts: list[Indices] | None = None  # for testing, where the test set is divided
+
+
+def divide(scenario: Scenario) -> Divided:
+    """Load the data and divide them among the devices.
+
+    Raises:
+        InputError: there are no such data, or they cannot be divided so.
+    """
+    section, streams = scenario.data, Streams(scenario.seed)
+    data = section.dataset.load()
+    parts = section.partition.assign(data.train_y, data.owner, scenario.devices.count, streams.generator("partition"))
+    if section.test_partition == "none":
+        return Divided(data, parts)
+    if not data.classes:
+        raise InputError("data.test_partition: like_train needs samples with labels: leave it out")
+    train, test = Marks(data.train_y, data.owner), Marks(data.test_y, data.test_owner)
+    return Divided(data, parts, section.partition.assign_test(train, parts, test, streams.generator("test_partition")))
+
+
+def build(
+    scenario: Scenario,
+    device: str,
+    *,
+    train: bool,
+    progress: Progress,
+    divided: Divided | None = None,
+    keeping: Keeping | None = None,
+) -> Server:
+    """Put the parts together; the data are loaded and divided where they are not given.
+
+    Raises:
+        InputError: data, partition, model or devices cannot be had as the scenario says.
+    """
+    streams, divided = Streams(scenario.seed), divided or divide(scenario)
+    data, parts, _ = divided
+    check(scenario, data)
+    presence = scenario.churn.presence(len(parts), _lowest_labels(data, parts), data.classes, streams)
+    world = World(scenario.devices, scenario.cells, scenario.mobility, presence, streams)
+    groups = Groups.of(scenario, data.train_y, data.test_y, parts, data.classes)
+    payload, split, cut = _payloads(scenario, data, np.array([len(part) for part in parts]))
+    if scenario.server.selection.by_loss and not train:
+        name = SELECTIONS.name_of(scenario.server.selection)
+        raise InputError(f"server.selection: {name} chooses by losses, and without learning there are none")
+    ledger, record = Ledger(), keeping[0] if keeping else Record()
+
+    def model() -> GlobalModel:
+        return GlobalModel(scenario, _learner(scenario, device, divided, cut, record), presence.chances, groups)
+
+    base = learned_from(scenario, device, divided, presence.chances.tolist())
+    aggregator = Aggregator(scenario, model if train else None, ledger, streams, progress, keeping, base)
+    if train and record.outcome("base") != base:
+        record.clear()
+        record.note("base", base)
+        aggregator.prepare()  # what does not fit is found before anything is written
+    link = Link(scenario.radio, scenario.cells, streams)
+    return Server(scenario, world, groups, link, payload, aggregator, ledger, streams, split)
+
+
+def check(scenario: Scenario, data: Data) -> None:
+    """Whether the data are such as the scenario needs.
+
+    Raises:
+        InputError: they are not.
+    """
+    for samples in (data.train_x, data.test_x):
+        if reason := scenario.model.misfit(samples, data.classes):
+            raise InputError(f"model.kind: {reason}")
+    if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:
+        raise InputError(f"data.augmentation: needs images, got samples of shape {list(data.shape)}")
+    wanted = scenario.report.contributions
+    if wanted and wanted.value == "accuracy" and not data.classes:
+        raise InputError("report.contributions.value: accuracy needs samples with labels: set it to loss")
+    if scenario.learning.lasting() and (data.ranked or not data.classes):
+        raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
+    if scenario.model.init.kind != "default":
+        scenario.model.init.vector(scenario.model.parameters(data.shape, data.classes))  # wrong also without learning
+
+
+def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, SplitPayload | None, int | None]:
+    """What a participant sends and computes; where the model is cut, also in halves, and the front's parameters."""
+    weighed = scenario.learning, scenario.training, data, sizes, scenario.cost
+    payload = measure(scenario.model, *weighed)
+    payload = replace(payload, up_bits=payload.up_bits + BITS_PER_FLOAT * scenario.server.selection.reports)
+    if not isinstance(policy := scenario.server.policy, Split):
+        return payload, None, None
+    front = scenario.model.front(policy.cut, data.shape, data.classes)
+    return payload, measure_split(scenario.model, front, *weighed), front.parameters
+
+
+def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None, record: Record) -> Learner:
+    """What trains, by the plan on record if there is one: another one would round otherwise."""
+    from edgefl.learner import Learner
+    from edgefl.learner.plan import Plan
+
+    data, parts, test_parts = divided
+    learner = Learner(
+        scenario.model,
+        scenario.learning,
+        scenario.training,
+        data,
+        parts,
+        Streams(scenario.seed),
+        device,
+        augmentation=scenario.data.augmentation,
+        cut=cut,
+        report=scenario.report,
+        test_parts=test_parts,
+        plan=Plan(**plan) if (plan := record.outcome("plan")) else None,
+    )
+    record.note("plan", asdict(learner.plan))
+    return learner
+
+
+def learned_from(scenario: Scenario, device: str, divided: Divided, chances: list[float]) -> str:
+    """A digest of all that learning depends on besides what it is told: not of radio, cells, movement or churn.
+
+    Of the data it sees labels and how they are divided.
+    """
+    content = scenario.model_dump(mode="json")
+    sections = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "report")
+    policy = scenario.server.policy
+    known = {
+        "versions": [version("edgefl"), version("torch"), version("numpy")],
+        "device": device,
+        "chances": chances,
+        "expected": scenario.server.selection.expected(scenario.participants, sum(chances)),
+        "split": policy.cut if isinstance(policy, Split) else None,
+        "edges": len(scenario.cells.sites_m) if policy.edges else None,
+        **{name: content[name] for name in sections},
+    }
+    digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
+    for labels in (divided.data.train_y, divided.data.test_y, *divided.parts, *(divided.test_parts or ())):
+        digest.update(np.ascontiguousarray(labels).tobytes() + b"/")
+    return digest.hexdigest()
+
+
+def _lowest_labels(data: Data, parts: list[Indices]) -> Indices:
+    """The first of the classes that each device has samples of; 0 without labels."""
+    if not data.classes:
+        return np.zeros(len(parts), dtype=np.int64)
+    starts = np.cumsum([0, *map(len, parts[:-1])])
+    return np.asarray(np.minimum.reduceat(data.train_y[np.concatenate(parts)], starts), dtype=np.int64)

@@ -1,0 +1,140 @@
+"""kill -9, a full disk, two processes in one folder: as a user meets them."""
+
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgefl import run
+
+SCENARIO = """\
+rounds: 12
+data: {partition: {kind: dirichlet, alpha: 0.3}}
+training: {local_epochs: 2}
+algorithm: feddyn
+devices: {count: 20}
+server: {participants: 5}
+"""
+FILES = ("scenario.yaml", "labels.csv", "rounds.csv", "devices.csv", "events.parquet", "parameters.npy")
+EVERY = ("--checkpoint-every", "2", "--device", "cpu", "--quiet")
+
+
+def content(folder):
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+LINES = 2 + 2 * 12  # of the journal: what it begins with, and two for each round
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The same run, never interrupted."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "s.yaml").write_text(SCENARIO)
+    assert run(folder / "s.yaml", out=folder / "out", device="cpu").status == "finished"
+    return content(folder / "out")
+
+
+def lines(edgefl):
+    """How much is in the journal."""
+    journal = edgefl.folder / "out" / "checkpoints" / "journal.jsonl"
+    return journal.read_bytes().count(b"\n") if journal.exists() else 0
+
+
+def kill_at(edgefl, count, *more):
+    """Run it, and kill it when so much is in the journal; whether it was still running."""
+    process = edgefl.start("run", "s.yaml", "-o", "out", *EVERY, *more, stderr=subprocess.DEVNULL)
+    while process.poll() is None and lines(edgefl) < count:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    return process.wait() == -signal.SIGKILL
+
+
+def check_kills(edgefl, whole, kills, seed):
+    edgefl.write("s.yaml", SCENARIO)
+    killed = 0
+    for count in np.random.default_rng(seed).integers(0, LINES, kills):
+        shutil.rmtree(edgefl.folder / "out", ignore_errors=True)
+        killed += kill_at(edgefl, count)
+        done = edgefl("run", "s.yaml", "-o", "out", "--resume", *EVERY)
+        assert done.returncode == 0, done.stderr
+        assert content(edgefl.folder / "out") == whole
+    return killed
+
+
+def test_killed_at_any_moment_it_ends_with_the_same_bytes(edgefl, whole):
+    assert check_kills(edgefl, whole, kills=2, seed=1)
+
+
+@pytest.mark.slow
+def test_killed_at_ten_moments(edgefl, whole):
+    assert check_kills(edgefl, whole, kills=10, seed=2) >= 5
+
+
+def test_killed_while_it_resumes(edgefl, whole):
+    edgefl.write("s.yaml", SCENARIO)
+    assert [kill_at(edgefl, count, "--resume") for count in (8, 16)] == [True, True]
+    assert edgefl("run", "s.yaml", "-o", "out", "--resume", *EVERY).returncode == 0
+    assert content(edgefl.folder / "out") == whole
+
+
+def test_a_second_process_is_refused(edgefl):
+    edgefl.write("s.yaml", SCENARIO.replace("rounds: 12", "rounds: 3000"))
+    first = edgefl.start("run", "s.yaml", "-o", "out", *EVERY)
+    journal = edgefl.folder / "out" / "checkpoints" / "journal.jsonl"
+    while first.poll() is None and not journal.exists():
+        time.sleep(0.05)
+    try:
+        for option in ("--resume", "--overwrite"):
+            second = edgefl("run", "s.yaml", "-o", "out", option, *EVERY)
+            assert second.returncode == 2
+            assert second.stderr.count("\n") == 1
+            assert "another process is running there" in second.stderr
+    finally:
+        first.kill()
+        first.wait()
+
+
+def test_resume_says_when_there_is_nothing_to_do(edgefl):
+    edgefl.write("s.yaml", "rounds: 2\nmodel: logistic")
+    assert edgefl("run", "s.yaml", "-o", "out").returncode == 0
+    again = edgefl("run", "s.yaml", "-o", "out", "--resume")
+    assert again.returncode == 0
+    assert "finished before" in again.stdout
+
+
+@pytest.mark.parametrize("every", ["0", "-3", "many", "2.5", "min", "nanmin"])
+def test_a_pace_that_makes_no_sense(every, edgefl):
+    edgefl.write("s.yaml", "rounds: 2")
+    (line,) = edgefl.refused("run", "s.yaml", "--checkpoint-every", every)
+    assert "--checkpoint-every" in line
+    assert "50" in line
+
+
+def small_disk(folder):
+    """A file system of a few kilobytes; a skip where this user cannot have one."""
+    folder.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", folder], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("needs the right to mount a tmpfs")
+    return folder
+
+
+def test_a_full_disk(edgefl, tmp_path):
+    """Checkpoints are left out with a warning, results end with one line; earlier files are whole."""
+    disk = small_disk(tmp_path / "disk")
+    try:
+        edgefl.write("s.yaml", SCENARIO)
+        done = edgefl("run", "s.yaml", "-o", disk / "out", "--checkpoint-every", "2", "--device", "cpu")
+        assert done.returncode == 1, done.stderr
+        assert "Traceback" not in done.stderr
+        assert "checkpoint cannot be written" in done.stderr
+        assert "No space left" in done.stderr.splitlines()[-1]
+        assert (disk / "out" / "scenario.yaml").read_text().startswith("name:")
+        assert not list(Path(disk).rglob("*.part"))
+    finally:
+        subprocess.run(["umount", disk], check=False)
