@@ -110,12 +110,12 @@ def _finished(folder: Path, scenario: Scenario) -> Result | None:
     Raises:
         InputError: it has something else.
     """
-    if not folder.exists() or not any(folder.iterdir()):
-        return None
     there, here = folder / "scenario.yaml", dump(scenario)
     if not there.exists():
-        if set(folder.iterdir()) <= {folder / results.CHECKPOINTS, folder / "manifest.json"}:
-            return None  # ended before it began
+        begun = {results.CHECKPOINTS, "manifest.json"}
+        names = {path.name for path in folder.iterdir() if path.suffix != ".part"} if folder.exists() else set()
+        if names <= begun:
+            return None  # nothing is there, or it ended before it began
         raise InputError(f"{folder}: holds something else than a run; choose another folder with -o")
     lines = there.read_text(encoding="utf-8").splitlines()
     for before, now in zip_longest(lines, here.splitlines()):

@@ -1,0 +1,69 @@
+"""What can be known before anything runs: `edgefl validate`, `list`, `schema`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from edgefl.cli.common import DONE
+from edgefl.errors import InputError
+
+
+def add_validate(verbs: Any) -> None:
+    """Its options."""
+    parser = verbs.add_parser("validate", help="check scenario files, print every fault with file:line")
+    parser.add_argument("files", metavar="FILE", nargs="+")
+    parser.set_defaults(verb=_validate)
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from edgefl.scenario import is_sweep, load, load_sweep
+
+    faults: list[str] = []
+    for file in options.files:
+        try:
+            (load_sweep if is_sweep(file) else load)(file)
+            print(f"{file}: ok")
+        except InputError as error:
+            faults += error.faults
+    if faults:
+        raise InputError(*faults)
+    return DONE
+
+
+def add_list(verbs: Any) -> None:
+    """Its options."""
+    parser = verbs.add_parser("list", help="what there is to choose from, with its source")
+    parser.add_argument("kind", metavar="KIND", nargs="?", help="leave it out to see the kinds")
+    parser.set_defaults(verb=_list)
+
+
+def _list(options: argparse.Namespace) -> int:
+    from edgefl.listing import entries, kinds
+    from edgefl.section import nearest
+
+    if options.kind is None:
+        print("\n".join(kinds()))
+        return DONE
+    if options.kind not in kinds():
+        known = ", ".join(kinds())
+        raise InputError(f'list: unknown kind "{options.kind}"{nearest(options.kind, kinds())}; known: {known}')
+    rows = entries(options.kind)
+    width = max(len(name) for name, _ in rows)
+    print("\n".join(f"{name:<{width}}  {summary}" for name, summary in rows))
+    return DONE
+
+
+def add_schema(verbs: Any) -> None:
+    """Its options."""
+    parser = verbs.add_parser("schema", help="the JSON Schema of a scenario file, for editors")
+    parser.set_defaults(verb=_schema)
+
+
+def _schema(options: argparse.Namespace) -> int:
+    import json
+
+    from edgefl.scenario.jsonschema import schema
+
+    print(json.dumps(schema(), indent=2))
+    return DONE
