@@ -81,6 +81,8 @@ def sweep(
     out: str | Path | None = None,
     workers: int | None = None,
     device: str = "auto",
+    cluster: str | None = None,
+    gpus_per_run: float | None = None,
     train: bool = True,
     resume: bool = False,
     overwrite: bool = False,
@@ -93,6 +95,8 @@ def sweep(
         out: folder of all result folders; results/<name> where not given.
         workers: runs at a time; as many as GPUs, or cores, where not given.
         device: auto, cpu, cuda or cuda:i.
+        cluster: address of a Ray cluster, or auto (docs/cluster.md); this machine where not given.
+        gpus_per_run: of the cluster, a part of one or whole ones; one where not given and it has any.
         train: False prices the worlds without any learning.
         resume: run what is missing in `out`.
         overwrite: replace an earlier sweep in `out`.
@@ -108,7 +112,16 @@ def sweep(
     found = load_sweep(source, overrides)
     found = found if train else replace(found, train=False)
     folder = Path("results") / found.name if out is None else Path(out)
-    runs = sweeps.run(found, folder, workers=workers, device=device, resume=resume, overwrite=overwrite)
+    runs = sweeps.run(
+        found,
+        folder,
+        workers=workers,
+        device=device,
+        cluster=cluster,
+        gpus_per_run=gpus_per_run,
+        resume=resume,
+        overwrite=overwrite,
+    )
     if any(one.status == "finished" for one in runs):
         report([folder], folder / "report.html")
     return pd.read_csv(folder / sweeps.INDEX)

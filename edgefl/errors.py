@@ -14,5 +14,9 @@ class InputError(Exception):
         self.faults = faults
 
 
+class Taken(InputError):  # noqa: N818 - the name says what is wrong
+    """Another process is at work there."""
+
+
 class RunError(Exception):
     """The run had to stop on the way: what was finished is on disk; the command line exits with 1."""

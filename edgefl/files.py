@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from edgefl.errors import InputError
+from edgefl.errors import InputError, Taken
 
 
 @contextmanager
@@ -61,7 +61,8 @@ def locked(path: Path) -> BinaryIO:
     The operating system lets go of the lock when the process ends, however it ends.
 
     Raises:
-        InputError: another process has it, or it cannot be written.
+        Taken: another process has it.
+        InputError: it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,5 +74,5 @@ def locked(path: Path) -> BinaryIO:
     except OSError:
         file.close()
         text = "another process is running there; wait for it, or choose another folder with -o"
-        raise InputError(f"{path.parent.parent}: {text}") from None
+        raise Taken(f"{path.parent.parent}: {text}") from None
     return file

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from edgefl import emulation, results
+from edgefl.cluster import Cluster
 from edgefl.emulation import Options
 from edgefl.errors import InputError, RunError
 from edgefl.files import locked, write_atomically
@@ -40,10 +41,10 @@ class Run:
 
 
 class Task(NamedTuple):
-    """What a process gets."""
+    """What a process gets; on another machine, too."""
 
     scenario: dict[str, Any]
-    out: Path
+    out: Path  # absolute, as are those of others
     device: str
     train: bool
     share: bool
@@ -63,6 +64,8 @@ def run(
     *,
     workers: int | None = None,
     device: str = "auto",
+    cluster: str | None = None,
+    gpus_per_run: float | None = None,
     resume: bool = False,
     overwrite: bool = False,
     shown: Shown = nobody,
@@ -72,8 +75,10 @@ def run(
     Args:
         sweep: the points.
         out: the folder of the sweep.
-        workers: processes; as many as GPUs, or cores, where not given.
+        workers: runs at a time; as many as GPUs, or cores, where not given.
         device: where to train.
+        cluster: address of a Ray cluster, or auto; this machine where not given.
+        gpus_per_run: of the cluster; one where not given and it has any.
         resume: go on with what is there.
         overwrite: replace what is there.
         shown: called after each run.
@@ -86,7 +91,7 @@ def run(
     if resume and (out / CONTENT).exists() and (out / CONTENT).read_text(encoding="utf-8") != content:
         text = "was begun with another sweep; choose another folder with -o, or replace it with --overwrite"
         raise InputError(f"{out}: {text}")
-    with closing(locked(out / LOCK)):
+    with _joined(cluster, gpus_per_run, workers, device, train=sweep.train) as joined, closing(locked(out / LOCK)):
         if not resume:
             for path in out.iterdir():
                 if path.name != LOCK.parent.name:
@@ -101,7 +106,7 @@ def run(
             shown([each.status for each in runs], str(one.point.place), one.status)
 
         try:
-            _work_off(sweep, runs, workers or _places(device), device, done)
+            _work_off(sweep, runs, joined, workers, device, done)
         except KeyboardInterrupt:
             for one in runs:
                 one.status = "interrupted" if one.status in {"running", "waiting"} else one.status
@@ -133,11 +138,36 @@ def _look(run: Run) -> None:
         return
 
 
-def _work_off(sweep: Sweep, runs: Sequence[Run], workers: int, device: str, done: Callable[[Run], None]) -> None:
+@contextmanager
+def _joined(
+    address: str | None, gpus: float | None, workers: int | None, device: str, *, train: bool
+) -> Iterator[Cluster | None]:
+    """The cluster that a sweep is worked off on; none where this machine does it."""
+    if address is None:
+        if gpus is not None:
+            raise InputError("--gpus-per-run: is for --cluster; on this machine a run has a GPU of its own")
+        yield None
+        return
+    if device.startswith("cuda:"):
+        raise InputError(f"--device {device}: Ray chooses among the GPUs of a cluster; leave the number out")
+    named = os.environ.get("EDGEFL_DATA")
+    settings = {"EDGEFL_DATA": str(Path(named).absolute())} if named else {}
+    gpus = gpus if train and device != "cpu" else 0.0
+    with closing(Cluster(work, address, gpus=gpus, most=workers, settings=settings)) as cluster:
+        yield cluster
+
+
+def _work_off(
+    sweep: Sweep,
+    runs: Sequence[Run],
+    cluster: Cluster | None,
+    workers: int | None,
+    device: str,
+    done: Callable[[Run], None],
+) -> None:
     """Begin a run wherever there is room, and hear of each that ends."""
     families = _families(runs, learning=sweep.train)
-    threads = max(1, _cores() // min(workers, max(1, len(families))))
-    with closing(Pool(work, workers, lambda place: _settings(place, threads, device))) as pool:
+    with closing(cluster or _processes(len(families), workers or _places(device), device)) as pool:
         while True:
             for family, one in _ready(families):
                 if not pool.room:
@@ -150,6 +180,12 @@ def _work_off(sweep: Sweep, runs: Sequence[Run], workers: int, device: str, done
                 _end(runs[number], value)
                 done(runs[number])
             families = [family for family in families if not _over(family)]
+
+
+def _processes(families: int, workers: int, device: str) -> Pool:
+    """On this machine."""
+    threads = max(1, _cores() // min(workers, max(1, families)))
+    return Pool(work, workers, lambda place: _settings(place, threads, device))
 
 
 def _families(runs: Sequence[Run], *, learning: bool) -> list[list[Run]]:
@@ -190,14 +226,15 @@ def _over(family: Sequence[Run]) -> bool:
 
 def _task(one: Run, family: Sequence[Run], device: str, *, train: bool) -> Task:
     scenario = one.point.scenario.model_dump(mode="json")
-    return Task(scenario, one.folder, device, train, train and len(family) > 1, _learned(family))
+    shared = tuple(folder.absolute() for folder in _learned(family))
+    return Task(scenario, one.folder.absolute(), device, train, train and len(family) > 1, shared)
 
 
-def work(task: Task) -> tuple[str, str | None]:
-    """A run, in a process of its own; how it ended, and why if it failed."""
+def work(task: Task) -> tuple[str, str | None, Mapping[str, Any]]:
+    """A run, in a process of its own; how it ended, why if it failed, and its summary."""
     options = Options(task.out, task.device, task.train, resume=True, share=task.share, shared=task.shared)
     result = emulation.run(load(task.scenario), options)
-    return result.status, result.error
+    return result.status, result.error, result.summary
 
 
 def _end(one: Run, answer: Any) -> None:
@@ -206,9 +243,8 @@ def _end(one: Run, answer: Any) -> None:
         known = isinstance(answer, (InputError, RunError, Died))
         one.status, one.error = "failed", str(answer) if known else repr(answer)
     else:
-        one.status, one.error = answer
-    if one.status == "finished":
-        _look(one)
+        one.status, one.error, summary = answer
+        one.summary = summary if one.status == "finished" else None
 
 
 def _settings(place: int, threads: int, device: str) -> dict[str, str]:

@@ -18,6 +18,8 @@ def add_sweep(verbs: Any) -> None:
     parser.add_argument("sweep", metavar="SWEEP.yaml")
     parser.add_argument("-o", "--out", metavar="DIR", type=Path, help="folder of all result folders (results/<name>)")
     parser.add_argument("--workers", metavar="N", type=int, help="runs at a time (one a GPU or core)")
+    parser.add_argument("--cluster", metavar="HOST:PORT|auto", help="on the machines of a Ray cluster")
+    parser.add_argument("--gpus-per-run", metavar="F", type=float, help="of the cluster: 0.5 is two runs a GPU (1)")
     add_running(parser)
     parser.add_argument("--resume", action="store_true", help="run what is missing, or begin")
     parser.set_defaults(verb=_sweep)
@@ -41,6 +43,8 @@ def _sweep(options: argparse.Namespace) -> int:
         folder,
         workers=options.workers,
         device=options.device,
+        cluster=options.cluster,
+        gpus_per_run=options.gpus_per_run,
         resume=options.resume,
         overwrite=options.overwrite,
         shown=SweepProgress(found.name, quiet=options.quiet),
