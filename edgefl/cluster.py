@@ -8,16 +8,14 @@ import re
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from edgefl.errors import InputError, Taken
-from edgefl.pool import Answer, Died
+from edgefl.errors import InputError
+from edgefl.pool import Answer, Died, answered
 
 RETRIES = 5  # of a task whose machine or process is lost
 ANSWER_S = 5.0  # in which a cluster answers; Ray itself tries for many minutes
-LET_GO_S = 300.0  # in which what is left of a lost machine lets go of its files
 END_S = 10.0  # in which an interrupted task writes what it has
 
 FORM = re.compile(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):(\d{1,5})")
@@ -109,16 +107,9 @@ class Cluster:
 
 
 def _serve(work: Callable[[Any], Any], task: Any, settings: Mapping[str, str]) -> Any:
-    """On one of the machines: an exception is an answer; what a lost one still holds is waited for."""
+    """On one of the machines."""
     os.environ.update(settings)
-    until = time.monotonic() + LET_GO_S
-    while True:
-        try:
-            return work(task)
-        except Exception as error:  # noqa: BLE001 - the one who asked decides what to make of it
-            if not isinstance(error, Taken) or time.monotonic() > until:
-                return error
-        time.sleep(1)
+    return answered(work, task)
 
 
 def _connected(address: str) -> Any:

@@ -52,6 +52,7 @@ DEVICE_COLUMNS = (
     "y_m",
     "shadowing_db",
     "idle_energy_j",
+    "start_s",
 )
 ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j")  # all that a device spends
 CONTRIBUTION_COLUMNS = ("session", "round", "device", "contribution")

@@ -21,6 +21,7 @@ Trip = Generator[simpy.Event, Any, str]  # a device's part; how it ended
 RECEIVED = "received"
 POLLED = "polled"  # who has said the model's loss and was not chosen
 FAILED = ("download_failed", "upload_failed", HANDOVER_FAILED)
+SAME_S = 1e-9  # times that near are one
 NOTHING = Leg(0.0, 0.0, 0.0, delivered=False)
 
 
@@ -123,7 +124,11 @@ def columns(
     upload_s, up_air_s, up_bits = _legs([part.up for part in parts])
     compute_s = np.array([part.compute_s for part in parts])
     until_s = np.array([part.end_s if part.gone else min(now_s, part.waits_until_s) for part in parts])
-    wait_s = until_s - np.array([part.end_s - part.server_s - part.idle_s for part in parts])
+    waited_s = np.array([part.server_s + part.idle_s for part in parts])  # on the way
+    end_s = np.array([part.end_s for part in parts])
+    wait_s = until_s - (end_s - waited_s)
+    busy_s = download_s + compute_s + upload_s + waited_s
+    early_s = busy_s - (end_s - np.array([part.began_s for part in parts]))  # over a direct link, before it is its turn
     silent_s = download_s - down_air_s + upload_s - up_air_s
     large = {name: [getattr(part.drop, name)[part.row] for part in parts] for name in _LARGE_SCALE}
     return {
@@ -148,6 +153,7 @@ def columns(
         "y_m": np.array([part.position_m[1] for part in parts]),
         "shadowing_db": np.array(large["shadowing_db"]),
         "idle_energy_j": powers_w["idle"] * (wait_s + silent_s),
+        "start_s": np.array([part.began_s for part in parts]) - np.where(early_s > SAME_S, early_s, 0.0),
     }
 
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
+from edgefl.errors import Taken
+
+LET_GO_S = 300.0  # in which what is left of a lost process lets go of its files
+LOOK_EVERY_S = 0.5
 HEADROOM = 1.2  # of memory that a further process needs, over what the largest has taken
 
 
@@ -118,19 +124,37 @@ class _Process:
 
 
 def _serve(connection: Connection, work: Callable[[Any], Any], settings: dict[str, str]) -> None:
-    """A process's life."""
+    """A process's life, which is no longer than its parent's."""
     os.environ.update(settings)
     import resource
 
+    threading.Thread(target=_outlive_nobody, args=(os.getppid(),), daemon=True).start()
     with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         while True:
-            task = connection.recv()
-            try:
-                value = work(task)
-            except Exception as error:  # noqa: BLE001 - the one who asked decides what to make of it
-                value = error
+            value = answered(work, connection.recv())
             taken = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
             connection.send((value, taken * 1024))
+
+
+def _outlive_nobody(parent: int) -> None:
+    """End when the parent has been killed, lest a folder be held that is to be resumed."""
+    while os.getppid() == parent:
+        time.sleep(LOOK_EVERY_S)
+    os._exit(1)
+
+
+def answered(work: Callable[[Any], Any], task: Any) -> Any:
+    """Work off a task; an exception is an answer, and what a process that was lost still holds is waited for."""
+    until = time.monotonic() + LET_GO_S
+    while True:
+        try:
+            return work(task)
+        except Taken as error:
+            if time.monotonic() > until:
+                return error
+        except Exception as error:  # noqa: BLE001 - the one who asked decides what to make of it
+            return error
+        time.sleep(LOOK_EVERY_S)
 
 
 def free_bytes() -> float:

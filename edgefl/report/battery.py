@@ -8,7 +8,7 @@ from edgefl.report import overtime
 from edgefl.report.overtime import Panel
 from edgefl.report.population import WHOLE
 from edgefl.report.read import Run
-from edgefl.report.style import Figure, even
+from edgefl.report.style import TIME_PHASES, Figure, even
 from edgefl.units import Floats
 
 FULL, EMPTY, OWN = "#0072b2", "#d55e00", "rgba(31,93,153,0.35)"
@@ -37,7 +37,7 @@ def _levels(run: Run) -> tuple[Floats, Floats]:
     devices = run.devices
     known = np.flatnonzero(np.isfinite(devices["battery_j"]))
     names = np.unique(devices["device"][known])
-    ends_s = run.rounds["time_s"][devices["row"]] - np.nan_to_num(devices["wait_s"])
+    ends_s = devices["start_s"] + sum(np.nan_to_num(devices[phase.column]) for phase in TIME_PHASES[:3])
     times, levels = [], []
     for name in names[even(len(names), MOST_DEVICES)]:
         rows = known[devices["device"][known] == name]

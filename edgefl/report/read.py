@@ -35,7 +35,11 @@ DEVICE_COLUMNS = (
 )
 LABEL_COLUMNS = ("device", "label", "samples")
 TRACK_COLUMNS = ("device", "time_s", "x_m", "y_m")
-LATER_DEVICE_COLUMNS = ("idle_energy_j", "battery_j")  # folders of earlier versions, or without batteries, lack them
+LATER_DEVICE_COLUMNS = (
+    "idle_energy_j",
+    "start_s",
+    "battery_j",
+)  # earlier versions, or runs without batteries, lack them
 TEXT_COLUMNS = frozenset({"los", "status"})
 CHUNK = 20_000  # rows held as text at a time: a million rows of strings would not fit
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

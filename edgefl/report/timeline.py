@@ -105,7 +105,9 @@ def chosen(run: Run) -> Rows:
 
 
 def _starts(run: Run, rows: Rows, slices: Floats) -> Floats:
-    """When each participation began: with its round, or so that it ends with it."""
+    """When each participation began; in folders that do not say, with its round, or so that it ends with it."""
+    if np.isfinite(known := run.devices["start_s"][rows]).all():
+        return known
     row = run.devices["row"][rows]
     ends = run.rounds["time_s"][row]
     if _own_beginning(run):

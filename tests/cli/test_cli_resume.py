@@ -1,5 +1,6 @@
 """kill -9, a full disk, two processes in one folder: as a user meets them."""
 
+import os
 import shutil
 import signal
 import subprocess
@@ -138,3 +139,69 @@ def test_a_full_disk(edgefl, tmp_path):
         assert not list(Path(disk).rglob("*.part"))
     finally:
         subprocess.run(["umount", disk], check=False)
+
+
+# Sweeps
+
+SWEEP = "base: s.yaml\nset: {rounds: 5}\ngrid: {radio.bandwidth_hz: [1e8, 2e8], algorithm: [fedavg, feddyn]}\n"
+HOW = ("--device", "cpu", "--workers", "2", "--quiet")
+
+
+def all_of(folder):
+    """What a sweep has written, less what tells of clocks and pages."""
+    left_out = {"manifest.json", "summary.json", "report.html"}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in left_out
+    }
+
+
+def learned(folder):
+    """How many rounds the runs of a sweep have on record, those that are through counted whole."""
+    journals = [path.read_bytes().count(b'"columns"') for path in folder.rglob("journal.jsonl")]
+    return sum(journals) + 5 * len(list(folder.rglob("rounds.csv")))
+
+
+def killed_sweeps(edgefl, kills, seed):
+    """Sweeps that were killed with all their processes, or alone, and resumed: their files; and how often it was so."""
+    edgefl.write("s.yaml", SCENARIO)
+    edgefl.write("sweep.yaml", SWEEP)
+    assert edgefl("sweep", "sweep.yaml", "-o", "whole", *HOW).returncode == 0
+    rng, killed = np.random.default_rng(seed), 0
+    for number, count in enumerate(rng.integers(0, 18, kills)):
+        shutil.rmtree(edgefl.folder / "out", ignore_errors=True)
+        process = edgefl.start("sweep", "sweep.yaml", "-o", "out", *HOW, start_new_session=True)
+        while process.poll() is None and learned(edgefl.folder / "out") < count:
+            time.sleep(0.01)
+        (os.killpg if number % 2 else os.kill)(process.pid, signal.SIGKILL)
+        killed += process.wait() == -signal.SIGKILL
+        done = edgefl("sweep", "sweep.yaml", "-o", "out", "--resume", *HOW)
+        assert done.returncode == 0, done.stderr
+        assert all_of(edgefl.folder / "out") == all_of(edgefl.folder / "whole")
+    return killed
+
+
+def test_a_killed_sweep_ends_with_the_same_bytes(edgefl):
+    assert killed_sweeps(edgefl, kills=2, seed=3)
+
+
+@pytest.mark.slow
+def test_a_sweep_killed_at_ten_moments(edgefl):
+    assert killed_sweeps(edgefl, kills=10, seed=4) >= 5
+
+
+def test_a_second_sweep_is_refused(edgefl):
+    edgefl.write("s.yaml", SCENARIO.replace("rounds: 12", "rounds: 3000"))
+    edgefl.write("sweep.yaml", "base: s.yaml\nseeds: [1, 2]")
+    first = edgefl.start("sweep", "sweep.yaml", "-o", "out", *HOW, start_new_session=True)
+    try:
+        while first.poll() is None and not (edgefl.folder / "out" / "sweep.yaml").exists():
+            time.sleep(0.05)
+        for option in ("--resume", "--overwrite"):
+            second = edgefl("sweep", "sweep.yaml", "-o", "out", option, *HOW)
+            assert second.returncode == 2
+            assert "another process is running there" in second.stderr
+    finally:
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait()

@@ -70,7 +70,7 @@ def test_what_another_process_holds_is_waited_for(monkeypatch):
 
     assert cluster._serve(work, 5, {}) == 25
     assert len(waited) == 3
-    monkeypatch.setattr(cluster, "LET_GO_S", -1.0)
+    monkeypatch.setattr("edgefl.pool.LET_GO_S", -1.0)
     waited.clear()
     assert isinstance(cluster._serve(work, 5, {}), Taken)
 

@@ -109,6 +109,7 @@ def rows_of(config, rounds, kind, pace):
         part = devices_of_round(rng, config, number, time)
         duration = max(row["download_s"] + row["compute_s"] + row["upload_s"] for row in part)
         spent = sum(row["rx_energy_j"] + row["cpu_energy_j"] + row["tx_energy_j"] for row in part)
+        part = [row | {"start_s": time} for row in part]
         time, energy = time + duration, energy + spent
         head = {"session": 1, "round": number, "time_s": time, "duration_s": duration, "energy_j": energy}
         head |= {"round_energy_j": spent, "selected": len(part), "received": len(part), "late": 0, "departed": 0}
@@ -171,7 +172,7 @@ ROUNDS = [
 ]
 DEVICES = [
     *("session", "round", "device", "cell", "distance_m", "los", "pathloss_db", *PHASES, "status", *BYTES),
-    *("x_m", "y_m", "shadowing_db", "idle_energy_j"),
+    *("x_m", "y_m", "shadowing_db", "idle_energy_j", "start_s"),
 ]
 
 
