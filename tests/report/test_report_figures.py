@@ -249,7 +249,8 @@ class TestTimeline:
 
     @pytest.mark.parametrize("policy", ["asynchronous", {"kind": "buffered"}])
     def test_asynchronous_work_ends_with_its_round(self, result, policy):
-        folder = change_devices(result(rounds=3, server__policy=policy), lambda _: {"compute_s": "3", "wait_s": 0})
+        folder = result(rounds=3, server__policy=policy)
+        change_devices(folder, lambda _: {"compute_s": "3", "wait_s": 0, "start_s": ""})  # of an earlier version
         bars = timeline.figure(load(folder))["data"]
         ends = np.array(bars[-1]["base"]) + bars[-1]["x"]
         assert ends[:10] == pytest.approx([load(folder).rounds["time_s"][0]] * 10, abs=1e-3)
@@ -257,7 +258,7 @@ class TestTimeline:
     @pytest.mark.parametrize("policy", ["sequential", {"kind": "split", "mode": "sequential"}])
     def test_one_after_another(self, result, policy):
         begin = {row["device"]: place for place, row in enumerate(timeline_rows(result("plain", rounds=1)))}
-        change = {"download_s": 1, "compute_s": 2, "upload_s": 1}
+        change = {"download_s": 1, "compute_s": 2, "upload_s": 1, "start_s": ""}  # of an earlier version
         folder = rewrite(
             result(rounds=1, server__policy=policy),
             "devices.csv",
