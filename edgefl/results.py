@@ -142,8 +142,8 @@ def open_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in FILES:
-            (folder / name).unlink(missing_ok=True)
+        for path in (*(folder / name for name in FILES), *folder.glob(".*.part")):  # half a file is of a killed run
+            path.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o") from None
 
