@@ -63,18 +63,20 @@ def resume(scratch):
 
 
 def until(command, out, count):
-    """How long a run takes to have learned so many rounds, from its first line on; it is killed there."""
+    """How long a run takes to have learned so many rounds, from when it begins to run on; it is killed there."""
+    journal, manifest = out / "checkpoints" / "journal.jsonl", out / "manifest.json"
+    written = manifest.stat().st_mtime_ns if manifest.exists() else None
     process = subprocess.Popen([*EDGEFL, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    journal, began, before = out / "checkpoints" / "journal.jsonl", None, None
+    began, took = None, None
     while process.poll() is None:
         time.sleep(0.005)
+        if began is None and manifest.exists() and manifest.stat().st_mtime_ns != written:
+            began = time.perf_counter()  # when the parts are put together, its manifest says that it is running
         lines = journal.read_bytes().splitlines() if journal.exists() else []
-        if began is None and (lines or (out / "manifest.json").exists()):
-            began = time.perf_counter()
-        if sum(b'"columns"' in line for line in lines) >= count and b'"file"' in b"".join(lines):
-            before = time.perf_counter() - began
+        if began and sum(b'"columns"' in line for line in lines) >= count and any(b'"file"' in line for line in lines):
+            took = time.perf_counter() - began
             process.kill()
-    return before
+    return took
 
 
 def many(scratch):
