@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,6 +30,8 @@ from edgefl.world import World
 
 if TYPE_CHECKING:
     from edgefl.learner import Learner
+
+log = logging.getLogger(__name__)
 
 IMAGE_AXES = (2, 3)  # [H, W] or [channels, H, W]
 
@@ -89,7 +92,9 @@ def build(
 
     base = learned_from(scenario, device, divided, presence.chances.tolist())
     aggregator = Aggregator(scenario, model if train else None, ledger, streams, progress, keeping, base)
-    if train and record.outcome("base") != base:
+    if train and (before := record.outcome("base")) != base:
+        if before is not None:
+            log.warning("what is on record was learned by other versions, from other data or elsewhere: it begins anew")
         record.clear()
         record.note("base", base)
         aggregator.prepare()  # what does not fit is found before anything is written

@@ -99,7 +99,22 @@ def load_with_source(
 
 def dump(scenario: Scenario) -> str:
     """The complete scenario as YAML, every default filled in; loading it gives the same scenario."""
-    return str(yaml.safe_dump(scenario.model_dump(mode="json"), sort_keys=False, allow_unicode=True))
+    return str(yaml.dump(scenario.model_dump(mode="json"), Dumper=_Dumper, sort_keys=False, allow_unicode=True))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes what this reader takes for a number, though YAML 1.1 does not: 0E0."""
+
+
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    try:
+        style = None if isinstance(parse(value)[0], str) else '"'
+    except NotYaml:
+        style = None  # is quoted anyway
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)
 
 
 def read(path: Path) -> tuple[dict[str, Any], Source]:

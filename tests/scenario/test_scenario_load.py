@@ -336,3 +336,10 @@ def test_only_the_root_fault_of_a_list_is_told():
     with pytest.raises(InputError) as caught:
         load({"data": {"dataset": "quadratic", "coefficients": [[1, 2, "a"]]}})
     assert caught.value.faults == ('scenario: data.coefficients.0.2: must be a number, got "a"',)
+
+
+@pytest.mark.parametrize("name", ["0E0", "1e3", "true", "null", "0x1f", "plain", "with space", "12"])
+def test_a_name_stays_a_name(name, tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(dump(load({"name": name})))
+    assert load(path).name == name
