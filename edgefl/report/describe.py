@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from edgefl.report.read import Run
-from edgefl.units import ENERGY, HERTZ, NOTHING, PLAIN, TIME, as_number, quantity
+from edgefl.units import ENERGY, HERTZ, NOTHING, PLAIN, RATE, TIME, as_number, quantity
 
-UNITS = {"_hz": HERTZ, "_j": ENERGY, "_s": TIME}
+UNITS = {"_per_s": RATE, "_hz": HERTZ, "_j": ENERGY, "_s": TIME}  # the first that fits
 MOST_KEYS = 3  # in a label
 LONGEST = 60  # characters of a label or a table cell
 Scenario = Mapping[str, Any]

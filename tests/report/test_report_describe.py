@@ -92,3 +92,9 @@ def test_the_facts_of_an_empty_scenario():
 
 def test_long_texts_are_cut():
     assert describe.cut("x" * 100) == "x" * 59 + "…"
+
+
+def test_a_rate_is_no_time():
+    assert describe.bare("churn.arrivals_per_s") == "arrivals"
+    assert describe.readable("churn.arrivals_per_s", ["0.2", "5"]) == ["0.2 /s", "5 /s"]
+    assert describe.readable("churn.check_s", ["0.2", "5"]) == ["200 ms", "5 s"]
