@@ -31,6 +31,9 @@ from edgefl.world import World
 if TYPE_CHECKING:
     from edgefl.learner import Learner
 
+LEARNING = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "report")
+"""Sections of a scenario that learning depends on, whatever it is told."""
+
 log = logging.getLogger(__name__)
 
 IMAGE_AXES = (2, 3)  # [H, W] or [channels, H, W]
@@ -90,9 +93,9 @@ def build(
     def model() -> GlobalModel:
         return GlobalModel(scenario, _learner(scenario, device, divided, cut, record), presence.chances, groups)
 
-    base = learned_from(scenario, device, divided, presence.chances.tolist())
+    base = learned_from(scenario, device, divided, presence.chances.tolist()) if train and keeping else ""
     aggregator = Aggregator(scenario, model if train else None, ledger, streams, progress, keeping, base)
-    if train and (before := record.outcome("base")) != base:
+    if (before := record.outcome("base")) != base:
         if before is not None:
             log.warning("what is on record was learned by other versions, from other data or elsewhere: it begins anew")
         record.clear()
@@ -158,12 +161,8 @@ def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None,
 
 
 def learned_from(scenario: Scenario, device: str, divided: Divided, chances: list[float]) -> str:
-    """A digest of all that learning depends on besides what it is told: not of radio, cells, movement or churn.
-
-    Of the data it sees labels and how they are divided.
-    """
+    """A digest of all that learning depends on besides what it is told: not of radio, cells, movement or churn."""
     content = scenario.model_dump(mode="json")
-    sections = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "report")
     policy = scenario.server.policy
     known = {
         "versions": [version("edgefl"), version("torch"), version("numpy")],
@@ -172,11 +171,14 @@ def learned_from(scenario: Scenario, device: str, divided: Divided, chances: lis
         "expected": scenario.server.selection.expected(scenario.participants, sum(chances)),
         "split": policy.cut if isinstance(policy, Split) else None,
         "edges": len(scenario.cells.sites_m) if policy.edges else None,
-        **{name: content[name] for name in sections},
+        **{name: content[name] for name in LEARNING},
     }
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
-    for labels in (divided.data.train_y, divided.data.test_y, *divided.parts, *(divided.test_parts or ())):
-        digest.update(np.ascontiguousarray(labels).tobytes() + b"/")
+    data = divided.data
+    samples = data.train_x, data.train_y, data.test_x, data.test_y
+    for array in (*samples, *divided.parts, *(divided.test_parts or ())):
+        digest.update(f"{array.shape} {array.dtype}".encode())
+        digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 

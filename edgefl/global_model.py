@@ -107,7 +107,6 @@ class GlobalModel:
         learner: trains.
         chances: [devices] with which each is there in a round.
         groups: of devices, that take turns.
-        streams: keyed randomness.
     """
 
     def __init__(self, scenario: Scenario, learner: Learner, chances: Floats, groups: Groups) -> None:

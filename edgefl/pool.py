@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
 from edgefl.errors import Taken
+from edgefl.machine import available_bytes
 
 LET_GO_S = 300.0  # in which what is left of a lost process lets go of its files
 LOOK_EVERY_S = 0.5
@@ -54,14 +55,19 @@ class Pool:
             return True
         if len(self._busy) >= self._count:
             return False
-        return not self._busy or free_bytes() > HEADROOM * self._most_bytes
+        return not self._busy or available_bytes() > HEADROOM * self._most_bytes
 
     def begin(self, number: int, task: Any) -> None:
         """Have a task worked off; there must be room."""
         process = self._idle.pop() if self._idle else self._started()
+        try:
+            process.connection.send(task)
+        except OSError:  # it was killed while it waited
+            process.end()
+            return self.begin(number, task)
         process.number = number
-        process.connection.send(task)
         self._busy[process.connection] = process
+        return None
 
     def _started(self) -> _Process:
         used = {process.place for process in (*self._busy.values(), *self._idle)}
@@ -155,10 +161,3 @@ def answered(work: Callable[[Any], Any], task: Any) -> Any:
         except Exception as error:  # noqa: BLE001 - the one who asked decides what to make of it
             return error
         time.sleep(LOOK_EVERY_S)
-
-
-def free_bytes() -> float:
-    """Memory that the machine has left; without end where that cannot be known."""
-    with suppress(OSError, ValueError, StopIteration), open("/proc/meminfo", encoding="ascii") as file:  # noqa: PTH123
-        return 1024.0 * int(next(line for line in file if line.startswith("MemAvailable")).split()[1])
-    return float("inf")

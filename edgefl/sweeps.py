@@ -17,19 +17,20 @@ from typing import Any, NamedTuple
 import yaml
 
 from edgefl import emulation, results
+from edgefl.assembly import LEARNING
 from edgefl.cluster import Cluster
 from edgefl.emulation import Options
 from edgefl.errors import InputError, RunError
 from edgefl.files import locked, write_atomically
+from edgefl.machine import cores
 from edgefl.pool import Died, Pool
 from edgefl.scenario import Point, Scenario, Sweep, load
 
 INDEX, CONTENT, LOCK = "index.csv", "sweep.yaml", Path("checkpoints") / "lock"
-LEARNING = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "report")  # sections it depends on
 TOTALS = ("rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "bytes_down", "bytes_up", "wasted_j")
 
 
-@dataclass
+@dataclass(eq=False)
 class Run:
     """One point and what has become of it."""
 
@@ -86,16 +87,11 @@ def run(
     Raises:
         InputError: nothing can be run as asked for; nothing was written.
     """
-    results.check_folder(out, overwrite=overwrite or resume)
     content = _content(sweep)
-    if resume and (out / CONTENT).exists() and (out / CONTENT).read_text(encoding="utf-8") != content:
-        text = "was begun with another sweep; choose another folder with -o, or replace it with --overwrite"
-        raise InputError(f"{out}: {text}")
+    _check_folder(out, content, resume=resume, overwrite=overwrite)
     with _joined(cluster, gpus_per_run, workers, device, train=sweep.train) as joined, closing(locked(out / LOCK)):
         if not resume:
-            for path in out.iterdir():
-                if path.name != LOCK.parent.name:
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+            _clear(out)
         write_atomically(out / CONTENT, content.encode())
         runs = [Run(point, out / point.place) for point in sweep.points]
         for one in runs:
@@ -113,6 +109,40 @@ def run(
         write_atomically(out / INDEX, index(sweep.keys, runs))
     shutil.rmtree(out / LOCK.parent)
     return runs
+
+
+def _check_folder(out: Path, content: str, *, resume: bool, overwrite: bool) -> None:
+    """Whether the sweep can be run there.
+
+    Raises:
+        InputError: it cannot, as what is there is another sweep, something else, or not to be written.
+    """
+    results.check_folder(out, overwrite=overwrite or resume)
+    names = {path.name for path in out.iterdir()} if out.exists() else set()
+    if CONTENT not in names and names - {LOCK.parent.name}:
+        raise InputError(f"{out}: holds something else than a sweep; choose another folder with -o")
+    if resume and CONTENT in names and (out / CONTENT).read_text(encoding="utf-8") != content:
+        text = "was begun with another sweep; choose another folder with -o, or replace it with --overwrite"
+        raise InputError(f"{out}: {text}")
+
+
+def _clear(out: Path) -> None:
+    """Remove an earlier sweep: what it says it has written, and nothing else.
+
+    Raises:
+        InputError: it does not say so.
+    """
+    if not (out / CONTENT).exists():
+        return
+    try:
+        earlier = yaml.safe_load((out / CONTENT).read_text(encoding="utf-8"))
+        labels = {str(point["folder"]).split("/")[0] for point in earlier["points"]}
+    except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError):
+        raise InputError(f"{out / CONTENT}: is damaged; remove the folder, or choose another with -o") from None
+    for label in labels - {"", ".", ".."}:
+        shutil.rmtree(out / label, ignore_errors=True)
+    for name in (CONTENT, INDEX, "statistics.csv", "report.html"):
+        (out / name).unlink(missing_ok=True)
 
 
 def _content(sweep: Sweep) -> str:
@@ -184,7 +214,7 @@ def _work_off(
 
 def _processes(families: int, workers: int, device: str) -> Pool:
     """On this machine."""
-    threads = max(1, _cores() // min(workers, max(1, families)))
+    threads = max(1, cores() // min(workers, max(1, families)))
     return Pool(work, workers, lambda place: _settings(place, threads, device))
 
 
@@ -289,8 +319,4 @@ def _places(device: str) -> int:
     """GPUs, where they train; else cores."""
     if device != "cpu" and (gpus := emulation.gpus()):
         return gpus
-    return _cores()
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores()

@@ -21,24 +21,26 @@ exit codes: 0 done; 1 the run failed; 2 the input is wrong (nothing was run, not
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
+    code: int
+    lines: list[str]
     try:
         options = _parser().parse_args(arguments)
-        code: int = options.verb(options)
+        code, lines = options.verb(options), []
     except InputError as error:
-        print("\n".join(f"edgefl: {printable(line)}" for line in error.faults), file=sys.stderr)
-        return WRONG_INPUT
+        code, lines = WRONG_INPUT, list(error.faults)
     except RunError as error:
-        print(f"edgefl: {printable(str(error))}", file=sys.stderr)
-        return FAILED
+        code, lines = FAILED, [str(error)]
     except MemoryError as error:
-        print(f"edgefl: the memory is too small for this scenario: {error}", file=sys.stderr)
-        return FAILED
+        code, lines = FAILED, [f"the memory is too small for this scenario: {error}"]
     except KeyboardInterrupt:
-        print("edgefl: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        code, lines = INTERRUPTED, ["interrupted"]
     except BrokenPipeError:  # `edgefl list models | head`
         sys.stderr.close()
         return DONE
+    except OSError as error:  # a disk that is full, or was taken away
+        code, lines = FAILED, [f"{error.filename}: {error.strerror}" if error.filename else str(error)]
+    for line in lines:
+        print(f"edgefl: {printable(line)}", file=sys.stderr)
     return code
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from edgefl.export.folder import Row, rows
 from edgefl.export.parts import Part, Phase, parts
@@ -53,41 +53,23 @@ def _round(row: Row, track: Event) -> Iterator[Event]:
             yield {"ph": "C", "name": counter, "ts": end / 1000, **track, "args": {counter: row[counter]}}
 
 
-class _Wait(NamedTuple):
-    """A device's last slice, which its next part may cut short."""
-
-    begin: int  # ns
-    end: int
-    args: Row
-
-
 def _devices(folder: Path, pid: int) -> Iterator[Event]:
     """The slices of all parts, device by device on tracks of their own.
 
-    A device that is asked again before the round has ended in which it failed waits for its next part no more: the
-    slice ends there, its arguments have the ledger's figures.
+    Files have 12 digits: where a part seems to begin before the last one has ended, it begins with its end.
     """
-    waiting: dict[int, _Wait] = {}
+    ended: dict[int, int] = {}
     for part in parts(folder):
         device = part.row["device"]
         track = {"pid": pid, "tid": device + 1}
-        begin = _ns(part.phases[0].start_s)
-        if device in waiting:
-            before = waiting[device]
-            begin = max(begin, before.begin)
-            yield _slice("wait", "wait", before.begin, min(before.end, begin), before.args) | track
-        else:
+        if device not in ended:
             yield _name("thread", f"device {device}", track)
             yield {"ph": "M", "name": "thread_sort_index", **track, "args": {"sort_index": device}}
-        *active, last = part.phases
-        for phase in active:
-            end = max(begin, _ns(phase.start_s + phase.duration_s))
+        for phase in part.phases:
+            begin = max(_ns(phase.start_s), ended.get(device, 0))
+            ended[device] = end = max(begin, _ns(phase.start_s + phase.duration_s))
             if phase.duration_s or phase.energy_j:
                 yield _slice(phase.name, phase.name, begin, end, _args(part, phase)) | track
-            begin = end
-        waiting[device] = _Wait(begin, max(begin, _ns(last.start_s + last.duration_s)), _args(part, last))
-    for device, wait in waiting.items():
-        yield _slice("wait", "wait", *wait) | {"pid": pid, "tid": device + 1}
 
 
 def _args(part: Part, phase: Phase) -> Row:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import sys
-from pathlib import Path
 
 import torch
+
+from edgefl.machine import available_bytes
 
 FRACTION = 0.5  # of the free memory that states may fill, or the clients that are trained together
 
@@ -36,10 +36,4 @@ def budget(device: torch.device) -> int:
     """Bytes that may be taken of what is available: on a GPU, or on the host within what a container is allowed."""
     if device.type == "cuda":
         return int(FRACTION * torch.cuda.mem_get_info(device)[0])
-    if not (meminfo := Path("/proc/meminfo")).exists():
-        return int(FRACTION * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    available = 1024 * int(meminfo.read_text().split("MemAvailable:")[1].split()[0])
-    allowed = Path("/sys/fs/cgroup/memory.max")
-    if allowed.exists() and (limit := allowed.read_text().strip()).isdigit():
-        available = min(available, int(limit))
-    return int(FRACTION * available)
+    return int(FRACTION * available_bytes())

@@ -15,8 +15,7 @@ from edgefl.units import TIME, Floats, Unit, fitting, short, top
 MOST_ROUNDS, MOST_BARS = 3, 60
 LOWEST, HIGHEST, THICKEST = 400, 640, 34  # pixels: of the figure, and of a bar
 IN_ORDER, LOST = ("received", "polled"), "#b3392f"
-# Here a device's work does not begin with its round: rounds ago, or when the device before it is done.
-OWN_BEGINNING = ("asynchronous", "buffered", "sequential", "split")
+SAME_DIGITS = 9  # of seconds: what begins together
 Rows = NDArray[np.intp]
 
 
@@ -88,15 +87,12 @@ def caption(run: Run) -> str:
     return f"{first}{part}.{alternating}{crosses}"
 
 
-def _own_beginning(run: Run) -> bool:
-    return kind(run.scenario, "server.policy") in OWN_BEGINNING
-
-
 def chosen(run: Run) -> Rows:
-    """The device rows to draw, fastest or first on top: whole rounds while they fit, else an even pick from one."""
+    """The device rows to draw, first and fastest on top: whole rounds while they fit, else an even pick from one."""
     row = run.devices["row"]
-    busy = np.sum([np.nan_to_num(run.devices[phase.column]) for phase in TIME_PHASES[:3]], axis=0)
-    order: Rows = np.lexsort((-np.nan_to_num(run.devices["wait_s"]) if _own_beginning(run) else busy, row))
+    slices = np.array([np.nan_to_num(run.devices[phase.column]) for phase in TIME_PHASES])
+    starts = _starts(run, np.arange(len(row)), slices)
+    order: Rows = np.lexsort((slices[:3].sum(axis=0), starts.round(SAME_DIGITS), row))
     first: Rows = order[row[order] == row.min()]
     if len(first) > MOST_BARS:
         return np.take(first, even(len(first), MOST_BARS))
@@ -105,14 +101,9 @@ def chosen(run: Run) -> Rows:
 
 
 def _starts(run: Run, rows: Rows, slices: Floats) -> Floats:
-    """When each participation began; in folders that do not say, with its round, or so that it ends with it."""
-    if np.isfinite(known := run.devices["start_s"][rows]).all():
-        return known
-    row = run.devices["row"][rows]
-    ends = run.rounds["time_s"][row]
-    if _own_beginning(run):
-        return np.asarray(ends - slices.sum(axis=0))
-    return np.asarray(ends - run.rounds["duration_s"][row])
+    """When each participation began; folders of earlier versions do not say: it ends with its round."""
+    known = run.devices["start_s"][rows]
+    return np.where(np.isfinite(known), known, run.rounds["time_s"][run.devices["row"][rows]] - slices.sum(axis=0))
 
 
 def _layout(run: Run, rounds: Rows, names: list[str], unit: Unit, begins: float) -> Figure:

@@ -21,6 +21,8 @@ devices: {count: 20}
 server: {participants: 5}
 """
 FILES = ("scenario.yaml", "labels.csv", "rounds.csv", "devices.csv", "events.parquet", "parameters.npy")
+SWEEP = "base: s.yaml\nset: {rounds: 5}\ngrid: {radio.bandwidth_hz: [1e8, 2e8], algorithm: [fedavg, feddyn]}\n"
+HOW = ("--device", "cpu", "--workers", "2", "--quiet")
 EVERY = ("--checkpoint-every", "2", "--device", "cpu", "--quiet")
 
 
@@ -116,35 +118,55 @@ def test_a_pace_that_makes_no_sense(every, edgefl):
     assert "50" in line
 
 
-def small_disk(folder):
+@pytest.fixture
+def disk(tmp_path):
     """A file system of a few kilobytes; a skip where this user cannot have one."""
+    folder = tmp_path / "disk"
     folder.mkdir()
     made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", folder], capture_output=True, check=False)
     if made.returncode:
         pytest.skip("needs the right to mount a tmpfs")
-    return folder
+    yield folder
+    subprocess.run(["umount", folder], check=True)
 
 
-def test_a_full_disk(edgefl, tmp_path):
+def test_a_full_disk(edgefl, disk):
     """Checkpoints are left out with a warning, results end with one line; earlier files are whole."""
-    disk = small_disk(tmp_path / "disk")
-    try:
-        edgefl.write("s.yaml", SCENARIO)
-        done = edgefl("run", "s.yaml", "-o", disk / "out", "--checkpoint-every", "2", "--device", "cpu")
-        assert done.returncode == 1, done.stderr
-        assert "Traceback" not in done.stderr
-        assert "checkpoint cannot be written" in done.stderr
-        assert "No space left" in done.stderr.splitlines()[-1]
-        assert (disk / "out" / "scenario.yaml").read_text().startswith("name:")
-        assert not list(Path(disk).rglob("*.part"))
-    finally:
-        subprocess.run(["umount", disk], check=False)
+    edgefl.write("s.yaml", SCENARIO)
+    done = edgefl("run", "s.yaml", "-o", disk / "out", "--checkpoint-every", "2", "--device", "cpu")
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "checkpoint cannot be written" in done.stderr
+    assert "No space left" in done.stderr.splitlines()[-1]
+    assert (disk / "out" / "scenario.yaml").read_text().startswith("name:")
+    assert not list(Path(disk).rglob("*.part"))
+
+
+def test_a_full_disk_ends_a_sweep_with_a_line(edgefl, disk):
+    edgefl.write("s.yaml", "rounds: 40\nmodel: logistic")
+    edgefl.write("sweep.yaml", "base: s.yaml\ntrain: false\ngrid: {radio.bandwidth_hz: [1e8, 2e8, 3e8]}")
+    done = edgefl("sweep", "sweep.yaml", "-o", disk / "out", *HOW)
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "No space left" in done.stderr
+
+
+def test_a_read_only_folder(edgefl, disk):
+    """Nothing can be written there, and what is there stays; the same for a sweep."""
+    edgefl.write("s.yaml", "rounds: 2\nmodel: logistic")
+    edgefl.write("sweep.yaml", "base: s.yaml\nseeds: [1, 2]")
+    (disk / "kept").mkdir()
+    (disk / "kept" / "scenario.yaml").write_text("name: kept")
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    for verb in (("run", "s.yaml"), ("sweep", "sweep.yaml")):
+        for folder, options in (("new", ()), ("new", ("--resume",)), ("kept", ("--overwrite",))):
+            (line,) = edgefl.refused(*verb, "-o", disk / folder, *options)
+            assert str(disk / folder) in line
+            assert "cannot be written" in line
+    assert (disk / "kept" / "scenario.yaml").read_text() == "name: kept"
 
 
 # Sweeps
-
-SWEEP = "base: s.yaml\nset: {rounds: 5}\ngrid: {radio.bandwidth_hz: [1e8, 2e8], algorithm: [fedavg, feddyn]}\n"
-HOW = ("--device", "cpu", "--workers", "2", "--quiet")
 
 
 def all_of(folder):

@@ -210,6 +210,20 @@ def content_of_all(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def test_other_samples_under_the_same_labels_are_learned_anew(tmp_path, jobs, caplog):
+    samples = {name: np.ones((24, 5), np.float32) for name in ("train_x", "test_x")}
+    labels = {name: np.arange(24) % 3 for name in ("train_y", "test_y")}
+    keys = {**BASE, "data": {"dataset": "npz", "path": str(tmp_path / "d.npz")}}
+    np.savez(tmp_path / "d.npz", **samples, **labels)
+    killed(keys, tmp_path / "cut")
+    np.savez(tmp_path / "d.npz", **{name: 2 * x for name, x in samples.items()}, **labels)
+    jobs.clear()
+    with caplog.at_level(logging.WARNING):
+        edgefl.run(keys, out=tmp_path / "cut", device="cpu", resume=True)
+    assert jobs.total() == 4 * ROUNDS
+    assert "from other data" in caplog.text
+
+
 def test_a_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(InputError, match="something else than a run"):

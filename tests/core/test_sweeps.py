@@ -230,6 +230,26 @@ def test_another_sweep_is_refused(write, tmp_path, in_this_process):
         edgefl.sweep(other, out=tmp_path / "out", device="cpu")
 
 
+def test_overwriting_removes_an_earlier_sweep_and_nothing_else(write, tmp_path, in_this_process):
+    edgefl.sweep(write(seeds=[1, 2]), out=tmp_path / "out", device="cpu")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    (tmp_path / "out" / "figures").mkdir()
+    edgefl.sweep(write(seeds=[3]), out=tmp_path / "out", device="cpu", overwrite=True)
+    assert [row["seed"] for row in rows(tmp_path / "out")] == ["3"]
+    assert [path.name for path in (tmp_path / "out").glob("*/seed-*")] == ["seed-3"]
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "out" / "figures").is_dir()
+
+
+@pytest.mark.parametrize("how", [{"resume": True}, {"overwrite": True}], ids=["resume", "overwrite"])
+def test_a_folder_of_something_else_is_refused(how, write, tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "letter.txt").write_text("dear")
+    with pytest.raises(InputError, match="something else than a sweep"):
+        edgefl.sweep(write(), out=tmp_path / "home", **how)
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter.txt"]
+
+
 # Processes
 
 
@@ -260,8 +280,20 @@ def test_a_process_that_dies_takes_only_its_task_with_it():
     assert values == {number: number**2 for number in (0, 1, 2, 5, 6)}
 
 
+def test_a_process_that_is_killed_while_it_waits_is_replaced():
+    pool = Pool(square, 1, nothing_set)
+    pool.begin(0, 5)
+    assert [answer.value for answer in pool.answers()] == [25]
+    (idle,) = pool._idle
+    idle.process.kill()
+    idle.process.join()
+    pool.begin(1, 6)
+    assert [answer.value for answer in pool.answers()] == [36]
+    pool.close()
+
+
 def test_no_more_processes_than_the_memory_has_room_for(monkeypatch):
-    monkeypatch.setattr("edgefl.pool.free_bytes", lambda: 1.0)
+    monkeypatch.setattr("edgefl.pool.available_bytes", lambda: 1)
     pool = Pool(square, 4, nothing_set)
     pool.begin(0, 0)
     next(iter(pool.answers()))
