@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     """What a model makes of samples."""
 
     outputs: Tensor  # [..., B, classes]
-    z: Tensor  # [..., B, features] representations: what the last linear layer gets
+    z: Tensor  # [..., B, features] representations: what the last linear layer gets; where it is the first, the outputs
 
 
 class Batch(NamedTuple):

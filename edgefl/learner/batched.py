@@ -13,8 +13,7 @@ from torch import Tensor
 from edgefl.learner.batches import PAD, Indices, shares, stack
 from edgefl.learner.dropout import step_keys
 from edgefl.learner.engine import Cohort, Engine, Trained, rows
-from edgefl.learner.gradients import Frozen, GradientOf
-from edgefl.learner.layers import Step
+from edgefl.learner.gradients import Frozen, GradientOf, Step
 from edgefl.learner.network import Network
 from edgefl.learner.samples import Samples
 from edgefl.learner.solver import Solver

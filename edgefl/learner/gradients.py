@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from edgefl.algorithms import Algorithm, Batch, Seen
-from edgefl.learner.layers import Step
 from edgefl.learner.network import Network, as_leaves, gradient
 from edgefl.models import Model
+
+Step = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]  # samples, labels, weights and keys to losses
 
 
 @dataclass(frozen=True)

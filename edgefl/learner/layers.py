@@ -1,4 +1,4 @@
-"""The loss gradient of a plain stack of layers, forward and backward by hand, for one client or many.
+"""Plain layers, forward and backward by hand, for one client or many; `layers_gradient.py` stacks them.
 
 Autograd keeps a graph, a copy of each gradient, and an activation before and after each ReLU; a stack of known layers
 needs none of that: docs/benchmarks.md shows what it saves. Activations are [C, B, ...], the C clients first; dense
@@ -15,13 +15,9 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from edgefl.learner.network import Network
-from edgefl.models import Model
-
 IMAGES = 5  # axes of clients' batches of images
 aten = torch.ops.aten
 Tensors = Sequence[Tensor]
-Step = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]  # samples, labels, weights and keys to losses
 Saved = Any  # what a layer's backward pass needs of its forward pass
 
 
@@ -204,71 +200,3 @@ def _layer(layer: nn.Module) -> Layer | None:
         case nn.Conv2d(bias=Tensor(), padding_mode="zeros") if not isinstance(layer.padding, str):
             made = Convolution(layer)
     return made
-
-
-class LayersGradient:
-    """See GradientOf; only for stacks of known layers under the cross-entropy, which no algorithm replaces."""
-
-    @staticmethod
-    def fits(network: Network, model: Model) -> bool:
-        """Whether the module and the loss are of the kind that is written out here."""
-        return bool(layers_of(network.module)) and type(model).sample_losses is Model.sample_losses
-
-    def __init__(self, network: Network, model: Model) -> None:
-        self.network, self.layers = network, layers_of(network.module)
-        self.first = next(i for i, layer in enumerate(self.layers) if layer.parameters)
-        self.images = any(isinstance(layer, Convolution) for layer in self.layers)
-
-    def bind(self, w: Tensor, statistics: Tensor, into: Tensor, frozen: object) -> Step:
-        """See GradientOf."""
-        bound = list(zip(self.layers, self._by_layer(w), self._by_layer(into), strict=True))
-
-        def step(x: Tensor, y: Tensor, weight: Tensor, keys: Tensor | None) -> Tensor:
-            kept = []
-            x = self._entry(x)
-            for layer, p, _ in bound:
-                x, saved = layer.forward(x, p)
-                kept.append(saved)
-            losses, dy = cross_entropy(x, y, weight)
-            for i in range(len(bound) - 1, self.first - 1, -1):
-                layer, p, targets = bound[i]
-                layer.gradients(dy, kept[i], p, targets)
-                if i > self.first:
-                    dy = layer.backward(dy, kept[i], p)
-            return losses
-
-        return step
-
-    def outputs(self, w: Tensor, x: Tensor) -> Tensor:
-        """Outputs [B, classes] of one model w [d] for x [B, ...], for evaluation."""
-        x = self._entry(x[None])
-        for layer, p in zip(self.layers, self._by_layer(w[None]), strict=True):
-            x, _ = layer.forward(x, p)
-        return x[0]
-
-    def _entry(self, x: Tensor) -> Tensor:
-        """Images of one client in the layout in which convolutions are fastest on CPUs."""
-        if self.images and len(x) == 1 and x.ndim == IMAGES:
-            return x[0].contiguous(memory_format=torch.channels_last)[None]
-        return x
-
-    def _by_layer(self, flat: Tensor) -> list[list[Tensor]]:
-        views = iter(self.network.parameters.views(flat))
-        return [layer.bound([next(views) for _ in range(layer.parameters)]) for layer in self.layers]
-
-
-def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Each client's weighted sum of losses [C], and its gradient [C, B, classes] in the logits z.
-
-    Args:
-        z: [C, B, classes] logits.
-        y: [C, B] labels.
-        weight: [C, B] of each sample.
-    """
-    label = y.unsqueeze(2)
-    z = z - z.amax(2, keepdim=True)
-    p = z.exp()  # in few plain steps, as torch's log_softmax is slow for a handful of classes
-    total = p.sum(2, keepdim=True)
-    losses = ((total.log() - z.gather(2, label)).squeeze(2) * weight).sum(1)
-    dz = p.div_(total).scatter_(2, label, -1.0, reduce="add")
-    return losses, dz.mul_(weight.unsqueeze(2))

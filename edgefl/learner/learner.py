@@ -23,7 +23,7 @@ from edgefl.learner.choice import chosen
 from edgefl.learner.engine import LAST
 from edgefl.learner.evaluation import Evaluator, Pending
 from edgefl.learner.initial import build_module, initial_parameters
-from edgefl.learner.layers import LayersGradient
+from edgefl.learner.layers_gradient import LayersGradient
 from edgefl.learner.memory import budget
 from edgefl.learner.minimal import completed
 from edgefl.learner.network import Network
@@ -370,7 +370,7 @@ class Learner:
             "data": f"{self.data.shape} {self.initial.dtype}",
             "algorithm": type(algorithm).__name__ + algorithm.has_own_loss() * " with its own loss",
         }
-        by_hand = LayersGradient.fits(self._network, self.model) and not algorithm.has_own_loss()
+        by_hand = LayersGradient.fits(self._network, self.model)
         return chosen(training, self.initial.device, attempt, key, by_hand=by_hand, workers=len(self._workers))
 
 

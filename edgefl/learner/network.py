@@ -59,7 +59,7 @@ class Network:
         return self._call(self._training, parameters, statistics, x, keys)
 
     def represent(self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None) -> Seen:
-        """As `train`, and the representations [B, features]: what the last linear layer gets."""
+        """As `train`, and the representations [B, features]: see `representation`."""
         return representation(self._training, lambda: self.train(parameters, statistics, x, key))
 
     def frozen(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Seen:
@@ -89,10 +89,15 @@ class Network:
 
 
 def representation(module: nn.Module, call: Callable[[], Tensor]) -> Seen:
-    """The outputs [B, ...] of a call of the module, and what its last linear layer got, or else the outputs, [B, n]."""
+    """The outputs [B, ...] of a call of the module, and the representations [B, n].
+
+    These are what its last linear layer got; the outputs, where it has none, or nothing is learned before it (as the
+    dynamic-devices paper's program has it for logistic regression, algorithm cards, section 4.1).
+    """
     got: list[Tensor] = []
-    layers = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
-    handles = [layer.register_forward_pre_hook(lambda _, inputs: got.append(inputs[0])) for layer in layers[-1:]]
+    weighty = [layer for layer in module.modules() if next(layer.parameters(recurse=False), None) is not None]
+    linear = [layer for layer in weighty[1:] if isinstance(layer, nn.Linear)]
+    handles = [layer.register_forward_pre_hook(lambda _, inputs: got.append(inputs[0])) for layer in linear[-1:]]
     try:
         outputs = call()
     finally:

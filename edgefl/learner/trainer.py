@@ -18,7 +18,7 @@ from edgefl.learner.batched import BatchedEngine
 from edgefl.learner.batches import Indices, mini_batches, one_pass, paired
 from edgefl.learner.engine import Cohort, Engine, Trained, joined, shortened
 from edgefl.learner.gradients import VmapGradient
-from edgefl.learner.layers import LayersGradient
+from edgefl.learner.layers_gradient import LayersGradient
 from edgefl.learner.memory import is_out_of_memory
 from edgefl.learner.network import Network
 from edgefl.learner.plan import CannotBatchError, Plan, Trial
@@ -92,7 +92,7 @@ class Trainer:
         self.parts, self.streams, self.device = parts, streams, train.y.device
         self.algorithm, self.solver = algorithm, Solver(algorithm, training, cut)
         fits = LayersGradient.fits(network, model)
-        self._layers = LayersGradient(network, model) if fits else None  # also the faster way to test
+        self._layers = LayersGradient(network, model, algorithm) if fits else None  # also the faster way to test
         self._mean_size = float(np.mean([len(part) for part in parts]))
 
     def engine(self, plan: Plan) -> Engine:
@@ -101,7 +101,7 @@ class Trainer:
         if plan.engine == "serial":
             return SerialEngine(*args)
         if plan.kernel == "layers":
-            return BatchedEngine(*args, LayersGradient(self.network, self.model))
+            return BatchedEngine(*args, LayersGradient(self.network, self.model, self.algorithm))
         bfloat16 = self.training.precision == "bfloat16"
         return BatchedEngine(*args, VmapGradient(self.network, self.model, self.algorithm, bfloat16=bfloat16))
 

@@ -31,6 +31,7 @@ from edgefl.learner import Learner
 from edgefl.learner import learner as learner_module
 from edgefl.learner.plan import SERIAL, Plan
 from edgefl.models.fcn import Fcn, Mlp
+from edgefl.models.logistic import Logistic
 from edgefl.models.svhn import SvhnCnn
 from edgefl.payload import measure
 from edgefl.scenario import Training
@@ -435,8 +436,6 @@ class TestEngines:
     @pytest.mark.parametrize("algorithm", MEMBERS, ids=repr)
     def test_clients_together_are_clients_alone(self, learner, algorithm, engine):
         """Three rounds with what clients remember; unequal clients, short batches, clipping and momentum."""
-        if engine == "layers" and isinstance(algorithm, Moon):
-            pytest.skip("no gradients by hand of a loss that is replaced")
         solver = {"momentum": 0.5, "clip_norm": 1.0, "lr_schedule": {"kind": "exponential", "decay": 0.5}}
         models = []
         for of in (learner(algorithm, "serial", **solver), learner(algorithm, engine, **solver)):
@@ -511,26 +510,30 @@ def cost(algorithm):
     return measure(Mlp(), algorithm, section, Digits().load(), np.array([10, 120]))
 
 
+MOONS = {"fcn": Fcn(hidden=(8,)), "logistic": Logistic()}  # represents by its hidden layer, by its outputs
+
+
 class TestMoon:
-    def objective(self, w, previous, received, mu, temperature):
+    def objective(self, model, w, previous, received, mu, temperature):
         """Of the first device's full batch, in other words than the code: two logits and their first's entropy."""
         x, y = (torch.from_numpy(each[parts()[0]]) for each in (data().train_x, data().train_y))
-        module = Fcn(hidden=(8,)).module((4, 5), 3).double()
+        module = MOONS[model].module((4, 5), 3).double()
         z = []
         for vector in (w, received, previous):
             torch.nn.utils.vector_to_parameters(vector, module.parameters())
             with torch.no_grad():
-                z.append(module[:-1](x))
+                z.append(module[:-1](x) if model == "fcn" else module(x))
                 if vector is w:
                     task = cross_entropy(module(x), y)
         logits = torch.stack([cosine_similarity(z[0], other, dim=-1) for other in z[1:]], dim=-1) / temperature
         return float(task - mu * log_softmax(logits, dim=-1)[:, 0].mean())
 
-    @pytest.mark.parametrize("engine", ["serial", "vmap"])
-    def test_gradient_against_finite_differences(self, learner, engine):
+    @pytest.mark.parametrize("model", list(MOONS))
+    @pytest.mark.parametrize("engine", list(PLANS))
+    def test_gradient_against_finite_differences(self, learner, engine, model):
         """One full-batch step of the second round gives the gradient; differences along random directions."""
         algorithm, lr = Moon(mu=3.0, temperature=0.7), 0.5
-        of = learner(algorithm, engine, batch_size="full", local_epochs=None, local_steps=1, lr=lr)
+        of = learner(algorithm, engine, MOONS[model], batch_size="full", local_epochs=None, local_steps=1, lr=lr)
         first = train(of, {}).vectors["delta"][0]
         generator = torch.manual_seed(0)
         start = of.initial + 0.3 * torch.randn(of.initial.shape, generator=generator, dtype=torch.float64)
@@ -538,7 +541,7 @@ class TestMoon:
         previous, step = of.initial + first, 1e-6
         for _ in range(5):
             v = torch.randn(start.shape, generator=generator, dtype=torch.float64)
-            ends = [self.objective(start + sign * step * v, previous, start, 3.0, 0.7) for sign in (1, -1)]
+            ends = [self.objective(model, start + sign * step * v, previous, start, 3.0, 0.7) for sign in (1, -1)]
             assert float(-second / lr @ v) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5, abs=1e-7)
 
     def test_the_first_round_is_fedavg_at_a_loss_of_log_two_more(self):

@@ -10,7 +10,8 @@ from edgefl.algorithms.fedavg import FedAvg
 from edgefl.datasets import Data
 from edgefl.learner import Learner
 from edgefl.learner.batches import PAD, paired
-from edgefl.learner.layers import LayersGradient, layers_of
+from edgefl.learner.layers import layers_of
+from edgefl.learner.layers_gradient import LayersGradient
 from edgefl.learner.network import Network
 from edgefl.learner.plan import SERIAL, Plan
 from edgefl.models import MODELS, Model
@@ -39,10 +40,10 @@ def parts():
     return np.split(np.random.default_rng(1).permutation(sum(SIZES)), np.cumsum(SIZES)[:-1])
 
 
-def trained(model, shape, classes, plan, *, dtype="float64", **training):
+def trained(model, shape, classes, plan, algorithm=FedAvg(), *, dtype="float64", **training):  # noqa: B008
     """Deltas [C, d], the mean loss and the statistics after one round of all clients."""
     section = Training.model_validate({"batch_size": 4, "lr": 0.05, "local_steps": 20, **training})
-    args = (model, FedAvg(), section, data(model, shape, classes, dtype), parts(), Streams(3), "cpu")
+    args = (model, algorithm, section, data(model, shape, classes, dtype), parts(), Streams(3), "cpu")
     of = Learner(*args, plan=plan, processes=0)
     for device in range(len(SIZES)):
         of.submit(device, 2, of.initial, {})
@@ -148,11 +149,27 @@ class Everything(Model):
         return 0
 
 
+class Held(FedAvg):
+    """Holds outputs and representations near those of another model; a loss of its own."""
+
+    by: str
+
+    def references(self, local):
+        return {"other": -local.start}
+
+    def loss(self, losses, own, references, batch):
+        return losses + 0.1 * (getattr(own, self.by) - getattr(references["other"], self.by)).square().mean(dim=-1)
+
+
+@pytest.mark.parametrize("algorithm", [FedAvg(), Held(by="outputs"), Held(by="z")], ids=repr)
 @pytest.mark.parametrize("width", [1, 2, 8])
-def test_each_layer_by_hand_is_autograd(width):
+def test_each_layer_by_hand_is_autograd(width, algorithm):
     shape, classes = (14, 18), 5
-    oracle = trained(Everything(), shape, classes, SERIAL)
-    assert_alike(oracle, trained(Everything(), shape, classes, Plan("batched", "layers", width)), 1e-10)
+    oracle = trained(Everything(), shape, classes, SERIAL, algorithm)
+    assert_alike(oracle, trained(Everything(), shape, classes, Plan("batched", "layers", width), algorithm), 1e-10)
+    if isinstance(algorithm, Held):
+        free = trained(Everything(), shape, classes, SERIAL)[0]
+        assert torch.linalg.norm(free - oracle[0]) > 1e-3 * torch.linalg.norm(free)
 
 
 class TestBatchNorm:
