@@ -1,16 +1,17 @@
 """The FedSSG paper's MNIST rows (Tables 1 and 3: 100 devices, 15 %), published beside measured.
 
 EDGEFL_DATA=... python benchmarks/fedssg_mnist.py
-    [--seeds 1 2 3] [--algorithms FedAvg ...] [--settings IID ...] [--finished]
+    [--seeds 1 2 3] [--algorithms FedAvg ...] [--settings IID ...] [--finished] [--again]
 
 A run has 300 rounds; all 63 take about four hours on two cores. "FedVRA, general" is run where it is named. What has
-run lies in results/fedssg-mnist and is not repeated; with --finished only such runs are looked at.
+been measured is kept in benchmarks/measured/fedssg-mnist.csv and is not repeated, unless --again; with --finished
+nothing runs. Result folders lie in results/fedssg-mnist.
 """
 
 import argparse
 
 import numpy as np
-from study import ROOT, SCENARIOS, column, finished, published, rounds_to, run, table
+from study import ROOT, SCENARIOS, Measured, column, finished, published, rounds_to, run, table
 
 SETTINGS = {
     "IID": {"kind": "iid"},
@@ -44,9 +45,11 @@ def main():
     parser.add_argument("--algorithms", nargs="+", default=[name for name in algorithms("IID") if name not in OURS])
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS))
     parser.add_argument("--finished", action="store_true")
+    parser.add_argument("--again", action="store_true")
     args = parser.parse_args()
+    known = Measured("fedssg-mnist", ("setting", "algorithm", "seed"), again=args.again)
     cases = [(setting, name, seed) for seed in args.seeds for setting in args.settings for name in args.algorithms]
-    curves = {case: evaluate(*case) for case in cases if not args.finished or finished(folder(*case))}
+    rows_of = {case: evaluate(known, *case, run_it=not args.finished) for case in cases}
     accuracies, rounds = published("fedssg-table-1"), published("fedssg-table-3")
     for setting in args.settings:
         print(f"\n{setting}\n")
@@ -55,21 +58,18 @@ def main():
         rounds_97 = next(row for row in rounds if (theirs | {"target_acc": "97"}).items() <= row.items())
         rows = []
         for name in args.algorithms:
-            mine = [curves[setting, name, seed] for seed in args.seeds if (setting, name, seed) in curves]
+            mine = [row for seed in args.seeds if (row := rows_of[setting, name, seed])]
             cells = measured(mine) if mine else ["", "", ""]
-            known = name not in OURS
-            their_rounds, their_accuracy = (rounds_97[name], accuracy[name]) if known else ("", "")
+            their_rounds, their_accuracy = (rounds_97[name], accuracy[name]) if name not in OURS else ("", "")
             rows.append([name, their_rounds.split("|")[0], cells[0], their_accuracy.replace("±", " ± "), *cells[1:]])
         table(["", "rounds to 97 %, published", "measured, by seed", "last 50, published", "measured", "by seed"], rows)
 
 
-def measured(curves):
+def measured(rows):
     """Rounds to 97 % by seed; mean of the last 50 accuracies with the mean of their deviations; means by seed."""
-    reached = [rounds_to(curve, 0.97) for curve in curves]
-    last = [100 * curve[-50:].mean() for curve in curves]
-    spread = np.mean([100 * curve[-50:].std(ddof=1) for curve in curves])
-    by_seed = ", ".join(f"{value:.2f}" for value in last)
-    return [", ".join(str(r or "> 300") for r in reached), f"{np.mean(last):.2f} ± {spread:.2f}", by_seed]
+    last, spread = (np.array([float(row[name]) for row in rows]) for name in ("last_50", "last_50_std"))
+    reached = ", ".join(row["rounds_to_97"] or "> 300" for row in rows)
+    return [reached, f"{last.mean():.2f} ± {spread.mean():.2f}", ", ".join(f"{value:.2f}" for value in last)]
 
 
 def folder(setting, name, seed):
@@ -77,11 +77,20 @@ def folder(setting, name, seed):
     return ROOT / "results" / "fedssg-mnist" / setting / SAME.get(name, name) / f"seed-{seed}"
 
 
-def evaluate(setting, name, seed):
-    """Test accuracies by round of a run."""
-    overrides = [f"data.partition={SETTINGS[setting]}", f"algorithm={algorithms(setting)[SAME.get(name, name)]}"]
-    place = run(folder(setting, name, seed), SCENARIOS / "mnist-fedavg.yaml", overrides, seed)
-    return column(place, "test_accuracy")
+def evaluate(known, setting, name, seed, *, run_it):
+    """What is measured of a run, in per cent; None where it has not run and shall not."""
+    name = SAME.get(name, name)
+    case = {"setting": setting, "algorithm": name, "seed": seed}
+    place = folder(setting, name, seed)
+    if row := known.get(case):
+        return row
+    if not run_it and not finished(place):
+        return None
+    overrides = [f"data.partition={SETTINGS[setting]}", f"algorithm={algorithms(setting)[name]}"]
+    curve = column(run(place, SCENARIOS / "mnist-fedavg.yaml", overrides, seed), "test_accuracy")
+    last = 100 * curve[-50:]
+    values = {"last_50": f"{last.mean():.4f}", "last_50_std": f"{last.std(ddof=1):.4f}"}
+    return known.put(case, {"rounds_to_97": rounds_to(curve, 0.97) or "", **values}, place)
 
 
 if __name__ == "__main__":

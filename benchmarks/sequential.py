@@ -1,17 +1,19 @@
 """Sequential against parallel learning (the sequential-FL paper), published beside measured.
 
-EDGEFL_DATA=... python benchmarks/sequential.py exdir [--seeds 1 2 3]
+EDGEFL_DATA=... python benchmarks/sequential.py exdir [--seeds 1 2 3] [--models MLP ...] [--finished] [--again]
 python benchmarks/sequential.py quadratics [-o FIGURE.svg]
 
 `exdir`: MNIST, 500 devices of one or two classes, 10 a round, 5 steps, 1,000 rounds; mean and standard deviation of the
-last ten tests, one every four rounds, over all seeds (Tables 3 and 11). `quadratics`: section 5.1 and its appendix,
-nine pairs of functions, 500 rounds; of the paper's learning rates the one that ends nearest to the optimum.
+last ten tests, one every four rounds, over all seeds (Tables 3 and 11). What has been measured is kept in
+benchmarks/measured/exdir-mnist.csv and is not repeated, unless --again; with --finished nothing runs. `quadratics`:
+section 5.1 and its appendix, nine pairs of functions, 500 rounds; of the paper's learning rates the one that ends
+nearest to the optimum.
 """
 
 import argparse
 
 import numpy as np
-from study import ROOT, SCENARIOS, column, published, run, table
+from study import ROOT, SCENARIOS, Measured, column, finished, published, run, table
 
 import edgefl
 
@@ -22,6 +24,7 @@ LR = {  # the paper's best, from its program's README: classes a device -> rate
     ("LeNet-5", "PFL"): {1: 0.1, 2: 0.1},
     ("LeNet-5", "SFL"): {1: 0.03, 2: 0.01},
 }
+TESTS = 10  # the last ones
 METHODS = {"PFL": ("synchronous", 10), "SFL": ("sequential", 50)}  # policy, and norm to which gradients are clipped
 
 FAMILIES = {"1/2, 1/2": (1 / 2, 1 / 2), "2/3, 1/3": (2 / 3, 1 / 3), "1, 0": (1.0, 0.0)}  # a_1, a_2; b_2 = -b_1
@@ -31,38 +34,63 @@ STEPS = (2, 10)
 ROUNDS = 500
 
 
-def exdir(seeds):
+def exdir(args):
     """The table over models, methods and classes a device."""
     theirs = {
         (row["model"], row["method"]): row
         for row in published("sequential-fl-tables-3-and-11")
         if row["dataset"] == "MNIST"
     }
+    known = Measured("exdir-mnist", ("model", "method", "classes", "seed"), again=args.again)
+    cases = [
+        {"model": model, "method": method, "classes": classes, "seed": seed}
+        for seed in args.seeds
+        for model, method in LR
+        for classes in (1, 2)
+        if model in args.models
+    ]
+    measured = [(case, row) for case in cases if (row := last_ten(known, case, run_it=not args.finished))]
     rows = []
-    for (model, method), rates in LR.items():
+    for model, method in LR:
         cells = [model, method]
-        for classes, lr in rates.items():
-            tails = [100 * accuracy(model, method, classes, lr, seed)[-10:] for seed in seeds]
-            cells += [theirs[model, method][f"C{classes}_K5"].replace("±", " ± ")]
-            cells += [f"{np.mean(tails):.2f} ± {np.std(tails, ddof=1):.2f}"]
+        for classes in (1, 2):
+            wanted = {"model": model, "method": method, "classes": classes}
+            mine = [row for case, row in measured if wanted.items() <= case.items()]
+            cells += [theirs[model, method][f"C{classes}_K5"].replace("±", " ± "), pooled(mine), str(len(mine))]
         rows.append(cells)
-    table(["model", "method", "ExDir(1, 10), published", "measured", "ExDir(2, 10), published", "measured"], rows)
+    heads = [f"ExDir({classes}, 10), published | measured | seeds" for classes in (1, 2)]
+    table(["model", "method", *" | ".join(heads).split(" | ")], rows)
 
 
-def accuracy(model, method, classes, lr, seed):
-    """Test accuracies of a run, one every four rounds."""
+def pooled(rows):
+    """Mean and standard deviation of all tests of several runs, ten each."""
+    if not rows:
+        return ""
+    means, deviations = (np.array([float(row[name]) for row in rows]) for name in ("last_ten", "last_ten_std"))
+    squares = (TESTS - 1) * deviations**2 + TESTS * (means - means.mean()) ** 2
+    return f"{means.mean():.2f} ± {np.sqrt(squares.sum() / (TESTS * len(rows) - 1)):.2f}"
+
+
+def last_ten(known, case, *, run_it):
+    """What is measured of a run, in per cent; None where it has not run and shall not."""
+    if row := known.get(case):
+        return row
+    model, method, classes, seed = case.values()
+    folder = ROOT / "results" / "exdir-mnist" / model / method / f"C{classes}" / f"seed-{seed}"
+    if not run_it and not finished(folder):
+        return None
     policy, clip_norm = METHODS[method]
     keys = {
         "data.partition": {"kind": "exdir", "classes": classes, "alpha": 10},
         "model": MODELS[model],
-        "training.lr": lr,
+        "training.lr": LR[model, method][classes],
         "training.clip_norm": clip_norm,
         "server.policy": policy,
     }
-    folder = ROOT / "results" / "exdir-mnist" / model / method / f"C{classes}" / f"seed-{seed}"
     overrides = [f"{key}={value}" for key, value in keys.items()]
     curve = column(run(folder, SCENARIOS / "mnist-exdir.yaml", overrides, seed), "test_accuracy")
-    return curve[~np.isnan(curve)]
+    tail = 100 * curve[~np.isnan(curve)][-TESTS:]
+    return known.put(case, {"last_ten": f"{tail.mean():.4f}", "last_ten_std": f"{tail.std(ddof=1):.4f}"}, folder)
 
 
 def quadratics(out):
@@ -154,9 +182,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("what", choices=["exdir", "quadratics"])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    parser.add_argument("--finished", action="store_true")
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("-o", "--out")
     args = parser.parse_args()
-    exdir(args.seeds) if args.what == "exdir" else quadratics(args.out)
+    exdir(args) if args.what == "exdir" else quadratics(args.out)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,23 @@
 """The dynamic-devices paper's rows for MNIST and Fashion-MNIST (seven sessions of 100 devices) beside measured ones.
 
-EDGEFL_DATA=... python benchmarks/sessions_mnist.py [table10 | table7] [--dataset MNIST | FMNIST] [--seeds 100 200 300]
-    [--variants "0-4 first" ...] [--algorithms FedProx ...] [--strategies Proposed ...] [--overlaps 0.0] [--alphas 0.3]
+EDGEFL_DATA=... python benchmarks/sessions_mnist.py [table10 | table7] [--datasets MNIST FMNIST] [--seeds 100 200 300]
+    [--variants "0-4 first, five steps" ...] [--algorithms FedProx ...] [--strategies Proposed ...] [--overlaps 0.0]
+    [--alphas 0.3] [--finished] [--again]
 
 table10: the mean accuracy, on the labels of the devices that are there, in the first ten rounds after the second and
 the fourth change that follows the pilot session (t2, t4); measured after the third and fifth, too. table7 has the form
 of that table, which the paper has for other datasets: what the session after the second change takes to 97 % of the
-best accuracy that Proposed has in it, and how much more accurate Proposed is, summed over its rounds; it only reads
-what table10 has run. A variant is a reading of the setting: which labels the first session has, and how long devices
-train. What has run lies in results/sessions-mnist and is not repeated.
+best accuracy that Proposed has in it, and how much more accurate Proposed is, summed over its rounds; it runs nothing.
+A variant is a reading of the setting: which labels the first session has, and how long devices train. What has been
+measured is kept in benchmarks/measured/sessions-mnist.csv and is not repeated, unless --again; with --finished nothing
+runs.
 """
 
 import argparse
 from itertools import product
 
 import numpy as np
-from study import ROOT, SCENARIOS, column, finished, published, run, table
+from study import ROOT, SCENARIOS, Measured, column, finished, published, run, table
 
 from edgefl import metrics
 
@@ -35,12 +37,13 @@ STRATEGIES = {
     "Continuous": {"kind": "continuous"},
 }
 FIVE_STEPS = ["training.local_epochs=null", "training.local_steps=5"]  # in place of one pass over 300 samples
-VARIANTS = {
-    "0-4 first": [],
-    "5-9 first": ["sessions.first_group=2"],
+VARIANTS = {  # the paper's table 6.1 of settings has five steps, its program no more than a pass
     "0-4 first, five steps": FIVE_STEPS,
     "5-9 first, five steps": ["sessions.first_group=2", *FIVE_STEPS],
+    "0-4 first": [],
+    "5-9 first": ["sessions.first_group=2"],
 }
+KEYS = ("dataset", "variant", "overlap", "alpha", "trained", "strategy", "seed")
 CHANGES = {"t2": 4, "t3": 5, "t4": 6, "t5": 7}  # the session that begins with each; t2 and t4 are published
 SHARE = 0.97  # of Proposed's best accuracy
 
@@ -48,108 +51,131 @@ SHARE = 0.97  # of Proposed's best accuracy
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("table", nargs="?", choices=["table10", "table7"], default="table10")
-    parser.add_argument("--dataset", choices=list(DATASETS), default="MNIST")
+    parser.add_argument("--datasets", nargs="+", choices=list(DATASETS), default=list(DATASETS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[100, 200, 300])
-    parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=["0-4 first", "5-9 first"])
+    parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS)[:1])
     parser.add_argument("--algorithms", nargs="+", choices=list(ALGORITHMS), default=list(ALGORITHMS))
     parser.add_argument("--strategies", nargs="+", choices=list(STRATEGIES), default=list(STRATEGIES))
     parser.add_argument("--overlaps", nargs="+", default=["0.0", "0.2"])
     parser.add_argument("--alphas", nargs="+", default=["0.3", "0.7"])
+    parser.add_argument("--finished", action="store_true")
+    parser.add_argument("--again", action="store_true")
     args = parser.parse_args()
-    (initial_accuracy if args.table == "table10" else time_to_accuracy)(args)
+    known = Measured("sessions-mnist", KEYS, again=args.again)
+    if args.table == "table7":
+        time_to_accuracy(args, known)
+        return
+    for seed, (setting, _), strategy in product(args.seeds, cells(args), args.strategies):  # whole tables, seed by seed
+        evaluate(known, case_of(*setting, strategy, seed), run_it=not args.finished)
+    initial_accuracy(args, known)
 
 
-def initial_accuracy(args):
+def initial_accuracy(args, known):
     """Table X: per cent in the first ten rounds after a change; also after those that the paper does not print."""
     rows = []
-    for variant, name, theirs in cells(args):
-        setting = args.dataset, variant, theirs["overlap"], theirs["alpha"], name
-        for strategy in args.strategies:
-            measured = np.array([first_ten(evaluate(*setting, strategy, seed)) for seed in args.seeds])
-            values = dict(zip(CHANGES, map(spread, measured.T), strict=True))
-            t2, t4 = (theirs[f"{change}_{strategy}"] for change in ("t2", "t4"))
-            cell = [t2, values["t2"], values["t3"], t4, values["t4"], values["t5"]]
-            rows.append([variant, " ".join(setting[2:]), strategy, *(value.replace("±", " ± ") for value in cell)])
-    heads = ["t2, published", "t2", "t3", "t4, published", "t4", "t5"]
-    table(["groups", "overlap, alpha, algorithm", "start", *heads], rows)
+    for (setting, theirs), strategy in product(cells(args), args.strategies):
+        mine = [row for seed in args.seeds if (row := known.get(case_of(*setting, strategy, seed)))]
+        if mine:
+            values = {change: spread([float(row[change]) for row in mine]) for change in CHANGES}
+            t2, t4 = (theirs[f"{change}_{strategy}"].replace("±", " ± ") for change in ("t2", "t4"))
+            cell = [t2, values["t2"], values["t3"], t4, values["t4"], values["t5"], str(len(mine))]
+            rows.append([*names(setting), strategy, *cell])
+    heads = ["t2, published", "t2", "t3", "t4, published", "t4", "t5", "seeds"]
+    table(["groups", "data, overlap, alpha, algorithm", "start", *heads], rows)
 
 
-def time_to_accuracy(args):
+def time_to_accuracy(args, known):
     """The form of Table VII: the median of the seeds that have run with Proposed and with the other."""
     rows = []
-    for variant, name, theirs in cells(args):
-        setting = args.dataset, variant, theirs["overlap"], theirs["alpha"], name
-        for strategy in args.strategies:
-            pairs = [[folder_of(*setting, each, seed) for each in ("Proposed", strategy)] for seed in args.seeds]
-            took = [compared(*pair) for pair in pairs if all(map(finished, pair))]
-            if took:
-                rows.append([variant, " ".join(setting[2:]), strategy, str(len(took)), *medians(took)])
+    for (setting, _), strategy in product(cells(args), args.strategies):
+        pairs = [[known.get(case_of(*setting, each, seed)) for each in ("Proposed", strategy)] for seed in args.seeds]
+        took = [compared(*map(curve, pair)) for pair in pairs if all(pair)]
+        if took:
+            rows.append([*names(setting), strategy, str(len(took)), *medians(took)])
     heads = ["rounds", "latency (s)", "energy (J)", "speed-up, rounds", "speed-up, time", "gain (points)"]
-    table(["groups", "overlap, alpha, algorithm", "start", "seeds", *heads], rows)
+    table(["groups", "data, overlap, alpha, algorithm", "start", "seeds", *heads], rows)
 
 
 def cells(args):
-    """The published table's rows that are wanted, with variant and algorithm."""
-    for variant, name in product(args.variants, args.algorithms):
-        for theirs in published("dynamic-devices-table-x"):
-            cell = theirs["dataset"], theirs["alg"]
-            if cell == (args.dataset, name) and theirs["overlap"] in args.overlaps and theirs["alpha"] in args.alphas:
-                yield variant, name, theirs
+    """The published table's rows that are wanted: dataset, variant, overlap, alpha, algorithm; and the row."""
+    for variant, theirs in product(args.variants, published("dynamic-devices-table-x")):
+        wanted = theirs["dataset"] in args.datasets and theirs["alg"] in args.algorithms
+        if wanted and theirs["overlap"] in args.overlaps and theirs["alpha"] in args.alphas:
+            yield (theirs["dataset"], variant, theirs["overlap"], theirs["alpha"], theirs["alg"]), theirs
 
 
-def folder_of(dataset, variant, overlap, alpha, name, strategy, seed):
-    """Where a run's results lie. Continuous trains by FedAvg whatever the row's name: rows of one rate share a run."""
-    rate, _ = rates(dataset, name)
-    trained = f"FedAvg, rate {rate}" if strategy == "Continuous" else name
-    place = ROOT / "results" / "sessions-mnist" / dataset / variant / f"overlap {overlap}, alpha {alpha}"
-    return place / trained / strategy / f"seed-{seed}"
+def names(setting):
+    """The cells that name a row."""
+    dataset, variant, *rest = setting
+    return [variant, " ".join([dataset, *rest])]
 
 
-def rates(dataset, name):
+def case_of(dataset, variant, overlap, alpha, name, strategy, seed):
+    """What names a run. Continuous trains by FedAvg whatever the row's name: rows of one rate share a run."""
+    trained = name
+    if strategy == "Continuous":
+        trained = "FedAvg, SCAFFOLD's rate" if name == "SCAFFOLD" else "FedAvg"
+    return dict(zip(KEYS, (dataset, variant, overlap, alpha, trained, strategy, seed), strict=True))
+
+
+def rates(dataset, trained):
     """The first learning rate, and the ratio of the last one to it (cards, section 6.4)."""
-    return SCAFFOLDS_RATE if name == "SCAFFOLD" else RATES[dataset]
+    return SCAFFOLDS_RATE if "SCAFFOLD" in trained else RATES[dataset]
 
 
-def evaluate(dataset, variant, overlap, alpha, name, strategy, seed):
-    """The result folder of a run."""
-    rate, ratio = rates(dataset, name)
+def evaluate(known, case, *, run_it):
+    """Measure a run that has not been measured yet: t2 to t5 in per cent, and the whole session that t2 begins."""
+    place = ROOT / "results" / "sessions-mnist" / "/".join(str(part) for part in case.values())
+    if known.get(case) or not (run_it or finished(place)):
+        return
+    rate, ratio = rates(case["dataset"], case["trained"])
     overrides = [
-        f"data.dataset={DATASETS[dataset]}",
-        f"data.partition={{kind: label_overlap, overlap: {overlap}, alpha: {alpha}}}",
-        f"algorithm={ALGORITHMS[name] if strategy != 'Continuous' else 'fedavg'}",
+        f"data.dataset={DATASETS[case['dataset']]}",
+        f"data.partition={{kind: label_overlap, overlap: {case['overlap']}, alpha: {case['alpha']}}}",
+        f"algorithm={ALGORITHMS.get(case['trained'], 'fedavg')}",
         f"training.lr={rate}",
         f"training.lr_schedule={{kind: polynomial, ratio: {ratio}}}",
-        f"sessions.initialisation={STRATEGIES[strategy] | {'pilots': 1, 'after_pilots': 'initial'}}",
-        *VARIANTS[variant],
+        f"sessions.initialisation={STRATEGIES[case['strategy']] | {'pilots': 1, 'after_pilots': 'initial'}}",
+        *VARIANTS[case["variant"]],
     ]
-    folder = folder_of(dataset, variant, overlap, alpha, name, strategy, seed)
-    return run(folder, SCENARIOS / "mnist-sessions.yaml", overrides, seed)
+    run(place, SCENARIOS / "mnist-sessions.yaml", overrides, case["seed"])
+    known.put(case, {**first_ten(place), **session(place, CHANGES["t2"])}, place)
 
 
 def first_ten(folder):
     """Mean accuracy in per cent of the first ten rounds after each change."""
-    session, number, accuracy = (column(folder, part) for part in ("session", "round", "test_accuracy"))
-    early = (number >= 1) & (number <= 10)
-    return [100 * accuracy[(session == each) & early].mean() for each in CHANGES.values()]
+    numbers, rounds, accuracy = (column(folder, part) for part in ("session", "round", "test_accuracy"))
+    early = (rounds >= 1) & (rounds <= 10)
+    return {change: f"{100 * accuracy[(numbers == at) & early].mean():.4f}" for change, at in CHANGES.items()}
 
 
-def compared(proposed, other):
+def session(folder, number):
+    """Accuracies of a session's rounds, and time and energy since it began, its gradient rounds among them."""
+    there, rounds = column(folder, "session") == number, column(folder, "round")
+    begins = int(np.flatnonzero(there)[0])
+    values = {"accuracies": column(folder, "test_accuracy")[there & (rounds >= 1)]}
+    for key, name in (("times_s", "time_s"), ("energies_j", "energy_j")):
+        total = column(folder, name)
+        values[key] = (total - total[begins - 1])[there & (rounds >= 1)]
+    return {key: " ".join(f"{value:.6g}" for value in each) for key, each in values.items()}
+
+
+def curve(row):
+    """That of the session, as metrics take it."""
+    columns = {"test_accuracy": "accuracies", "time_s": "times_s", "energy_j": "energies_j"}
+    values = {name: np.array([float(value) for value in row[key].split()]) for name, key in columns.items()}
+    rounds = np.arange(1.0, len(values["time_s"]) + 1)
+    return metrics.curve({**values, "round": rounds, "session": np.full(len(rounds), CHANGES["t2"], dtype=float)})
+
+
+def compared(ours, theirs):
     """What Proposed and the other take to the target in the session, and what Proposed gains over its rounds.
 
     Gradient rounds count with their time and energy, not as rounds.
     """
-    ours, theirs = curve(proposed), curve(other)
     target = SHARE * ours.best
     gain = metrics.accumulated_gain_points(*metrics.common(theirs, ours))
     return metrics.reach(ours, target), metrics.reach(theirs, target), gain
-
-
-def curve(folder, session=CHANGES["t2"]):
-    """A session's, from its beginning."""
-    columns = {name: column(folder, name) for name in ("session", "round", "time_s", "energy_j", "test_accuracy")}
-    rows = np.flatnonzero(columns["session"] == session)
-    since = {name: columns[name][rows[0] - 1] for name in ("time_s", "energy_j")}
-    return metrics.curve({name: values[rows] - since.get(name, 0.0) for name, values in columns.items()})
 
 
 def medians(took):
@@ -163,7 +189,7 @@ def medians(took):
 
 def spread(values):
     """Mean and standard deviation over seeds."""
-    return f"{values.mean():.2f}" + (f"±{values.std(ddof=1):.2f}" if len(values) > 1 else "")
+    return f"{np.mean(values):.2f}" + (f" ± {np.std(values, ddof=1):.2f}" if len(values) > 1 else "")
 
 
 if __name__ == "__main__":
