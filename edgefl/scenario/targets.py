@@ -12,6 +12,7 @@ from edgefl.paths import UserPath
 from edgefl.section import Section, fault, fault_at, shown
 
 Accuracy = Annotated[float, Field(gt=0, le=1)]
+_Accuracies = Annotated[tuple[Accuracy | None, ...], Field(strict=False)]
 _ACCURACY: TypeAdapter[float] = TypeAdapter(Accuracy)
 
 
@@ -21,9 +22,7 @@ class RelativeTarget(Section):
     relative: Accuracy
     reference: UserPath  # its result folder
     accuracy: Accuracy | None = None  # what comes of it; where it is given, the folder is not read again
-    by_session: Annotated[tuple[Accuracy | None, ...], Field(strict=False)] | None = (
-        None  # and in each session that it had
-    )
+    by_session: _Accuracies | None = None  # and in each session that it had
 
     @model_validator(mode="after")
     def _resolved(self) -> RelativeTarget:
