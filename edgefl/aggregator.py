@@ -114,7 +114,7 @@ class Aggregator:
         """Begin a round; where a session begins, with the model that it starts from."""
         self.losses = {}
         if self._sessions.several:
-            self._tell(Enter(place))
+            self._tell(Enter(place, len(self._ledger.rounds)))
 
     def send(self, ids: Ids, place: Place) -> None:
         """Give devices the model as it is in a round."""

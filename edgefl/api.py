@@ -151,7 +151,7 @@ def compare(
         targets: accuracies beside those of the scenarios.
         relative: targets as parts of the reference's best accuracy.
         last: over how many of the last tests mean and standard deviation are taken.
-        initial: over how many of the first rounds the mean is taken.
+        initial: over how many of each session's first rounds the mean is taken.
 
     Returns:
         One row a run; NaN where nothing was measured or a target was never reached.

@@ -64,10 +64,11 @@ class Enter:
     """A round begins."""
 
     place: Place
+    number: int  # aggregations before
 
     def tell(self, model: GlobalModel) -> None:
         """Begin a session, if it is a session's first."""
-        model.enter(self.place)
+        model.enter(self.place, self.number)
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,9 @@ class GlobalModel:
         self._sessions, self._groups = scenario.in_sessions, groups
         present = float(chances[groups.there(1)].sum())
         expected = scenario.server.selection.expected(scenario.participants, present)
-        self.state: dict[str, Any] = learner.begin(self._sessions.total, expected, chances.tolist())
+        keeps = self._sessions.keep_state
+        lasting, turns = (self._sessions.total, 1) if keeps else (self._sessions.rounds, scenario.groups)
+        self.state: dict[str, Any] = learner.begin(lasting, expected, chances.tolist(), turns)
         fresh = partial(self._algorithm.restarted, population=len(learner.parts))
         start = learner.initial, learner.statistics
         self._starts = Starts(self._sessions, *start, fresh, learner.weight_tensors)
@@ -127,9 +130,11 @@ class GlobalModel:
         self._heard: Ids = np.empty(0, dtype=np.int64)  # whose updates the last round learned from
         self._sent: dict[int, list[Received]] = {}  # by stage: what the devices of each cell have got
 
-    def enter(self, place: Place) -> None:
-        """Begin a round; where a session begins, with the model that it starts from."""
+    def enter(self, place: Place, number: int) -> None:
+        """Begin a round after `number` aggregations; where a session begins, with the model that it starts from."""
         self.state, self.learner.statistics = self._starts.enter(place, self.state, self.learner.statistics)
+        if self._sessions.begins_anew(place):
+            self.learner.restart(number)
 
     def send(self, stage: int, place: Place) -> None:
         """Keep what the devices of each cell get now, in a round."""

@@ -11,17 +11,20 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-CURVE_COLUMNS = ("round", "time_s", "energy_j", "test_accuracy")
+CURVE_COLUMNS = ("session", "round", "time_s", "energy_j", "test_accuracy")
+INITIAL_ROUNDS = 10  # of a session, whose mean accuracy is wanted (dynamic-devices paper, appendix E)
 ROUNDING = 1e-12  # accuracies have 12 digits: what differs by less is the same
 
 
 class Curve(NamedTuple):
     """A run, columns [rounds]: time and energy are cumulative, accuracy is NaN where nothing was tested."""
 
-    number: Floats
+    number: Floats  # grows over the whole run
     time_s: Floats
     energy_j: Floats
     accuracy: Floats
+    session: Floats
+    round: Floats  # in its session, from 1; below that are extra rounds, whose models are no results
 
     @property
     def tests(self) -> Floats:
@@ -66,9 +69,25 @@ class PairedT(NamedTuple):
 
 
 def curve(columns: Mapping[str, Any]) -> Curve:
-    """The curve in the columns [rounds] round, time_s, energy_j and test_accuracy of ``rounds.csv``."""
-    number, time_s, energy_j, accuracy = (np.array(columns[name], dtype=np.float64) for name in CURVE_COLUMNS)
-    return Curve(numbers(number), time_s, energy_j, accuracy)
+    """The curve in the columns [rounds] session, round, time_s, energy_j and test_accuracy of ``rounds.csv``.
+
+    Without a column session all rounds are of one.
+    """
+    columns = {"session": np.ones(len(columns["round"])), **columns}
+    session, number, time_s, energy_j, accuracy = (np.array(columns[name], dtype=np.float64) for name in CURVE_COLUMNS)
+    return Curve(numbers(number), time_s, energy_j, np.where(number > 0, accuracy, np.nan), session, number)
+
+
+def sessions(run: Curve) -> list[Curve]:
+    """Each session of a run by itself; times and energies count from its beginning, so extra rounds are in them."""
+    borders = np.flatnonzero(np.diff(run.session)) + 1
+    parts = zip(*(np.split(column, borders) for column in run), strict=True)
+    own = [Curve(*part)._replace(number=part[5]) for part in parts] if run.round.size else []
+    spent = [(0.0, 0.0), *((float(one.time_s[-1]), float(one.energy_j[-1])) for one in own)]
+    return [
+        one._replace(time_s=one.time_s - time_s, energy_j=one.energy_j - energy_j)
+        for one, (time_s, energy_j) in zip(own, spent, strict=False)
+    ]
 
 
 def numbers(rounds: Floats) -> Floats:
@@ -108,8 +127,8 @@ def last(run: Curve, count: int) -> Spread:
 
 
 def initial(run: Curve, rounds: int) -> Spread:
-    """The tests in the first `rounds` rounds (dynamic-devices paper, Table II: 10)."""
-    tested = np.isfinite(run.accuracy) & (np.arange(run.accuracy.size) < rounds)
+    """The tests in the first `rounds` rounds of each session (dynamic-devices paper, Table II: 10)."""
+    tested = np.isfinite(run.accuracy) & (run.round <= rounds)
     return _spread(run.accuracy[tested])
 
 
@@ -120,10 +139,15 @@ def _spread(accuracies: Floats) -> Spread:
 
 
 def common(reference: Curve, run: Curve) -> tuple[Floats, Floats]:
-    """The accuracies [n] of both in the rounds in which both were tested."""
+    """The accuracies [n] of both in the rounds, of the same sessions, in which both were tested."""
     theirs, ours = np.isfinite(reference.accuracy), np.isfinite(run.accuracy)
-    _, row, other = np.intersect1d(reference.number[theirs], run.number[ours], return_indices=True)
+    _, row, other = np.intersect1d(_places(reference)[theirs], _places(run)[ours], return_indices=True)
     return reference.accuracy[theirs][row], run.accuracy[ours][other]
+
+
+def _places(run: Curve) -> npt.NDArray[np.complex128]:
+    """Session and round as one number [rounds] for each pair of them."""
+    return run.session + 1j * run.round
 
 
 def accumulated_gain_points(reference: Floats, run: Floats) -> float:

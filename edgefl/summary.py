@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ def summarize(
         "best_accuracy": curve.best if tested else None,
         "last": _last(curve, last_tests) if tested else None,
         "targets": [_target(curve, target) for target in targets],
-        **({"sessions": _sessions(ledger.rounds, targets)} if by_session else {}),
+        **({"sessions": [_session(one, targets) for one in metrics.sessions(curve)]} if by_session else {}),
         "bytes_down": sum(row["bytes_down"] for row in rounds),
         "bytes_up": sum(row["bytes_up"] for row in rounds),
         "wasted_j": sum(row["wasted_j"] for row in rounds),
@@ -51,25 +51,20 @@ def summarize(
     }
 
 
-def _sessions(rounds: Sequence[Mapping[str, Any]], targets: Sequence[float | RelativeTarget]) -> list[dict[str, Any]]:
-    """Each session by itself; times and energies count from its beginning, those of its extra rounds among them."""
-    sessions, before_s, before_j = [], 0.0, 0.0
-    for number, group in groupby(rounds, key=lambda row: row["session"]):
-        rows = list(group)
-        whole = metrics.curve({name: [row[name] for row in rows] for name in metrics.CURVE_COLUMNS})
-        curve = whole._replace(time_s=whole.time_s - before_s, energy_j=whole.energy_j - before_j)
-        sessions.append(
-            {
-                "session": number,
-                "rounds": len(rows),
-                "time_s": float(curve.time_s[-1]),
-                "energy_j": float(curve.energy_j[-1]),
-                "final_accuracy": curve.final if curve.tests.size else None,
-                "targets": [_target(curve, target) for target in targets],
-            }
-        )
-        before_s, before_j = float(whole.time_s[-1]), float(whole.energy_j[-1])
-    return sessions
+def _session(curve: Curve, targets: Sequence[float | RelativeTarget]) -> dict[str, Any]:
+    """One session; what it took counts from its beginning, its extra rounds among it."""
+    number, tested = int(curve.session[0]), curve.tests.size > 0
+    initial = metrics.initial(curve, metrics.INITIAL_ROUNDS)
+    return {
+        "session": number,
+        "rounds": len(curve.round),
+        "time_s": float(curve.time_s[-1]),
+        "energy_j": float(curve.energy_j[-1]),
+        "initial_accuracy": initial.mean if initial.n else None,
+        "best_accuracy": curve.best if tested else None,
+        "final_accuracy": curve.final if tested else None,
+        "targets": [_target(curve, target, number) for target in targets],
+    }
 
 
 def _drops(rounds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -84,12 +79,15 @@ def _last(curve: Curve, count: int) -> dict[str, Any]:
     return {"n": spread.n, "mean_accuracy": spread.mean, "std_accuracy": spread.std}
 
 
-def _target(curve: Curve, target: float | RelativeTarget) -> dict[str, Any]:
-    """What a target took, null where it was not reached; a relative one with what it refers to."""
+def _target(curve: Curve, target: float | RelativeTarget, session: int | None = None) -> dict[str, Any]:
+    """What a target took, of the run or in a session, null where it was not reached; if relative, to what it is."""
     origin: dict[str, Any] = {}
+    accuracy: float | None
     if isinstance(target, RelativeTarget):
         origin = {"relative": target.relative, "reference": str(target.reference)}
-        target = cast("float", target.accuracy)  # was found when the scenario was loaded
-    reach = metrics.reach(curve, target)
+        accuracy = target.accuracy if session is None else target.within(session)
+    else:
+        accuracy = target
+    reach = metrics.reach(curve, math.nan if accuracy is None else accuracy)
     took = {name: getattr(reach, name) if reach.reached else None for name in ("round", "time_s", "energy_j")}
-    return {"accuracy": target, **took, **origin}
+    return {"accuracy": accuracy, **took, **origin}

@@ -25,7 +25,7 @@ class Run:
     """What all rounds of a run have in common."""
 
     population: int = 1  # devices in the scenario, N
-    rounds: int = 1  # T
+    rounds: int = 1  # before the server's state begins anew, T
     participants: float = 1.0  # expected in a round, m
     lr: float = 1.0  # learning rate that the schedule starts from, eta_0
     steps: float = 1.0  # local steps of a device with the mean number of samples, K_ref
@@ -33,6 +33,8 @@ class Run:
     labels: tuple[int, ...] = ()  # samples of each class that all devices hold together
     test_labels: tuple[int, ...] = ()  # samples of each class in the test set
     presence: tuple[float, ...] = ()  # with which chance each device is there in a round; always where not given
+    groups: int = 1  # of devices, of which one is there before the server's state begins anew
+    began: int = 0  # index of the round with which that state began
 
 
 class Seen(NamedTuple):
@@ -110,6 +112,13 @@ class Updates:
         )
 
 
+def _zero() -> Tensor:
+    """A vector [1] for hooks, which are arithmetic, so that NumPy serves."""
+    import numpy as np
+
+    return cast("Tensor", np.zeros(1))
+
+
 class Algorithm(Member):
     """Base of all algorithms; the fields of a subclass are its hyper-parameters."""
 
@@ -136,10 +145,15 @@ class Algorithm(Member):
 
     def divisible(self) -> bool:
         """Whether each of several servers can run it for devices of its own: it keeps nothing but the model."""
-        import numpy as np
+        return not self._keeps_more()
 
-        zero = cast("Tensor", np.zeros(1))  # hooks are arithmetic, so NumPy serves
-        return set(self.server_state(zero)) == {"w"} and not self.device_rows(zero)
+    def _keeps_more(self) -> bool:
+        """Whether the server keeps anything besides the model."""
+        return set(self.server_state(_zero())) != {"w"} or bool(self.device_rows(_zero()))
+
+    def coupled(self) -> bool:
+        """No hook: whether the server keeps sums of what devices keep, so that neither begins anew alone."""
+        return self._keeps_more() and bool(self.client_state(_zero()))
 
     def check(self, population: int) -> str | None:
         """Why this algorithm cannot work with so many devices; None if it can."""

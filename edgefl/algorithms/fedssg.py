@@ -23,7 +23,7 @@ class FedSSG(Algorithm):
     alpha: NonNegativeFloat = 0.05
     variant: Literal["code", "paper_main"] = "code"
     cv_lr: Literal["initial", "current"] = "initial"  # in g_i; initial as in the authors' program
-    participation: Annotated[float, Field(gt=0, le=1)] | None = None  # m / N; the scenario's where not given
+    participation: Annotated[float, Field(gt=0, le=1)] | None = None  # m / N; the scenario's, of those in turn
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """The model, the mean memory of all devices, h = 0, and their mean correction, g = 0."""
@@ -39,11 +39,11 @@ class FedSSG(Algorithm):
 
     def gate(self, local: Local) -> Tensor:
         """p_i [1]: 1 + c_i / (T m/N), or min(1, c_i / (t m/N)) in round t of the main text; c_i counts this round."""
-        share = self.participation or local.run.participants / local.run.population
-        count = local.state["count"] + 1
+        run, count = local.run, local.state["count"] + 1
+        share = self.participation or run.participants * run.groups / run.population
         if self.variant == "code":
-            return 1 + count / (share * local.run.rounds)
-        ratio = count / (share * (local.index + 1) + 1e-6)
+            return 1 + count / (share * run.rounds)
+        ratio = count / (share * (local.index - run.began + 1) + 1e-6)
         return 1 - (ratio < 1) * (1 - ratio)
 
     def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:

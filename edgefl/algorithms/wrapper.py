@@ -39,6 +39,10 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.divisible()
 
+    def coupled(self) -> bool:
+        """..."""
+        return self.base.coupled()
+
     def awaited(self, before: Ids, heard: Ids, population: int, rng: np.random.Generator) -> Ids:
         """..."""
         return self.base.awaited(before, heard, population, rng)

@@ -36,7 +36,7 @@ def add_compare(verbs: Any) -> None:
         "--relative", metavar="R", type=float, action="append", default=[], help="a part of the reference's best"
     )
     parser.add_argument("--last", metavar="N", type=int, default=50, help="tests at the end that are averaged (50)")
-    parser.add_argument("--initial", metavar="N", type=int, default=10, help="rounds that are averaged (10)")
+    parser.add_argument("--initial", metavar="N", type=int, default=10, help="first rounds of a session, averaged (10)")
     parser.add_argument("--format", choices=("table", "csv", "json", "markdown"), default="table")
     parser.add_argument("-o", "--out", metavar="FILE", type=Path, help="(standard output)")
     parser.set_defaults(verb=_compare)

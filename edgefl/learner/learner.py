@@ -120,24 +120,40 @@ class Learner:
             self.close()
             raise
 
-    def begin(self, rounds: int, participants: float, presence: Sequence[float] = ()) -> dict[str, Tensor]:
+    def begin(
+        self, rounds: int, participants: float, presence: Sequence[float] = (), groups: int = 1
+    ) -> dict[str, Tensor]:
         """The server's state before the first round.
 
         Args:
-            rounds: of the run.
+            rounds: before that state begins anew, or those of the run.
             participants: of a round, as is expected.
             presence: [devices] with which chance each is there in a round; always where not given.
+            groups: of devices, of which one is there before that state begins anew.
 
         Raises:
             RunError: what the server keeps of each device does not fit into the memory.
         """
-        self.run = replace(self.run, rounds=rounds, participants=participants, presence=tuple(presence))
+        self.run = replace(self.run, rounds=rounds, participants=participants, presence=tuple(presence), groups=groups)
         rows = self._algorithm.device_rows(self.initial)
         needed = len(self.parts) * sum(row.nbytes for row in rows.values())
         if needed > (free := budget(self.initial.device)):
             sizes = f"{needed / 1e9:.3g} GB, may take {free / 1e9:.3g} GB"
             raise RunError(f"what the server keeps of each of {len(self.parts)} devices does not fit: it takes {sizes}")
         return self._algorithm.initial_state(self.initial, len(self.parts))
+
+    def restart(self, index: int) -> None:
+        """Hear that the server's state begins anew with a round `index`, and with it what belongs to it at the devices.
+
+        Their own batch normalisation and the last models that the report wants stay, and what they keep for themselves.
+        """
+        self.run = replace(self.run, began=index)
+        if not self._algorithm.coupled():
+            return
+        if self._store is not None:
+            self._store.forget(self._initial_state.keys() - {STATISTICS, LAST})
+        if self._lost is not None:
+            self._lost.forget(self._lost.names)
 
     def submit(
         self,
@@ -310,7 +326,8 @@ class Learner:
         """
         if self._pending:
             raise ValueError("jobs are pending: nothing can be saved between `submit` and `collect`")
-        own = {"statistics": self.statistics, "plan": asdict(self.plan), "lost": self._lost and self._lost.names}
+        own = {"statistics": self.statistics, "plan": asdict(self.plan), "began": self.run.began}
+        own["lost"] = self._lost and self._lost.names
         snapshot.write(file, {"learner": own, **more}, self._stores())
 
     def restore(self, file: BinaryIO) -> dict[str, Any]:
@@ -318,6 +335,7 @@ class Learner:
         values = snapshot.values(file, self.initial.device)
         own = values.pop("learner")
         self.statistics, self.plan = own["statistics"], Plan(**own["plan"])
+        self.run = replace(self.run, began=own["began"])
         if own["lost"]:
             self._lost = self._nothing_lost(own["lost"])
         snapshot.fill(file, self._stores())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Literal
@@ -143,6 +143,20 @@ class StateStore:
             for slot, value in zip(slots.tolist(), states[name].detach().unbind(), strict=True):
                 rows.write(slot, value)
         self._slots[ids], self._count = slots, count  # only now: a failed write makes no client known
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Some vectors of all clients are again as at the beginning.
+
+        Raises:
+            RunError: the file cannot be written.
+        """
+        forgotten = set(names)
+        if forgotten >= set(self._initial):
+            self._slots[:], self._count = -1, 0
+            return
+        for name in forgotten:
+            for slot in range(self._count):
+                self._rows[name].write(slot, self._initial[name])
 
     def dump(self, file: File) -> None:
         """Write the clients that have taken part, and their states one after another; never all in memory."""

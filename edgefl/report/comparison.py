@@ -19,8 +19,8 @@ COSTS = ("rounds", "time_s", "energy_j")
 SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")
 LEGEND = (
     "Δ best and gain are percentage points, the gain summed over the rounds in which both were tested; the t-test "
-    "pairs these rounds. After a cost stands the speed-up: what the reference took, divided by it. “>” was never "
-    "reached, which leaves “≥” and “≤” as bounds."
+    "pairs these rounds, of the same sessions. After a cost stands the speed-up: what the reference took, divided by "
+    "it. “>” was never reached, which leaves “≥” and “≤” as bounds."
 )
 
 
@@ -39,7 +39,7 @@ class Wanted(NamedTuple):
     targets: Sequence[float] = ()  # accuracies, beside those of the scenarios
     relative: Sequence[float] = ()  # parts of the reference's best accuracy
     last: int = 50  # tests
-    initial: int = 10  # rounds
+    initial: int = metrics.INITIAL_ROUNDS  # of each session
 
 
 class Target(NamedTuple):
@@ -55,6 +55,7 @@ class Comparison(NamedTuple):
 
     wanted: Wanted
     targets: Sequence[Target]
+    sessions: Sequence[int]  # none where no run has several
     rows: Sequence[Row]
 
 
@@ -85,8 +86,21 @@ def compare(runs: Sequence[Compared], wanted: Wanted) -> Comparison:
     for name, count in (("last", wanted.last), ("initial", wanted.initial)):
         if count < 1:
             raise InputError(f"compare: {name} must be > 0, got {count}")
-    targets = _targets(runs, wanted)
-    return Comparison(wanted, targets, [_row(run, runs[0], targets, wanted) for run in runs])
+    targets, sessions = _targets(runs, wanted), _sessions(runs)
+    rows = [
+        _row(run, runs[0], targets, wanted) | _by_session(run.curve, runs[0].curve, sessions, wanted) for run in runs
+    ]
+    return Comparison(wanted, targets, sessions, [_without_nan(row) for row in rows])
+
+
+def _sessions(runs: Sequence[Compared]) -> list[int]:
+    """Those that any run has, if there are several."""
+    every = sorted({int(session) for run in runs for session in run.curve.session})
+    return every if len(every) > 1 else []
+
+
+def _without_nan(row: Row) -> Row:
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
 
 
 def _targets(runs: Sequence[Compared], wanted: Wanted) -> list[Target]:
@@ -122,7 +136,7 @@ def _row(run: Compared, reference: Compared, targets: Sequence[Target], wanted: 
     }
     for target in targets:
         row |= {f"to_{target.name}_{key}": value for key, value in _to(target, run.curve, reference.curve).items()}
-    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
+    return row
 
 
 def _differing(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
@@ -154,6 +168,21 @@ def _accuracy(run: Curve, reference: Curve, wanted: Wanted) -> Row:
     }
 
 
+def _by_session(run: Curve, reference: Curve, sessions: Sequence[int], wanted: Wanted) -> Row:
+    """The accuracies in each session, and the gain in it (dynamic-devices paper, eq. 32)."""
+    own, theirs = ({int(one.session[0]): one for one in metrics.sessions(curve)} for curve in (run, reference))
+    row: Row = {}
+    for session in sessions:
+        one = own.get(session)
+        both = metrics.common(theirs[session], one) if one and session in theirs else None
+        row |= {
+            f"session_{session}_initial_accuracy": metrics.initial(one, wanted.initial).mean if one else None,
+            f"session_{session}_best_accuracy": one.best if one else None,
+            f"session_{session}_gain_points": metrics.accumulated_gain_points(*both) if both and len(both[0]) else None,
+        }
+    return row
+
+
 def _to(target: Target, run: Curve, reference: Curve) -> Row:
     """What a target took, None where it was never reached, and the speed-ups, for which T then counts."""
     ours, theirs = metrics.reach(run, target.accuracy), metrics.reach(reference, target.accuracy)
@@ -181,7 +210,18 @@ def learning(comparison: Comparison) -> list[Block]:
         Block(f"To {target.title}", ["rounds", "time", "energy"], [_target_cells(row, rows[0], target) for row in rows])
         for target in comparison.targets
     ]
-    return [Block("Accuracy", head, body), *reaching]
+    return [Block("Accuracy", head, body), *_in_sessions(comparison), *reaching]
+
+
+def _in_sessions(comparison: Comparison) -> list[Block]:
+    """Each session's first rounds, and its gain; nothing where there are not several."""
+    rows, sessions = comparison.rows, comparison.sessions
+    head = [f"session {session}" for session in sessions]
+    first = [[score(row[f"session_{session}_initial_accuracy"], 2) for session in sessions] for row in rows]
+    gain = [[points(row[f"session_{session}_gain_points"]) for session in sessions] for row in rows[1:]]
+    titles = f"First {comparison.wanted.initial} rounds of each session", "Gain in each session"
+    bodies = first, [[NOTHING] * len(sessions), *gain]
+    return [Block(title, head, body) for title, body in zip(titles, bodies, strict=True)] if sessions else []
 
 
 def _accuracy_cells(row: Row, place: int, wanted: Wanted) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from edgefl.metrics import INITIAL_ROUNDS
 from edgefl.report import phases
 from edgefl.report.comparison import Block
 from edgefl.report.read import Run, reached
@@ -153,21 +154,33 @@ def sessions(run: Run) -> str:
     every = run.summary.get("sessions") or []
     if len(every) < 2:
         return ""
-    wanted = list(dict.fromkeys(target["accuracy"] for one in every for target in one.get("targets") or []))
-    head = ["session", "rounds", "time", "energy", "final accuracy", *(f"to {percent(value)}" for value in wanted)]
-    body = [[escape(cell) for cell in (*_session(one), *_session_targets(one, wanted))] for one in every]
-    return table(head, body, "facts")
+    wanted = [_goal(target) for target in every[0].get("targets") or []]  # the same in all sessions, in order
+    head = ["session", "rounds", "time", "energy", f"first {INITIAL_ROUNDS} rounds", "best", "final accuracy", *wanted]
+    body = [
+        [escape(cell) for cell in (*_session(one), *map(_session_target, one.get("targets") or []))] for one in every
+    ]
+    return table(list(map(escape, head)), body, "facts")
+
+
+def _goal(target: Mapping[str, Any]) -> str:
+    """What a target is called; a relative one is another accuracy in each session."""
+    relative = as_number(target.get("relative"))
+    return (
+        f"to {percent(target['accuracy'])}" if relative is None else f"to {percent(relative)} of the reference's best"
+    )
+
+
+def _session_target(target: Mapping[str, Any]) -> str:
+    """What it took; a relative one with its accuracy, a dash where the reference had no such session."""
+    if as_number(target.get("relative")) is None:
+        return _target(target)
+    return NOTHING if target["accuracy"] is None else f"{score(target['accuracy'])}: {_target(target)}"
 
 
 def _session(one: Mapping[str, Any]) -> list[str]:
     costs = quantity(one.get("time_s"), TIME), quantity(one.get("energy_j"), ENERGY)
-    return [quantity(one.get("session")), quantity(one.get("rounds")), *costs, score(one.get("final_accuracy"))]
-
-
-def _session_targets(one: Mapping[str, Any], wanted: Sequence[float]) -> list[str]:
-    """What each target took in a session."""
-    found = {target["accuracy"]: target for target in one.get("targets") or []}
-    return [_target(found[value]) if value in found else NOTHING for value in wanted]
+    scores = [score(one.get(f"{name}_accuracy")) for name in ("initial", "best", "final")]
+    return [quantity(one.get("session")), quantity(one.get("rounds")), *costs, *scores]
 
 
 def _target(target: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from pydantic import Field, PositiveFloat, model_validator
 
 from edgefl.algorithms import ALGORITHMS, Algorithm
 from edgefl.algorithms.fedavg import FedAvg
+from edgefl.algorithms.mifa import Mifa
 from edgefl.churn import CHURN, Churn
 from edgefl.churn.none import NoChurn
 from edgefl.codecs.none import NoCodec
@@ -208,8 +209,6 @@ class Scenario(Section):
         if isinstance(policy, Split) and self.learning.has_own_loss():
             text = "the policy split trains by nothing but the task's loss: take another"
             raise fault_at(("sessions", "initialisation"), text)
-        if isinstance(self.algorithm, FedAvg) and self.algorithm.mode == "wait":
-            raise fault_at(("algorithm", "mode"), "wait has no end for devices of other sessions: set it to cap")
         if self.sessions.trigger and (type(self.churn) is NoChurn or self.churn.by_round):
             text = f"waits for devices that arrive, and with the churn {CHURN.name_of(self.churn)} none does"
             raise fault_at(("sessions", "trigger"), text)
@@ -222,6 +221,21 @@ class Scenario(Section):
         if self.sessions.first_group > self.groups:
             text = f"must be <= {self.groups}, the groups that there are, got {self.sessions.first_group}"
             raise fault_at(("sessions", "first_group"), text)
+        return self
+
+    @model_validator(mode="after")
+    def _remembered(self) -> Scenario:
+        """What sessions ask of an algorithm's memory."""
+        if self.sessions is None:
+            return self
+        if isinstance(self.algorithm, FedAvg) and self.algorithm.mode == "wait":
+            raise fault_at(("algorithm", "mode"), "wait has no end for devices of other sessions: set it to cap")
+        if isinstance(self.algorithm, Mifa) and self.algorithm.wait and self.groups > 1:
+            text = "waits for devices of all groups, of which one is there at a time: set it to false"
+            raise fault_at(("algorithm", "wait"), text)
+        if self.sessions.keep_state and self.sessions.extra and self.algorithm.coupled():
+            text = f"gradient rounds would move what devices keep for {ALGORITHMS.name_of(self.algorithm)}"
+            raise fault_at(("sessions", "keep_state"), f"{text}, but not the server's sums of it: leave it out")
         return self
 
     @model_validator(mode="after")

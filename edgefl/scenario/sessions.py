@@ -98,6 +98,11 @@ class Sessions(Section):
         """Whether a session begins with it."""
         return place == self.first(place.session)
 
+    def begins_anew(self, place: Place) -> bool:
+        """Whether the server's state begins anew with a round: before extra rounds, and behind them again."""
+        begins = self.begins(place) or place.round == 1
+        return place.session > 1 and begins and (place.extra or not self.keep_state)
+
     def after(self, place: Place, *, changed: bool = False) -> Place:
         """That of the next round; where devices have `changed`, of the next session's first one."""
         over = changed or place.round >= self.rounds

@@ -15,11 +15,11 @@ NAN = math.nan
 ACCURACIES = st.lists(st.integers(0, 1000).map(lambda hits: hits / 1000), min_size=2, max_size=30)
 
 
-def curve(*accuracies, rounds=None):
+def curve(*accuracies, rounds=None, **session):
     """Rounds of 2 s and 3 J each; None was not tested."""
     count = np.arange(1.0, len(accuracies) + 1)
     columns = {"time_s": 2 * count, "energy_j": 3 * count, "test_accuracy": list(accuracies)}
-    return metrics.curve(columns | {"round": list(count) if rounds is None else rounds})
+    return metrics.curve(columns | session | {"round": list(count) if rounds is None else rounds})
 
 
 def costs(rounds, *, reached):
@@ -87,6 +87,30 @@ def test_last_and_initial_count_tests_and_rounds():
     assert metrics.last(curve(None), 50)[0] == metrics.initial(curve(None), 10)[0] == 0
     assert math.isnan(metrics.last(curve(None), 50).mean)
     assert (run.best, run.final) == (0.7, 0.7)
+
+
+def test_first_rounds_are_those_of_each_session_and_extra_ones_are_none():
+    places = {"session": [1, 1, 2, 2, 2], "rounds": [1, 2, 0, 1, 2]}
+    run = curve(0.1, 0.2, 0.9, 0.5, 0.6, **places)
+    assert metrics.initial(run, 1) == pytest.approx((2, 0.3, 0.2))
+    assert (run.best, run.tests.tolist()) == (0.6, [0.1, 0.2, 0.5, 0.6])
+    first, second = metrics.sessions(run)
+    assert (first.number.tolist(), first.time_s.tolist()) == ([1, 2], [2, 4])
+    assert (second.number.tolist(), second.time_s.tolist(), second.energy_j.tolist()) == (
+        [0, 1, 2],
+        [2, 4, 6],
+        [3, 6, 9],
+    )
+    assert metrics.sessions(curve()) == []
+
+
+def test_sessions_are_compared_each_with_its_own():
+    reference = curve(0.1, 0.2, 0.3, 0.4, session=[1, 1, 2, 2], rounds=[1, 2, 1, 2])
+    run = curve(0.5, 0.6, None, 0.7, 0.8, session=[1, 1, 2, 2, 2], rounds=[1, 2, 0, 1, 2])
+    theirs, ours = metrics.common(reference, run)
+    assert (theirs.tolist(), ours.tolist()) == ([0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8])
+    whole = curve(0.1, 0.2, 0.3, 0.4)
+    assert [part.tolist() for part in metrics.common(whole, run)] == [[0.1, 0.2], [0.5, 0.6]]
 
 
 def test_only_rounds_tested_in_both_are_compared():

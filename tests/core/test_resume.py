@@ -42,6 +42,8 @@ CASES = {
     "edge servers": {**CELLS, "server": {"participants": 6, "policy": {"kind": "hierarchical", "cloud_every": 3}}},
     "a walking model": {"server": {"participants": 3, "policy": "sequential"}},
     "sessions": SESSIONS,
+    "client states that begin anew": {**SESSIONS, "algorithm": "feddyn", "report": {"models": ["all"]}},
+    "counters that begin anew": {**SESSIONS, "algorithm": {"kind": "fedssg", "variant": "paper_main"}},
     "contributions": {"report": {"contributions": {"every": 2, "value": "loss"}, "models": ["sel", "all"]}},
     "tested seldom": {"report": {"eval_every": 5}},
     "candidates who are asked": {"server": {"participants": 3, "selection": "power_of_choice"}},

@@ -47,6 +47,18 @@ def test_mnist_world(data_folder):
     check_books(edgefl.run(SCENARIOS_BY_NAME["mnist-fedavg"], train=False))
 
 
+def test_price_of_a_round_with_sessions(data_folder):
+    """The dynamic-devices paper's: phi 2 and a model each way; 100 devices take about 0.026 s and 0.356 J a round."""
+    result = edgefl.run(
+        SCENARIOS_BY_NAME["mnist-sessions"], train=False, overrides=["sessions.count=2", "sessions.rounds=3"]
+    )
+    rounds = result.rounds
+    assert rounds["duration_s"].mean() == pytest.approx(0.026, rel=0.1)
+    assert rounds["round_energy_j"].mean() == pytest.approx(0.356, rel=0.02)
+    assert (result.devices["bytes_up"] == 4 * 7850).all()
+    assert (result.devices["bytes_down"] == 4 * 7850).all()
+
+
 def test_mnist_learns(data_folder):
     """Three rounds of the published setting: far above chance, far below the target."""
     result = edgefl.run(SCENARIOS_BY_NAME["mnist-fedavg"], overrides=["rounds=3"])

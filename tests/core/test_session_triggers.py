@@ -219,6 +219,8 @@ def test_the_summary_has_each_session():
         own = rounds[rounds["session"] == each["session"]]
         assert each["rounds"] == len(own) == (4 if each["session"] == 1 else 6)
         assert each["final_accuracy"] == own["test_accuracy"].iloc[-1]
+        assert each["best_accuracy"] == own["test_accuracy"].max()
+        assert each["initial_accuracy"] == pytest.approx(own["test_accuracy"].mean())  # fewer than ten
         first = own[own["test_accuracy"] >= 0.5].iloc[0]
         reached, never = each["targets"]
         assert reached["round"] == first["round"]
@@ -231,6 +233,36 @@ def test_the_summary_has_each_session():
     assert [each["final_accuracy"] for each in emulate(sessions={"count": 2, "rounds": 1}).summary["sessions"]] == [
         None
     ] * 2
+
+
+def test_the_first_ten_rounds_of_each_session():
+    sessions = {"count": 2, "rounds": 12, "initialisation": {"kind": "proposed", "gradient_rounds": 2}}
+    result = emulate(train=True, sessions=sessions)
+    for each in result.summary["sessions"]:
+        own = result.rounds[result.rounds["session"] == each["session"]]
+        first = own["test_accuracy"][(own["round"] >= 1) & (own["round"] <= 10)]
+        assert len(first) == 10
+        assert each["initial_accuracy"] == pytest.approx(first.mean())
+
+
+def test_a_relative_target_is_that_of_the_same_session(tmp_path):
+    """In the third session, which the reference has not had, there is none."""
+    data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.2}}
+    reference = emulate(train=True, data=data, sessions={"count": 2, "rounds": 4})
+    (tmp_path / "summary.json").write_text(json.dumps(reference.summary))
+    targets = [{"relative": 0.9, "reference": str(tmp_path)}]
+    result = emulate(train=True, data=data, targets=targets, sessions={"count": 3, "rounds": 4})
+    bests = reference.rounds.groupby("session")["test_accuracy"].max()
+    (whole,) = result.summary["targets"]
+    assert whole["accuracy"] == pytest.approx(0.9 * bests.max())
+    assert bests[1] != bests[2]
+    for each, best in zip(result.summary["sessions"], bests, strict=False):
+        own = result.rounds[result.rounds["session"] == each["session"]]
+        (target,) = each["targets"]
+        assert target["accuracy"] == pytest.approx(0.9 * best)
+        assert target["round"] == own["round"][own["test_accuracy"] >= 0.9 * best].iloc[0]
+    (none,) = result.summary["sessions"][2]["targets"]
+    assert (none["accuracy"], none["round"], none["relative"]) == (None, None, 0.9)
 
 
 def test_no_run_stops_in_the_middle_of_gradient_rounds():

@@ -126,6 +126,12 @@ def test_weights_of_proposed(rows, distance, r):
         assert max(sharp.values()) == pytest.approx(1)
 
 
+def test_published_weights_of_proposed():
+    """For distances .4, .1 and .3 with R = 10 (algorithm cards, section 11)."""
+    weights = Proposed(similarity=10, distance="global_l2").start(5, moves([0.4], [-0.1], [0.3], [0.0]), WHOLE)
+    assert list(weights.values()) == pytest.approx([0.042010066134, 0.843794734481, 0.114195199385], abs=1e-12)
+
+
 def test_distances_by_hand():
     a, b = np.array([3.0, 4, 0, 2]), np.array([0.0, 2, 0, -5])
     tensors = [slice(2), slice(2, 4)]
@@ -260,6 +266,30 @@ def test_quadratics(kind):
         wanted[1] = descended(CURVES[1], 1.0, 3)
     assert [parameter(result, s, 3) for s in range(1, 7)] == pytest.approx(wanted, rel=1e-9)
     assert result.devices.groupby("session")["device"].unique().explode().tolist() == [0, 1, 2, 0, 1, 2]
+
+
+def ends(strategy, count=6, **changes):
+    """What sessions of three groups in turn end with."""
+    result = scalar({"count": count, "rounds": 3, "groups": 3, "initialisation": strategy}, **changes)
+    return [parameter(result, session, 3) for session in range(1, count + 1)]
+
+
+@pytest.mark.parametrize("after_pilots", ["previous", "initial"])
+@pytest.mark.parametrize("algorithm", ["fedavg", "scaffold"])
+def test_with_one_stored_model_all_strategies_are_one(algorithm, after_pilots):
+    """Proposed, Average and Previous are the same up to session P + 2, and apart then (cards, oracle 10.6)."""
+    keys = {"pilots": 2, "after_pilots": after_pilots}
+    strategies = {"previous": {}, "average": {"include_pilots": False}, "proposed": {"similarity": 3.0}}
+    runs = [ends({"kind": kind, **keys, **more}, count=5, algorithm=algorithm) for kind, more in strategies.items()]
+    assert runs[0][:4] == runs[1][:4] == runs[2][:4]
+    assert len({run[4] for run in runs}) == 3
+
+
+def test_limits_of_proposed_as_runs():
+    """Keeping one model it is Previous, without a preference Average (cards, oracle 10.6)."""
+    assert ends({"kind": "proposed", "history": 1}) == ends("previous")
+    even, average = ends({"kind": "proposed", "similarity": 0}), ends({"kind": "average", "include_pilots": False})
+    assert even == pytest.approx(average, rel=1e-12)
 
 
 def test_another_group_first():

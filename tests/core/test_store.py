@@ -78,6 +78,21 @@ def test_a_client_never_seen_has_the_initial_state(store, home):
 
 
 @pytest.mark.parametrize("home", HOMES)
+def test_what_is_forgotten_is_as_at_the_beginning(store, home):
+    one = store(home)
+    one.scatter(ids(4, 1, 0), states(1, 2, 3))
+    one.forget(["c"])
+    assert_same(one.gather(ids(4, 1, 5)), {"c": INITIAL["c"].repeat(3, 1), "h": states(1, 2, 0)["h"]})
+    taken = one.bytes
+    one.forget(["h", "c"])
+    assert one.ids().tolist() == []
+    one.scatter(ids(2, 1), states(7, 8))
+    assert_same(one.gather(ids(1, 2)), states(8, 7))
+    assert_same(one.gather(ids(4)), {name: vector[None] for name, vector in INITIAL.items()})
+    assert one.bytes == taken
+
+
+@pytest.mark.parametrize("home", HOMES)
 def test_the_mean_over_some_clients(store, home):
     """Of 2, 4 and the initial value of a client never seen."""
     of = store(home)

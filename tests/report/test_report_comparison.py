@@ -6,11 +6,13 @@ import re
 
 import numpy as np
 import pytest
+from result_folders import rewrite
 
 import edgefl
+from edgefl.cli import main
 from edgefl.errors import InputError
 from edgefl.ledger import Ledger
-from edgefl.metrics import curve
+from edgefl.metrics import CURVE_COLUMNS, curve
 from edgefl.report import read, write
 from edgefl.report.comparison import Compared, Wanted, compare, learning, notes, overview
 from edgefl.report.formats import formatted
@@ -196,7 +198,7 @@ def test_folders_and_results_give_the_same_frame(result):
     found = read.load(folder)
     ledger = Ledger()
     for row in range(5):
-        values = {key: found.rounds[key][row] for key in ("round", "time_s", "energy_j", "test_accuracy")}
+        values = {key: found.rounds[key][row] for key in CURVE_COLUMNS}
         ledger.close_round(values, {})
     memory = Result(dict(found.scenario), {}, None, "finished", ledger)
     frame = edgefl.compare([folder, memory], relative=[0.97])
@@ -204,6 +206,103 @@ def test_folders_and_results_give_the_same_frame(result):
     assert frame["paired_note"].tolist() == ["identical"] * 2
     same = frame.drop(columns="run")
     assert same.iloc[0].equals(same.iloc[1])
+
+
+PLACES = {  # session, round, accuracy; the second run has two extra rounds in each session after the first
+    "previous": [(1, 1, 0.1), (1, 2, 0.3), (2, 1, 0.4), (2, 2, 0.6), (3, 1, 0.2), (3, 2, 0.8)],
+    "proposed": [
+        *((1, 1, 0.1), (1, 2, 0.3), (2, -1, None), (2, 0, None), (2, 1, 0.5), (2, 2, 0.7)),
+        *((3, -1, None), (3, 0, 0.99), (3, 1, 0.7), (3, 2, 0.7)),
+    ],
+}
+
+
+def columns_of(name):
+    session, number, accuracy = zip(*PLACES[name], strict=True)
+    return rounds(*accuracy) | {"session": session, "round": number}
+
+
+def with_sessions(folder):
+    """A result folder whose rounds are those of `PLACES`, by its name."""
+    table = columns_of(folder.name)
+    rows = iter(zip(*table.values(), strict=True))
+    return rewrite(
+        folder, "rounds.csv", lambda _: dict(zip(table, ["" if x is None else x for x in next(rows)], strict=True))
+    )
+
+
+class TestSessions:
+    """A session's rounds stand against the same session's, whatever extra rounds either has had."""
+
+    @pytest.fixture
+    def folders(self, result):
+        return [with_sessions(result(name, rounds=len(PLACES[name]))) for name in PLACES]
+
+    def check(self, row):
+        difference = np.array([0, 0, 0.1, 0.1, 0.5, -0.1])
+        t = difference.mean() / (difference.std(ddof=1) / np.sqrt(6))
+        wanted = {
+            "rounds": 10,
+            "tests": 6,
+            "best_accuracy": 0.7,
+            "initial_tests": 3,
+            "initial_mean_accuracy": (0.1 + 0.5 + 0.7) / 3,
+            "common_tests": 6,
+            "accumulated_gain_points": 60.0,
+            "paired_t": t,
+            "session_1_initial_accuracy": 0.1,
+            "session_1_best_accuracy": 0.3,
+            "session_1_gain_points": 0.0,
+            "session_2_initial_accuracy": 0.5,
+            "session_2_best_accuracy": 0.7,
+            "session_2_gain_points": 20.0,
+            "session_3_initial_accuracy": 0.7,
+            "session_3_best_accuracy": 0.7,
+            "session_3_gain_points": 40.0,
+        }
+        assert {key: row[key] for key in wanted} == pytest.approx(wanted)
+
+    def test_from_folders_and_from_results(self, folders):
+        self.check(edgefl.compare(folders, initial=1).iloc[1])
+        memory = []
+        for name in PLACES:
+            ledger, table = Ledger(), columns_of(name)
+            for cells in zip(*table.values(), strict=True):
+                ledger.close_round(dict(zip(table, cells, strict=True)), {})
+            memory.append(Result({"name": name, "seed": 1, "algorithm": "fedavg"}, {}, None, "finished", ledger))
+        self.check(edgefl.compare(memory, initial=1).iloc[1])
+
+    def test_at_the_command_line(self, folders, capsys):
+        assert main(["compare", *map(str, folders), "--initial", "1", "--format", "json"]) == 0
+        self.check(json.loads(capsys.readouterr().out)[1])
+
+    def test_in_tables_and_on_the_page(self, folders, tmp_path):
+        runs = [Compared(folder.name, {}, "finished", curve(read.load(folder).rounds)) for folder in folders]
+        found = texts(compare(runs, Wanted(initial=1)))
+        assert found["First 1 rounds of each session"] == [
+            ["10.00 %", "40.00 %", "20.00 %"],
+            ["10.00 %", "50.00 %", "70.00 %"],
+        ]
+        assert found["Gain in each session"] == [["–"] * 3, ["+0.00", "+20.00", "+40.00"]]
+        page = write(folders, tmp_path / "page.html").read_text(encoding="utf-8")
+        section = re.search(r'<section id="comparison">.*?</section>', page, re.DOTALL)[0]
+        assert "<h3>First 10 rounds of each session</h3>" in section
+        assert "<td>+60.00</td>" in section
+
+    def test_a_session_that_one_of_them_lacks(self):
+        short = {name: column[:4] for name, column in columns_of("previous").items()}
+        runs = [
+            Compared(name, {}, "finished", curve(table))
+            for name, table in (("a", short), ("b", columns_of("proposed")))
+        ]
+        first, second = compare(runs, Wanted()).rows
+        assert (
+            first["session_3_best_accuracy"]
+            is first["session_3_gain_points"]
+            is second["session_3_gain_points"]
+            is None
+        )
+        assert second["accumulated_gain_points"] == pytest.approx(20)
 
 
 class TestPage:

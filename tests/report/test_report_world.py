@@ -294,6 +294,20 @@ def test_sessions_have_their_table(result):
     assert tables.sessions(load(with_summary(result("one"), sessions=both[:1]))) == ""
 
 
+def test_sessions_have_targets_of_their_own_relative_to_a_reference(result):
+    origin = {"relative": 0.97, "reference": "results/other"}
+    targets = [{"accuracy": 0.8, "round": 3, "time_s": 5.0, "energy_j": 2.0}, {"accuracy": None, "round": None}]
+    both = [
+        {"session": n, "initial_accuracy": 0.51, "best_accuracy": 0.93, "targets": [target | origin]}
+        for n, target in enumerate(targets, 1)
+    ]
+    table = tables.sessions(load(with_summary(result("two"), sessions=both)))
+    assert table.count("to 97 % of the reference&#x27;s best") == 1
+    for text in ("first 10 rounds", "51.0 %", "93.0 %", "80.0 %: round 3 · 5 s · 2 J"):
+        assert text in table
+    assert table.count("not reached") == 0
+
+
 def test_the_folder_may_have_no_tracks(result):
     folder = result()
     assert load(folder).tracks is None

@@ -43,6 +43,22 @@ def test_what_was_loaded_needs_the_reference_no_more(scenario, reference):
         Draft202012Validator(schema()).validate(raw)
 
 
+def test_a_reference_in_sessions_is_read_session_by_session(scenario, reference):
+    sessions = [{"best_accuracy": best} for best in (0.4, None, 0.8)]
+    (reference / "summary.json").write_text(json.dumps({"best_accuracy": 0.8, "sessions": sessions}))
+    loaded = load(scenario)
+    target = loaded.targets[1]
+    assert [target.within(session) for session in (1, 2, 3, 4)] == [pytest.approx(0.3), None, pytest.approx(0.6), None]
+    text = parse(dump(loaded))[0]
+    assert load(text) == loaded
+    Draft202012Validator(schema()).validate(text)
+
+
+def test_a_reference_without_sessions_counts_in_all(scenario):
+    target = load(scenario).targets[1]
+    assert [target.within(session) for session in (1, 7)] == [target.accuracy] * 2
+
+
 @pytest.mark.parametrize(
     ("summary", "said"),
     [
