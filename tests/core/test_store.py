@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgefl import machine
 from edgefl.errors import RunError
 from edgefl.learner import memory as memory_module
 from edgefl.learner import store as store_module
@@ -178,7 +179,7 @@ def test_a_container_limits_the_host_budget(monkeypatch, tmp_path):
             path.write_text(files[name])
         return path
 
-    monkeypatch.setattr(memory_module, "Path", fake)
+    monkeypatch.setattr(machine, "Path", fake)
     assert memory_module.budget(torch.device("cpu")) == 4096
     files["/sys/fs/cgroup/memory.max"] = "2000\n"
     assert memory_module.budget(torch.device("cpu")) == 1000
