@@ -158,7 +158,7 @@ class Aggregator:
             self._pass(Forget(frozenset(self._held.values())))
         self.losses |= dict(outcome.get("losses", ()))
         if "contributions" in outcome:
-            self._ledger.contribute(*place, heard, np.array(outcome["contributions"]))
+            self._ledger.contribute(*place, outcome["contributions"])
         self._await(heard, number + 1)
         return dict(outcome["columns"])
 

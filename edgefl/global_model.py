@@ -184,7 +184,7 @@ class GlobalModel:
 
         Returns:
             `columns`: those of the round, less the test's; `losses`: of each device's training, with its id;
-            `contributions`: [C], where it is their turn.
+            `contributions`: each player's id and value, where it is their turn.
         """
         if told.awaited:
             self.state = {**self.state, "awaited": np.array(told.awaited)}
@@ -219,8 +219,9 @@ class GlobalModel:
         columns = {**columns, "train_loss": loss, **self._algorithm.trace(self.state, updates)}
         if not wanted or place.extra or place.round % wanted.every:
             return {"columns": columns}
-        values = self.learner.contributions(before, updates, self._groups.labels(place.session))
-        return {"columns": columns, "contributions": values.tolist()}
+        players = updates.ids if wanted.players == "participants" else self._algorithm.counting(self.state, updates)
+        values = self.learner.contributions(before, updates, players, self._groups.labels(place.session))
+        return {"columns": columns, "contributions": list(zip(players.tolist(), values.tolist(), strict=True))}
 
     def _next(self, updates: Updates, cells: Ids) -> dict[str, Any]:
         """The server's next state; with models at the base stations, the mean of these that a cloud would get."""

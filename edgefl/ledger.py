@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -103,12 +103,9 @@ class Ledger:
         self._events += sorted(self._pending)  # by time, kind and device: simultaneous events have one order
         self._pending.clear()
 
-    def contribute(
-        self, session: int, number: int, ids: npt.NDArray[np.int64], values: npt.NDArray[np.float64]
-    ) -> None:
-        """Note what each participant [n] of a round has contributed."""
-        rows = zip(ids.tolist(), values.tolist(), strict=True)
-        self._contributions += [(session, number, device, value) for device, value in rows]
+    def contribute(self, session: int, number: int, values: Iterable[tuple[int, float]]) -> None:
+        """Note what each device has contributed to a round."""
+        self._contributions += [(session, number, device, value) for device, value in values]
 
     def round_columns(self) -> Columns:
         """Rounds as columns; keys beyond the fixed ones (the scalar problem's) come last."""

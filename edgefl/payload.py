@@ -157,7 +157,9 @@ def _floats_sent(algorithm: Algorithm, d: int, *, minimal: bool) -> tuple[int, i
 def _step_flops(algorithm: Algorithm, training: Training) -> float:
     """Operations of one local step on vectors, for each parameter: the algorithm's correction, and the solver's."""
     one, two = _corrections(algorithm, 1), _corrections(algorithm, 2)
-    solver = 2 + 2 * bool(training.weight_decay) + 2 * bool(training.momentum) + 3 * bool(training.clip_norm)
+    # Adam: 3 for m, 4 for v, its root, two corrections of their bias, eps, the quotient
+    moments = 12 if training.optimizer == "adam" else 2 * bool(training.momentum)
+    solver = 2 + 2 * bool(training.weight_decay) + moments + 3 * bool(training.clip_norm)
     return float(two - one + solver)
 
 

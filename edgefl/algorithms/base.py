@@ -139,6 +139,26 @@ class Algorithm(Member):
         """The server's state where a session begins with the model w [d], from what the last one has left."""
         return self.initial_state(w, population)
 
+    def keeps_updates(self) -> bool:
+        """No hook: whether the server keeps a vector of the model's size of each device."""
+        import numpy as np
+
+        zeros = cast("Tensor", np.zeros(2))
+        return any(np.size(row) == 2 for row in self.device_rows(zeros).values())
+
+    def counting(self, server: Mapping[str, Tensor], updates: Updates) -> Ids:
+        """Ids of the devices whose update, new or stored, has made the server's next state; ascending.
+
+        Args:
+            server: the next state.
+            updates: what led to it.
+        """
+        import numpy as np
+
+        kept = [(server[name] != row).any(dim=1).cpu() for name, row in self.device_rows(server["w"]).items()]
+        stored = [np.flatnonzero(changed.numpy()) for changed in kept]
+        return np.unique(np.concatenate([updates.ids, *stored]))
+
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
         """What a device keeps between its rounds, before its first one; from the initial model [d]."""
         return {}

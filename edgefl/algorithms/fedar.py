@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from pydantic import Field, NonNegativeFloat, PositiveFloat
 
 from edgefl.algorithms.base import Algorithm, Local, Run, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from edgefl.algorithms.base import Ids
 
 
 class FedAR(Algorithm):
@@ -62,6 +65,11 @@ class FedAR(Algorithm):
         psi = self.weights(age, updates.index, updates.run)[:, 0]
         step = updates.lr * (psi @ last) / (psi > 0).sum()
         return {**server, "w": server["w"] - step, "G": last, "age": age}
+
+    def counting(self, server: Mapping[str, Tensor], updates: Updates) -> Ids:
+        """Those with psi_i > 0."""
+        psi = self.weights(server["age"], updates.index, updates.run)[:, 0]
+        return np.flatnonzero((psi > 0).cpu().numpy())
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
         """How many updates count, and their mean weight."""

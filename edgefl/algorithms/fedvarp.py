@@ -29,6 +29,8 @@ class FedVarp(Algorithm):
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """W + server_lr v, v = mean of y_i over all + mean of delta_i - y_i over participants; then y_i = delta_i."""
         delta, y = updates.vectors["delta"], server["y"].clone()
-        v = y.mean(dim=0) + (delta - y[updates.ids]).mean(dim=0)
+        v = y.mean(dim=0)
+        if len(delta):  # nobody is new in a coalition of stored updates alone
+            v = v + (delta - y[updates.ids]).mean(dim=0)
         y[updates.ids] = delta
         return {**server, "w": server["w"] + self.server_lr * v, "y": y}

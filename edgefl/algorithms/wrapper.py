@@ -27,6 +27,10 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.device_rows(w)
 
+    def counting(self, server: Mapping[str, Tensor], updates: Updates) -> Ids:
+        """..."""
+        return self.base.counting(server, updates)
+
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
         """..."""
         return self.base.client_state(w)

@@ -39,14 +39,13 @@ class BatchedEngine(Engine):
         """See Engine."""
         local = cohort.local(self._full_gradient(cohort.one_pass()) if cohort.whole else 0.0)
         w, statistics = cohort.start.clone(), cohort.statistics.clone()
-        grad, velocity = torch.empty_like(w), self.solver.velocity(w)
+        grad, moments = torch.empty_like(w), self.solver.moments(w)
         loss_sum = w.new_zeros(len(w))
-        for active, losses in self._gradients(cohort, w, statistics, self.frozen(local, cohort), grad):
+        gradients = self._gradients(cohort, w, statistics, self.frozen(local, cohort), grad)
+        for number, (active, losses) in enumerate(gradients, 1):
             loss_sum[:active] += losses
-            moved = None if velocity is None else velocity[:active]
-            self.solver.step(
-                w[:active], grad[:active], moved, local if active == len(w) else rows(local, slice(active))
-            )
+            theirs = local if active == len(w) else rows(local, slice(active))
+            self.solver.step(w[:active], grad[:active], [each[:active] for each in moments], theirs, number)
         return self._trained(w, cohort, local, statistics, loss_sum)
 
     def _gradients(

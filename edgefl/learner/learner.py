@@ -20,6 +20,7 @@ from edgefl.device import local_steps
 from edgefl.errors import RunError
 from edgefl.learner import snapshot
 from edgefl.learner.choice import chosen
+from edgefl.learner.coalition import coalition
 from edgefl.learner.engine import LAST
 from edgefl.learner.evaluation import Evaluator, Pending
 from edgefl.learner.initial import build_module, initial_parameters
@@ -290,11 +291,19 @@ class Learner:
         return means
 
     def contributions(
-        self, server: Mapping[str, Tensor], updates: Updates, classes: tuple[int, ...] | None = None
+        self,
+        server: Mapping[str, Tensor],
+        updates: Updates,
+        players: npt.NDArray[np.int64],
+        classes: tuple[int, ...] | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Shapley values [C] of a round's updates: what each adds to what the algorithm makes of `server` and them.
+        """Shapley values [players] of updates: what each adds to what the algorithm makes of `server` and them.
 
-        Models are evaluated on the test set, or on its samples of some classes.
+        Args:
+            server: the state before the round.
+            updates: the round's.
+            players: ids of the devices, participants or more.
+            classes: only the test samples of these count; all where not given.
 
         Raises:
             ValueError: the scenario wants none.
@@ -302,13 +311,15 @@ class Learner:
         if (wanted := self._report.contributions) is None:
             raise ValueError("report.contributions is not set")
 
+        blank = self._algorithm.device_rows(self.initial) if wanted.players == "all" else {}
+
         def value(some: Coalition) -> float:
-            rows = np.array(some, dtype=np.int64)
-            w = self.aggregate(server, updates.only(rows))["w"] if some else server["w"]
+            members = players[list(some)]
+            w = self.aggregate(*coalition(server, updates, players, members, blank))["w"] if some else server["w"]
             test = self.evaluate(w, classes).result()
             return -test.loss if wanted.value == "loss" or test.accuracy is None else test.accuracy
 
-        if (count := len(updates.ids)) <= EXACT:
+        if (count := len(players)) <= EXACT:
             return shapley(count, value)
         rng = self._streams.generator("contributions", 0, updates.index)
         return sampled(rng.permuted(np.tile(np.arange(count), (wanted.permutations, 1)), axis=1), value)

@@ -23,11 +23,11 @@ class SerialEngine(Engine):
         many = cohort.local(self._full_gradient(cohort.one_pass()) if cohort.whole else 0.0)
         frozen, local = self.frozen(many, cohort), rows(many, 0)
         w, statistics = cohort.start[0].clone(), cohort.statistics[0].clone()
-        grad, velocity = torch.empty_like(w), self.solver.velocity(w)
+        grad, moments = torch.empty_like(w), self.solver.moments(w)
         loss_sum = w.new_zeros(1)
         for step in range(len(cohort.batches[0])):
             loss_sum += self._gradient(w, statistics, self._batch(cohort, step), frozen, grad)
-            self.solver.step(w, grad, velocity, local)
+            self.solver.step(w, grad, moments, local, step + 1)
         trained = self._trained(w, cohort, local, statistics, loss_sum)
         uploads = {name: vector[None] for name, vector in trained.uploads.items()}
         state = {name: vector[None] for name, vector in trained.state.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -52,17 +53,7 @@ class ResNet18(ImageModel):
         else:
             stem = Convolution(channels, 64, 7, prod(halves(sides)))
             sides = halves(halves(sides))
-        found, channels = [([stem], prod(sides))], 64
-        for outputs, blocks in zip((64, 128, 256, 512), self.blocks, strict=True):
-            stage = []
-            if outputs != channels:
-                sides = halves(sides)
-                stage.append(Convolution(channels, outputs, 1, prod(sides)))
-            stage.append(Convolution(channels, outputs, 3, prod(sides)))
-            stage += [Convolution(outputs, outputs, 3, prod(sides))] * (2 * blocks - 1)
-            found.append((stage, prod(sides)))
-            channels = outputs
-        return found
+        return residual_stages(stem, sides, (64, 128, 256, 512), self.blocks)
 
     def _stage_names(self) -> tuple[str, ...]:
         return ("conv1", *(f"layer{number}" for number in range(1, len(self.blocks) + 1)))
@@ -93,6 +84,30 @@ class ResNet34Feat(ResNet18Feat):
     """ResNet-34, projection 512-512-256: 21,730,056 parameters on Tiny-ImageNet (dynamic-devices paper, Table I)."""
 
     blocks: ClassVar[tuple[int, ...]] = (3, 4, 6, 3)
+
+
+def residual_stages(
+    stem: Convolution, sides: list[int], widths: Sequence[int], blocks: Sequence[int]
+) -> list[tuple[list[Convolution], int]]:
+    """Convolutions of each stage, and the pixels of its output.
+
+    Args:
+        stem: the first convolution, a stage of its own.
+        sides: of the map that the first block gets.
+        widths: channels of each stage; where they change, the map is halved and the shortcut projected.
+        blocks: of two 3x3 convolutions, in each stage.
+    """
+    found, channels = [([stem], prod(sides))], stem.outputs
+    for outputs, count in zip(widths, blocks, strict=True):
+        stage = []
+        if outputs != channels:
+            sides = halves(sides)
+            stage.append(Convolution(channels, outputs, 1, prod(sides)))
+        stage.append(Convolution(channels, outputs, 3, prod(sides)))
+        stage += [Convolution(outputs, outputs, 3, prod(sides))] * (2 * count - 1)
+        found.append((stage, prod(sides)))
+        channels = outputs
+    return found
 
 
 def halves(sides: list[int]) -> list[int]:

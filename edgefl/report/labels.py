@@ -82,13 +82,15 @@ def _sizes(table: Table) -> Floats:
 
 
 def caption(table: Table) -> str:
-    """How many devices hold how much of how many labels, in one line."""
+    """How many devices hold how much of how many labels, and of how many of both the map shows, in one line."""
     devices, labels_each = np.unique(table["device"], return_counts=True)
     sizes = _sizes(table)[devices.astype(np.intp)]
     few, many = quantity(sizes.min()), quantity(sizes.max())
     each = f"{few} samples each" if few == many else f"{few} to {many} samples"
     labels = len(np.unique(table["label"]))
-    drawn = f"; {MOST_DEVICES} of them are drawn" if len(devices) > MOST_DEVICES else ""
+    picks = [(len(devices), MOST_DEVICES, "devices"), (labels, MOST_LABELS, "labels")]
+    left_out = [f"{most} of the {what}" for count, most, what in picks if count > most]
+    drawn = f"; {' and '.join(left_out)} are drawn" if left_out else ""
     mean = digits(float(labels_each.mean()))
     return (
         f"{len(devices):,} devices hold {each}, of {mean} of the {labels:,} labels on average{drawn}. Bars: all labels."

@@ -10,10 +10,11 @@ from edgefl.section import Count, Section
 
 
 class Contributions(Section):
-    """What each participant's update is worth: Shapley values (FedAR paper, Fig. 1)."""
+    """What each device's update is worth: Shapley values (FedAR paper, Fig. 1)."""
 
     every: Count = 10  # rounds
-    permutations: Count = 200  # orders that are drawn where there are more than ten participants
+    players: Literal["participants", "all"] = "participants"  # all: with those whose stored update counts in the round
+    permutations: Count = 200  # orders that are drawn where there are more than ten players
     value: Literal["accuracy", "loss"] = "accuracy"  # of the model on the test set; the loss counts negatively
 
 

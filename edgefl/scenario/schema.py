@@ -189,6 +189,10 @@ class Scenario(Section):
         if self.report.contributions and (policy.edges or not policy.averages):
             text = f"under the policy {name} a round's updates do not meet: leave it out"
             raise fault_at(("report", "contributions"), text)
+        wanted = self.report.contributions
+        if wanted and wanted.players == "all" and not self.algorithm.keeps_updates():
+            text = "all needs an algorithm whose server keeps each device's last update: fedar, fedvarp, mifa"
+            raise fault_at(("report", "contributions", "players"), f"{text} with state server")
         if policy.direct and not isinstance(self.training.codec, NoCodec):
             text = "compresses the move from a model that the next device does not have: leave it out"
             raise fault_at(("training", "codec"), f"{text}, or set links to relayed")

@@ -17,7 +17,7 @@ from pydantic import (
 from edgefl.codecs import CODECS, Codec
 from edgefl.codecs.none import NoCodec
 from edgefl.schedules import SCHEDULES, ConstantRate, Schedule
-from edgefl.section import Count, Section, fault, shown
+from edgefl.section import Count, Section, fault, fault_at, shown
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -34,14 +34,17 @@ BatchSize = Annotated[Count | Literal["full"], WrapValidator(_batch_size)]
 
 
 class Training(Section):
-    """Local training: SGD (algorithm cards, section 0.2)."""
+    """Local training: SGD (algorithm cards, section 0.2), or Adam (Kingma and Ba, ICLR 2015)."""
 
     local_epochs: Count | None = None  # 5 where neither is given
     local_steps: Count | None = None
     batch_size: BatchSize = 50
     lr: NonNegativeFloat = 0.1
     lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()
-    momentum: Share = 0.0
+    optimizer: Literal["sgd", "adam"] = "sgd"
+    momentum: Share = 0.0  # of SGD
+    adam_betas: Annotated[tuple[Share, Share], Field(strict=False)] = (0.9, 0.999)  # decay of Adam's two moments
+    adam_eps: PositiveFloat = 1e-8  # added to the root of the second one
     weight_decay: NonNegativeFloat = 0.0
     clip_norm: PositiveFloat | None = None
     engine: Literal["auto", "serial", "batched"] = "auto"  # the fastest, one client after another, or together
@@ -70,3 +73,14 @@ class Training(Section):
         if len(given) == 2:
             raise fault("local_epochs and local_steps exclude each other: leave one out")
         return value if given else {**value, "local_epochs": 5}
+
+    @model_validator(mode="after")
+    def _of_the_optimizer(self) -> Training:
+        if self.optimizer == "adam" and self.momentum:
+            raise fault_at(
+                ("momentum",), "is of SGD, Adam has adam_betas in its place: leave it out with optimizer: adam"
+            )
+        for key in ("adam_betas", "adam_eps"):
+            if self.optimizer != "adam" and getattr(self, key) != type(self).model_fields[key].default:
+                raise fault_at((key,), "is of Adam: it goes with optimizer: adam")
+        return self

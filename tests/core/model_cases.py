@@ -6,7 +6,9 @@ from edgefl.models import MODELS
 
 SHAPES = {  # one sample of fitting data, and classes; (8, 8) and 10 for all others
     "lenet5": ((16, 16), 10),
+    "lenet_femnist": ((16, 16), 10),
     "cnn": ((16, 16), 10),
+    "cnn_mifa": ((16, 16), 10),
     "vgg9": ((32, 32), 10),
     "fasttext": ((5,), 4),
     "din": ((9,), 2),

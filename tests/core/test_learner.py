@@ -1,5 +1,7 @@
 """The learner: the engines against each other and against plain PyTorch; how jobs are grouped must not matter."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -83,6 +85,7 @@ SOLVERS = [
     {"momentum": 0.9, "weight_decay": 0.1},
     {"local_epochs": None, "local_steps": 20, "clip_norm": 1.0, "weight_decay": 0.01, "momentum": 0.5},
     {"batch_size": "full"},
+    {"optimizer": "adam", "clip_norm": 1.0, "weight_decay": 0.01, "lr": 0.01},
 ]
 
 
@@ -105,18 +108,25 @@ def assert_close(expected, got, tolerance):
         assert torch.linalg.norm(a - b) <= tolerance * torch.linalg.norm(a)
 
 
+OPTIMIZERS = {
+    "sgd": ({"momentum": 0.9}, partial(torch.optim.SGD, momentum=0.9)),
+    "adam": ({"adam_betas": [0.8, 0.99], "adam_eps": 1e-3}, partial(torch.optim.Adam, betas=(0.8, 0.99), eps=1e-3)),
+}
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_an_engine_is_plain_pytorch(learner, engine):
-    """torch.optim.SGD, clip_grad_norm_ and the same batches, client by client (card 0.2)."""
-    work = {"clip_norm": 0.5, "weight_decay": 0.01, "momentum": 0.9, "lr": 0.2}
-    of = learner(engine, dtype="float64", **work)
+def test_an_engine_is_plain_pytorch(learner, engine, kind):
+    """torch.optim, clip_grad_norm_ and the same batches, client by client, some with fewer steps (card 0.2)."""
+    keys, optimizer_of = OPTIMIZERS[kind]
+    of = learner(engine, dtype="float64", optimizer=kind, clip_norm=0.5, weight_decay=0.01, lr=0.2, **keys)
     updates, _ = train(of)
     arrays = data("float64")
     x, y = torch.from_numpy(arrays.train_x), torch.from_numpy(arrays.train_y)
     for device, part in enumerate(parts()):
         module = Fcn(hidden=(8,)).module((4, 5), 3).double()
         nn.utils.vector_to_parameters(of.initial.clone(), module.parameters())
-        optimizer = torch.optim.SGD(module.parameters(), lr=0.2, momentum=0.9, weight_decay=0.01)
+        optimizer = optimizer_of(module.parameters(), lr=0.2, weight_decay=0.01)
         for batch in mini_batches(part, of.training, lambda d=device: Streams(5).generator("batches", d, 4)):
             rows = torch.from_numpy(batch[batch != PAD])
             optimizer.zero_grad()

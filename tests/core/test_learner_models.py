@@ -26,7 +26,7 @@ CHAOTIC = (
 )
 LARGE = 1_000_000  # parameters, from which 20 steps are left to the slow tests
 KERNELS = {"layers": Plan("batched", "layers", 8), "vmap": Plan("batched", "vmap", 8)}
-PLAIN = {"logistic", "mlp", "fcn", "lenet5", "cnn", "cnn_mnist", "vgg9"}
+PLAIN = {"logistic", "mlp", "fcn", "lenet5", "cnn", "cnn_mnist", "cnn_femnist", "cnn_mifa", "vgg9"}
 
 
 def data(model, shape, classes, dtype, seed=0):

@@ -7,13 +7,14 @@ from torch.func import functional_call, vmap
 from torch.utils.flop_counter import FlopCounterMode
 
 from edgefl.models import MODELS
-from edgefl.models.cnn import Cnn, CnnMnist
+from edgefl.models.cnn import Cnn, CnnFemnist, CnnMifa, CnnMnist
 from edgefl.models.din import Din
 from edgefl.models.fasttext import FastText
 from edgefl.models.fcn import Fcn, Mlp
-from edgefl.models.lenet import LeNet5
+from edgefl.models.lenet import LeNet5, LeNetFemnist
 from edgefl.models.logistic import Logistic
 from edgefl.models.resnet import ResNet18, ResNet18Feat, ResNet34, ResNet34Feat
+from edgefl.models.resnet20 import ResNet20
 from edgefl.models.svhn import SvhnCnn
 from edgefl.models.vgg import Vgg9
 
@@ -34,6 +35,11 @@ CASES = [
     (Cnn(), COLOUR, 10, 797_962, 14_693_248),
     (Cnn(), COLOUR, 100, 815_332, 14_693_248 + 192 * 90),
     (CnnMnist(), GRAY, 10, 228_586, 5_846_784),
+    (LeNetFemnist(), GRAY, 62, 31_972, 133_044),
+    (CnnFemnist(), GRAY, 62, 1_206_590, 11_999_104),
+    (CnnMifa(), GRAY, 10, 582_026, 4_267_008),
+    (CnnMifa(), COLOUR, 10, 878_538, 7_825_920),
+    (ResNet20(), COLOUR, 10, 270_906, 40_813_184),
     (Vgg9(), COLOUR, 10, 2_308_810, 38_636_032),
     (ResNet18(norm="none"), COLOUR, 10, 11_164_362, 555_422_720),
     (ResNet18(), COLOUR, 10, 11_173_962, 555_422_720),
@@ -67,7 +73,7 @@ def test_published_sizes(model, shape, classes, parameters, multiplications):
     assert model.multiplications(shape, classes) == multiplications == counter.get_total_flops() / 2 / 3
 
 
-@pytest.mark.parametrize("model", [ResNet18(), ResNet34(stem="imagenet"), SvhnCnn()])
+@pytest.mark.parametrize("model", [ResNet18(), ResNet34(stem="imagenet"), ResNet20(), SvhnCnn()])
 @pytest.mark.parametrize("shape", [(28, 28), (1, 17, 23), (4, 9, 9)])
 def test_counts_follow_odd_sizes_and_other_channels(model, shape):
     with torch.device("meta"), FlopCounterMode(display=False) as counter:
@@ -123,7 +129,7 @@ def test_stacked_copies_compute_what_each_computes_alone(name):
             assert torch.allclose(gradient[i], reference, rtol=1e-3, atol=1e-4 * (1 + reference.abs().max()))
 
 
-@pytest.mark.parametrize("name", ["lenet5", "cnn", "cnn_mnist", "vgg9"])
+@pytest.mark.parametrize("name", ["lenet5", "cnn", "cnn_mnist", "cnn_femnist", "cnn_mifa", "vgg9"])
 def test_plain_stacks_are_flat(name):
     module = default(name)[0].module(COLOUR, 10)
     assert all(not list(layer.children()) for layer in module)
@@ -137,7 +143,7 @@ def test_plain_stacks_are_flat(name):
     }
 
 
-@pytest.mark.parametrize("model", [Vgg9(), ResNet18(norm="none"), ResNet18()])
+@pytest.mark.parametrize("model", [Vgg9(), ResNet18(norm="none"), ResNet18(), ResNet20()])
 def test_signals_survive_the_first_forward_pass(model):
     """Without a norm, a stack of many layers drowns or explodes unless it starts from the right scale."""
     torch.manual_seed(0)
@@ -186,6 +192,11 @@ def test_padding_counts_for_nothing(model, classes, rows, table):
     assert outputs.isfinite().all()
     assert torch.equal(module(rows), outputs)
     assert torch.allclose(module(rows[:1, :-2]), outputs[:1])  # shorter padding
+
+
+def test_the_femnist_lenets_dropout_stands_before_both_dense_layers():
+    names = [type(layer).__name__ for layer in LeNetFemnist().module(GRAY, 62)]
+    assert names[-6:] == ["Flatten", "Dropout", "Linear", "ReLU", "Dropout", "Linear"]
 
 
 def test_fasttext_is_linear_in_the_mean_of_the_words():

@@ -54,6 +54,8 @@ def test_operations_of_a_round(name):
         ({"momentum": 0.9}, 2),
         ({"clip_norm": 1.0}, 3),
         ({"momentum": 0.9, "clip_norm": 1.0}, 5),
+        ({"optimizer": "adam"}, 12),  # 3 + 4 for the moments, root, 2 for their bias, eps, quotient
+        ({"optimizer": "adam", "weight_decay": 0.1}, 14),
     ],
 )
 def test_operations_of_the_solver(setting, operations):

@@ -95,7 +95,7 @@ class TestFigure:
         assert samples.shape == (labels.MOST_LABELS, labels.MOST_DEVICES)
         assert (found_devices[0], found_devices[-1], found_labels[0], found_labels[-1]) == (0, 999, 0, 300)
         assert (samples == 1 + found_devices + 1000 * found_labels[:, None]).all()
-        assert "300 of them are drawn" in labels.caption(table)
+        assert "; 300 of the devices and 100 of the labels are drawn. Bars: all labels." in labels.caption(table)
         sizes = labels.figure(table)["data"][1]["y"]
         assert sizes[0] == 301 + 1000 * 301 * 150  # of all labels, also of those that are not drawn
 
@@ -112,6 +112,15 @@ class TestFigure:
     )
     def test_caption(self, result, rows, text):
         assert labels.caption(load(with_labels(result(), rows)).labels).startswith(text)
+
+    @pytest.mark.parametrize(
+        ("devices", "classes", "left_out"),
+        [(300, 100, None), (301, 100, "; 300 of the devices are drawn."), (300, 101, "; 100 of the labels are drawn.")],
+    )
+    def test_the_caption_says_what_is_left_out(self, devices, classes, left_out):
+        device, label = (each.ravel().astype(float) for each in np.indices((devices, classes)))
+        text = labels.caption({"device": device, "label": label, "samples": np.ones_like(device)})
+        assert left_out in text if left_out else "drawn" not in text
 
     def test_the_height_grows_with_the_labels(self):
         def height(count):
