@@ -54,5 +54,8 @@ class FedAsync(Algorithm):
         return {**server, "w": w}
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """The mean age of the updates, in aggregations."""
-        return {} if updates.staleness is None else {"staleness": float(updates.staleness.mean())}
+        """The mean age of the updates, in aggregations, and of their weights s(tau)."""
+        age = updates.staleness
+        if age is None:
+            return {}
+        return {"staleness": float(age.mean()), "staleness_weight": float(self.discount(age.astype(float)).mean())}

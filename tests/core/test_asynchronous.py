@@ -132,6 +132,8 @@ def test_who_arrives_when_and_how_old(case, tmp_path):
     assert run.learned == learned
     assert run.rounds["received"].tolist() == [len(each) for each in learned]
     assert run.rounds["staleness"].tolist() == [np.mean(list(each.values())) for each in learned]
+    weights = [np.mean([1 / (1 + age) for age in each.values()]) for each in learned]
+    assert run.rounds["staleness_weight"].to_numpy() == pytest.approx(weights, rel=1e-12)
 
 
 def models(learned, rule):
@@ -286,6 +288,13 @@ class TestArithmetic:
         assert FedAsync().discount(ages) == pytest.approx([1, 0.5, 5**-0.5, 6**-0.5, 1 / 3])
         assert FedAsync(staleness="hinge").discount(ages) == pytest.approx([1, 1, 1, 1 / 11, 1 / 41])
         assert FedAsync(staleness="constant").discount(ages).tolist() == [1] * 5
+
+    def test_weights_in_the_table(self):
+        """Of ages 3 and 8: 1/2 and 1/3, or 1 and 1/41."""
+        this = self.updates(np.array([3, 8]))
+        for algorithm, weight in ((FedAsync(), 5 / 12), (FedBuff(), 5 / 12), (FedAsync(staleness="hinge"), 21 / 41)):
+            traced = algorithm.trace({"w": self.W}, this)
+            assert traced == pytest.approx({"staleness": 5.5, "staleness_weight": weight})
 
     @given(st.lists(st.integers(0, 50), min_size=2, max_size=2), st.sampled_from(["constant", "polynomial", "hinge"]))
     def test_fedasync_stays_between_the_models(self, ages, staleness):
