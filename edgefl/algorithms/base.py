@@ -76,6 +76,7 @@ class Updates:
     steps: npt.NDArray[np.float64] | None = None  # [C] local steps that each took
     losses: npt.NDArray[np.float64] | None = None  # [C] mean training loss of each
     staleness: npt.NDArray[np.int64] | None = None  # [C] aggregations since each got its model; None is 0
+    starts: tuple[Tensor, ...] | None = None  # [C] models [d] that each got; None is the server's present one for all
     index: int = 0  # of the round, from 0
     lr: float = 1.0  # learning rate of the round
     labels: npt.NDArray[np.int64] | None = None  # [C, classes] how many samples of each class a device has
@@ -104,6 +105,7 @@ class Updates:
             steps=cut(self.steps),
             losses=cut(self.losses),
             staleness=cut(self.staleness),
+            starts=None if self.starts is None else tuple(self.starts[row] for row in rows.tolist()),
             labels=cut(self.labels),
             statistics=None if self.statistics is None else self.statistics[rows],
             weights=cut(self.weights),

@@ -196,6 +196,7 @@ class Learner:
             each,
             index=index,
             lr=lr,
+            starts=tuple(job.start for job in jobs),
             labels=self._histograms(ids),
             statistics=statistics,
             run=self.run,
