@@ -226,6 +226,10 @@ class Algorithm(Member):
         """The device's next client state; w [d] is the result of its training."""
         return {}
 
+    def replays(self) -> bool:
+        """Whether the server learns also from nobody, by what it keeps; then `updates` of no rows must do, too."""
+        return False
+
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """The server's next state."""
         raise NotImplementedError

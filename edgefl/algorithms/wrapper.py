@@ -91,6 +91,10 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.remember(w, local)
 
+    def replays(self) -> bool:
+        """..."""
+        return self.base.replays()
+
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """..."""
         return self.base.aggregate(server, updates)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from edgefl.algorithms import Algorithm, Run, Updates
+from edgefl.algorithms import Algorithm, Local, Run, Updates
 from edgefl.codecs.none import NoCodec
 from edgefl.datasets import Data
 from edgefl.device import local_steps
@@ -202,6 +202,22 @@ class Learner:
             run=self.run,
         )
         return updates, float(np.average(each, weights=samples))
+
+    def nobody(self, server: Mapping[str, Tensor], index: int, lr: float) -> Updates:
+        """The updates of a round in which none has arrived, as `collect` would have them: of no rows.
+
+        Args:
+            server: its state, which says what uploads look like.
+            index: of the round, from 0.
+            lr: the round's learning rate.
+        """
+        algorithm, w, nothing = self._algorithm, self.initial, np.empty(0, dtype=np.int64)
+        local = Local(w, 1.0, algorithm.downlink(server), algorithm.client_state(w), run=self.run)
+        vectors = {name: vector[None][:0] for name, vector in algorithm.finish(w, local).items()}
+        staleness = nothing
+        return Updates(
+            vectors, nothing, nothing, len(self.parts), None, None, staleness, index=index, lr=lr, run=self.run
+        )
 
     def _encode(self, jobs: list[Job], uploads: Mapping[str, Tensor]) -> None:
         """Replace uploads [C, d] by what the server decodes of them; scalars are sent as they are."""

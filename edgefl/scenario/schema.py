@@ -8,6 +8,7 @@ from pydantic import Field, PositiveFloat, model_validator
 
 from edgefl.algorithms import ALGORITHMS, Algorithm
 from edgefl.algorithms.fedavg import FedAvg
+from edgefl.algorithms.mifa import Mifa
 from edgefl.churn import CHURN, Churn
 from edgefl.churn.none import NoChurn
 from edgefl.codecs.none import NoCodec
@@ -191,6 +192,12 @@ class Scenario(Section):
         if policy.direct and not isinstance(self.training.codec, NoCodec):
             text = "compresses the move from a model that the next device does not have: leave it out"
             raise fault_at(("training", "codec"), f"{text}, or set links to relayed")
+        codec, differences = self.training.codec, isinstance(self.algorithm, Mifa) and self.algorithm.state == "client"
+        if differences and not isinstance(codec, NoCodec) and not codec.error_feedback:
+            text = "devices keep what they have computed, and the server adds up what the codec leaves of it"
+            raise fault_at(
+                ("algorithm", "state"), f"{text}: set it to server, or training.codec.error_feedback to true"
+            )
         if policy.edges and not self.algorithm.divisible():
             text = f"under the policy {name} each base station keeps a model and nothing else"
             raise fault_at(("algorithm",), f"{text}: set it to fedavg (no availability, no mode wait), fedprox or moon")

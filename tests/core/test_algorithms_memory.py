@@ -206,6 +206,73 @@ class TestLastUpdates:
         step = this.models[2] - this.models[1]
         assert torch.allclose(step, (this.moves[0][0] / 5 + this.moves[1][0]) / N, rtol=1e-12)
 
+    EMPTY = ([0, 1], [], [1], [], [], [0])  # who arrives: device 2 never does
+
+    def rounds_in_vain(self, tmp_path, algorithm):
+        """F_i(x) = a_i/2 (x - b_i)^2 with a = (1, 2, 4), b = (1, -1, 3), two steps, a learning rate that shrinks."""
+        path = tmp_path / "there.csv"
+        path.write_text("device,on_s,off_s\n0,0,inf\n1,0,inf\n")
+        functions = [[a / 2, -a * b, a * b * b / 2] for a, b in [(1, 1), (2, -1), (4, 3)]]
+        training = {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial"}
+        training["lr_schedule"] = {"kind": "exponential", "decay": 0.9}
+        scenario = {
+            "rounds": 6,
+            "data": {"dataset": "quadratic", "coefficients": functions},
+            "model": {"init": {"kind": "value", "value": 0.0}},
+            "training": training,
+            "algorithm": algorithm,
+            "churn": {"kind": "trace", "path": str(path)},
+            "server": {"selection": {"kind": "schedule", "rounds": [ids or [2] for ids in self.EMPTY]}},
+        }
+        rounds = edgefl.run(scenario).rounds
+        assert rounds["received"].tolist() == [len(ids) for ids in self.EMPTY]
+        return rounds
+
+    def replayed(self, step):
+        """The models, where `step` makes the server's from the last updates G [3], their ages [3] and the round."""
+        x, g, age, models = 0.0, np.zeros(3), np.full(3, np.inf), []
+        for index, ids in enumerate(self.EMPTY):
+            lr, age = 0.05 * 0.9**index, age + 1
+            for i in ids:
+                way = 1 - (1 - lr * [1, 2, 4][i]) ** 2  # of two steps, to the optimum
+                g[i], age[i] = way * (x - [1, -1, 3][i]) / lr, 0
+            x -= lr * step(g, age, index)
+            models.append(x)
+        return models
+
+    @pytest.mark.parametrize("state", ["server", "client"])
+    def test_mifa_steps_in_rounds_without_anybody(self, state, tmp_path):
+        """Card 1.10.5: the table counts in each round, by its learning rate."""
+        rounds = self.rounds_in_vain(tmp_path, {"kind": "mifa", "state": state})
+        expected = self.replayed(lambda g, *_: g.sum() / 3)
+        assert rounds["parameter"].to_numpy() == pytest.approx(expected, abs=1e-12)
+        assert rounds["seen"].tolist() == [2] * 6
+
+    @pytest.mark.parametrize("state", ["server", "client"])
+    def test_mifa_that_waits_stands_still(self, state, tmp_path):
+        rounds = self.rounds_in_vain(tmp_path, {"kind": "mifa", "state": state, "wait": True})
+        assert rounds["parameter"].tolist() == [0.0] * 6
+
+    @pytest.mark.parametrize("keys", [{}, {"cutoff_slope": 0.0, "cutoff": 2.0}, {"cutoff_slope": 0.0, "cutoff": 1.0}])
+    def test_fedar_steps_in_rounds_without_anybody(self, keys, tmp_path):
+        """Card 1.12.5: all ages grow; those beyond g(t) do not count, and w stays where none does."""
+        cutoff, slope = keys.get("cutoff", 50), keys.get("cutoff_slope", 0.4)
+        counting = []
+
+        def step(g, age, index):
+            psi = np.minimum((age + 1) ** 0.5, 2) * (age < cutoff + slope * (index + 1))
+            counting.append((psi > 0).sum())
+            return psi @ g / max(counting[-1], 1)
+
+        rounds = self.rounds_in_vain(tmp_path, {"kind": "fedar", "rho": 0.5, **keys})
+        assert rounds["parameter"].to_numpy() == pytest.approx(self.replayed(step), abs=1e-12)
+        assert rounds["contributing"].tolist() == counting
+
+    def test_others_stay_where_they_are(self, tmp_path):
+        """Card 1.11 has no mean over nobody: FedVARP keeps w."""
+        x = self.rounds_in_vain(tmp_path, {"kind": "fedvarp"})["parameter"].to_numpy()
+        assert (np.diff(x) == 0).tolist() == [True, False, True, True, False]
+
     @pytest.mark.parametrize("wait", [False, True])
     def test_mifas_state_may_be_anywhere(self, wait):
         assert same(Mifa(wait=wait), Mifa(state="client", wait=wait))
