@@ -284,6 +284,16 @@ class TestFedAvgWaits:
         algorithm = {"kind": "fedavg", "max_participants": 3, "mode": mode}
         assert models(quadratics(algorithm)) == pytest.approx(models(quadratics("fedavg")), abs=1e-12)
 
+    def test_a_round_in_vain_lasts_until_the_deadline(self):
+        """Only device 0 is asked again, who has been heard: the server waits (cards, section 2)."""
+        scenario = self.wait(2, [[0], [0], [1]], rounds=3, devices={"count": 2})
+        scenario["data"]["coefficients"] = scenario["data"]["coefficients"][:2]
+        scenario["server"] |= {"policy": "deadline", "deadline_s": 60.0}
+        rounds = edgefl.run(scenario).rounds
+        assert rounds["received"].tolist() == [1, 0, 1]
+        assert rounds["duration_s"][1] == pytest.approx(60)
+        assert (rounds["duration_s"][[0, 2]] < 60).all()
+
     def test_learning_or_not_the_same_take_part(self):
         trained, priced = (edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=train) for train in (True, False))
         columns = ["round", "device", "upload_s"]
@@ -319,6 +329,11 @@ class TestFedAvgWaits:
             ({"availability": 0.5}, {}, "algorithm.mode: wait needs max_participants"),
             ({"max_participants": 4}, {}, "algorithm: max_participants asks for 4 devices, but there are 3"),
             ({}, {"server": {"policy": "sequential"}}, "algorithm: the policy sequential averages nothing"),
+            (
+                {"mode": "cap", "availability": 0.5},
+                {},
+                "algorithm.availability: weighs devices by the chance with which",
+            ),
         ],
     )
     def test_faults_are_one_line(self, keys, more, message):
