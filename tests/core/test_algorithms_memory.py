@@ -5,13 +5,13 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 import torch
-from algorithm_cases import CENTRES, CURVATURES, FULL, LR, PARTIAL, UNIFORM, D, N, Simulation, digits, same
+from algorithm_cases import CENTRES, CURVATURES, FULL, LR, PARTIAL, STEPS, UNIFORM, D, N, Simulation, digits, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cosine_similarity, cross_entropy, log_softmax
 
 import edgefl
-from edgefl.algorithms import ALGORITHMS, Run, Updates
+from edgefl.algorithms import ALGORITHMS, Local, Run, Updates
 from edgefl.algorithms.fedar import FedAR
 from edgefl.algorithms.fedavg import FedAvg
 from edgefl.algorithms.feddc import FedDC
@@ -139,6 +139,36 @@ class TestDriftMemories:
         ]
         assert gates[2] == pytest.approx(1 / (3 * 15 / 6 / N), rel=1e-5)
         assert not same(main, FedSSG())
+
+    @pytest.mark.parametrize("clip", [True, False])
+    def test_the_main_text_of_fedssg_by_hand(self, clip):
+        """Card 1.9, item 8: pull and memory are gated, alpha is not divided by omega, no gradient is corrected."""
+        samples, schedule = (1, 2, 3, 4, 5), [[0, 1], [1, 2, 4], [0, 1], [1], [0, 1, 2, 3, 4], [3, 4]]
+        w, h, count, share = np.zeros(D), np.zeros((N, D)), np.zeros(N), 15 / 6 / N
+        above, models = False, []
+        for t, ids in enumerate(schedule, 1):
+            moves = []
+            for i in ids:
+                count[i] += 1
+                r = count[i] / (share * t + 1e-6)
+                above |= r > 1
+                phi, theta = min(r, 1) if clip else r, w
+                for _ in range(STEPS):
+                    pull = 0.4 * phi * (theta - (w - h[i]))
+                    theta = theta - LR * (CURVATURES[i].numpy() * (theta - CENTRES[i].numpy()) + pull)
+                h[i] += phi * (theta - w)
+                moves.append(theta - w)
+            w = w + np.mean(moves, axis=0) + h.mean(axis=0)
+            models.append(w)
+        algorithm = FedSSG(variant="paper_main", alpha=0.4, clip_gate=clip)
+        assert Simulation(algorithm, schedule, samples).models[1:].numpy() == pytest.approx(np.array(models), rel=1e-12)
+        assert above
+
+    def test_the_main_text_of_fedssg_sends_a_vector_each_way(self):
+        algorithm, w = FedSSG(variant="paper_main"), torch.zeros(D)
+        assert not algorithm.downlink(algorithm.server_state(w))
+        sent = algorithm.finish(w, Local(w, 0.1, {}, algorithm.client_state(w)))
+        assert {name: len(vector) for name, vector in sent.items()} == {"delta": D, "gate": 1}
 
     @pytest.mark.parametrize(
         ("algorithm", "server", "client"),

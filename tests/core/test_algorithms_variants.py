@@ -344,7 +344,7 @@ class TestFedAvgWaits:
 
 
 TWO_VECTORS = [Scaffold(), Scaffold(variant="ssg_code", cv_lr="initial"), Scaffold(variant="dyn")]
-TWO_VECTORS += [FedDC(alpha=0.1), FedDC(alpha=0.1, cv_lr="current"), FedSSG(), FedSSG(variant="paper_main")]
+TWO_VECTORS += [FedDC(alpha=0.1), FedDC(alpha=0.1, cv_lr="current"), FedSSG()]
 
 
 class TestMinimalUploads:
