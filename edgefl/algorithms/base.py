@@ -33,6 +33,8 @@ class Run:
     labels: tuple[int, ...] = ()  # samples of each class that all devices hold together
     test_labels: tuple[int, ...] = ()  # samples of each class in the test set
     presence: tuple[float, ...] = ()  # with which chance each device is there in a round; always where not given
+    samples: float = 1.0  # that a device holds on average
+    work: tuple[int | None, int | None, int | None] = (None, 1, None)  # epochs or steps, and batch size, None for all
 
 
 class Seen(NamedTuple):

@@ -87,7 +87,17 @@ class Learner:
         self._algorithm, self._sizes = algorithm, np.array([len(part) for part in parts])
         (steps,) = local_steps(np.array([-(-self._sizes.sum() // len(parts))]), *training.work)  # of the mean size
         labels, test_labels = (_counts(y, data.classes) for y in (data.train_y[np.concatenate(parts)], data.test_y))
-        self.run = Run(len(parts), 1, len(parts), training.lr, float(steps), training.momentum, labels, test_labels)
+        self.run = Run(
+            population=len(parts),
+            participants=len(parts),
+            lr=training.lr,
+            steps=float(steps),
+            momentum=training.momentum,
+            labels=labels,
+            test_labels=test_labels,
+            samples=float(self._sizes.mean()),
+            work=training.work,
+        )
         places = places_of(device)
         module = build_module(model, data, streams).to(dtype)
         self.initial = initial_parameters(model, data, module).to(places[0], dtype)

@@ -140,6 +140,37 @@ class TestScaffold:
     def test_fedssgs_program_is_the_papers_where_devices_are_alike(self):
         assert same(Scaffold(variant="ssg_code"), Scaffold())
 
+    @pytest.mark.parametrize("engine", ["serial", "batched"])
+    @pytest.mark.parametrize(("variant", "divisors"), [("ssg_code", (2, 2, 2)), ("eve_code", (2, 4, 4))])
+    def test_the_programs_divide_by_steps_of_their_own(self, variant, divisors, engine, tmp_path):
+        """Samples 1:2:3, two epochs of batches of 2: K = 2, 2, 4; E ceil(n / (N B)) = 2, E (floor(n_i / B) + 1)."""
+        path = tmp_path / "parts.json"
+        path.write_text(json.dumps({str(i): [i] * (i + 1) for i in range(3)}))
+        rounds = [[0, 1], [1, 2], [0, 2], [0, 1, 2]]
+        scenario = quadratics({"kind": "scaffold", "variant": variant}, 4, rounds)
+        scenario["data"]["partition"] = {"kind": "file", "path": str(path)}
+        scenario["training"] = {"local_epochs": 2, "batch_size": 2, "lr": 0.05, "engine": engine, "width": 3}
+        a, b, omega, steps = [1, 2, 4], [1, -1, 3], [0.5, 1, 1.5], [2, 2, 4]
+        x, c, of, expected = 0.0, 0.0, np.zeros(3), []
+        for ids in rounds:
+            moves, news = [], of.copy()
+            for i in ids:
+                w, constant = x, (c / omega[i] if variant == "ssg_code" else c) - of[i]
+                for _ in range(steps[i]):
+                    w -= 0.05 * (a[i] * (w - b[i]) + constant)
+                moves.append(w - x)
+                news[i] = of[i] - c + (x - w) / (divisors[i] * 0.05)
+            x += np.mean(moves)
+            c = c + np.array(omega) @ (news - of) / 3 if variant == "ssg_code" else news[ids].mean()
+            of = news
+            expected.append(x)
+        assert models(scenario) == pytest.approx(expected, abs=1e-11)
+
+    def test_the_program_of_the_dynamic_devices_paper_has_no_option_i(self):
+        message = r"algorithm\.option: the variant dyn knows II alone: leave it out, or take another variant$"
+        with pytest.raises(InputError, match=message):
+            edgefl.load({"algorithm": {"kind": "scaffold", "variant": "dyn", "option": "I"}})
+
     def test_fedssgs_control_variate_is_the_weighted_mean(self):
         this = Simulation(Scaffold(variant="ssg_code"), PARTIAL, samples=UNEQUAL)
         mean = sum(n / 3 * client["c"] for n, client in zip(UNEQUAL, this.clients, strict=True)) / N
