@@ -157,7 +157,8 @@ def _floats_sent(algorithm: Algorithm, d: int, *, minimal: bool) -> tuple[int, i
 def _step_flops(algorithm: Algorithm, training: Training) -> float:
     """Operations of one local step on vectors, for each parameter: the algorithm's correction, and the solver's."""
     one, two = _corrections(algorithm, 1), _corrections(algorithm, 2)
-    solver = 2 + 2 * bool(training.weight_decay) + 2 * bool(training.momentum) + 3 * bool(training.clip_norm)
+    decay = training.weight_decay + algorithm.decay(_first_round(algorithm, np.zeros(1, dtype=np.float32)))
+    solver = 2 + 2 * bool(decay) + 2 * bool(training.momentum) + 3 * bool(training.clip_norm)
     return float(two - one + solver)
 
 

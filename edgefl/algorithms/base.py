@@ -205,6 +205,10 @@ class Algorithm(Member):
         """The gradient after the algorithm's corrections, before clipping and weight decay."""
         return gradient
 
+    def decay(self, local: Local) -> Tensor | float:
+        """Weight decay beside that of the scenario, which no clipping sees; the same at every step."""
+        return 0.0
+
     def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """The vectors that a device uploads after training; w [d] is the result of its training."""
         return {"delta": w - local.start}

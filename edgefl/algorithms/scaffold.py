@@ -19,8 +19,8 @@ class Scaffold(Algorithm):
 
     Other variants are what programs of other papers run under this name. ssg_code (FedDyn's and FedSSG's): c / omega_i
     in the correction, c is the mean of omega_i c_i, and K that of a device of mean size. dyn (the dynamic-devices
-    paper's): no correction, means by samples, a server whose learning rate is the devices'. eve_code (FedEve's): c moves
-    to the participants' mean c_i, and K counts one more batch in an epoch of full ones.
+    paper's): no correction, means by samples, a server whose learning rate is the devices'. eve_code (FedEve's): c
+    moves to the participants' mean c_i, and K counts one more batch in an epoch of full ones.
     """
 
     server_lr: PositiveFloat = 1.0

@@ -79,6 +79,10 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.correct(gradient, w, local)
 
+    def decay(self, local: Local) -> Tensor | float:
+        """..."""
+        return self.base.decay(local)
+
     def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """..."""
         return self.base.finish(w, local)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Solver:
-    """SGD in the order that matters: correction, clipping, weight decay, momentum (algorithm cards, section 0.2).
+    """SGD in the order that matters: correction, clipping, all weight decay, momentum (algorithm cards, section 0.2).
 
     Args:
         algorithm: corrects gradients.
@@ -36,8 +36,11 @@ class Solver:
             for part in (gradient[..., each] for each in self._clipped):
                 norm = part.norm(dim=-1, keepdim=True)
                 part.mul_((training.clip_norm / (norm + 1e-6)).clamp(max=1.0))  # PyTorch's factor
-        if training.weight_decay:
-            gradient = gradient.add_(w, alpha=training.weight_decay)
+        decay = training.weight_decay + self.algorithm.decay(local)
+        if not isinstance(decay, float):
+            gradient = gradient.addcmul_(w, decay)
+        elif decay:
+            gradient = gradient.add_(w, alpha=decay)
         if velocity is not None:
             gradient = velocity.mul_(training.momentum).add_(gradient)
         if isinstance(local.lr, float):

@@ -93,6 +93,42 @@ class TestChecklist:
         assert torch.allclose(this.models[1], (1 + 3 * 0.2 / 4) * this.moves[0].mean(dim=0), rtol=1e-12)
 
 
+CLIPPED = [  # an algorithm that is FedDyn, and the weights of devices with samples 1:2:3 in its server's mean
+    ({"kind": "feddyn", "alpha": 0.3}, (1, 1, 1)),
+    ({"kind": "fedvra", "variant": "ssg_code", "alpha": 0.3}, (1, 1, 1)),
+    ({"kind": "feddisco", "base": {"kind": "feddyn", "alpha": 0.3}, "a": 0.0, "b": 0.0}, (1, 2, 3)),
+]
+
+
+class TestFedDynsProgram:
+    @pytest.mark.parametrize("engine", ["serial", "batched"])
+    @pytest.mark.parametrize(("algorithm", "counts"), CLIPPED, ids=lambda case: str(case)[:30])
+    def test_clipping_leaves_its_weight_decay_alone(self, algorithm, counts, engine, tmp_path):
+        """alpha_i (h_i - w) is clipped with the gradient, alpha_i theta comes after it (cards, 0.2 and 1.5)."""
+        path = tmp_path / "parts.json"
+        path.write_text(json.dumps({str(i): [i] * (i + 1) for i in range(3)}))
+        rounds = [[0, 1], [1, 2], [0, 2], [0, 1, 2]]
+        scenario = quadratics(algorithm, 4, rounds)
+        scenario["data"]["partition"] = {"kind": "file", "path": str(path)}
+        scenario["training"] |= {"clip_norm": 1.5, "weight_decay": 0.2, "lr": 0.4, "engine": engine, "width": 3}
+        a, b, omega, clipped = [1, 2, 4], [1, -1, 3], [0.5, 1, 1.5], []
+        x, h, expected = 0.0, np.zeros(3), []
+        for ids in rounds:
+            moves = np.zeros(3)
+            for i in ids:
+                w, alpha = x, 0.3 / omega[i]
+                for _ in range(2):
+                    g = a[i] * (w - b[i]) + alpha * (h[i] - x)
+                    clipped.append(abs(g) > 1.5)
+                    w -= 0.4 * (g * min(1, 1.5 / (abs(g) + 1e-6)) + (0.2 + alpha) * w)
+                moves[i] = w - x
+            h += moves
+            x += np.average(moves[ids], weights=np.array(counts)[ids]) + h.mean()
+            expected.append(x)
+        assert 0 < sum(clipped) < len(clipped)
+        assert models(scenario) == pytest.approx(expected, abs=1e-11)
+
+
 class TestFedVRA:
     @pytest.mark.parametrize("samples", [(1,) * N, UNEQUAL])
     def test_fedssgs_program_is_feddyn(self, samples):

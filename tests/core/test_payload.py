@@ -18,7 +18,7 @@ VECTOR_OPERATIONS = dict.fromkeys(ALGORITHMS.members, 0) | {  # a step and param
     "fedacg": 3,
     "fedasync": 3,
     "scaffold": 2,
-    "feddyn": 4,
+    "feddyn": 3 + 2,  # and its weight decay
     "fedvra": 4,
     "feddc": 7,
     "fedssg": 5,
