@@ -145,6 +145,16 @@ class Algorithm(Member):
         zero = cast("Tensor", np.zeros(1))  # hooks are arithmetic, so NumPy serves
         return set(self.server_state(zero)) == {"w"} and not self.device_rows(zero)
 
+    def divides_by_lr(self) -> bool:
+        """No hook: whether what devices send or keep is a move over the learning rate, which then must not be 0."""
+        import numpy as np
+
+        zero = cast("Tensor", np.zeros(1))
+        local = Local(zero, 0.0, self.downlink(self.server_state(zero)), self.client_state(zero), run=Run(lr=0.0))
+        with np.errstate(all="ignore"):
+            made = [*self.finish(zero, local).values(), *self.remember(zero, local).values()]
+        return not all(np.isfinite(np.asarray(vector)).all() for vector in made)
+
     def check(self, population: int) -> str | None:
         """Why this algorithm cannot work with so many devices; None if it can."""
         return None

@@ -10,6 +10,7 @@ from algorithm_cases import digits
 
 import edgefl
 from edgefl.algorithms import ALGORITHMS, Local, Run, Updates
+from edgefl.errors import InputError
 
 QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"
 ADAPTIVE = {"fedadagrad", "fedadam", "fedyogi"}
@@ -193,6 +194,26 @@ class TestHooks:
         whole = {**sent, **algorithm.derived(sent, replace(local, state={}, gradient=torch.nan))}
         assert whole.keys() == naive.keys()
         assert all(torch.allclose(whole[name], naive[name], rtol=1e-5, atol=1e-6) for name in naive)
+
+
+DIVIDES = {"fedar", "feddc", "fedssg", "mifa", "qfedavg", "scaffold"}  # a move by the learning rate
+
+
+@pytest.mark.parametrize("name", list(ALGORITHMS.members))
+def test_a_learning_rate_of_0_is_refused_or_harmless(name):
+    scenario = {**digits({"kind": name}, lr=0.0), "rounds": 1}
+    if name in DIVIDES:
+        with pytest.raises(InputError, match=rf"training\.lr: {name} divides moves by it: set it above 0$"):
+            edgefl.run(scenario)
+    else:
+        assert edgefl.run(scenario).status == "finished"
+
+
+@pytest.mark.parametrize(
+    "algorithm", [{"kind": "scaffold", "option": "I"}, {"kind": "fedssg", "variant": "paper_main"}]
+)
+def test_not_where_nothing_is_divided(algorithm):
+    assert edgefl.run({**digits(algorithm, lr=0.0), "rounds": 1}).status == "finished"
 
 
 @pytest.mark.parametrize("name", list(ALGORITHMS.members))

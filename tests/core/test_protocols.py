@@ -459,11 +459,11 @@ REFUSED = {
     ),
     "a walk that averages": (
         "server: {policy: sequential}\nalgorithm: scaffold",
-        "algorithm: the policy sequential averages nothing: set it to fedavg or fedprox",
+        "algorithm: the policy sequential averages nothing: set it to fedavg, fedprox or moon, without availability or",
     ),
     "a walk that buffers": (
         "server: {policy: sequential}\nalgorithm: fedbuff",
-        "algorithm: the policy sequential averages nothing: set it to fedavg or fedprox",
+        "algorithm: the policy sequential averages nothing: set it to fedavg, fedprox or moon, without availability or",
     ),
     "an empty buffer": ("server: {policy: {kind: buffered, buffer: 0}}", "server.policy.buffer: must be >= 1, got 0"),
     "a factor below 1": (
