@@ -1,5 +1,6 @@
 """Algorithms: limits, and what every member of the catalogue must do."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,6 +40,36 @@ def test_one_step_of_fedprox_is_fedavg_for_any_mu():
     work = {"local_epochs": None, "local_steps": 1}
     prox = edgefl.run(digits({"kind": "fedprox", "mu": 5.0}, **work)).parameters
     assert np.array_equal(prox, edgefl.run(digits({"kind": "fedavg"}, **work)).parameters)
+
+
+@pytest.mark.parametrize("engine", ["serial", "batched"])
+def test_a_pull_of_one_over_the_learning_rate_starts_each_step_anew(engine):
+    """theta_k = w - eta grad(theta_(k-1)) at eta = 1 / mu (card 1.2, oracle iii)."""
+    scenario = golden_scenario({"kind": "fedprox", "mu": 20.0})
+    scenario["training"] |= {"local_steps": 5, "engine": engine}
+    scenario["server"], x, expected = {}, 0.0, []
+    for _ in range(4):
+        thetas = np.full(3, x)
+        for _ in range(5):
+            thetas = x - 0.05 * np.array([1, 2, 4]) * (thetas - [1, -1, 3])
+        x = thetas.mean()
+        expected.append(x)
+    assert edgefl.run(scenario).rounds["parameter"].to_numpy() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("weighting", ["samples", "uniform"])
+def test_alike_clients_are_one(weighting, tmp_path):
+    """The same samples in the same batches: the mean is any of the local models (card 1.1, oracle iv)."""
+    work = {"local_epochs": None, "local_steps": 4, "batch_size": "full", "momentum": 0.5}
+    models = []
+    for count in (1, 3):
+        path = tmp_path / f"{count}.json"
+        path.write_text(json.dumps({str(i): list(range(100)) for i in range(count)}))
+        scenario = digits({"kind": "fedavg", "weighting": weighting}, **work)
+        scenario |= {"devices": {"count": count}, "server": {}}
+        scenario["data"] = {"dataset": "digits", "partition": {"kind": "file", "path": str(path)}}
+        models.append(edgefl.run(scenario).parameters)
+    assert models[1] == pytest.approx(models[0], abs=1e-6)
 
 
 def test_a_strong_pull_keeps_the_model_near():

@@ -70,6 +70,59 @@ class TestDriftMemories:
         assert torch.allclose(first.moves[0], prox.moves[0], rtol=1e-13)
         assert torch.allclose(first.models[1], 2 * prox.moves[0].mean(dim=0), rtol=1e-13)
 
+    @pytest.mark.parametrize("samples", [(1,) * N, (1, 2, 3, 4, 5)])
+    def test_the_first_round_of_feddc_under_partial_participation(self, samples):
+        """FedProx with alpha_i; w + mean_S delta + sum_S delta / N (card 1.6, oracle i)."""
+        ids = [1, 3]
+        first = Simulation(FedDC(alpha=0.3), [ids], samples)
+        for row, i in enumerate(ids):
+            prox = Simulation(FedProx(mu=0.3 * sum(samples) / N / samples[i]), [ids], samples)
+            assert torch.allclose(first.moves[0][row], prox.moves[0][row], rtol=1e-13)
+        moves = first.moves[0]
+        assert torch.allclose(first.models[1], moves.mean(dim=0) + moves.sum(dim=0) / N, rtol=1e-13)
+
+    @pytest.mark.parametrize("samples", [(1,) * N, (1, 2, 3, 4, 5)])
+    @pytest.mark.parametrize("ids", [list(range(N)), [0, 3]])
+    def test_the_fixed_point_of_feddyn(self, samples, ids):
+        """At the optimum, with h_i = -grad F_i / alpha_i, nothing moves, whoever takes part (card 1.5, oracle ii)."""
+        this, omega = Simulation(FedDyn(alpha=0.3), FULL[:1], samples), torch.tensor(samples).double()[:, None] * N
+        omega = omega / sum(samples)
+        optimum = (omega * CURVATURES * CENTRES).sum(dim=0) / (omega * CURVATURES).sum(dim=0)
+        drifts = -omega * CURVATURES * (optimum - CENTRES) / 0.3
+        this.states, this.clients = [{"w": optimum, "h": drifts.mean(dim=0)}], [{"h": h} for h in drifts]
+        this.round(0, ids)
+        assert torch.allclose(this.moves[-1], torch.zeros(len(ids), D, dtype=torch.float64), atol=1e-14)
+        assert torch.allclose(this.models[-1], optimum, rtol=1e-13)
+        assert float(drifts.abs().min()) > 0
+
+    def test_feddyn_with_exact_minimisation_finds_the_optimum(self):
+        """Of F_i + alpha <h_i, .> + (alpha/2) |. - w|^2, where its gradient is 0 (card 1.5, oracle iii)."""
+        algorithm, alpha = FedDyn(alpha=0.5), 0.5
+        server = algorithm.initial_state(torch.zeros(D, dtype=torch.float64), N)
+        clients = [algorithm.client_state(server["w"]) for _ in range(N)]
+        for _ in range(200):
+            moves = []
+            for i, (a, b) in enumerate(zip(CURVATURES, CENTRES, strict=True)):
+                local = Local(server["w"], LR, state=clients[i])
+                w = (a * b + alpha * (server["w"] - clients[i]["h"])) / (a + alpha)
+                slope = algorithm.correct(a * (w - b), w, local) + algorithm.decay(local) * w
+                assert torch.allclose(slope, torch.zeros(D, dtype=torch.float64), atol=1e-13)
+                moves.append(algorithm.finish(w, local)["delta"])
+                clients[i] = algorithm.remember(w, local)
+            updates = Updates({"delta": torch.stack(moves)}, np.arange(N), np.ones(N, dtype=np.int64), N)
+            server = algorithm.aggregate(server, updates)
+        optimum = (CURVATURES * CENTRES).sum(dim=0) / CURVATURES.sum(dim=0)
+        assert torch.allclose(server["w"], optimum, rtol=1e-10)
+
+    class PlainMean(FedDyn):
+        def aggregate(self, server, updates):
+            return {**super().aggregate(server, updates), "w": server["w"] + updates.mean()}
+
+    def test_feddyn_with_a_plain_mean_and_no_pull_is_fedavg(self):
+        """Card 1.5, oracle v."""
+        assert same(self.PlainMean(alpha=0.0), UNIFORM)
+        assert not same(self.PlainMean(alpha=0.1), UNIFORM)
+
     @pytest.mark.parametrize(
         "algorithm", [FedDyn(alpha=0.0), NoCorrection(alpha=0.0), GatedAlone(alpha=0.0, fixed=1.0)]
     )
@@ -223,6 +276,15 @@ class TestLastUpdates:
         for before, after, ids in zip(this.models, this.models[1:], PARTIAL, strict=False):
             table[ids] = CURVATURES[ids] * (before - CENTRES[ids])
             assert torch.allclose(after, before - LR * table.mean(dim=0), rtol=1e-12, atol=1e-14)
+
+    def test_the_mean_of_fedvarp_is_that_of_last_moves(self):
+        """y-bar, added up over the rounds by (1/N) sum_S (delta_i - y_i), leads each step (checklist, oracle 7)."""
+        this, mean, last = Simulation(FedVarp(), PARTIAL), torch.zeros(D, dtype=torch.float64), {}
+        for ids, moves, before, after in zip(PARTIAL, this.moves, this.states, this.states[1:], strict=False):
+            news = torch.stack([move - last.get(i, 0 * move) for i, move in zip(ids, moves, strict=True)])
+            assert torch.allclose(after["w"] - before["w"], mean + news.mean(dim=0), rtol=1e-11)
+            mean, last = mean + news.sum(dim=0) / N, last | dict(zip(ids, moves, strict=True))
+            assert torch.allclose(after["y"].mean(dim=0), mean, rtol=1e-12, atol=1e-15)
 
     def test_an_absent_devices_update_stays(self):
         this = Simulation(Mifa(), PARTIAL)

@@ -69,6 +69,17 @@ def test_bits_on_the_air(name):
 
 
 @pytest.mark.parametrize("name", list(ALGORITHMS.members))
+def test_bytes_in_the_tables_of_a_run(name):
+    """(down + up) 32 d / 8 a participant, as the cards' table has it, and scalars (checklist, oracle 8)."""
+    down, up, scalars = FLOATS[name]
+    scenario = {"rounds": 3, "algorithm": name, "devices": {"count": 5}, "server": {"participants": 3}}
+    result = edgefl.run({**scenario, "radio": {"transfer": "fast"}}, train=False)
+    assert (result.rounds["bytes_down"] == 3 * 4 * D * down).all()
+    assert (result.rounds["bytes_up"] == 3 * 4 * (D * up + scalars)).all()
+    assert result.devices["bytes_up"].sum() == result.rounds["bytes_up"].sum() > 0
+
+
+@pytest.mark.parametrize("name", list(ALGORITHMS.members))
 def test_the_papers_cost_is_the_same_for_all(name):
     """Dynamic-devices paper, eq. 27 and Table VII: neither a second vector nor another pass counts."""
     section = Training.model_validate({"batch_size": 50, "local_epochs": 2, "weight_decay": 0.1})
