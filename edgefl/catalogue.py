@@ -6,7 +6,7 @@ first line of its docstring names its source. A catalogue maps names to members 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
@@ -56,6 +56,11 @@ class Catalogue(Generic[M]):
     def summary(self, name: str) -> str:
         """The member's docstring line: what it is and where it comes from."""
         return (self.load(name).__doc__ or "").strip().partition("\n")[0]
+
+    def those(self, suit: Callable[[M], bool]) -> str:
+        """The names of the members that, with their defaults, suit: "a, b or c"."""
+        *names, last = (name for name in self.members if suit(self.load(name)()))
+        return f"{', '.join(names)} or {last}" if names else last
 
     def parse(self, value: Any, info: ValidationInfo) -> M:
         """Make a member of `name` or `{kind: name, key: value, ...}`; raises pydantic's errors."""

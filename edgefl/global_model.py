@@ -195,6 +195,8 @@ class GlobalModel:
             self._heard = np.array([arrival.device for arrival in told.arrivals], dtype=np.int64)
             if told.arrivals:
                 outcome = self._aggregate(told, outcome["columns"])
+            elif self._algorithm.replays():
+                outcome["columns"] |= self._replay(told)
         if told.merge and self._edges is not None:
             self._edges = self._edges.merged()
         outcome["losses"], self._losses = self._losses, []
@@ -222,6 +224,12 @@ class GlobalModel:
         players = updates.ids if wanted.players == "participants" else self._algorithm.counting(self.state, updates)
         values = self.learner.contributions(before, updates, players, self._groups.labels(place.session))
         return {"columns": columns, "contributions": list(zip(players.tolist(), values.tolist(), strict=True))}
+
+    def _replay(self, told: Learn) -> dict[str, float]:
+        """Learn from nobody; the algorithm's traces."""
+        updates = self.learner.nobody(self.state, told.number, self._lr(told.place))
+        self.state = self.learner.aggregate(self.state, updates)
+        return self._algorithm.trace(self.state, updates)
 
     def _next(self, updates: Updates, cells: Ids) -> dict[str, Any]:
         """The server's next state; with models at the base stations, the mean of these that a cloud would get."""

@@ -157,9 +157,10 @@ def _floats_sent(algorithm: Algorithm, d: int, *, minimal: bool) -> tuple[int, i
 def _step_flops(algorithm: Algorithm, training: Training) -> float:
     """Operations of one local step on vectors, for each parameter: the algorithm's correction, and the solver's."""
     one, two = _corrections(algorithm, 1), _corrections(algorithm, 2)
+    decay = training.weight_decay + algorithm.decay(_first_round(algorithm, np.zeros(1, dtype=np.float32)))
     # Adam: 3 for m, 4 for v, its root, two corrections of their bias, eps, the quotient
     moments = 12 if training.optimizer == "adam" else 2 * bool(training.momentum)
-    solver = 2 + 2 * bool(training.weight_decay) + moments + 3 * bool(training.clip_norm)
+    solver = 2 + 2 * bool(decay) + moments + 3 * bool(training.clip_norm)
     return float(two - one + solver)
 
 

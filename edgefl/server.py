@@ -71,7 +71,7 @@ class Server:
         self._index = -1  # of the last selection, from 0
         self._busy: set[int] = set()  # devices under way, or whose update waits to be learned from
         self._ended: list[Participation] = []  # since the last round's end
-        self._vain = False  # whether the last round had no participants
+        self._began_s, self._vain = 0.0, False  # the round under way; whether the last had no participants, and no time
         self.place = following(self.sessions, self.ledger.rounds)  # of the round under way, or the next to begin
         self.meter = Meter(self.env, world, world.batteries) if world.batteries else None
         if self.meter:
@@ -115,7 +115,7 @@ class Server:
 
     def _enter(self, present: int) -> None:
         """Begin a round with so many devices."""
-        self._index += 1
+        self._index, self._began_s = self._index + 1, self.env.now
         self.ledger.event(self.env.now, "round_start")
         self.attendance.enter(present)
         self.aggregator.enter(self.place)
@@ -165,10 +165,14 @@ class Server:
         return self.scenario.server.deadline_s or float("inf")
 
     def select(self, count: int | None = None, *, refill: bool = False) -> Ids:
-        """Choose devices for the round that has begun, or to `refill` it. Those that are busy are left out.
+        """Choose devices for the round that has begun, or to `refill` it, of whom the algorithm admits some.
 
-        In an extra round of a session everybody takes part.
+        Those that are busy are left out. In an extra round of a session everybody is chosen.
         """
+        return self.aggregator.admit(self._chosen(count, refill=refill), self._index)
+
+    def _chosen(self, count: int | None, *, refill: bool) -> Ids:
+        """Those whom the selection has chosen."""
         selection, free = self.scenario.server.selection, self._free(self._index + refill)
         if self.place.extra:
             return free
@@ -182,7 +186,6 @@ class Server:
 
     def dispatch(self, ids: Ids, successor: int | None = None) -> list[simpy.Process]:
         """Send the model to the participants: one process each. Interrupting one cuts its part in the round short."""
-        ids = self.aggregator.admit(ids, self._index)
         self.memory.asked(ids)
         trips = partial(self.errands.trips, index=self._index, successor=successor)
         if len(ids):
@@ -275,7 +278,7 @@ class Server:
             **({"polled": status.count(POLLED)} if self.scenario.server.selection.polls else {}),
         }
         self.memory.enter(seen(parts, devices, self.aggregator.losses, self.env.now))
-        self._vain = not parts
+        self._vain = not parts and self.env.now == self._began_s
         self.ledger.event(self.env.now, "round_end")
         self.ledger.close_round(row, devices)
         self.place = following(self.sessions, self.ledger.rounds)

@@ -35,6 +35,8 @@ class Run:
     presence: tuple[float, ...] = ()  # with which chance each device is there in a round; always where not given
     groups: int = 1  # of devices, of which one is there before the server's state begins anew
     began: int = 0  # index of the round with which that state began
+    samples: float = 1.0  # that a device holds on average
+    work: tuple[int | None, int | None, int | None] = (None, 1, None)  # epochs or steps, and batch size, None for all
 
 
 class Seen(NamedTuple):
@@ -78,6 +80,7 @@ class Updates:
     steps: npt.NDArray[np.float64] | None = None  # [C] local steps that each took
     losses: npt.NDArray[np.float64] | None = None  # [C] mean training loss of each
     staleness: npt.NDArray[np.int64] | None = None  # [C] aggregations since each got its model; None is 0
+    starts: tuple[Tensor, ...] | None = None  # [C] models [d] that each got; None is the server's present one for all
     index: int = 0  # of the round, from 0
     lr: float = 1.0  # learning rate of the round
     labels: npt.NDArray[np.int64] | None = None  # [C, classes] how many samples of each class a device has
@@ -106,6 +109,7 @@ class Updates:
             steps=cut(self.steps),
             losses=cut(self.losses),
             staleness=cut(self.staleness),
+            starts=None if self.starts is None else tuple(self.starts[row] for row in rows.tolist()),
             labels=cut(self.labels),
             statistics=None if self.statistics is None else self.statistics[rows],
             weights=cut(self.weights),
@@ -175,6 +179,16 @@ class Algorithm(Member):
         """No hook: whether the server keeps sums of what devices keep, so that neither begins anew alone."""
         return self._keeps_more() and bool(self.client_state(_zero()))
 
+    def divides_by_lr(self) -> bool:
+        """No hook: whether what devices send or keep is a move over the learning rate, which then must not be 0."""
+        import numpy as np
+
+        zero = _zero()
+        local = Local(zero, 0.0, self.downlink(self.server_state(zero)), self.client_state(zero), run=Run(lr=0.0))
+        with np.errstate(all="ignore"):
+            made = [*self.finish(zero, local).values(), *self.remember(zero, local).values()]
+        return not all(np.isfinite(np.asarray(vector)).all() for vector in made)
+
     def check(self, population: int) -> str | None:
         """Why this algorithm cannot work with so many devices; None if it can."""
         return None
@@ -235,6 +249,10 @@ class Algorithm(Member):
         """The gradient after the algorithm's corrections, before clipping and weight decay."""
         return gradient
 
+    def decay(self, local: Local) -> Tensor | float:
+        """Weight decay beside that of the scenario, which no clipping sees; the same at every step."""
+        return 0.0
+
     def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """The vectors that a device uploads after training; w [d] is the result of its training."""
         return {"delta": w - local.start}
@@ -257,6 +275,10 @@ class Algorithm(Member):
     def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """The device's next client state; w [d] is the result of its training."""
         return {}
+
+    def replays(self) -> bool:
+        """Whether the server learns also from nobody, by what it keeps; then `updates` of no rows must do, too."""
+        return False
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """The server's next state."""

@@ -58,12 +58,16 @@ class FedAR(Algorithm):
         """psi_i [N, 1] for the ages tau_i: 0 from the cut-off on, else min((tau_i + 1)^rho, psi_max)."""
         return ((age + 1) ** self.rho).clamp(max=self.psi_max) * (age < self.cutoff_rounds(index, run))
 
+    def replays(self) -> bool:
+        """The table is there, and grows older (algorithm cards, 1.12.5)."""
+        return True
+
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """W - lr sum over all of psi_i G_i / N_t with N_t the number of devices whose psi_i is not 0."""
+        """W - lr sum over all of psi_i G_i / N_t with N_t the number of devices whose psi_i is not 0; w without any."""
         last, age = server["G"].clone(), server["age"] + 1
         last[updates.ids], age[updates.ids] = updates.vectors["G"], 0.0
         psi = self.weights(age, updates.index, updates.run)[:, 0]
-        step = updates.lr * (psi @ last) / (psi > 0).sum()
+        step = updates.lr * (psi @ last) / (psi > 0).sum().clamp(min=1)
         return {**server, "w": server["w"] - step, "G": last, "age": age}
 
     def counting(self, server: Mapping[str, Tensor], updates: Updates) -> Ids:
@@ -72,7 +76,8 @@ class FedAR(Algorithm):
         return np.flatnonzero((psi > 0).cpu().numpy())
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """How many updates count, and their mean weight."""
+        """How many updates count, and their mean weight, if any do."""
         psi = self.weights(server["age"], updates.index, updates.run)
         counting = psi[psi > 0]
-        return {"contributing": float(len(counting)), "staleness_weight": float(counting.mean())}
+        mean = {"staleness_weight": float(counting.mean())} if len(counting) else {}
+        return {"contributing": float(len(counting)), **mean}

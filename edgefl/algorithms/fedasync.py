@@ -40,19 +40,22 @@ class FedAsync(Algorithm):
         """Gradient of the loss + (mu/2) |w - start|^2."""
         return gradient + self.mu * (w - local.start)
 
-    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
-        """The local model itself, as what it has moved from is no longer the server's."""
-        return {"model": w}
-
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """W <- (1 - alpha s(tau_i)) w + alpha s(tau_i) w_i, one after another in the order of ids."""
+        """W <- (1 - alpha s(tau_i)) w + alpha s(tau_i) w_i, one after another in the order of ids.
+
+        w_i is the model that device i had got, which the server knows, and the move that it has sent.
+        """
         w, age = server["w"], np.zeros(len(updates.ids))
         if updates.staleness is not None:
             age += updates.staleness
-        for share, model in zip((self.mixing * self.discount(age)).tolist(), updates.vectors["model"], strict=True):
-            w = (1.0 - share) * w + share * model
+        shares, starts = (self.mixing * self.discount(age)).tolist(), updates.starts or (w,) * len(age)
+        for share, start, delta in zip(shares, starts, updates.vectors["delta"], strict=True):
+            w = (1.0 - share) * w + share * (start + delta)
         return {**server, "w": w}
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """The mean age of the updates, in aggregations."""
-        return {} if updates.staleness is None else {"staleness": float(updates.staleness.mean())}
+        """The mean age of the updates, in aggregations, and of their weights s(tau)."""
+        age = updates.staleness
+        if age is None:
+            return {}
+        return {"staleness": float(age.mean()), "staleness_weight": float(self.discount(age.astype(float)).mean())}

@@ -48,9 +48,12 @@ class FedAvg(Averaging):
     availability: Availability = None  # p_i of all devices, or a list of one each: weights 1 / (N p_i)
 
     @model_validator(mode="after")
-    def _waits_for_some(self) -> FedAvg:
+    def _who_takes_part(self) -> FedAvg:
         if self.mode == "wait" and (self.max_participants is None or self.availability is not None):
             raise fault_at(("mode",), "wait needs max_participants, how many to draw and wait for, and no availability")
+        if self.max_participants is not None and self.availability is not None:
+            text = "weighs devices by the chance with which they take part, which max_participants changes"
+            raise fault_at(("availability",), f"{text}: leave one out")
         return self
 
     def check(self, population: int) -> str | None:

@@ -32,5 +32,8 @@ class FedBuff(Algorithm):
         return {**server, "w": server["w"] + self.server_lr * (discount @ delta) / len(delta)}
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """The mean age of the updates, in aggregations."""
-        return {} if updates.staleness is None else {"staleness": float(updates.staleness.mean())}
+        """The mean age of the updates, in aggregations, and of their weights (1 + tau_i)^-a."""
+        age = updates.staleness
+        if age is None:
+            return {}
+        return {"staleness": float(age.mean()), "staleness_weight": float(((1.0 + age) ** -self.exponent).mean())}

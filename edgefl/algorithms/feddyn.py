@@ -27,8 +27,12 @@ class FedDyn(Algorithm):
         return {"h": 0 * w}
 
     def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
-        """Gradient + alpha_i (h_i + w - start), alpha_i = alpha / omega_i."""
-        return gradient + (self.alpha / local.weight) * (local.state["h"] + w - local.start)
+        """Gradient + alpha_i (h_i - start), alpha_i = alpha / omega_i; `decay` adds alpha_i w."""
+        return gradient + (self.alpha / local.weight) * (local.state["h"] - local.start)
+
+    def decay(self, local: Local) -> Tensor | float:
+        """alpha_i: the quadratic term is weight decay in the authors' program."""
+        return self.alpha / local.weight
 
     def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """h_i+ = h_i + w - start."""

@@ -21,8 +21,8 @@ class FedEve(Averaging):
     q: Literal["paper", "code"] = "paper"  # variances: eq. 13, or as the authors' program has them
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """The model, its predicted descent M = 0 and the variance of that, sigma^2 = 0."""
-        return {"w": w, "m": 0 * w, "variance": 0 * w[:1]}
+        """The model, its predicted descent M = 0, the variance of that, sigma^2 = 0, and the round's Kalman gain."""
+        return {"w": w, "m": 0 * w, "variance": 0 * w[:1], "gain": 0 * w[:1]}
 
     def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
         """The prediction w - server_lr M."""
@@ -36,7 +36,12 @@ class FedEve(Averaging):
         total = predicted + noise
         gain = (predicted / total).where(total > 0, 1)
         m = server["m"] + gain * (observed - server["m"])
-        return {**server, "w": server["w"] - self.server_lr * m, "m": m, "variance": (1 - gain) * predicted}
+        w, variance = server["w"] - self.server_lr * m, (1 - gain) * predicted
+        return {**server, "w": w, "m": m, "variance": variance, "gain": gain}
+
+    def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
+        """The Kalman gain kappa: how much the observed move counts against the predicted one."""
+        return {"kalman_gain": float(server["gain"])}
 
     def variances(self, m: Tensor, observed: Tensor, updates: Updates) -> tuple[Tensor, Tensor]:
         """Of the prediction sigma_Q^2 and of the observation sigma_R^2.

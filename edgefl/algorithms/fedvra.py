@@ -40,6 +40,10 @@ class FedVRA(FedDyn):
             return super().correct(gradient, w, local)
         return gradient + local.state["dual"] + self.gamma * (w - local.start)
 
+    def decay(self, local: Local) -> Tensor | float:
+        """None; FedDyn's in its program."""
+        return super().decay(local) if self.variant == "ssg_code" else 0.0
+
     def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """lambda_i+ = lambda_i + a gamma (w - start)."""
         if self.variant == "ssg_code":

@@ -21,6 +21,10 @@ class Mifa(Algorithm):
     state: Literal["server", "client"] = "server"
     wait: bool = False  # no step before every device has been heard, as the paper assumes; else they count as 0
 
+    def replays(self) -> bool:
+        """The table is there (algorithm cards, 1.10.5)."""
+        return True
+
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """The model; with the updates at the devices also their mean, G = 0."""
         return {"w": w, "mean": 0 * w} if self.state == "client" else {"w": w}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import PositiveFloat
+from pydantic import PositiveFloat, model_validator
 
 from edgefl.algorithms.base import Algorithm, Local, Updates
+from edgefl.section import fault_at
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,14 +18,21 @@ class Scaffold(Algorithm):
     """SCAFFOLD: control variates against client drift (Karimireddy et al., ICML 2020, algorithm 1).
 
     Other variants are what programs of other papers run under this name. ssg_code (FedDyn's and FedSSG's): c / omega_i
-    in the correction, and c is the mean of omega_i c_i. dyn (the dynamic-devices paper's): no correction, means by
-    samples, a server whose learning rate is the devices'. eve_code (FedEve's): c moves to the participants' mean c_i.
+    in the correction, c is the mean of omega_i c_i, and K that of a device of mean size. dyn (the dynamic-devices
+    paper's): no correction, means by samples, a server whose learning rate is the devices'. eve_code (FedEve's): c
+    moves to the participants' mean c_i, and K counts one more batch in an epoch of full ones.
     """
 
     server_lr: PositiveFloat = 1.0
     option: Literal["I", "II"] = "II"  # control variates: the gradient at the received model, or from the move
     cv_lr: Literal["initial", "current"] = "current"  # in option II; initial as in FedDyn's and FedSSG's programs
     variant: Literal["paper", "ssg_code", "dyn", "eve_code"] = "paper"
+
+    @model_validator(mode="after")
+    def _has_the_option(self) -> Scaffold:
+        if self.variant == "dyn" and self.option == "I":
+            raise fault_at(("option",), "the variant dyn knows II alone: leave it out, or take another variant")
+        return self
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """The model and the server's control variate, c = 0."""
@@ -50,12 +58,24 @@ class Scaffold(Algorithm):
             return gradient - local.state["c"] + local.received["c"] / local.weight
         return gradient - local.state["c"] + local.received["c"]
 
+    def divisor(self, local: Local) -> Tensor | float:
+        """K lr in option II: K_ref lr in ssg_code, E (floor(n_i / B) + 1) lr in eve_code where both are given."""
+        lr = local.run.lr if self.cv_lr == "initial" else local.lr
+        epochs, _, batch = local.run.work
+        if self.variant == "ssg_code":
+            return local.run.steps * lr
+        if self.variant == "eve_code" and epochs and batch:
+            full = (
+                local.weight * local.run.samples + 0.5
+            ) // batch  # batches; half a sample for what omega was rounded
+            return epochs * (full + 1) * lr
+        return local.steps * lr
+
     def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """c_i+ = gradient of all samples at start (I), or c_i - c + (start - w) / (K lr) (II)."""
         if self.option == "I":
             return {"c": 0 * w + local.gradient}
-        lr = local.run.lr if self.cv_lr == "initial" else local.lr
-        return {"c": local.state["c"] - local.received["c"] + (local.start - w) / (local.steps * lr)}
+        return {"c": local.state["c"] - local.received["c"] + (local.start - w) / self.divisor(local)}
 
     def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """The move, and the change of the control variate; omega_i times it in ssg_code, c_i+ - c in eve_code."""
@@ -67,8 +87,7 @@ class Scaffold(Algorithm):
         """The change of the control variate, -c - delta / (K lr), unless the device alone knows what it depends on."""
         if self.option == "I" or self.variant == "eve_code":
             return {}
-        lr = local.run.lr if self.cv_lr == "initial" else local.lr
-        change = -local.received["c"] - upload["delta"] / (local.steps * lr)
+        change = -local.received["c"] - upload["delta"] / self.divisor(local)
         return {"delta_c": local.weight * change if self.variant == "ssg_code" else change}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:

@@ -87,6 +87,10 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.correct(gradient, w, local)
 
+    def decay(self, local: Local) -> Tensor | float:
+        """..."""
+        return self.base.decay(local)
+
     def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """..."""
         return self.base.finish(w, local)
@@ -98,6 +102,10 @@ class Wrapper(Algorithm):
     def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """..."""
         return self.base.remember(w, local)
+
+    def replays(self) -> bool:
+        """..."""
+        return self.base.replays()
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """..."""

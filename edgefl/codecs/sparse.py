@@ -34,9 +34,9 @@ class TopK(Codec):
 
 
 class RandomK(Codec):
-    """Random values, scaled to be unbiased without error feedback; the server draws the same places from a seed.
+    """Random values (Wangni et al., NeurIPS 2018), unbiased; with error feedback (Stich et al., NeurIPS 2018).
 
-    Source: Wangni et al., NeurIPS 2018; with error feedback Stich et al., NeurIPS 2018.
+    Without error feedback they are scaled to be unbiased. The server draws the same places from a seed.
     """
 
     part: Part = 0.01

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from edgefl.algorithms import Algorithm, Run, Updates
+from edgefl.algorithms import Algorithm, Local, Run, Updates
 from edgefl.codecs.none import NoCodec
 from edgefl.datasets import Data
 from edgefl.device import local_steps
@@ -88,7 +88,17 @@ class Learner:
         self._algorithm, self._sizes = algorithm, np.array([len(part) for part in parts])
         (steps,) = local_steps(np.array([-(-self._sizes.sum() // len(parts))]), *training.work)  # of the mean size
         labels, test_labels = (_counts(y, data.classes) for y in (data.train_y[np.concatenate(parts)], data.test_y))
-        self.run = Run(len(parts), 1, len(parts), training.lr, float(steps), training.momentum, labels, test_labels)
+        self.run = Run(
+            population=len(parts),
+            participants=len(parts),
+            lr=training.lr,
+            steps=float(steps),
+            momentum=training.momentum,
+            labels=labels,
+            test_labels=test_labels,
+            samples=float(self._sizes.mean()),
+            work=training.work,
+        )
         places = places_of(device)
         module = build_module(model, data, streams).to(dtype)
         self.initial = initial_parameters(model, data, module).to(places[0], dtype)
@@ -213,11 +223,28 @@ class Learner:
             each,
             index=index,
             lr=lr,
+            starts=tuple(job.start for job in jobs),
             labels=self._histograms(ids),
             statistics=statistics,
             run=self.run,
         )
         return updates, float(np.average(each, weights=samples))
+
+    def nobody(self, server: Mapping[str, Tensor], index: int, lr: float) -> Updates:
+        """The updates of a round in which none has arrived, as `collect` would have them: of no rows.
+
+        Args:
+            server: its state, which says what uploads look like.
+            index: of the round, from 0.
+            lr: the round's learning rate.
+        """
+        algorithm, w, nothing = self._algorithm, self.initial, np.empty(0, dtype=np.int64)
+        local = Local(w, 1.0, algorithm.downlink(server), algorithm.client_state(w), run=self.run)
+        vectors = {name: vector[None][:0] for name, vector in algorithm.finish(w, local).items()}
+        staleness = nothing
+        return Updates(
+            vectors, nothing, nothing, len(self.parts), None, None, staleness, index=index, lr=lr, run=self.run
+        )
 
     def _encode(self, jobs: list[Job], uploads: Mapping[str, Tensor]) -> None:
         """Replace uploads [C, d] by what the server decodes of them; scalars are sent as they are."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Solver:
-    """SGD or Adam in the order that matters: correction, clipping, decay, moments (algorithm cards, section 0.2).
+    """SGD or Adam in the order that matters: correction, clipping, all decay, moments (algorithm cards, section 0.2).
 
     Args:
         algorithm: corrects gradients.
@@ -42,8 +42,11 @@ class Solver:
             for part in (gradient[..., each] for each in self._clipped):
                 norm = part.norm(dim=-1, keepdim=True)
                 part.mul_((training.clip_norm / (norm + 1e-6)).clamp(max=1.0))  # PyTorch's factor
-        if training.weight_decay:
-            gradient = gradient.add_(w, alpha=training.weight_decay)
+        decay = training.weight_decay + self.algorithm.decay(local)
+        if not isinstance(decay, float):
+            gradient = gradient.addcmul_(w, decay)
+        elif decay:
+            gradient = gradient.add_(w, alpha=decay)
         if training.optimizer == "adam":
             gradient = self._adam(gradient, moments, number)
         elif moments:

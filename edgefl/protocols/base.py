@@ -33,8 +33,8 @@ class Coordinator(Protocol):
     def select(self, count: int | None = None, *, refill: bool = False) -> npt.NDArray[np.int64]:
         """Ids of `count` devices, else `participants`, in order: for the round that has begun, or to `refill` it.
 
-        Devices that are under way, or whose update waits to be learned from, are left out; there may be fewer. A refill
-        that finds nobody, or wants nobody, leaves no trace.
+        Devices that are under way, or whose update waits to be learned from, are left out, and those that the algorithm
+        does not admit; so there may be fewer. A refill that finds nobody, or wants nobody, leaves no trace.
         """
 
     @property

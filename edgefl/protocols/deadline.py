@@ -28,8 +28,8 @@ class Deadline(Policy):
         while (yield from server.ready()):
             under_way, over = [*under_way, *server.dispatch(server.select())], server.env.timeout(server.deadline_s)
             yield server.env.all_of(under_way) | over
-            if not over.processed and any(process.value == DEPARTED for process in under_way):
-                yield over  # nobody tells the server who has left
+            if not over.processed and (not under_way or any(process.value == DEPARTED for process in under_way)):
+                yield over  # nobody tells the server who has left, or that nobody will answer
             yield from moment(server.env)  # what arrives at the deadline is in time
             under_way = [process for process in under_way if process.is_alive]
             if self.late == "drop":

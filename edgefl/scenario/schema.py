@@ -123,6 +123,9 @@ class Scenario(Section):
             raise fault_at(("churn",), text)
         if reason := self.churn.check(count):
             raise fault_at(("churn",), reason)
+        if not self.training.lr and self.algorithm.divides_by_lr():
+            text = f"{ALGORITHMS.name_of(self.algorithm)} divides moves by it: set it above 0"
+            raise fault_at(("training", "lr"), text)
         if reason := self.algorithm.check(count):
             raise fault_at(("algorithm",), reason)
         if reason := self.server.selection.check(count, self.participants):
@@ -182,9 +185,8 @@ class Scenario(Section):
     def _updates_apart(self) -> Scenario:
         """Policies under which a round's updates do not all meet: models walk, or base stations have their own."""
         policy, name = self.server.policy, PROTOCOLS.name_of(self.server.policy)
-        plain = type(self.algorithm).aggregate is FedAvg.aggregate and self.algorithm.divisible()
-        if not policy.averages and not plain:
-            text = f"the policy {name} averages nothing: set it to fedavg or fedprox"
+        if not policy.averages and not _walks(self.algorithm):
+            text = f"the policy {name} averages nothing: set it to {ALGORITHMS.those(_walks)}"
             raise fault_at(("algorithm",), f"{text}, without availability or mode wait")
         if self.report.contributions and (policy.edges or not policy.averages):
             text = f"under the policy {name} a round's updates do not meet: leave it out"
@@ -196,9 +198,16 @@ class Scenario(Section):
         if policy.direct and not isinstance(self.training.codec, NoCodec):
             text = "compresses the move from a model that the next device does not have: leave it out"
             raise fault_at(("training", "codec"), f"{text}, or set links to relayed")
+        codec, differences = self.training.codec, isinstance(self.algorithm, Mifa) and self.algorithm.state == "client"
+        if differences and not isinstance(codec, NoCodec) and not codec.error_feedback:
+            text = "devices keep what they have computed, and the server adds up what the codec leaves of it"
+            raise fault_at(
+                ("algorithm", "state"), f"{text}: set it to server, or training.codec.error_feedback to true"
+            )
         if policy.edges and not self.algorithm.divisible():
             text = f"under the policy {name} each base station keeps a model and nothing else"
-            raise fault_at(("algorithm",), f"{text}: set it to fedavg (no availability, no mode wait), fedprox or moon")
+            text = f"{text}: set it to {ALGORITHMS.those(Algorithm.divisible)}"
+            raise fault_at(("algorithm",), f"{text}, without availability, mode wait or server momentum")
         return self
 
     @model_validator(mode="after")
@@ -302,6 +311,11 @@ class Scenario(Section):
     def participants(self) -> int:
         """How many devices a round asks for."""
         return self.server.participants or self.devices.count
+
+
+def _walks(algorithm: Algorithm) -> bool:
+    """Whether it needs nothing of an aggregation but the last device's model."""
+    return type(algorithm).aggregate is FedAvg.aggregate and algorithm.divisible()
 
 
 def _overlapping(server: Any) -> bool:

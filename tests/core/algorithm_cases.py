@@ -45,7 +45,8 @@ class Simulation:
             local = Local(start, self.rates[index], received, self.clients[i], *rest)
             w = start
             for _ in range(self.steps):
-                w = w - local.lr * self.algorithm.correct(CURVATURES[i] * (w - CENTRES[i]), w, local)
+                gradient = self.algorithm.correct(CURVATURES[i] * (w - CENTRES[i]), w, local)
+                w = w - local.lr * (gradient + self.algorithm.decay(local) * w)
             sent = self.algorithm.upload(w, local, minimal=self.minimal)
             known = replace(local, state={}, gradient=torch.nan)
             uploads.append({**sent, **(self.algorithm.derived(sent, known) if self.minimal else {})})

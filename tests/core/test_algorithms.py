@@ -1,5 +1,6 @@
 """Algorithms: limits, and what every member of the catalogue must do."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +11,11 @@ from algorithm_cases import digits
 
 import edgefl
 from edgefl.algorithms import ALGORITHMS, Local, Run, Updates
+from edgefl.errors import InputError
 
 QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"
 # As large a tau that their steps shrink with what is left to go; by themselves they have a length of their own.
-SHRINKING = dict.fromkeys(("fedadagrad", "fedadam", "fedyogi"), {"server_lr": 1.0, "tau": 1.0})
+SHRINKING = {kind: {"server_lr": 1.0, "tau": 1.0} for kind in ("fedadagrad", "fedadam", "fedyogi")}
 # Algorithm cards, section 11: F_i(x) = a_i/2 (x - b_i)^2, a = (1, 2, 4), b = (1, -1, 3), x0 = 0, lr 0.05, two steps
 FUNCTIONS = [[a / 2, -a * b, a * b * b / 2] for a, b in [(1, 1), (2, -1), (4, 3)]]
 
@@ -39,6 +41,36 @@ def test_one_step_of_fedprox_is_fedavg_for_any_mu():
     work = {"local_epochs": None, "local_steps": 1}
     prox = edgefl.run(digits({"kind": "fedprox", "mu": 5.0}, **work)).parameters
     assert np.array_equal(prox, edgefl.run(digits({"kind": "fedavg"}, **work)).parameters)
+
+
+@pytest.mark.parametrize("engine", ["serial", "batched"])
+def test_a_pull_of_one_over_the_learning_rate_starts_each_step_anew(engine):
+    """theta_k = w - eta grad(theta_(k-1)) at eta = 1 / mu (card 1.2, oracle iii)."""
+    scenario = golden_scenario({"kind": "fedprox", "mu": 20.0})
+    scenario["training"] |= {"local_steps": 5, "engine": engine}
+    scenario["server"], x, expected = {}, 0.0, []
+    for _ in range(4):
+        thetas = np.full(3, x)
+        for _ in range(5):
+            thetas = x - 0.05 * np.array([1, 2, 4]) * (thetas - [1, -1, 3])
+        x = thetas.mean()
+        expected.append(x)
+    assert edgefl.run(scenario).rounds["parameter"].to_numpy() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("weighting", ["samples", "uniform"])
+def test_alike_clients_are_one(weighting, tmp_path):
+    """The same samples in the same batches: the mean is any of the local models (card 1.1, oracle iv)."""
+    work = {"local_epochs": None, "local_steps": 4, "batch_size": "full", "momentum": 0.5}
+    models = []
+    for count in (1, 3):
+        path = tmp_path / f"{count}.json"
+        path.write_text(json.dumps({str(i): list(range(100)) for i in range(count)}))
+        scenario = digits({"kind": "fedavg", "weighting": weighting}, **work)
+        scenario |= {"devices": {"count": count}, "server": {}}
+        scenario["data"] = {"dataset": "digits", "partition": {"kind": "file", "path": str(path)}}
+        models.append(edgefl.run(scenario).parameters)
+    assert models[1] == pytest.approx(models[0], abs=1e-6)
 
 
 def test_a_strong_pull_keeps_the_model_near():
@@ -194,6 +226,26 @@ class TestHooks:
         whole = {**sent, **algorithm.derived(sent, replace(local, state={}, gradient=torch.nan))}
         assert whole.keys() == naive.keys()
         assert all(torch.allclose(whole[name], naive[name], rtol=1e-5, atol=1e-6) for name in naive)
+
+
+DIVIDES = {"fedar", "feddc", "fedssg", "mifa", "qfedavg", "scaffold"}  # a move by the learning rate
+
+
+@pytest.mark.parametrize("name", list(ALGORITHMS.members))
+def test_a_learning_rate_of_0_is_refused_or_harmless(name):
+    scenario = {**digits({"kind": name}, lr=0.0), "rounds": 1}
+    if name in DIVIDES:
+        with pytest.raises(InputError, match=rf"training\.lr: {name} divides moves by it: set it above 0$"):
+            edgefl.run(scenario)
+    else:
+        assert edgefl.run(scenario).status == "finished"
+
+
+@pytest.mark.parametrize(
+    "algorithm", [{"kind": "scaffold", "option": "I"}, {"kind": "fedssg", "variant": "paper_main"}]
+)
+def test_not_where_nothing_is_divided(algorithm):
+    assert edgefl.run({**digits(algorithm, lr=0.0), "rounds": 1}).status == "finished"
 
 
 @pytest.mark.parametrize("name", list(ALGORITHMS.members))

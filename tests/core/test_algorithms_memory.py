@@ -5,13 +5,13 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 import torch
-from algorithm_cases import CENTRES, CURVATURES, FULL, LR, PARTIAL, UNIFORM, D, N, Simulation, digits, same
+from algorithm_cases import CENTRES, CURVATURES, FULL, LR, PARTIAL, STEPS, UNIFORM, D, N, Simulation, digits, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cosine_similarity, cross_entropy, log_softmax
 
 import edgefl
-from edgefl.algorithms import ALGORITHMS, Run, Updates
+from edgefl.algorithms import ALGORITHMS, Local, Run, Updates
 from edgefl.algorithms.fedar import FedAR
 from edgefl.algorithms.fedavg import FedAvg
 from edgefl.algorithms.feddc import FedDC
@@ -69,6 +69,59 @@ class TestDriftMemories:
         first, prox = (Simulation(each, FULL[:1]) for each in (algorithm, FedProx(mu=0.3)))
         assert torch.allclose(first.moves[0], prox.moves[0], rtol=1e-13)
         assert torch.allclose(first.models[1], 2 * prox.moves[0].mean(dim=0), rtol=1e-13)
+
+    @pytest.mark.parametrize("samples", [(1,) * N, (1, 2, 3, 4, 5)])
+    def test_the_first_round_of_feddc_under_partial_participation(self, samples):
+        """FedProx with alpha_i; w + mean_S delta + sum_S delta / N (card 1.6, oracle i)."""
+        ids = [1, 3]
+        first = Simulation(FedDC(alpha=0.3), [ids], samples)
+        for row, i in enumerate(ids):
+            prox = Simulation(FedProx(mu=0.3 * sum(samples) / N / samples[i]), [ids], samples)
+            assert torch.allclose(first.moves[0][row], prox.moves[0][row], rtol=1e-13)
+        moves = first.moves[0]
+        assert torch.allclose(first.models[1], moves.mean(dim=0) + moves.sum(dim=0) / N, rtol=1e-13)
+
+    @pytest.mark.parametrize("samples", [(1,) * N, (1, 2, 3, 4, 5)])
+    @pytest.mark.parametrize("ids", [list(range(N)), [0, 3]])
+    def test_the_fixed_point_of_feddyn(self, samples, ids):
+        """At the optimum, with h_i = -grad F_i / alpha_i, nothing moves, whoever takes part (card 1.5, oracle ii)."""
+        this, omega = Simulation(FedDyn(alpha=0.3), FULL[:1], samples), torch.tensor(samples).double()[:, None] * N
+        omega = omega / sum(samples)
+        optimum = (omega * CURVATURES * CENTRES).sum(dim=0) / (omega * CURVATURES).sum(dim=0)
+        drifts = -omega * CURVATURES * (optimum - CENTRES) / 0.3
+        this.states, this.clients = [{"w": optimum, "h": drifts.mean(dim=0)}], [{"h": h} for h in drifts]
+        this.round(0, ids)
+        assert torch.allclose(this.moves[-1], torch.zeros(len(ids), D, dtype=torch.float64), atol=1e-14)
+        assert torch.allclose(this.models[-1], optimum, rtol=1e-13)
+        assert float(drifts.abs().min()) > 0
+
+    def test_feddyn_with_exact_minimisation_finds_the_optimum(self):
+        """Of F_i + alpha <h_i, .> + (alpha/2) |. - w|^2, where its gradient is 0 (card 1.5, oracle iii)."""
+        algorithm, alpha = FedDyn(alpha=0.5), 0.5
+        server = algorithm.initial_state(torch.zeros(D, dtype=torch.float64), N)
+        clients = [algorithm.client_state(server["w"]) for _ in range(N)]
+        for _ in range(200):
+            moves = []
+            for i, (a, b) in enumerate(zip(CURVATURES, CENTRES, strict=True)):
+                local = Local(server["w"], LR, state=clients[i])
+                w = (a * b + alpha * (server["w"] - clients[i]["h"])) / (a + alpha)
+                slope = algorithm.correct(a * (w - b), w, local) + algorithm.decay(local) * w
+                assert torch.allclose(slope, torch.zeros(D, dtype=torch.float64), atol=1e-13)
+                moves.append(algorithm.finish(w, local)["delta"])
+                clients[i] = algorithm.remember(w, local)
+            updates = Updates({"delta": torch.stack(moves)}, np.arange(N), np.ones(N, dtype=np.int64), N)
+            server = algorithm.aggregate(server, updates)
+        optimum = (CURVATURES * CENTRES).sum(dim=0) / CURVATURES.sum(dim=0)
+        assert torch.allclose(server["w"], optimum, rtol=1e-10)
+
+    class PlainMean(FedDyn):
+        def aggregate(self, server, updates):
+            return {**super().aggregate(server, updates), "w": server["w"] + updates.mean()}
+
+    def test_feddyn_with_a_plain_mean_and_no_pull_is_fedavg(self):
+        """Card 1.5, oracle v."""
+        assert same(self.PlainMean(alpha=0.0), UNIFORM)
+        assert not same(self.PlainMean(alpha=0.1), UNIFORM)
 
     @pytest.mark.parametrize(
         "algorithm", [FedDyn(alpha=0.0), NoCorrection(alpha=0.0), GatedAlone(alpha=0.0, fixed=1.0)]
@@ -140,6 +193,36 @@ class TestDriftMemories:
         assert gates[2] == pytest.approx(1 / (3 * 15 / 6 / N), rel=1e-5)
         assert not same(main, FedSSG())
 
+    @pytest.mark.parametrize("clip", [True, False])
+    def test_the_main_text_of_fedssg_by_hand(self, clip):
+        """Card 1.9, item 8: pull and memory are gated, alpha is not divided by omega, no gradient is corrected."""
+        samples, schedule = (1, 2, 3, 4, 5), [[0, 1], [1, 2, 4], [0, 1], [1], [0, 1, 2, 3, 4], [3, 4]]
+        w, h, count, share = np.zeros(D), np.zeros((N, D)), np.zeros(N), 15 / 6 / N
+        above, models = False, []
+        for t, ids in enumerate(schedule, 1):
+            moves = []
+            for i in ids:
+                count[i] += 1
+                r = count[i] / (share * t + 1e-6)
+                above |= r > 1
+                phi, theta = min(r, 1) if clip else r, w
+                for _ in range(STEPS):
+                    pull = 0.4 * phi * (theta - (w - h[i]))
+                    theta = theta - LR * (CURVATURES[i].numpy() * (theta - CENTRES[i].numpy()) + pull)
+                h[i] += phi * (theta - w)
+                moves.append(theta - w)
+            w = w + np.mean(moves, axis=0) + h.mean(axis=0)
+            models.append(w)
+        algorithm = FedSSG(variant="paper_main", alpha=0.4, clip_gate=clip)
+        assert Simulation(algorithm, schedule, samples).models[1:].numpy() == pytest.approx(np.array(models), rel=1e-12)
+        assert above
+
+    def test_the_main_text_of_fedssg_sends_a_vector_each_way(self):
+        algorithm, w = FedSSG(variant="paper_main"), torch.zeros(D)
+        assert not algorithm.downlink(algorithm.server_state(w))
+        sent = algorithm.finish(w, Local(w, 0.1, {}, algorithm.client_state(w)))
+        assert {name: len(vector) for name, vector in sent.items()} == {"delta": D, "gate": 1}
+
     @pytest.mark.parametrize(
         ("algorithm", "server", "client"),
         [
@@ -194,6 +277,15 @@ class TestLastUpdates:
             table[ids] = CURVATURES[ids] * (before - CENTRES[ids])
             assert torch.allclose(after, before - LR * table.mean(dim=0), rtol=1e-12, atol=1e-14)
 
+    def test_the_mean_of_fedvarp_is_that_of_last_moves(self):
+        """y-bar, added up over the rounds by (1/N) sum_S (delta_i - y_i), leads each step (checklist, oracle 7)."""
+        this, mean, last = Simulation(FedVarp(), PARTIAL), torch.zeros(D, dtype=torch.float64), {}
+        for ids, moves, before, after in zip(PARTIAL, this.moves, this.states, this.states[1:], strict=False):
+            news = torch.stack([move - last.get(i, 0 * move) for i, move in zip(ids, moves, strict=True)])
+            assert torch.allclose(after["w"] - before["w"], mean + news.mean(dim=0), rtol=1e-11)
+            mean, last = mean + news.sum(dim=0) / N, last | dict(zip(ids, moves, strict=True))
+            assert torch.allclose(after["y"].mean(dim=0), mean, rtol=1e-12, atol=1e-15)
+
     def test_an_absent_devices_update_stays(self):
         this = Simulation(Mifa(), PARTIAL)
         for before, after, ids in zip(this.states, this.states[1:], PARTIAL, strict=False):
@@ -205,6 +297,73 @@ class TestLastUpdates:
         this = Simulation(Mifa(), [[0], [1]], rates=(0.05, 0.01))
         step = this.models[2] - this.models[1]
         assert torch.allclose(step, (this.moves[0][0] / 5 + this.moves[1][0]) / N, rtol=1e-12)
+
+    EMPTY = ([0, 1], [], [1], [], [], [0])  # who arrives: device 2 never does
+
+    def rounds_in_vain(self, tmp_path, algorithm):
+        """F_i(x) = a_i/2 (x - b_i)^2 with a = (1, 2, 4), b = (1, -1, 3), two steps, a learning rate that shrinks."""
+        path = tmp_path / "there.csv"
+        path.write_text("device,on_s,off_s\n0,0,inf\n1,0,inf\n")
+        functions = [[a / 2, -a * b, a * b * b / 2] for a, b in [(1, 1), (2, -1), (4, 3)]]
+        training = {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial"}
+        training["lr_schedule"] = {"kind": "exponential", "decay": 0.9}
+        scenario = {
+            "rounds": 6,
+            "data": {"dataset": "quadratic", "coefficients": functions},
+            "model": {"init": {"kind": "value", "value": 0.0}},
+            "training": training,
+            "algorithm": algorithm,
+            "churn": {"kind": "trace", "path": str(path)},
+            "server": {"selection": {"kind": "schedule", "rounds": [ids or [2] for ids in self.EMPTY]}},
+        }
+        rounds = edgefl.run(scenario).rounds
+        assert rounds["received"].tolist() == [len(ids) for ids in self.EMPTY]
+        return rounds
+
+    def replayed(self, step):
+        """The models, where `step` makes the server's from the last updates G [3], their ages [3] and the round."""
+        x, g, age, models = 0.0, np.zeros(3), np.full(3, np.inf), []
+        for index, ids in enumerate(self.EMPTY):
+            lr, age = 0.05 * 0.9**index, age + 1
+            for i in ids:
+                way = 1 - (1 - lr * [1, 2, 4][i]) ** 2  # of two steps, to the optimum
+                g[i], age[i] = way * (x - [1, -1, 3][i]) / lr, 0
+            x -= lr * step(g, age, index)
+            models.append(x)
+        return models
+
+    @pytest.mark.parametrize("state", ["server", "client"])
+    def test_mifa_steps_in_rounds_without_anybody(self, state, tmp_path):
+        """Card 1.10.5: the table counts in each round, by its learning rate."""
+        rounds = self.rounds_in_vain(tmp_path, {"kind": "mifa", "state": state})
+        expected = self.replayed(lambda g, *_: g.sum() / 3)
+        assert rounds["parameter"].to_numpy() == pytest.approx(expected, abs=1e-12)
+        assert rounds["seen"].tolist() == [2] * 6
+
+    @pytest.mark.parametrize("state", ["server", "client"])
+    def test_mifa_that_waits_stands_still(self, state, tmp_path):
+        rounds = self.rounds_in_vain(tmp_path, {"kind": "mifa", "state": state, "wait": True})
+        assert rounds["parameter"].tolist() == [0.0] * 6
+
+    @pytest.mark.parametrize("keys", [{}, {"cutoff_slope": 0.0, "cutoff": 2.0}, {"cutoff_slope": 0.0, "cutoff": 1.0}])
+    def test_fedar_steps_in_rounds_without_anybody(self, keys, tmp_path):
+        """Card 1.12.5: all ages grow; those beyond g(t) do not count, and w stays where none does."""
+        cutoff, slope = keys.get("cutoff", 50), keys.get("cutoff_slope", 0.4)
+        counting = []
+
+        def step(g, age, index):
+            psi = np.minimum((age + 1) ** 0.5, 2) * (age < cutoff + slope * (index + 1))
+            counting.append((psi > 0).sum())
+            return psi @ g / max(counting[-1], 1)
+
+        rounds = self.rounds_in_vain(tmp_path, {"kind": "fedar", "rho": 0.5, **keys})
+        assert rounds["parameter"].to_numpy() == pytest.approx(self.replayed(step), abs=1e-12)
+        assert rounds["contributing"].tolist() == counting
+
+    def test_others_stay_where_they_are(self, tmp_path):
+        """Card 1.11 has no mean over nobody: FedVARP keeps w."""
+        x = self.rounds_in_vain(tmp_path, {"kind": "fedvarp"})["parameter"].to_numpy()
+        assert (np.diff(x) == 0).tolist() == [True, False, True, True, False]
 
     @pytest.mark.parametrize("wait", [False, True])
     def test_mifas_state_may_be_anywhere(self, wait):
@@ -453,7 +612,8 @@ class TestEngines:
         of.begin(7, 2.5)
         updates = train(of, {}, 2)
         labels = (tuple(int((y == label).sum()) for label in range(3)) for y in (data().train_y, data().test_y))
-        assert updates.run == of.run == Run(5, 7, 2.5, 0.2, 3 * 2, 0.4, *labels)  # N, T, m, eta_0, K_ref, rho
+        expected = Run(5, 7, 2.5, 0.2, 3 * 2, 0.4, *labels, samples=24.2, work=(3, None, 16))  # N, T, m, eta_0, K_ref
+        assert updates.run == of.run == expected
         assert (updates.index, updates.lr) == (2, pytest.approx(0.05))
 
 

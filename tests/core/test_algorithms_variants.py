@@ -93,6 +93,42 @@ class TestChecklist:
         assert torch.allclose(this.models[1], (1 + 3 * 0.2 / 4) * this.moves[0].mean(dim=0), rtol=1e-12)
 
 
+CLIPPED = [  # an algorithm that is FedDyn, and the weights of devices with samples 1:2:3 in its server's mean
+    ({"kind": "feddyn", "alpha": 0.3}, (1, 1, 1)),
+    ({"kind": "fedvra", "variant": "ssg_code", "alpha": 0.3}, (1, 1, 1)),
+    ({"kind": "feddisco", "base": {"kind": "feddyn", "alpha": 0.3}, "a": 0.0, "b": 0.0}, (1, 2, 3)),
+]
+
+
+class TestFedDynsProgram:
+    @pytest.mark.parametrize("engine", ["serial", "batched"])
+    @pytest.mark.parametrize(("algorithm", "counts"), CLIPPED, ids=lambda case: str(case)[:30])
+    def test_clipping_leaves_its_weight_decay_alone(self, algorithm, counts, engine, tmp_path):
+        """alpha_i (h_i - w) is clipped with the gradient, alpha_i theta comes after it (cards, 0.2 and 1.5)."""
+        path = tmp_path / "parts.json"
+        path.write_text(json.dumps({str(i): [i] * (i + 1) for i in range(3)}))
+        rounds = [[0, 1], [1, 2], [0, 2], [0, 1, 2]]
+        scenario = quadratics(algorithm, 4, rounds)
+        scenario["data"]["partition"] = {"kind": "file", "path": str(path)}
+        scenario["training"] |= {"clip_norm": 1.5, "weight_decay": 0.2, "lr": 0.4, "engine": engine, "width": 3}
+        a, b, omega, clipped = [1, 2, 4], [1, -1, 3], [0.5, 1, 1.5], []
+        x, h, expected = 0.0, np.zeros(3), []
+        for ids in rounds:
+            moves = np.zeros(3)
+            for i in ids:
+                w, alpha = x, 0.3 / omega[i]
+                for _ in range(2):
+                    g = a[i] * (w - b[i]) + alpha * (h[i] - x)
+                    clipped.append(abs(g) > 1.5)
+                    w -= 0.4 * (g * min(1, 1.5 / (abs(g) + 1e-6)) + (0.2 + alpha) * w)
+                moves[i] = w - x
+            h += moves
+            x += np.average(moves[ids], weights=np.array(counts)[ids]) + h.mean()
+            expected.append(x)
+        assert 0 < sum(clipped) < len(clipped)
+        assert models(scenario) == pytest.approx(expected, abs=1e-11)
+
+
 class TestFedVRA:
     @pytest.mark.parametrize("samples", [(1,) * N, UNEQUAL])
     def test_fedssgs_program_is_feddyn(self, samples):
@@ -139,6 +175,37 @@ class TestScaffold:
 
     def test_fedssgs_program_is_the_papers_where_devices_are_alike(self):
         assert same(Scaffold(variant="ssg_code"), Scaffold())
+
+    @pytest.mark.parametrize("engine", ["serial", "batched"])
+    @pytest.mark.parametrize(("variant", "divisors"), [("ssg_code", (2, 2, 2)), ("eve_code", (2, 4, 4))])
+    def test_the_programs_divide_by_steps_of_their_own(self, variant, divisors, engine, tmp_path):
+        """Samples 1:2:3, two epochs of batches of 2: K = 2, 2, 4; E ceil(n / (N B)) = 2, E (floor(n_i / B) + 1)."""
+        path = tmp_path / "parts.json"
+        path.write_text(json.dumps({str(i): [i] * (i + 1) for i in range(3)}))
+        rounds = [[0, 1], [1, 2], [0, 2], [0, 1, 2]]
+        scenario = quadratics({"kind": "scaffold", "variant": variant}, 4, rounds)
+        scenario["data"]["partition"] = {"kind": "file", "path": str(path)}
+        scenario["training"] = {"local_epochs": 2, "batch_size": 2, "lr": 0.05, "engine": engine, "width": 3}
+        a, b, omega, steps = [1, 2, 4], [1, -1, 3], [0.5, 1, 1.5], [2, 2, 4]
+        x, c, of, expected = 0.0, 0.0, np.zeros(3), []
+        for ids in rounds:
+            moves, news = [], of.copy()
+            for i in ids:
+                w, constant = x, (c / omega[i] if variant == "ssg_code" else c) - of[i]
+                for _ in range(steps[i]):
+                    w -= 0.05 * (a[i] * (w - b[i]) + constant)
+                moves.append(w - x)
+                news[i] = of[i] - c + (x - w) / (divisors[i] * 0.05)
+            x += np.mean(moves)
+            c = c + np.array(omega) @ (news - of) / 3 if variant == "ssg_code" else news[ids].mean()
+            of = news
+            expected.append(x)
+        assert models(scenario) == pytest.approx(expected, abs=1e-11)
+
+    def test_the_program_of_the_dynamic_devices_paper_has_no_option_i(self):
+        message = r"algorithm\.option: the variant dyn knows II alone: leave it out, or take another variant$"
+        with pytest.raises(InputError, match=message):
+            edgefl.load({"algorithm": {"kind": "scaffold", "variant": "dyn", "option": "I"}})
 
     def test_fedssgs_control_variate_is_the_weighted_mean(self):
         this = Simulation(Scaffold(variant="ssg_code"), PARTIAL, samples=UNEQUAL)
@@ -226,7 +293,7 @@ class TestFedDisco:
     def test_a_wrapper_hands_on_every_hook(self):
         """A new hook of Algorithm must not stop at the wrapper."""
         hooks = {name for name, member in vars(Algorithm).items() if inspect.isfunction(member) and name[0] != "_"}
-        assert hooks - set(vars(Wrapper)) == {"initial_state", "restarted", "upload"}
+        assert hooks - set(vars(Wrapper)) == {"initial_state", "restarted", "upload", "divides_by_lr"}
 
 
 class TestFedAR:
@@ -284,6 +351,16 @@ class TestFedAvgWaits:
         algorithm = {"kind": "fedavg", "max_participants": 3, "mode": mode}
         assert models(quadratics(algorithm)) == pytest.approx(models(quadratics("fedavg")), abs=1e-12)
 
+    def test_a_round_in_vain_lasts_until_the_deadline(self):
+        """Only device 0 is asked again, who has been heard: the server waits (cards, section 2)."""
+        scenario = self.wait(2, [[0], [0], [1]], rounds=3, devices={"count": 2})
+        scenario["data"]["coefficients"] = scenario["data"]["coefficients"][:2]
+        scenario["server"] |= {"policy": "deadline", "deadline_s": 60.0}
+        rounds = edgefl.run(scenario).rounds
+        assert rounds["received"].tolist() == [1, 0, 1]
+        assert rounds["duration_s"][1] == pytest.approx(60)
+        assert (rounds["duration_s"][[0, 2]] < 60).all()
+
     def test_learning_or_not_the_same_take_part(self):
         trained, priced = (edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=train) for train in (True, False))
         columns = ["round", "device", "upload_s"]
@@ -319,6 +396,11 @@ class TestFedAvgWaits:
             ({"availability": 0.5}, {}, "algorithm.mode: wait needs max_participants"),
             ({"max_participants": 4}, {}, "algorithm: max_participants asks for 4 devices, but there are 3"),
             ({}, {"server": {"policy": "sequential"}}, "algorithm: the policy sequential averages nothing"),
+            (
+                {"mode": "cap", "availability": 0.5},
+                {},
+                "algorithm.availability: weighs devices by the chance with which",
+            ),
         ],
     )
     def test_faults_are_one_line(self, keys, more, message):
@@ -329,7 +411,7 @@ class TestFedAvgWaits:
 
 
 TWO_VECTORS = [Scaffold(), Scaffold(variant="ssg_code", cv_lr="initial"), Scaffold(variant="dyn")]
-TWO_VECTORS += [FedDC(alpha=0.1), FedDC(alpha=0.1, cv_lr="current"), FedSSG(), FedSSG(variant="paper_main")]
+TWO_VECTORS += [FedDC(alpha=0.1), FedDC(alpha=0.1, cv_lr="current"), FedSSG()]
 
 
 class TestMinimalUploads:

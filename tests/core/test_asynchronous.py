@@ -132,6 +132,8 @@ def test_who_arrives_when_and_how_old(case, tmp_path):
     assert run.learned == learned
     assert run.rounds["received"].tolist() == [len(each) for each in learned]
     assert run.rounds["staleness"].tolist() == [np.mean(list(each.values())) for each in learned]
+    weights = [np.mean([1 / (1 + age) for age in each.values()]) for each in learned]
+    assert run.rounds["staleness_weight"].to_numpy() == pytest.approx(weights, rel=1e-12)
 
 
 def models(learned, rule):
@@ -265,20 +267,30 @@ class TestArithmetic:
     MODELS = torch.tensor([[3.0, 0.0, 0.0], [-1.0, 2.0, 8.0]], dtype=torch.float64)
 
     def updates(self, ages=None, **vectors):
-        return Updates(vectors, np.array([2, 5]), np.array([1, 100]), 10, staleness=ages)
+        """FedAsync's MODELS are moves from two other models than W."""
+        starts = (self.W + 1, self.W - 3)
+        if not vectors:
+            vectors = {"delta": self.MODELS - torch.stack(starts)}
+        return Updates(vectors, np.array([2, 5]), np.array([1, 100]), 10, staleness=ages, starts=starts)
 
     @pytest.mark.parametrize("ages", [None, np.zeros(2, dtype=np.int64)])
     def test_without_ages_all_are_fresh(self, ages):
         for kind in (FedAsync(), FedAsync(staleness="hinge"), FedAsync(staleness="constant")):
-            after = kind.aggregate({"w": self.W}, self.updates(ages, model=self.MODELS))["w"]
+            after = kind.aggregate({"w": self.W}, self.updates(ages))["w"]
             expected = 0.4 * (0.4 * self.W + 0.6 * self.MODELS[0]) + 0.6 * self.MODELS[1]
             assert torch.allclose(after, expected, rtol=1e-14)
         after = FedBuff().aggregate({"w": self.W}, self.updates(ages, delta=self.MODELS))["w"]
         assert torch.allclose(after, self.W + self.MODELS.mean(dim=0), rtol=1e-14)
 
     def test_mixing_1_keeps_the_last_of_a_moment(self):
-        after = FedAsync(mixing=1.0).aggregate({"w": self.W}, self.updates(model=self.MODELS))["w"]
+        after = FedAsync(mixing=1.0).aggregate({"w": self.W}, self.updates())["w"]
         assert torch.equal(after, self.MODELS[1])
+
+    def test_of_some_participants(self):
+        """Each keeps the model that it had got."""
+        first, second = (self.updates().only(np.array([row])) for row in (0, 1))
+        assert torch.equal(FedAsync(mixing=1.0).aggregate({"w": self.W}, first)["w"], self.MODELS[0])
+        assert torch.equal(FedAsync(mixing=1.0).aggregate({"w": self.W}, second)["w"], self.MODELS[1])
 
     def test_discounts(self):
         """Xie et al., section 5.2: a = 0.5, or a = 10 and b = 4."""
@@ -287,10 +299,17 @@ class TestArithmetic:
         assert FedAsync(staleness="hinge").discount(ages) == pytest.approx([1, 1, 1, 1 / 11, 1 / 41])
         assert FedAsync(staleness="constant").discount(ages).tolist() == [1] * 5
 
+    def test_weights_in_the_table(self):
+        """Of ages 3 and 8: 1/2 and 1/3, or 1 and 1/41."""
+        this = self.updates(np.array([3, 8]))
+        for algorithm, weight in ((FedAsync(), 5 / 12), (FedBuff(), 5 / 12), (FedAsync(staleness="hinge"), 21 / 41)):
+            traced = algorithm.trace({"w": self.W}, this)
+            assert traced == pytest.approx({"staleness": 5.5, "staleness_weight": weight})
+
     @given(st.lists(st.integers(0, 50), min_size=2, max_size=2), st.sampled_from(["constant", "polynomial", "hinge"]))
     def test_fedasync_stays_between_the_models(self, ages, staleness):
         """A convex combination of the server's model and those received."""
-        this = self.updates(np.array(ages), model=self.MODELS)
+        this = self.updates(np.array(ages))
         after = FedAsync(staleness=staleness).aggregate({"w": self.W}, this)["w"]
         everything = torch.stack([self.W, *self.MODELS])
         assert (after >= everything.amin(dim=0) - 1e-12).all()
@@ -303,10 +322,8 @@ class TestArithmetic:
 
     def test_both_send_a_model_each_way(self):
         for algorithm in (FedAsync(), FedBuff()):
-            assert {name: len(sent) for name, sent in algorithm.finish(self.W, Local(self.W, 0.1)).items()} in (
-                {"model": 3},
-                {"delta": 3},
-            )
+            sent = algorithm.finish(self.MODELS[0], Local(self.W, 0.1))
+            assert {name: vector.tolist() for name, vector in sent.items()} == {"delta": [2, 2, -4]}
             assert not algorithm.downlink(algorithm.server_state(self.W))
 
 

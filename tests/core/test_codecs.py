@@ -1,6 +1,7 @@
 """Codecs on vectors: limits, errors within their bounds, unbiasedness, and what they say of their bits."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -50,6 +51,12 @@ class TestEvery:
         if name != "float16":  # whose grid is fixed
             once, scaled = decoded(CODECS.load(name)()), decoded(CODECS.load(name)(), scale * X)
             assert torch.allclose(scaled, scale * once, rtol=1e-9, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("name", sorted(set(CODECS.members) - {"none"}))
+def test_its_line_names_its_source(name):
+    """In the list of codecs: who and when, or which standard."""
+    assert re.search(r"\(.*\d{3}.*\)", CODECS.summary(name))
 
 
 def test_bits_by_hand():

@@ -5,8 +5,10 @@ import pytest
 import torch
 
 import edgefl
+from edgefl.algorithms.fedasync import FedAsync
 from edgefl.algorithms.fedavg import FedAvg
 from edgefl.datasets import Data
+from edgefl.errors import InputError
 from edgefl.learner import Learner
 from edgefl.learner.plan import SERIAL
 from edgefl.models.logistic import Logistic
@@ -81,6 +83,32 @@ def test_the_radio_carries_the_encoded_bits(tmp_path, codec, bits):
     assert (coded.devices["bytes_up"] == bits // 8).all()
     assert (coded.devices["bytes_down"] == plain.devices["bytes_down"]).all()
     assert (plain.devices["bytes_up"] == 4 * D).all()
+
+
+@pytest.mark.parametrize("codec", [{"kind": "top_k", "part": 0.2}, {"kind": "qsgd", "levels": 3}])
+def test_fedasync_compresses_the_move_as_fedavg_does(codec):
+    """One fresh update and mixing 1: the model of FedAvg, which has lost as much."""
+    models = []
+    for algorithm in (FedAvg(), FedAsync(mixing=1.0)):
+        of = learner(codec, algorithm=algorithm)
+        state = of.begin(1, 1.0)
+        for index in range(3):
+            of.submit(1, index, state["w"], {})
+            state = of.aggregate(state, of.collect()[0])
+        models.append(state["w"])
+    assert torch.allclose(*models, rtol=1e-12)
+
+
+@pytest.mark.parametrize("codec", ["float16", {"kind": "top_k", "error_feedback": False}])
+def test_mifas_devices_keep_no_more_than_has_arrived(codec):
+    """Differences from what the server has not got would add up to something else."""
+    scenario = {"algorithm": {"kind": "mifa", "state": "client"}, "training": {"codec": codec}}
+    message = r"algorithm\.state: .*: set it to server, or training\.codec\.error_feedback to true$"
+    with pytest.raises(InputError, match=message):
+        edgefl.load(scenario)
+    edgefl.load({**scenario, "algorithm": "mifa"})
+    for fine in ("none", {"kind": "top_k"}):
+        edgefl.load({**scenario, "training": {"codec": fine}})
 
 
 def test_scalars_and_several_vectors():

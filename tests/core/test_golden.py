@@ -108,6 +108,15 @@ def test_published_values(case, engine):
     assert rounds["distance_to_optimum"].to_numpy() == pytest.approx(distances, abs=1e-9)
 
 
+@pytest.mark.parametrize("engine", ["serial", "batched"])
+def test_published_values_of_a_walk(engine):
+    """sfl_order_as_listed: the model goes from client to client in the listed order."""
+    given = scenario({"kind": "fedavg"}, engine)
+    given["server"]["policy"] = "sequential"
+    expected = [-0.111025000000, 0.900844640000, 1.662727864064, 1.786861207570]
+    assert edgefl.run(given).rounds["parameter"].to_numpy() == pytest.approx(expected, abs=1e-9)
+
+
 def test_published_values_with_sample_weights(tmp_path):
     """n = 1:2:3 by listing a client's function as often: the mean over its copies is the function itself."""
     path = tmp_path / "parts.json"

@@ -13,6 +13,7 @@ import edgefl
 from edgefl.algorithms import ALGORITHMS, Updates
 from edgefl.cli import main
 from edgefl.edges import Edges
+from edgefl.errors import InputError
 
 CELLS = {"layout": "hexagonal", "sites": 7, "radius_m": 100}
 RADIO = {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}, "bandwidth_hz": 20e6}
@@ -162,7 +163,7 @@ REFUSED = {
     "a server with a table": ("algorithm: mifa", "algorithm: under the policy hierarchical each base"),
     "weights over all devices": (
         "algorithm: {kind: fedavg, availability: 0.5}",
-        "algorithm: under the policy hierarchical each base station keeps a model and nothing else: set it to fedavg",
+        "algorithm: under the policy hierarchical each base station keeps a model and nothing else: set it to fed",
     ),
     "contributions": ("report: {contributions: {}}", "report.contributions: under the policy hierarchical"),
 }
@@ -177,6 +178,20 @@ def test_one_clear_line(case, tmp_path, capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"edgefl: {file}:2: ")
     assert f": {message}" in line
+
+
+@pytest.mark.parametrize("policy", ["hierarchical", "sequential"])
+def test_the_line_names_those_that_are_not_refused(policy):
+    """With their defaults: these, and no others."""
+    allowed, lines = [], set()
+    for name in ALGORITHMS.members:
+        try:
+            edgefl.load({"server": {"policy": policy}, "algorithm": name})
+            allowed.append(name)
+        except InputError as error:
+            lines.add(str(error))
+    (line,) = lines
+    assert f"set it to {', '.join(allowed[:-1])} or {allowed[-1]}, without availability" in line
 
 
 def test_who_keeps_nothing_but_the_model():

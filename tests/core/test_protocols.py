@@ -226,6 +226,25 @@ def test_the_model_walks_in_the_drawn_order():
     assert result.rounds["parameter"].iloc[-1] == pytest.approx(x, rel=1e-12)
 
 
+@pytest.mark.parametrize("links", ["relayed", "device_to_device"])
+def test_no_more_walk_than_the_algorithm_admits(links):
+    """Two of four, others in each round, in the order of the selection."""
+    policy = {"kind": "sequential", "links": links}
+    result = run({"policy": policy, "participants": 4}, algorithm={"kind": "fedavg", "max_participants": 2}, rounds=8)
+    everybody = run({"policy": policy, "participants": 4}, rounds=8)
+    walks, orders = ([each.tolist() for _, each in walked(r).groupby("round")["device"]] for r in (result, everybody))
+    assert [len(walk) for walk in walks] == [2] * 8 == (result.rounds["selected"]).tolist()
+    assert all(
+        walk == [device for device in order if device in walk] for walk, order in zip(walks, orders, strict=True)
+    )
+    assert len({tuple(walk) for walk in walks}) > 3
+
+
+def walked(result):
+    """Parts in the order of their beginnings."""
+    return result.devices.sort_values(["round", "start_s"], kind="stable")
+
+
 def test_with_one_participant_sequential_is_parallel():
     """The same samples in the same batches: bit by bit."""
     assert_same(*(run({"policy": policy, "participants": 1}, train=True) for policy in ("sequential", "synchronous")))
@@ -440,11 +459,11 @@ REFUSED = {
     ),
     "a walk that averages": (
         "server: {policy: sequential}\nalgorithm: scaffold",
-        "algorithm: the policy sequential averages nothing: set it to fedavg or fedprox",
+        "algorithm: the policy sequential averages nothing: set it to fedavg, fedprox or moon, without availability or",
     ),
     "a walk that buffers": (
         "server: {policy: sequential}\nalgorithm: fedbuff",
-        "algorithm: the policy sequential averages nothing: set it to fedavg or fedprox",
+        "algorithm: the policy sequential averages nothing: set it to fedavg, fedprox or moon, without availability or",
     ),
     "an empty buffer": ("server: {policy: {kind: buffered, buffer: 0}}", "server.policy.buffer: must be >= 1, got 0"),
     "a factor below 1": (

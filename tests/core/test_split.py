@@ -275,6 +275,12 @@ def test_without_clipping_it_learns_what_whole_models_learn(mode):
         assert halves.rounds[LEARNED].equals(whole.rounds[LEARNED]) == same
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_no_more_take_part_than_the_algorithm_admits(mode):
+    algorithm = {"kind": "fedavg", "max_participants": 1}
+    assert (edgefl.run({**changed(mode), "algorithm": algorithm}, train=False).rounds["selected"] == 1).all()
+
+
 def test_with_one_participant_the_modes_are_one():
     """Also with clipping: bit by bit."""
     server = {"participants": 1}
