@@ -239,7 +239,7 @@ class Server:
 
     def pass_on(self) -> None:
         """Make the model that has just arrived the one that the next device gets, without averaging."""
-        self.aggregator.pass_on()
+        self.aggregator.pass_on(self.place)
 
     def aggregate(self, *, merge: bool = False) -> None:
         """End the round: learn from what has arrived, evaluate, enter it into the ledger."""

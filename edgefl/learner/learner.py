@@ -162,8 +162,10 @@ class Learner:
         """How many jobs are pending."""
         return len(self._pending)
 
-    def collect(self) -> tuple[Updates, float]:
+    def collect(self, where: str | None = None) -> tuple[Updates, float]:
         """Train all pending jobs; their updates in the order of device ids, and the mean training loss by samples.
+
+        `where` is the round, as messages name it; that of the job where not given.
 
         Raises:
             RunError: a training loss or a model is no longer a finite number.
@@ -178,7 +180,7 @@ class Learner:
         with one_thread_each():
             self.plan = this.train(order, self.plan)
         losses, statistics = this.outcome["losses"], this.outcome["statistics"]
-        _check_finite(jobs, losses, this.uploads)
+        _check_finite(jobs, losses, this.uploads, where)
         if len(self._network.statistics):
             self.statistics = torch.from_numpy(samples / samples.sum()).to(statistics) @ statistics
         self._encode(jobs, this.uploads)
@@ -401,7 +403,7 @@ def places_of(device: str) -> list[str]:
     return [f"cuda:{index}" for index in range(torch.cuda.device_count())] if device == "cuda" else [device]
 
 
-def _check_finite(jobs: list[Job], losses: Tensor, vectors: Mapping[str, Tensor]) -> None:
+def _check_finite(jobs: list[Job], losses: Tensor, vectors: Mapping[str, Tensor], where: str | None) -> None:
     """Stop at the first number that is none."""
     good = torch.isfinite(losses)
     for vector in vectors.values():
@@ -409,6 +411,6 @@ def _check_finite(jobs: list[Job], losses: Tensor, vectors: Mapping[str, Tensor]
     if not bool(good.all()):
         job = jobs[int((~good).nonzero()[0])]
         raise RunError(
-            f"round {job.index + 1}: device {job.device}: local training diverged (NaN or infinite); "
+            f"{where or f'round {job.index + 1}'}: device {job.device}: local training diverged (NaN or infinite); "
             "the likely cause is a learning rate that is too high: lower training.lr or set training.clip_norm"
         )
