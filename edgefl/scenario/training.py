@@ -17,7 +17,7 @@ from pydantic import (
 from edgefl.codecs import CODECS, Codec
 from edgefl.codecs.none import NoCodec
 from edgefl.schedules import SCHEDULES, ConstantRate, Schedule
-from edgefl.section import Count, Section, fault, shown
+from edgefl.section import Count, Section, fault, fault_at, shown
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -38,6 +38,7 @@ class Training(Section):
 
     local_epochs: Count | None = None  # 5 where neither is given
     local_steps: Count | None = None
+    wrap: bool = True  # whether steps go on with another pass over the local data where one ends, or stop there
     batch_size: BatchSize = 50
     lr: NonNegativeFloat = 0.1
     lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()
@@ -55,7 +56,8 @@ class Training(Section):
     @property
     def work(self) -> tuple[int | None, int | None, int | None]:
         """Epochs or steps, and the batch size, None for all samples: as `device.local_steps` takes them."""
-        return self.local_epochs, self.local_steps, None if self.batch_size == "full" else self.batch_size
+        epochs = self.local_epochs if self.wrap else 1
+        return epochs, self.local_steps, None if self.batch_size == "full" else self.batch_size
 
     def rate(self, index: int, rounds: int) -> float:
         """The learning rate in round `index`, from 0, of so many."""
@@ -70,3 +72,9 @@ class Training(Section):
         if len(given) == 2:
             raise fault("local_epochs and local_steps exclude each other: leave one out")
         return value if given else {**value, "local_epochs": 5}
+
+    @model_validator(mode="after")
+    def _wrapped(self) -> Training:
+        if not self.wrap and self.local_steps is None:
+            raise fault_at(("wrap",), "false needs local_steps: epochs are whole passes")
+        return self
