@@ -55,7 +55,7 @@ def local_steps(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int | N
     if epochs is None and steps is None:
         raise ValueError("either epochs or steps must be given")
     passes = np.inf if epochs is None else epochs * epoch_steps(sizes, batch)
-    return np.minimum(np.full(len(sizes), np.inf if steps is None else float(steps)), passes)
+    return np.asarray(np.minimum(np.full(len(sizes), np.inf if steps is None else float(steps)), passes))
 
 
 def local_samples(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int | None, batch: int | None) -> Floats:
@@ -74,7 +74,7 @@ def local_samples(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int |
 def samples_in(steps: Floats, sizes: npt.NDArray[np.int64], batch: int | None) -> Floats:
     """Samples [n] of so many `steps` [n] of devices with `sizes` [n] samples, pass after pass."""
     size, per_epoch = np.minimum(sizes, batch) if batch else sizes, epoch_steps(sizes, batch)
-    return (steps // per_epoch) * sizes + (steps % per_epoch) * size
+    return np.asarray((steps // per_epoch) * sizes + (steps % per_epoch) * size)
 
 
 def batch_sizes(size: int, epochs: int | None, steps: int | None, batch: int | None) -> npt.NDArray[np.int64]:

@@ -219,6 +219,8 @@ class Server:
     def _participate(self, part: Participation, trip: Trip) -> Trip:
         """A device's part, to whatever end."""
         part.status = yield from trip
+        if part.status == RECEIVED and self.errands.workload.dropped(part.device, part.version):
+            part.status = "late"
         part.end_s = self.env.now
         self._ended.append(part)
         if self.meter:

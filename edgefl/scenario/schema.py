@@ -188,6 +188,9 @@ class Scenario(Section):
         if self.report.contributions and (policy.edges or not policy.averages):
             text = f"under the policy {name} a round's updates do not meet: leave it out"
             raise fault_at(("report", "contributions"), text)
+        if policy.direct and self.training.stragglers and not self.training.stragglers.keep:
+            text = "over direct links a device's work cannot be dropped after it was passed on: leave it out"
+            raise fault_at(("training", "stragglers", "keep"), f"{text}, or set links to relayed")
         if policy.direct and not isinstance(self.training.codec, NoCodec):
             text = "compresses the move from a model that the next device does not have: leave it out"
             raise fault_at(("training", "codec"), f"{text}, or set links to relayed")

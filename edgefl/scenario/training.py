@@ -33,12 +33,20 @@ def _batch_size(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
 BatchSize = Annotated[Count | Literal["full"], WrapValidator(_batch_size)]
 
 
+class Stragglers(Section):
+    """Devices that do a part of their local work (FedProx, Li et al., MLSys 2020, section 5.2)."""
+
+    share: Annotated[float, Field(ge=0, le=1)]  # probability with which a device is one in a round
+    keep: bool = True  # whether their updates count, as FedProx has it, or come too late, as its FedAvg has it
+
+
 class Training(Section):
     """Local training: SGD (algorithm cards, section 0.2)."""
 
     local_epochs: Count | None = None  # 5 where neither is given
     local_steps: Count | None = None
     wrap: bool = True  # whether steps go on with another pass over the local data where one ends, or stop there
+    stragglers: Stragglers | None = None
     batch_size: BatchSize = 50
     lr: NonNegativeFloat = 0.1
     lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()
