@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from edgefl.global_model import Arrival, Command, Enter, Evaluations, Forget, GlobalModel, Learn, PassOn, Send
+from edgefl.errors import RunError
+from edgefl.global_model import Arrival, Command, Enter, Evaluations, Forget, GlobalModel, Learn, PassOn, Send, diverged
 from edgefl.ledger import Ledger
 from edgefl.participation import Participation
 from edgefl.record import Pace, Record
@@ -131,10 +133,10 @@ class Aggregator:
         """Hear that a device will not arrive."""
         self._held.pop(device, None)
 
-    def pass_on(self) -> None:
-        """Make the model that has just arrived the one that the next device gets, without averaging."""
+    def pass_on(self, place: Place) -> None:
+        """Make the model that has just arrived, in a round, the one that the next device gets, without averaging."""
         if self._arrived:
-            self._tell(PassOn(self._take()))
+            self._tell(PassOn(place, self._take()))
 
     def _take(self) -> tuple[Arrival, ...]:
         arrived, self._arrived = sorted(self._arrived), []
@@ -168,7 +170,11 @@ class Aggregator:
             return NOTHING
         told = json.dumps([self._key, type(command).__name__, asdict(command)])
         self._key, self._stage = hashlib.sha256(told.encode()).hexdigest(), self._stage + 1
-        return self._pass(command)
+        try:
+            return self._pass(command)
+        except RunError:
+            self.settle(wait=True)  # a test under way may find an earlier model at fault
+            raise
 
     def _pass(self, command: Command) -> Any:
         """Tell the model, or keep it until the model is needed: when something is not on record."""
@@ -226,7 +232,8 @@ class Aggregator:
 
         if self._model is None and self._record.restore(key, take):
             return found[0]
-        w: npt.NDArray[np.float32] = self.model.state["w"].cpu().numpy().astype(np.float32)
+        with np.errstate(over="ignore"):  # scalars are float64; what has diverged may be too large
+            w: npt.NDArray[np.float32] = self.model.state["w"].cpu().numpy().astype(np.float32)
         self._record.save(key, lambda file: np.save(file, w, allow_pickle=False), lasting=True)
         return w
 
@@ -281,6 +288,8 @@ class Aggregator:
 
     def _enter(self, row: dict[str, Any], test: Test) -> None:
         columns = test.result()
+        if (loss := columns.get("test_loss")) is not None and not math.isfinite(loss):
+            raise diverged(self._scenario, Place(row["session"], row["round"]), "its test loss is NaN or infinite")
         if test.evaluations:
             self._record.note(test.key, columns)
         row.update(columns)

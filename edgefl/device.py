@@ -52,11 +52,10 @@ class Computing:
 
 def local_steps(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int | None, batch: int | None) -> Floats:
     """Optimiser steps [n] of one round of local training; arguments as in `local_samples`."""
-    if steps is not None:
-        return np.full(len(sizes), float(steps))
-    if epochs is None:
+    if epochs is None and steps is None:
         raise ValueError("either epochs or steps must be given")
-    return (epochs * _batches(sizes, batch)).astype(np.float64)
+    passes = np.inf if epochs is None else epochs * epoch_steps(sizes, batch)
+    return np.asarray(np.minimum(np.full(len(sizes), np.inf if steps is None else float(steps)), passes))
 
 
 def local_samples(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int | None, batch: int | None) -> Floats:
@@ -65,15 +64,17 @@ def local_samples(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int |
     Args:
         sizes: samples held.
         epochs: passes over the local data, or None.
-        steps: mini-batches, wrapping over the local data whose last batch may be short, or None.
+        steps: mini-batches, wrapping over the local data whose last batch may be short, or None. Where both are given,
+            what ends first.
         batch: mini-batch size; None for all local data.
     """
-    if epochs is not None:
-        return (epochs * sizes).astype(np.float64)
-    if steps is None:
-        raise ValueError("either epochs or steps must be given")
-    size, per_epoch = np.minimum(sizes, batch) if batch else sizes, _batches(sizes, batch)
-    return ((steps // per_epoch) * sizes + (steps % per_epoch) * size).astype(np.float64)
+    return samples_in(local_steps(sizes, epochs, steps, batch), sizes, batch)
+
+
+def samples_in(steps: Floats, sizes: npt.NDArray[np.int64], batch: int | None) -> Floats:
+    """Samples [n] of so many `steps` [n] of devices with `sizes` [n] samples, pass after pass."""
+    size, per_epoch = np.minimum(sizes, batch) if batch else sizes, epoch_steps(sizes, batch)
+    return np.asarray((steps // per_epoch) * sizes + (steps % per_epoch) * size)
 
 
 def batch_sizes(size: int, epochs: int | None, steps: int | None, batch: int | None) -> npt.NDArray[np.int64]:
@@ -81,9 +82,9 @@ def batch_sizes(size: int, epochs: int | None, steps: int | None, batch: int | N
     full = min(size, batch) if batch else size
     epoch = np.full(-(-size // full), full, dtype=np.int64)
     epoch[-1] = size - full * (len(epoch) - 1)
-    return np.tile(epoch, epochs or 0) if steps is None else np.resize(epoch, steps)
+    return np.resize(epoch, int(local_steps(np.array([size]), epochs, steps, batch)[0]))
 
 
-def _batches(sizes: npt.NDArray[np.int64], batch: int | None) -> npt.NDArray[np.int64]:
-    """Mini-batches of an epoch."""
+def epoch_steps(sizes: npt.NDArray[np.int64], batch: int | None) -> npt.NDArray[np.int64]:
+    """Mini-batches [n] of an epoch."""
     return -(-sizes // (np.minimum(sizes, batch) if batch else sizes))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
 import numpy as np
 import numpy.typing as npt
 import simpy
@@ -18,6 +20,7 @@ from edgefl.round_trip import RoundTrip
 from edgefl.scenario import Scenario
 from edgefl.split import SplitTrip, course
 from edgefl.streams import Streams
+from edgefl.workload import Workload
 from edgefl.world import World
 
 Floats = npt.NDArray[np.float64]
@@ -55,6 +58,7 @@ class Errands:
         self._ways = routes(None, scenario.cells.sites) if scenario.server.policy.edges else self.routes
         self.polling = Link(scenario.radio, scenario.cells, streams.apart("poll"))  # its draws are others
         handover = scenario.cells.handover
+        self.workload = Workload(scenario.training, payload.samples, streams)
         self.roaming = Roaming(env, ledger, world, link, handover) if handover else None
         self.equipped: set[int] = set()  # devices that have got what lasts for the session
 
@@ -66,14 +70,17 @@ class Errands:
     def trips(self, drop: Drop, index: int, successor: int | None) -> Trips:
         """What devices that begin together do: a model goes down, is trained and goes up, or is trained in halves."""
         world, payload, ids, radio = self.world, self.payload, drop.ids, self._radio(drop)
+        number = len(self.ledger.rounds)
         if self.split is not None:
             rates = (world.cpu_hz[ids] * world.flops_per_cycle[ids]).tolist()
             server = self.section.flops_per_s or float("inf")
-            courses = [course(self.split, *each, server) for each in zip(ids.tolist(), rates, strict=True)]
+            steps = map(int, self.workload.steps(ids, number))
+            each = zip(ids.tolist(), rates, repeat(server), steps, strict=False)
+            courses = [course(self.split, *one) for one in each]
             exchange = self.link.exchange(*radio, [each.turns for each in courses], index)
             return SplitTrip(self.env, self.ledger, exchange, courses)
         bits, peer = (self._down_bits(ids), payload.up_bits), None if successor is None else self._peer(ids, successor)
-        computing = self._computing(drop, payload.flops[ids], bits)
+        computing = self._computing(drop, payload.flops_in(ids, number, self.workload), bits)
         if self.roaming:
             roamer = self.link.roam(self.roaming.section, *radio, bits, index)
             return self.roaming.during(RoundTrip(self.env, self.ledger, roamer, computing, self._ways, bits), roamer)

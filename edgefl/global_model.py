@@ -5,7 +5,8 @@ So its state is a function of what it has been told, which can be saved, restore
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.edges import Edges
+from edgefl.errors import RunError
 from edgefl.scenario import Place, Scenario
 from edgefl.sessions import Groups, Starts
 
@@ -75,11 +77,12 @@ class Enter:
 class PassOn:
     """The model that has just arrived is the one that the next device gets."""
 
+    place: Place
     arrivals: tuple[Arrival, ...]
 
     def tell(self, model: GlobalModel) -> None:
         """Train it."""
-        model.pass_on(self.arrivals)
+        model.pass_on(self)
 
 
 @dataclass(frozen=True)
@@ -158,11 +161,11 @@ class GlobalModel:
         """Let go of what no device that is under way has got."""
         self._sent = {stage: sent for stage, sent in self._sent.items() if stage in stages}
 
-    def _train(self, arrivals: Sequence[Arrival]) -> tuple[Updates, float]:
+    def _train(self, told: PassOn | Learn) -> tuple[Updates, float]:
         """The updates of those who have been heard, and the mean training loss."""
-        for device, cell, stage, version in arrivals:
+        for device, cell, stage, version in told.arrivals:
             self.learner.submit(device, version, *self._sent[stage][cell])
-        return self.learner.collect()
+        return self.learner.collect(told.place.named(several=self._sessions.several))
 
     def _lr(self, place: Place) -> float:
         """The learning rate of a round: the schedule begins anew in each session, with half of it in extra rounds.
@@ -172,10 +175,10 @@ class GlobalModel:
         training = self._scenario.training
         return training.lr / 2 if place.extra else training.rate(place.round - 1, self._sessions.rounds)
 
-    def pass_on(self, arrivals: Sequence[Arrival]) -> None:
+    def pass_on(self, told: PassOn) -> None:
         """Make the model that has just arrived the one that the next device gets, without averaging."""
-        updates, loss = self._train(arrivals)
-        start = self._sent[arrivals[0].stage][0][0]
+        updates, loss = self._train(told)
+        start = self._sent[told.arrivals[0].stage][0][0]
         self._losses.append([int(updates.ids[0]), loss])
         self._walk.append((start + updates.vectors["delta"][0], loss, int(updates.samples[0])))
 
@@ -211,13 +214,16 @@ class GlobalModel:
 
     def _aggregate(self, told: Learn, columns: dict[str, Any]) -> dict[str, Any]:
         """Train all who have been heard and learn from them; the training loss and the algorithm's traces."""
-        updates, loss = self._train(told.arrivals)
+        updates, loss = self._train(told)
         if updates.losses is not None:
             self._losses = [list(each) for each in zip(updates.ids.tolist(), updates.losses.tolist(), strict=True)]
         staleness = np.array([told.number - arrival.version for arrival in told.arrivals])
         updates = replace(updates, staleness=staleness)
         before, wanted, place = self.state, self._report.contributions, told.place
-        self.state = self._next(updates, np.array([arrival.cell for arrival in told.arrivals]))
+        state = self._next(updates, np.array([arrival.cell for arrival in told.arrivals]))
+        if not math.isfinite(state["w"].sum()):  # one pass: a number that is none spoils its sum
+            raise diverged(self._scenario, place, "it has NaN or infinite numbers")
+        self.state = state
         columns = {**columns, "train_loss": loss, **self._algorithm.trace(self.state, updates)}
         if not wanted or place.extra or place.round % wanted.every:
             return {"columns": columns}
@@ -263,3 +269,12 @@ class GlobalModel:
         self._sent = {stage: [tuple(received) for received in sent] for stage, sent in values["sent"].items()}
         self._edges = values["edges"] and Edges(**values["edges"])
         self._starts.restore(values["starts"])
+
+
+def diverged(scenario: Scenario, place: Place, how: str) -> RunError:
+    """What ends a run whose global model is of no use since a round: where, and the likely cause."""
+    where = place.named(several=scenario.in_sessions.several)
+    has_rate = "server_lr" in type(scenario.algorithm).model_fields
+    rates = "training.lr or algorithm.server_lr" if has_rate else "training.lr"
+    text = f"{where}: the global model diverged ({how}); the likely cause is a learning rate that is too high"
+    return RunError(f"{text}: lower {rates}")

@@ -16,6 +16,7 @@ from edgefl.errors import InputError
 from edgefl.models import Model
 from edgefl.models.base import Layer
 from edgefl.scenario import Training
+from edgefl.workload import Workload
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,6 +36,16 @@ class Payload:
     samples: npt.NDArray[np.int64]  # [devices] held
     loss_flops: float  # operations of a sample's forward pass
     once_bits: float = 0.0  # down, beside the others, for each that has not had them in the session
+    sample_flops: float = 0.0  # operations of a sample in a step, of which `flops` are made
+    step_flops: float = 0.0  # of a step besides
+
+    def flops_in(self, ids: npt.NDArray[np.int64], index: int, workload: Workload) -> npt.NDArray[np.float64]:
+        """Operations [n] of devices [n] in the round `index`; fewer than `flops` where they do a part of their work."""
+        if workload.training.stragglers is None:
+            return self.flops[ids]
+        full, done = local_steps(self.samples[ids], *workload.training.work), workload.steps(ids, index)
+        left_out = workload.samples(ids, full) - workload.samples(ids, done)
+        return np.asarray(self.flops[ids] - left_out * self.sample_flops - (full - done) * self.step_flops)
 
 
 def measure(
@@ -70,20 +81,22 @@ def measure(
     sample_flops, model_bits = model.flops_per_sample(data.shape, data.classes), float(BITS_PER_FLOAT * d)
     if cost == "paper":
         up_bits, flops = float(training.codec.bits(d)), samples * sample_flops
-        return Payload(model_bits, up_bits, flops, model_bits, sizes, sample_flops / 3)
+        return Payload(model_bits, up_bits, flops, model_bits, sizes, sample_flops / 3, sample_flops=sample_flops)
     one, two = (_floats_sent(algorithm, size, minimal=training.minimal_uploads) for size in (1, 2))
     down, once, up = ((b - a, 2 * a - b) for a, b in zip(one, two, strict=True))  # linear in d: vectors and scalars
     compared = len(algorithm.references(_first_round(algorithm, np.zeros(1, dtype=np.float32))))
     passes = samples * (1 + compared / 3) + (sizes if algorithm.needs_gradient() else 0)  # over samples, 3 F each
-    vectors = 0.0 if model.cost else steps * _step_flops(algorithm, training) * d
+    step_flops = 0.0 if model.cost else _step_flops(algorithm, training) * d
     return Payload(
         down_bits=float(BITS_PER_FLOAT * (down[0] * d + down[1])),
         up_bits=float(up[0] * training.codec.bits(d) + BITS_PER_FLOAT * up[1]),
-        flops=passes * sample_flops + vectors,
+        flops=passes * sample_flops + steps * step_flops,
         model_bits=model_bits,
         samples=sizes,
         loss_flops=sample_flops / 3,
         once_bits=float(BITS_PER_FLOAT * (once[0] * d + once[1])),
+        sample_flops=(1 + compared / 3) * sample_flops,
+        step_flops=step_flops,
     )
 
 
@@ -107,9 +120,9 @@ class SplitPayload:
     sizes: npt.NDArray[np.int64]  # [devices] samples held
     work: tuple[int | None, int | None, int | None]  # as `device.local_steps` takes it
 
-    def batches(self, device: int) -> npt.NDArray[np.int64]:
-        """Samples [K] of each of a device's local steps."""
-        return batch_sizes(int(self.sizes[device]), *self.work)
+    def batches(self, device: int, steps: int | None = None) -> npt.NDArray[np.int64]:
+        """Samples [K] of each of a device's local steps, or of so many `steps`."""
+        return batch_sizes(int(self.sizes[device]), *self.work)[:steps]
 
 
 def measure_split(

@@ -222,6 +222,8 @@ class Server:
     def _participate(self, part: Participation, trip: Trip) -> Trip:
         """A device's part, to whatever end."""
         part.status = yield from trip
+        if part.status == RECEIVED and self.errands.workload.dropped(part.device, part.version):
+            part.status = "late"
         part.end_s = self.env.now
         self._ended.append(part)
         if self.meter:
@@ -242,7 +244,7 @@ class Server:
 
     def pass_on(self) -> None:
         """Make the model that has just arrived the one that the next device gets, without averaging."""
-        self.aggregator.pass_on()
+        self.aggregator.pass_on(self.place)
 
     def aggregate(self, *, merge: bool = False) -> None:
         """End the round: learn from what has arrived, evaluate, enter it into the ledger."""

@@ -30,9 +30,14 @@ class Course(NamedTuple):
         return Turns(self.bits, self.compute_s + self.server_s)
 
 
-def course(payload: SplitPayload, device: int, flops_per_s: float, server_flops_per_s: float) -> Course:
-    """Forward to the cut, activations up, the server's step, gradients down, backward from the cut; K times."""
-    samples, front, back = payload.batches(device), payload.front, payload.back
+def course(
+    payload: SplitPayload, device: int, flops_per_s: float, server_flops_per_s: float, steps: int | None = None
+) -> Course:
+    """Forward to the cut, activations up, the server's step, gradients down, backward from the cut; K times.
+
+    K is what is asked of the device, or so many `steps`.
+    """
+    samples, front, back = payload.batches(device, steps), payload.front, payload.back
     bits = np.full(2 * len(samples) + 2, payload.front_bits)
     bits[1:-1:2], bits[2:-1:2] = samples * payload.up_bits, samples * payload.down_bits
     computing, serving = np.zeros(len(bits)), np.zeros(len(bits))

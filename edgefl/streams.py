@@ -53,6 +53,7 @@ Purpose = Literal[
     "dataset",  # what a dataset draws; entity = its name, index = owner
     "partition",  # which device holds which samples
     "test_partition",  # and which test samples are its own
+    "straggler",  # whether a device does a part of its work, and which; index = round
     "batches",  # order of a device's samples; index = round
     "augmentation",  # where its images are cropped and which are mirrored; index = round
     "dropout",  # its masks; index = round

@@ -7,26 +7,31 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from edgefl.device import local_steps
 from edgefl.scenario import Training
 
 Indices = npt.NDArray[np.int64]
 PAD = -1
 
 
-def mini_batches(samples: Indices, training: Training, rng: Callable[[], np.random.Generator]) -> Indices:
+def mini_batches(
+    samples: Indices, training: Training, rng: Callable[[], np.random.Generator], steps: int | None = None
+) -> Indices:
     """The mini-batches [K, B] of one device in one round; a short last batch of an epoch is filled up with PAD.
 
-    Every epoch is a new shuffle. `local_steps` wraps: after the last batch of an epoch the next epoch begins (algorithm
-    cards, section 0.2).
+    Every epoch is a new shuffle. `local_steps` wraps: after the last batch of an epoch the next epoch begins; or stops
+    there, without `wrap` (algorithm cards, section 0.2).
 
     Args:
         samples: [n] numbers of the device's samples.
         training: the scenario's section.
         rng: makes the device's generator for this round, where one is needed.
+        steps: how many of them, where it is not all that is asked of the device.
     """
     size = len(samples) if training.batch_size == "full" else min(training.batch_size, len(samples))
     per_epoch = -(-len(samples) // size)
-    steps = training.local_steps or per_epoch * (training.local_epochs or 0)
+    if steps is None:
+        steps = int(local_steps(np.array([len(samples)]), *training.work)[0])
     epochs = -(-steps // per_epoch)
     if per_epoch == 1:  # all samples at once have no order, so that one gather serves all steps
         return np.repeat(samples[None], steps, axis=0)

@@ -38,6 +38,7 @@ from edgefl.learner.workers import Workers, cores, keep_memory, one_thread_each
 from edgefl.models import Model
 from edgefl.scenario import Augmentation, ReportSection, Training
 from edgefl.streams import Streams
+from edgefl.workload import Workload
 
 T = TypeVar("T")
 
@@ -86,6 +87,7 @@ class Learner:
         dtype = torch.float64 if data.dtype == "float64" else torch.float32
         self.model, self.training, self.data, self.parts = model, training, data, parts
         self._algorithm, self._sizes = algorithm, np.array([len(part) for part in parts])
+        self._workload = Workload(training, self._sizes, streams)
         (steps,) = local_steps(np.array([-(-self._sizes.sum() // len(parts))]), *training.work)  # of the mean size
         labels, test_labels = (_counts(y, data.classes) for y in (data.train_y[np.concatenate(parts)], data.test_y))
         self.run = Run(
@@ -189,8 +191,10 @@ class Learner:
         """How many jobs are pending."""
         return len(self._pending)
 
-    def collect(self) -> tuple[Updates, float]:
+    def collect(self, where: str | None = None) -> tuple[Updates, float]:
         """Train all pending jobs; their updates in the order of device ids, and the mean training loss by samples.
+
+        `where` is the round, as messages name it; that of the job where not given.
 
         Raises:
             RunError: a training loss or a model is no longer a finite number.
@@ -199,13 +203,13 @@ class Learner:
         self._pending = []
         ids = np.array([job.device for job in jobs])
         samples = self._sizes[ids]
-        steps = local_steps(samples, *self.training.work)
+        steps = self._workload.steps(ids, np.array([job.index for job in jobs], dtype=np.int64))
         order = np.lexsort((ids, -samples, -steps))  # longest first; alike clients together, so that little is padded
         this = Round(jobs, self._workers, self._store, self.run)
         with one_thread_each():
             self.plan = this.train(order, self.plan)
         losses, statistics = this.outcome["losses"], this.outcome["statistics"]
-        _check_finite(jobs, losses, this.uploads)
+        _check_finite(jobs, losses, this.uploads, where)
         if len(self._network.statistics):
             self.statistics = torch.from_numpy(samples / samples.sum()).to(statistics) @ statistics
         self._encode(jobs, this.uploads)
@@ -457,7 +461,7 @@ def places_of(device: str) -> list[str]:
     return [f"cuda:{index}" for index in range(torch.cuda.device_count())] if device == "cuda" else [device]
 
 
-def _check_finite(jobs: list[Job], losses: Tensor, vectors: Mapping[str, Tensor]) -> None:
+def _check_finite(jobs: list[Job], losses: Tensor, vectors: Mapping[str, Tensor], where: str | None) -> None:
     """Stop at the first number that is none."""
     good = torch.isfinite(losses)
     for vector in vectors.values():
@@ -465,6 +469,6 @@ def _check_finite(jobs: list[Job], losses: Tensor, vectors: Mapping[str, Tensor]
     if not bool(good.all()):
         job = jobs[int((~good).nonzero()[0])]
         raise RunError(
-            f"round {job.index + 1}: device {job.device}: local training diverged (NaN or infinite); "
+            f"{where or f'round {job.index + 1}'}: device {job.device}: local training diverged (NaN or infinite); "
             "the likely cause is a learning rate that is too high: lower training.lr or set training.clip_norm"
         )

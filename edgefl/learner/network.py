@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from edgefl.algorithms import Seen
-from edgefl.learner.dropout import replace_dropout
+from edgefl.learner.dropout import KeyedDropout, replace_dropout
 
 T = TypeVar("T")
 Tensors = Sequence[Tensor]
@@ -91,19 +91,24 @@ class Network:
 def representation(module: nn.Module, call: Callable[[], Tensor]) -> Seen:
     """The outputs [B, ...] of a call of the module, and the representations [B, n].
 
-    These are what its last linear layer got; the outputs, where it has none, or nothing is learned before it (as the
-    dynamic-devices paper's program has it for logistic regression, algorithm cards, section 4.1).
+    These are what its last linear layer got, before a dropout that stands directly in front of it, so that those of a
+    model in training are no noisier than those of others; the outputs, where it has no linear layer, or nothing is
+    learned before it (as the dynamic-devices paper's program has it for logistic regression; algorithm cards, 4.1).
     """
     got: list[Tensor] = []
+    dropped: list[tuple[Tensor, Tensor]] = []  # what each dropout got, and what it made of that
     weighty = [layer for layer in module.modules() if next(layer.parameters(recurse=False), None) is not None]
     linear = [layer for layer in weighty[1:] if isinstance(layer, nn.Linear)]
     handles = [layer.register_forward_pre_hook(lambda _, inputs: got.append(inputs[0])) for layer in linear[-1:]]
+    dropouts = [layer for layer in module.modules() if isinstance(layer, (nn.Dropout, KeyedDropout))]
+    handles += [each.register_forward_hook(lambda _, inputs, y: dropped.append((inputs[0], y))) for each in dropouts]
     try:
         outputs = call()
     finally:
         for handle in handles:
             handle.remove()
     z = got[0] if got else outputs
+    z = next((before for before, after in dropped if after is z), z)
     dtype = next(module.parameters()).dtype
     return Seen(outputs.to(dtype), z.reshape(len(z), -1).to(dtype))
 

@@ -57,10 +57,10 @@ class Samples:
     def batch(self, rows: Tensor, draws: Tensor | None = None) -> Tensor:
         """The samples [..., *shape] of rows [...], ready for the network; `draws` [..., 3] place crops and flips."""
         if draws is None or self.augmentation is None:
-            picked = self.x.index_select(0, rows.flatten())
+            picked = self._normalised(self.x.index_select(0, rows.flatten()))
         else:
-            picked = self._augmented(rows.flatten(), draws.flatten(0, -2), self.augmentation.crop_padding)
-        return self._normalised(picked).view(*rows.shape, *self.shape)
+            picked = self._augmented(rows.flatten(), draws.flatten(0, -2), self.augmentation)
+        return picked.view(*rows.shape, *self.shape)
 
     def labels(self, rows: Tensor) -> Tensor:
         """Their labels [...]."""
@@ -73,28 +73,30 @@ class Samples:
     def _normalised(self, x: Tensor) -> Tensor:
         return x.to(self.dtype).mul_(self._scale).add_(self._shift) if x.dtype == torch.uint8 else x
 
-    def _augmented(self, rows: Tensor, draws: Tensor, padding: int) -> Tensor:
-        """Each image cut out of its zero-padded self at its own offset, and mirrored where its draw says so."""
-        height, width = self.shape[-2:]
+    def _augmented(self, rows: Tensor, draws: Tensor, augmentation: Augmentation) -> Tensor:
+        """Each image cut out of its padded self at its own offset, and mirrored where its draw says so; normalised."""
+        (height, width), padding = self.shape[-2:], augmentation.crop_padding
         down, right, flip = draws.unbind(-1)
         y = down[:, None] + torch.arange(height, device=rows.device) - padding  # [n, H] in the stored image
         x = right[:, None] + torch.arange(width, device=rows.device) - padding
         x = torch.where(flip[:, None] > 0, x.flip(1), x)
         inside = ((y >= 0) & (y < height))[:, :, None] & ((x >= 0) & (x < width))[:, None, :]  # [n, H, W]
         images = self.x.view(len(self.x), -1, height, width)
-        cut = images[
+        stored = images[
             rows[:, None, None, None],
             torch.arange(images.shape[1], device=rows.device)[:, None, None],
             y.clamp(0, height - 1)[:, None, :, None],
             x.clamp(0, width - 1)[:, None, None, :],
         ]
-        black = 0.0 if self.x.dtype == torch.uint8 else self._shift
-        return torch.where(inside[:, None], cut, torch.as_tensor(black, dtype=cut.dtype, device=cut.device)).view(
-            len(rows), *self.shape
-        )
+        cut = self._normalised(stored)
+        fill = self._shift if augmentation.fill == "black" else 0.0
+        return torch.where(inside[:, None], cut, torch.as_tensor(fill, dtype=cut.dtype, device=cut.device))
 
 
 def augmentation_draws(count: tuple[int, ...], augmentation: Augmentation, rng: np.random.Generator) -> Draws:
-    """Offsets down and right from 0 to twice the padding, and 1 to mirror, [*count, 3]."""
+    """Offsets down and right from 0 to twice the padding, and 1 to mirror, [*count, 3]; in the middle is the image."""
     limits = [2 * augmentation.crop_padding + 1, 2 * augmentation.crop_padding + 1, 1 + augmentation.flip]
-    return rng.integers(0, limits, (*count, 3))
+    draws = rng.integers(0, limits, (*count, 3))
+    if augmentation.crop_probability < 1:
+        draws[rng.random(count) >= augmentation.crop_probability, :2] = augmentation.crop_padding
+    return draws

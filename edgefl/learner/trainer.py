@@ -28,6 +28,7 @@ from edgefl.learner.solver import Solver
 from edgefl.models import Model
 from edgefl.scenario import Training
 from edgefl.streams import Streams
+from edgefl.workload import Workload
 
 STATISTICS = "statistics"  # the client state that holds a device's own batch normalisation
 TESTED = {"cpu": 250, "cuda": 2_500}  # samples at once: enough for matrix products, few enough for a cache
@@ -93,6 +94,7 @@ class Trainer:
         self.algorithm, self.solver = algorithm, Solver(algorithm, training, cut)
         fits = LayersGradient.fits(network, model)
         self._layers = LayersGradient(network, model, algorithm) if fits else None  # also the faster way to test
+        self._workload = Workload(training, np.array([len(part) for part in parts]), streams)
         self._mean_size = float(np.mean([len(part) for part in parts]))
 
     def engine(self, plan: Plan) -> Engine:
@@ -144,9 +146,10 @@ class Trainer:
     def _cohort(self, jobs: Sequence[tuple[int, int]], vectors: Vectors) -> Cohort:
         training, count, start = self.training, len(jobs), vectors.start
         weights = [[len(self.parts[device]) / self._mean_size] for device, _ in jobs]
+        steps = self._workload.steps(*np.array(jobs, dtype=np.int64).T).astype(int).tolist()
         batches = [
-            mini_batches(self.parts[device], training, partial(self.streams.generator, "batches", device, index))
-            for device, index in jobs
+            mini_batches(self.parts[device], training, partial(self.streams.generator, "batches", device, index), taken)
+            for (device, index), taken in zip(jobs, steps, strict=True)
         ]
         whole = []
         if self.algorithm.needs_gradient():

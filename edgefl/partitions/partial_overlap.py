@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -40,9 +41,12 @@ def label_sets(classes: int, share: float, overlap: float) -> tuple[range, range
     """The labels of both halves: the first `share` of them, and as many from the last `overlap` of those on.
 
     Raises:
-        InputError: a half would have none, or there are not that many.
+        InputError: a half would have none, or there are not that many; or none is in both where some should be.
     """
     size, common = whole(share * classes), whole(overlap * classes)
+    if overlap and not common:
+        text = f"{overlap:.15g} of {classes} classes is less than one"
+        raise InputError(f"data.partition.overlap: {text}: set it to 0, or to {math.ceil(1e4 / classes) / 1e4} or more")
     if not size or common > size or 2 * size - common > classes:
         text = f"two sets of {size} of the {classes} classes, {common} of them in both: there are no such sets"
         raise InputError(f"data.partition.share: {text}")

@@ -45,7 +45,9 @@ class DataSection(Section):
 
 
 class Augmentation(Section):
-    """Random crops of zero-padded images and horizontal flips, drawn for each sample and step."""
+    """Random crops of padded images and horizontal flips, drawn for each sample and step."""
 
     crop_padding: Annotated[int, Field(ge=0, le=1000)] = 4
+    crop_probability: Annotated[float, Field(ge=0, le=1)] = 1.0  # with which an image is cropped at all
+    fill: Literal["black", "mean"] = "black"  # of the padding: 0 as stored, or 0 after normalisation
     flip: bool = True

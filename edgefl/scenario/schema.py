@@ -195,6 +195,9 @@ class Scenario(Section):
         if wanted and wanted.players == "all" and not self.algorithm.keeps_updates():
             text = "all needs an algorithm whose server keeps each device's last update: fedar, fedvarp, mifa"
             raise fault_at(("report", "contributions", "players"), f"{text} with state server")
+        if policy.direct and self.training.stragglers and not self.training.stragglers.keep:
+            text = "over direct links a device's work cannot be dropped after it was passed on: leave it out"
+            raise fault_at(("training", "stragglers", "keep"), f"{text}, or set links to relayed")
         if policy.direct and not isinstance(self.training.codec, NoCodec):
             text = "compresses the move from a model that the next device does not have: leave it out"
             raise fault_at(("training", "codec"), f"{text}, or set links to relayed")

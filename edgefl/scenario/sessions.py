@@ -27,6 +27,10 @@ class Place(NamedTuple):
         """Whether it comes before the session's first round."""
         return self.round < 1
 
+    def named(self, *, several: bool) -> str:
+        """As messages name it, where there are several sessions or a single one."""
+        return f"session {self.session}, round {self.round}" if several else f"round {self.round}"
+
 
 class Trigger(Section):
     """When a session ends before its last round: so many devices have arrived since it began."""

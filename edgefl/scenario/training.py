@@ -33,11 +33,20 @@ def _batch_size(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
 BatchSize = Annotated[Count | Literal["full"], WrapValidator(_batch_size)]
 
 
+class Stragglers(Section):
+    """Devices that do a part of their local work (FedProx, Li et al., MLSys 2020, section 5.2)."""
+
+    share: Annotated[float, Field(ge=0, le=1)]  # probability with which a device is one in a round
+    keep: bool = True  # whether their updates count, as FedProx has it, or come too late, as its FedAvg has it
+
+
 class Training(Section):
     """Local training: SGD (algorithm cards, section 0.2), or Adam (Kingma and Ba, ICLR 2015)."""
 
     local_epochs: Count | None = None  # 5 where neither is given
     local_steps: Count | None = None
+    wrap: bool = True  # whether steps go on with another pass over the local data where one ends, or stop there
+    stragglers: Stragglers | None = None
     batch_size: BatchSize = 50
     lr: NonNegativeFloat = 0.1
     lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()
@@ -58,7 +67,8 @@ class Training(Section):
     @property
     def work(self) -> tuple[int | None, int | None, int | None]:
         """Epochs or steps, and the batch size, None for all samples: as `device.local_steps` takes them."""
-        return self.local_epochs, self.local_steps, None if self.batch_size == "full" else self.batch_size
+        epochs = self.local_epochs if self.wrap else 1
+        return epochs, self.local_steps, None if self.batch_size == "full" else self.batch_size
 
     def rate(self, index: int, rounds: int) -> float:
         """The learning rate in round `index`, from 0, of so many."""
@@ -83,4 +93,10 @@ class Training(Section):
         for key in ("adam_betas", "adam_eps"):
             if self.optimizer != "adam" and getattr(self, key) != type(self).model_fields[key].default:
                 raise fault_at((key,), "is of Adam: it goes with optimizer: adam")
+        return self
+
+    @model_validator(mode="after")
+    def _wrapped(self) -> Training:
+        if not self.wrap and self.local_steps is None:
+            raise fault_at(("wrap",), "false needs local_steps: epochs are whole passes")
         return self

@@ -217,13 +217,31 @@ def test_batches_wrap_and_keep_the_short_one():
 
 
 @pytest.mark.parametrize(
-    "training", [{"local_steps": 5}, {"local_epochs": 3}, {"local_epochs": 2, "batch_size": "full"}]
+    "training",
+    [
+        {"local_steps": 5},
+        {"local_steps": 2, "wrap": False},
+        {"local_epochs": 3},
+        {"local_epochs": 2, "batch_size": "full"},
+    ],
 )
 @pytest.mark.parametrize("count", [1, 7, 50, 51, 130])
 def test_steps_are_counted_as_they_are_made(training, count):
     section = Training.model_validate(training)
     made = mini_batches(np.arange(count), section, lambda: np.random.default_rng(0))
     assert local_steps(np.array([count]), *section.work).tolist() == [len(made)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_without_wrap_steps_end_with_the_pass(learner, engine):
+    """At most 3 batches of 16: devices with fewer stop after one epoch, others go as far as with wrap."""
+    work = {"local_epochs": None, "local_steps": 3}
+    stopped, _ = train(learner(engine, wrap=False, **work))
+    assert stopped.steps.tolist() == [min(3, -(-size // 16)) for size in SIZES] == [1, 3, 2, 3, 1, 3]
+    whole, wrapped = train(learner(engine, local_epochs=1))[0], train(learner(engine, **work))[0]
+    for row, size in enumerate(SIZES):
+        like = whole if size <= 48 else wrapped
+        assert_close(like.vectors["delta"][row : row + 1], stopped.vectors["delta"][row : row + 1], 1e-5)
 
 
 def test_a_short_last_batch_weighs_as_a_batch_of_its_own():

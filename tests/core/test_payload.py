@@ -47,6 +47,13 @@ def test_operations_of_a_round(name):
     assert measured(name).flops == pytest.approx(expected, rel=1e-12)
 
 
+def test_steps_that_do_not_wrap_are_priced_as_they_are_made():
+    """Of 10 samples one batch, of 120 two of 50: that many samples and steps, in place of 2 and 2 of them."""
+    stopped = measured("fedavg", local_epochs=None, local_steps=2, wrap=False).flops
+    samples, steps = np.array([10, 100]), np.array([1, 2])
+    assert stopped == pytest.approx(samples * 6 * MULTIPLICATIONS + steps * D * 2, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("setting", "operations"),
     [

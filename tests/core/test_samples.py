@@ -155,6 +155,22 @@ class TestAugmentation:
 
 
 @pytest.mark.parametrize("stored", ["uint8", "float"])
+@pytest.mark.parametrize("channels", [False, True])
+def test_padding_after_normalisation_is_zero(stored, channels):
+    """FedSSG's order: normalise, then pad and cut, image by image; also where each channel has its own statistics."""
+    x = images((3, 6, 7), stored)
+    mean, std = 2.0, 0.5
+    if channels:
+        mean, std = (np.array(value).reshape(3, 1, 1) for value in ([2.0, 60.0, 9.0], [0.5, 30.0, 4.0]))
+    section = Augmentation(crop_padding=2, fill="mean")
+    draws = augmentation_draws((N,), section, np.random.default_rng(2))
+    got = Samples(x, np.zeros(N, dtype=np.int64), mean, std, "cpu", torch.float64, section)
+    normal = (x.astype(np.float64) - mean) / std
+    expected = np.stack([augmented(image, draw, 2) for image, draw in zip(normal, draws, strict=True)])
+    assert_near(got.batch(torch.arange(N), torch.from_numpy(draws)), expected, torch.float64)
+
+
+@pytest.mark.parametrize("stored", ["uint8", "float"])
 def test_no_padding_and_no_mirror_is_no_augmentation(stored):
     x, nothing = images((3, 8, 8), stored), Augmentation(crop_padding=0, flip=False)
     draws = augmentation_draws(ROWS.shape, nothing, np.random.default_rng(0))
@@ -180,6 +196,18 @@ class TestDraws:
             counts = np.bincount(column, minlength=size)
             assert len(counts) == size
             assert size == 1 or chisquare(counts).pvalue > 1e-3
+
+    @pytest.mark.parametrize("share", [0.0, 0.5])
+    def test_some_are_not_cropped(self, share):
+        """The middle comes up for 1 - p + p / 9 of 40,000, to four standard deviations; flips are as they were."""
+        of = augmentation_draws(
+            (40_000,), Augmentation(crop_padding=1, crop_probability=share), np.random.default_rng(5)
+        )
+        always = augmentation_draws((40_000,), Augmentation(crop_padding=1), np.random.default_rng(5))
+        chance, middle = 1 - share + share / 9, (of[:, :2] == 1).all(axis=1)
+        assert abs(middle.mean() - chance) <= 4 * np.sqrt(chance * (1 - chance) / 40_000)
+        assert np.array_equal(of[~middle], always[~middle])
+        assert np.array_equal(of[:, 2], always[:, 2])
 
     def test_they_are_independent(self):
         """Chi-square of all combinations of down, right and mirrored, alpha 1e-3."""

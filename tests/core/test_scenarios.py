@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import edgefl
+from edgefl.scenario import load
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 NEED_DATA = ("mnist", "fashion-mnist", "cifar10", "ag-news", "trace")  # the papers' are in test_paper_scenarios.py
@@ -42,8 +43,13 @@ def check_run(path):
     assert all(target["round"] is not None for target in result.summary["targets"])
 
 
-def test_mnist_world(data_folder):
-    check_books(edgefl.run(SCENARIOS_BY_NAME["mnist-fedavg"], train=False))
+@pytest.mark.parametrize("path", [p for p in SCENARIOS if p.name.startswith("mnist")], ids=lambda p: p.stem)
+def test_mnist_world(path, data_folder):
+    """A few rounds of each, or of each session, without learning."""
+    several = load(path).sessions is not None
+    result = edgefl.run(path, overrides=[f"{'sessions.' if several else ''}rounds=4"], train=False)
+    check_books(result)
+    assert len(result.rounds) >= 4
 
 
 def test_price_of_a_round_with_sessions(data_folder):

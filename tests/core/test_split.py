@@ -296,10 +296,10 @@ def test_with_one_participant_the_modes_are_one():
 # What it costs
 
 
-@given(st.integers(1, 200), st.integers(1, 60), st.integers(1, 40), st.booleans())
-def test_batch_sizes_are_those_of_the_batches(size, work, batch, by_epochs):
-    epochs, steps = (min(work, 5), None) if by_epochs else (None, work)
-    training = Training.model_validate({"local_epochs": epochs, "local_steps": steps, "batch_size": batch})
+@given(st.integers(1, 200), st.integers(1, 60), st.integers(1, 40), st.booleans(), st.booleans())
+def test_batch_sizes_are_those_of_the_batches(size, work, batch, by_epochs, wrap):
+    asked = {"local_epochs": min(work, 5)} if by_epochs else {"local_steps": work, "wrap": wrap}
+    training = Training.model_validate({**asked, "batch_size": batch})
     batches = mini_batches(np.arange(size), training, lambda: np.random.default_rng(0))
     assert batch_sizes(size, *training.work).tolist() == (batches != PAD).sum(axis=1).tolist()
 

@@ -185,7 +185,7 @@ class TestHalf:
 class TestPartialOverlap:
     @pytest.mark.parametrize(
         ("classes", "first", "second"),
-        [(10, (0, 5), (4, 9)), (100, (0, 59), (40, 99)), (200, (0, 119), (80, 199)), (4, (0, 1), (2, 3))],
+        [(10, (0, 5), (4, 9)), (100, (0, 59), (40, 99)), (200, (0, 119), (80, 199)), (5, (0, 2), (2, 4))],
     )
     def test_label_sets(self, classes, first, second):
         sets = partial_overlap.label_sets(classes, 0.6, 0.2)
@@ -195,7 +195,13 @@ class TestPartialOverlap:
         """A quarter of four labels in both halves, a label of its own each, the last one unused."""
         assert partial_overlap.label_sets(4, 0.5, 0.25) == (range(2), range(1, 3))
 
-    @given(st.integers(2, 300))
+    def test_an_overlap_of_no_label_is_refused(self):
+        """0.2 of four labels is none: the halves would silently have nothing in common."""
+        with pytest.raises(InputError, match=r"^data.partition.overlap: 0.2 of 4 classes is less than one: .* 0.25 or"):
+            partial_overlap.label_sets(4, 0.6, 0.2)
+        assert partial_overlap.label_sets(4, 0.6, 0.0) == (range(2), range(2, 4))
+
+    @given(st.integers(5, 300))
     def test_the_paper_s_sets_always_exist(self, classes):
         first, second = partial_overlap.label_sets(classes, 0.6, 0.2)
         assert len(first) == len(second) == 6 * classes // 10

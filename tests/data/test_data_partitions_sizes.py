@@ -1,5 +1,7 @@
 """Partitions that draw sizes and shares: Dirichlet by device and by class, ExDir, quantity skew."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -273,3 +275,18 @@ class TestExDir:
 
 def test_quotas_are_even():
     assert quotas(10, 4).tolist() == [3, 3, 2, 2]
+
+
+@pytest.mark.parametrize(("alpha", "mean", "least", "most"), [(1, 0, 0, 0), (0.1, 2.8, 1, 5), (0.01, 230.4, 205, 254)])
+def test_how_many_devices_come_away_with_nothing(alpha, mean, least, most):
+    """The docs' figures: CIFAR-10's ten classes of 5,000 samples, 500 devices, ten seeds; each then gets one sample."""
+    empty = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        for _ in range(10):
+            rng.permutation(5_000)
+        table = cut(np.full(10, 5_000), np.full((10, 500), True), alpha, math.inf, rng)
+        empty.append(int((table.sum(axis=0) == 0).sum()))
+    assert (np.mean(empty), min(empty), max(empty)) == (mean, least, most)
+    parts = DirichletByClass(alpha=alpha).split(np.repeat(np.arange(10), 5_000), 500, np.random.default_rng(0))
+    assert sum(len(part) == 1 for part in parts) >= empty[0]

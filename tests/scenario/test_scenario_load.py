@@ -167,6 +167,7 @@ CONSISTENCY = {
     "server: {selection: {kind: schedule, rounds: [[0, 100]]}}": "server.selection: names device 100",
     "server: {selection: {kind: schedule, rounds: [[3, 3]]}}": "server.selection: round 1 names a device twice",
     "training: {local_steps: 1, local_epochs: 1}": "training: local_epochs and local_steps exclude each other",
+    "training: {wrap: false}": "training.wrap: false needs local_steps",
     "devices: {cpu_hz: {uniform: [2, 1]}}": "devices.cpu_hz.uniform: [a, b] needs a <= b",
     "devices: {cpu_hz: {normal: [1, -1]}}": "devices.cpu_hz.normal: the second number is a standard deviation",
     "model: {init: {kind: value}}": "model.init: kind value and the key value go together",
