@@ -10,7 +10,7 @@ import numpy as np
 
 from edgefl.report import phases
 from edgefl.report.comparison import Block
-from edgefl.report.read import Run, reached
+from edgefl.report.read import Run, energy_of, reached
 from edgefl.report.style import INK, Phase, Shown
 from edgefl.units import BYTES, ENERGY, NOTHING, TIME, Floats, Unit, as_number, digits, percent, quantity, score, spread
 
@@ -101,7 +101,7 @@ def results(shown: Sequence[Shown]) -> str:
     runs = [one.run for one in shown]
     cards = {
         "Targets": [_targets(run) for run in runs[:1] if len(runs) == 1],  # several have their comparison
-        "Totals": [_totals(run) for run in runs],
+        "Totals": [_totals(run, energy_of(runs)) for run in runs],
         "Fairness: accuracy per device": [_fairness(run) for run in runs],
         "Rounds and drops": [_drops(run) for run in runs],
         "Wall clock": [_wall(run) for run in runs],
@@ -121,13 +121,16 @@ def _targets(run: Run) -> Facts:
     return {percent(target["accuracy"]): _target(target) for target in run.targets}
 
 
-def _totals(run: Run) -> Facts:
+def _totals(run: Run, energy: str) -> Facts:
     facts = {
         "virtual time": quantity(run.total("time_s"), TIME),
-        "energy of all devices": quantity(run.total("energy_j"), ENERGY),
+        energy: quantity(run.total("energy_j"), ENERGY),
         "sent to devices": quantity(run.summary.get("bytes_down"), BYTES),
         "sent by devices": quantity(run.summary.get("bytes_up"), BYTES),
     }
+    if run.sum("drained_j") is not None:
+        facts["idled away by batteries"] = quantity(run.sum("drained_j"), ENERGY)
+        facts["charged into batteries"] = quantity(run.sum("charged_j"), ENERGY)
     if run.final_accuracy is not None:
         facts["final accuracy"] = score(run.final_accuracy)
         facts["best accuracy"] = score(run.summary.get("best_accuracy"))

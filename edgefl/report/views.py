@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgefl.report.read import Run
+from edgefl.report.read import Run, energy_of
 from edgefl.report.style import Figure, Shown
 from edgefl.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top
 
@@ -50,7 +50,8 @@ def figure(
     views, last, alone = {}, top([one.run.rounds["number"] for one in shown]), len(shown) == 1
     for view in VIEWS:
         unit = fitting(top([one.run.rounds[view.column] for one in shown]), view.units)
-        title = {"text": f"{view.title} [{unit.name}]" if unit.name else view.title}
+        text = energy_of([one.run for one in shown]) if view.name == "energy" else view.title
+        title = {"text": f"{text} [{unit.name}]" if unit.name else text}
         whole = {"dtick": 1} if view.name == "round" and last <= 12 else {}
         part = moving(view, unit)
         views[view.name] = {

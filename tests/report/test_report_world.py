@@ -97,6 +97,30 @@ class TestBattery:
         ends = run.rounds["time_s"][run.devices["row"][mine]] - run.devices["wait_s"][mine]
         assert own["x"][: len(first)] == pytest.approx(ends, rel=1e-4)
 
+    def test_levels_are_parts_of_the_capacity(self, result):
+        """A device that is never seen full is not drawn as if it were."""
+        folder = with_rounds(result(rounds=9), battery=lambda _: 0.5)
+        run = load(rewrite(folder, "devices.csv", lambda _: {"battery_j": 60, "battery_capacity_j": 240}))
+        own = battery.figure(run)["data"][-1]
+        assert {value for value in own["y"] if value is not None} == {25.0}
+        assert "in % of the capacity" in battery.caption(run)
+
+    def test_what_batteries_lose_beside_learning_has_a_name(self, result):
+        """Sums of the rounds; the energy in the books is that of learning, and is all there is without batteries."""
+        columns = {
+            "battery": lambda _: 0.5,
+            "depleted": lambda _: 0,
+            "drained_j": lambda n: 100 * n,
+            "charged_j": lambda _: 1000,
+        }
+        page = render([load(with_rounds(result("low", rounds=4), **columns))])
+        assert ">Energy of learning<" in page
+        assert ">Batteries idled away<" in page
+        assert '<strong>1<small>kJ</small></strong></span><span class="note">4 kJ charged' in page
+        mains = render([load(result("mains"))])
+        assert ">Energy of all devices<" in mains
+        assert "idled away" not in mains
+
     def test_without_batteries_there_is_no_figure(self, result):
         assert battery.figure(load(result())) is None
 
