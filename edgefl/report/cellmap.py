@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgefl.report import coverage, ways
+from edgefl.report import coverage, groups, ways
 from edgefl.report.read import Run
 from edgefl.report.style import INK, MUTED, TIME_PHASES, Figure, even
 from edgefl.units import TIME, Floats, fitting, short, top
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from edgefl.scenario import Cells
 
 MOST_DEVICES = 2000
+RIM_WIDTH = 2.4  # of marks that belong to a group
 SEEN = ("1", "1.0", "true")
 SCALE = [[0, "#fde0a6"], [0.25, "#f2a65e"], [0.5, "#d5605c"], [0.75, "#8c2f6b"], [1, "#2d1452"]]  # light is good
 CLOSE = 0.5  # of the covered area's width: devices that keep to less are shown from nearer
@@ -51,6 +52,8 @@ def caption(run: Run) -> str:
     count = len(np.unique(devices["device"]))
     some = f"{MOST_DEVICES:,} of {count:,}" if count > MOST_DEVICES else f"{count:,}"
     parts = [f"{some} devices that took part, where each was last seen; larger marks took part more often."]
+    if groups.shown(run):
+        parts.append("Rims tell groups apart.")
     if not np.isin(np.char.lower(devices["los"]), SEEN).all():
         parts.append("Diamonds had no line of sight.")
     drawn = len(ways.chosen(run.tracks, _frame(run, cells).half_m)) if run.tracks else 0
@@ -101,11 +104,18 @@ def _devices(run: Run) -> Figure:
             "color": short(devices["pathloss_db"][rows]),
             "colorscale": SCALE,
             "colorbar": _bar(),
-            "line": {"color": "#ffffff", "width": 0.8},
+            "line": _rims(run, names[chosen]),
             "opacity": 0.95,
         },
         "hovertemplate": _hover(unit.name, several=len(np.unique(devices["cell"])) > 1),
     }
+
+
+def _rims(run: Run, names: Floats) -> Figure:
+    """Rims of marks of devices [n]: in the colour of their group where there are several."""
+    if not (every := groups.shown(run)):
+        return {"color": "#ffffff", "width": 0.8}
+    return {"color": [every[place].colour for place in groups.place(every, names)], "width": RIM_WIDTH}
 
 
 def _sizes(count: Floats) -> Floats:

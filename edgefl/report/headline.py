@@ -24,7 +24,7 @@ def tiles(run: Run) -> str:
         _tile("Virtual time", quantity(time, TIME), _each(run, time, TIME)),
         _tile(energy_of([run]).capitalize(), quantity(energy, ENERGY), _each(run, energy, ENERGY)),
         _idled(run),
-        _tile("Rounds", f"{run.length:,}", _traffic(run)),
+        _tile("Rounds", f"{run.length:,}", _extra(run) + _traffic(run)),
     ]
     then = [_target(target) for target in run.targets]
     first = [tile for tile in first if tile]
@@ -50,6 +50,11 @@ def _idled(run: Run) -> str:
     if drained is None:
         return ""
     return _tile("Batteries idled away", quantity(drained, ENERGY), f"{quantity(charged, ENERGY)} charged")
+
+
+def _extra(run: Run) -> str:
+    extra = int((run.rounds["round"] < 1).sum())
+    return f"{extra:,} of them extra, " if extra else ""
 
 
 def _traffic(run: Run) -> str:

@@ -26,7 +26,7 @@ ROUND_COLUMNS = (
 )
 WORLD_COLUMNS = (  # some lack them
     *("wasted_j", "present", "arrivals", "departures", "handovers", "depleted", "battery"),
-    *("charged_j", "drained_j"),
+    *("charged_j", "drained_j", "history_bytes"),
 )
 TOY_COLUMNS = ("parameter", "distance_to_optimum")
 RANKING_COLUMNS = ("test_auc", "hr_5", "ndcg_5", "hr_10", "ndcg_10")

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from edgefl.report import describe, expenses
+from edgefl.report import describe, expenses, groups
 from edgefl.report.describe import at
 from edgefl.report.read import Run, reached
-from edgefl.units import ENERGY, TIME, as_number, digits, percent, quantity, score
+from edgefl.units import BYTES, ENERGY, TIME, as_number, digits, percent, quantity, score
 
 MOVED = {
     "static": "stood still",
@@ -23,6 +23,7 @@ MOVED = {
     "streets": "took the shortest ways through the streets of a map",
     "trace": "moved as they were recorded",
 }
+FEW = {2: "two", 3: "three", 4: "four"}
 SPEED = "mobility.speed_mps"
 
 
@@ -60,10 +61,35 @@ def _speed(run: Run) -> str:
 
 
 def _sessions(run: Run) -> str:
+    """How many there were, of whom, and what they started from."""
     count = len(np.unique(run.rounds["session"]))
+    if count < 2:
+        return ""
     start = describe.kind(run.scenario, "sessions.initialisation")
-    how = f", each starting by the strategy {start}" if start else ""
-    return f"Devices changed between {count} sessions{how}." if count > 1 else ""
+    how = f"; each started by the strategy {start}" if start else ""
+    return f"{_whose(run, count)}{how}{_extra(run)}."
+
+
+def _whose(run: Run, count: int) -> str:
+    """Who was there in the sessions."""
+    every = groups.turns(run)
+    if at(run.scenario, "sessions.trigger"):
+        return f"{count} sessions: one began whenever enough devices had arrived"
+    if not every:
+        return f"The same devices were there in all {count} sessions"
+    sizes = " and ".join(dict.fromkeys(quantity(group.size) for group in every))
+    labels = [groups.labels(run, group) for group in every]
+    other = f" with other labels ({'; '.join(labels)})" if len(set(labels)) == len(labels) > 1 else ""
+    return f"In {count} sessions {FEW.get(len(every), len(every))} groups of {sizes} devices{other} took turns"
+
+
+def _extra(run: Run) -> str:
+    """Extra rounds, and what the server kept for sessions to come."""
+    extra, kept = int((run.rounds["round"] < 1).sum()), run.rounds["history_bytes"]
+    parts = [f"{_count(extra, 'extra round')} found out where to start"] if extra else []
+    most = np.nanmax(kept) if np.isfinite(kept).any() else 0
+    parts += [f"the server kept at most {quantity(most, BYTES)} of earlier models"] if most else []
+    return f" ({', and '.join(parts)})" if parts else ""
 
 
 def _population(run: Run) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgefl.report import phases
+from edgefl.report import groups, phases
 from edgefl.report.comparison import Block
 from edgefl.report.read import Run, energy_of, reached
 from edgefl.report.style import INK, Phase, Shown
@@ -158,13 +158,35 @@ def sessions(run: Run) -> str:
         return ""
     wanted = list(dict.fromkeys(target["accuracy"] for one in every for target in one.get("targets") or []))
     head = ["session", "rounds", "time", "energy", "final accuracy", *(f"to {percent(value)}" for value in wanted)]
-    body = [[escape(cell) for cell in (*_session(one), *_session_targets(one, wanted))] for one in every]
-    return table(head, body, "facts")
+    more = _session_facts(run, every)
+    body = [
+        [
+            escape(cell)
+            for cell in (*_session(one), *_session_targets(one, wanted), *(facts[place] for facts in more.values()))
+        ]
+        for place, one in enumerate(every)
+    ]
+    return table([*head, *map(escape, more)], body, "facts")
 
 
 def _session(one: Mapping[str, Any]) -> list[str]:
     costs = quantity(one.get("time_s"), TIME), quantity(one.get("energy_j"), ENERGY)
     return [quantity(one.get("session")), quantity(one.get("rounds")), *costs, score(one.get("final_accuracy"))]
+
+
+def _session_facts(run: Run, every: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Columns that only some runs have: who was there, extra rounds, what the server kept for the sessions to come."""
+    rounds, sessions = run.rounds, [one.get("session") for one in every]
+    rows = [np.flatnonzero(rounds["session"] == session) for session in sessions]
+    turns = [groups.turn(run, int(session or 1)) for session in sessions]
+    extra = [int((rounds["round"][each] < 1).sum()) for each in rows]
+    kept = [float(np.nan_to_num(rounds["history_bytes"][each]).max(initial=0)) for each in rows]
+    columns = {
+        "devices": [turn.name if turn else "" for turn in turns],
+        "of the rounds extra": [f"{count}" if any(extra) else "" for count in extra],
+        "kept by the server": [quantity(value, BYTES) if any(kept) else "" for value in kept],
+    }
+    return {name: cells for name, cells in columns.items() if any(cells)}
 
 
 def _session_targets(one: Mapping[str, Any], wanted: Sequence[float]) -> list[str]:

@@ -1,17 +1,34 @@
 """What the page says of the world: who was there, where devices went, batteries, energy in vain, the story."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from result_folders import read_csv, rewrite, write_csv
 
 from channel import free_space, umi
-from edgefl.report import battery, cellmap, coverage, expenses, overtime, population, story, tables, ways
+from edgefl.report import (
+    battery,
+    cellmap,
+    coverage,
+    curves,
+    expenses,
+    groups,
+    overtime,
+    population,
+    story,
+    tables,
+    views,
+    ways,
+)
 from edgefl.report.page import render
 from edgefl.report.read import load
-from edgefl.report.style import ENERGY_PHASES
+from edgefl.report.style import ENERGY_PHASES, shown
 from edgefl.scenario import Cells, Radio
+from edgefl.scenario import load as load_scenario
+from edgefl.sessions import Groups
+from edgefl.units import TIME
 
 POPULATION = {"present": lambda n: 50 + n % 7, "arrivals": lambda n: n % 3, "departures": lambda n: n % 2}
 
@@ -316,6 +333,98 @@ def test_sessions_have_their_table(result):
     assert "<h3>Sessions</h3>" in page
     assert "round 3 · 5 s · 2 J" in page
     assert tables.sessions(load(with_summary(result("one"), sessions=both[:1]))) == ""
+
+
+TURNS = {"count": 3, "rounds": 2, "first_group": 2, "initialisation": {"kind": "proposed"}}
+
+
+def in_sessions(folder, **columns):
+    """Three sessions of two rounds, an extra one before the second and the third, which is not tested."""
+    places = [(1, 1), (1, 2), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2)]
+
+    def place(row):
+        session, number = places[int(row["round"]) - 1]
+        untested = {"test_accuracy": "", "test_loss": ""} if number < 1 and "test_loss" in row else {}
+        return {"session": session, "round": number, **untested}
+
+    with_rounds(folder, **columns)
+    return rewrite(rewrite(folder, "rounds.csv", place), "devices.csv", place)
+
+
+class TestSessions:
+    def test_extra_rounds_are_bands_and_break_the_curve(self, result):
+        """Bands from the last session's end to the last extra round; no line across them; all tested rounds drawn."""
+        run = load(in_sessions(result(rounds=8, sessions=TURNS)))
+        [one] = [shown(run, "", 0)]
+        figure = curves.accuracy([one])
+        drawn = figure["views"]["round"]["data"][0]["x"]
+        assert drawn == [1, 2, None, 4, 5, None, 7, 8]
+        assert [y is None for y in figure["data"][0]["y"]] == [x is None for x in drawn]
+        shapes = figure["views"]["round"]["layout"]["shapes"]
+        bands = [(shape["x0"], shape["x1"]) for shape in shapes if shape["type"] == "rect"]
+        lines = [shape["x0"] for shape in shapes if shape["type"] == "line" and shape.get("layer") == "below"]
+        assert bands == [(2, 3), (5, 6)]
+        assert {2, 5} <= set(lines)
+        times = [shape for shape in views.borders(run, "time_s", TIME[0]) if shape["type"] == "rect"]
+        assert [times[1]["x0"], times[1]["x1"]] == pytest.approx(run.rounds["time_s"][[4, 5]] / TIME[0].size, rel=1e-4)
+
+    def test_their_marks_have_a_legend(self, result):
+        page = render([load(in_sessions(result("some", rounds=8, sessions=TURNS)))])
+        assert "Grey lines, in all charts, are where a session begins, yellow bands are their extra rounds" in page
+        assert "2 of them extra, " in page
+        assert "where a session begins" not in render([load(result("none"))])
+
+    def test_who_took_turns_is_told(self, result):
+        """Two groups by the partition, with the labels that they hold; the first one is group 2."""
+        partition = {"kind": "label_overlap", "overlap": 0.2, "alpha": 0.3}
+        folder = in_sessions(
+            result(rounds=8, sessions=TURNS, data__partition=partition), history_bytes=lambda n: 1000 * n
+        )
+        held = [
+            {"device": device, "label": label, "samples": 1} for device, label in ((0, 1), (49, 2), (50, 2), (99, 7))
+        ]
+        write_csv(folder / "labels.csv", ["device", "label", "samples"], held)
+        text = " ".join(story.sentences(load(folder)))
+        assert "In 3 sessions two groups of 50 devices with other labels (1, 2; 2, 7) took turns" in text
+        assert "2 extra rounds found out where to start, and the server kept at most 8 kB of earlier models" in text
+        run = load(folder)
+        assert [groups.turn(run, session).name for session in (1, 2, 3)] == ["group 2", "group 1", "group 2"]
+        every = [{"session": n, "rounds": 3} for n in (1, 2, 3)]
+        rows = tables.sessions(load(with_summary(folder, sessions=every)))
+        assert all(cell in rows for cell in ("<td>group 2</td>", "<td>1</td>", "<td>5 kB</td>"))
+
+    @pytest.mark.parametrize("kind", ["two_shard", "distinct", "iid"])
+    def test_devices_that_stay_have_not_changed(self, result, kind):
+        folder = in_sessions(result(rounds=8, sessions=TURNS, data__partition={"kind": kind}))
+        text = " ".join(story.sentences(load(folder)))
+        assert "The same devices were there in all 3 sessions" in text
+        assert "changed" not in text
+        assert groups.turns(load(folder)) == []
+
+    def test_sessions_that_arrivals_begin_are_told_so(self, result):
+        sessions = TURNS | {"count": 1, "trigger": {"share": 0.5}}
+        folder = in_sessions(result(rounds=8, sessions=sessions, data__partition={"kind": "label_overlap"}))
+        text = " ".join(story.sentences(load(folder)))
+        assert "3 sessions: one began whenever enough devices had arrived" in text
+
+    def test_groups_are_those_that_the_server_has(self):
+        """The same borders as sessions.Groups, also where they do not divide."""
+        scenario = load_scenario({
+            "sessions": {"count": 3, "rounds": 1, "groups": 3}, "devices": {"count": 20}, "data": {"dataset": "digits"},
+        })  # fmt: skip
+        of = Groups.of(scenario, *[np.arange(20) % 10] * 2, [np.array([device]) for device in range(20)], 10)
+        run = SimpleNamespace(scenario=scenario.model_dump(mode="json"))
+        for session in (1, 2, 3, 4):
+            group = groups.turn(run, session)
+            assert np.flatnonzero(of.there(session)).tolist() == list(range(group.first, group.end))
+
+    def test_the_map_tells_them_apart(self, result):
+        partition = {"kind": "label_overlap", "overlap": 0.2, "alpha": 0.3}
+        run = load(in_sessions(result(rounds=8, sessions=TURNS, data__partition=partition)))
+        devices = of(cellmap.figure(run), "devices")
+        first = [data[0] < 50 for data in devices["customdata"]]
+        assert devices["marker"]["line"]["color"] == [groups.COLOURS[0 if each else 1] for each in first]
+        assert "Rims tell groups apart." in cellmap.caption(run)
 
 
 def test_the_folder_may_have_no_tracks(result):
