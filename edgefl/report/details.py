@@ -32,12 +32,13 @@ def world(run: Run, place: int) -> list[Card]:
     times = timeline.figure(run)
     height = times["layout"]["height"]
     people, charge, handed = population.figure(run), battery.figure(run), population.handovers(run)
+    kinds = [group for group in groups.hardware(run) if group.name]
     cards = [
         Card(f"map-{place}", "Map", cellmap.figure(run), cellmap.caption(run), _key(groups.shown(run)), HIGHEST_MAP),
         Card(f"timeline-{place}", "Timeline", times, timeline.caption(run), tables.key(TIME_PHASES), height),
         Card(f"population-{place}", "Population", people, population.caption(run) if people else ""),
         Card(f"handovers-{place}", "Handovers", handed, population.handovers_caption(run)),
-        Card(f"battery-{place}", "Batteries", charge, battery.caption(run) if charge else "", height=430),
+        Card(f"battery-{place}", "Batteries", charge, battery.caption(run) if charge else "", _key(kinds), 460),
     ]
     return [card for card in cards if card.figure]
 

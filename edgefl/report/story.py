@@ -45,8 +45,10 @@ def _place(run: Run) -> str:
     moved = MOVED.get(kind, f"moved ({kind})")
     path = at(run.scenario, "mobility.path")
     source = f" in {Path(str(path)).name}" if path and kind in {"trace", "streets"} else ""
+    kinds = ", ".join(f"{quantity(group.size)} {group.name}" for group in groups.hardware(run) if group.name)
+    who = f"{_count(count, 'device')} ({kinds})" if kinds else _count(count, "device")
     around = f"around {where} with a reach of {quantity(at(run.scenario, 'cells.radius_m'))} m"
-    return f"{_count(count, 'device')} {moved}{source}{_speed(run)} {around}."
+    return f"{who} {moved}{source}{_speed(run)} {around}."
 
 
 def _speed(run: Run) -> str:
@@ -160,12 +162,16 @@ def _cost(run: Run) -> str:
     energy_j = run.total("energy_j")
     if not energy_j:
         return ""
-    text, wasted = f"Devices spent {quantity(energy_j, ENERGY)}", expenses.wasted(run)
+    idled, wasted = run.sum("drained_j"), expenses.wasted(run)
+    text = f"Devices spent {quantity(energy_j, ENERGY)}"
+    if idled is not None:
+        text = f"Batteries idled {quantity(idled, ENERGY)} away while their devices took no part. {text} on taking part"
     polling = wasted.pop(expenses.POLLED, np.zeros(0)).sum()
     polled = f", {_share(polling, energy_j)} to tell losses without being chosen" if polling else ""
     if not wasted:
         return f"{text}{polled}; every update was used."
-    lost = {end: int((run.devices["status"] == end).sum()) for end in wasted}
+    ended = expenses.ends(run)
+    lost = {end: int((ended == end).sum()) for end in wasted}
     ends = ", ".join(f"{quantity(count)} {expenses.told(end)}" for end, count in lost.items())
     share = _share(sum(values.sum() for values in wasted.values()), energy_j)
     return f"{text}{polled}, {share} for the {_count(sum(lost.values()), 'part')} whose update was not used: {ends}."

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgefl.report import groups, phases
+from edgefl.report import expenses, groups, phases
 from edgefl.report.comparison import Block
 from edgefl.report.read import Run, energy_of, reached
 from edgefl.report.style import INK, Phase, Shown
@@ -204,7 +204,10 @@ def _target(target: Mapping[str, Any]) -> str:
 
 def _drops(run: Run) -> Facts:
     counts = ("selected", "received", "late", "departed")
-    facts = {"rounds": f"{run.length:,}"} | {name: digits(float(np.nansum(run.rounds[name]))) for name in counts}
+    empty = int((expenses.ends(run) == expenses.EMPTY).sum())
+    sums = {name: float(np.nansum(run.rounds[name])) for name in counts}
+    sums |= {"departed": sums["departed"] - empty, expenses.told(expenses.EMPTY): empty} if empty else {}
+    facts = {"rounds": f"{run.length:,}"} | {name: digits(value) for name, value in sums.items()}
     drops = run.summary.get("drops") or {}
     return facts | {str(name): quantity(value) for name, value in drops.items() if name not in facts}
 

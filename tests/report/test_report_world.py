@@ -122,6 +122,23 @@ class TestBattery:
         assert {value for value in own["y"] if value is not None} == {25.0}
         assert "in % of the capacity" in battery.caption(run)
 
+    def test_groups_have_their_colours_and_charging_breaks_lines(self, result):
+        """Phones are charged after every third round: a gap there, and one behind each device."""
+        kinds = [{"name": "phones", "share": 0.9}, {"name": "sensors", "share": 0.1}]
+        devices = {"count": 10, "battery": {"capacity_j": 100.0}, "groups": kinds}
+        folder = with_rounds(result(rounds=9, devices=devices), battery=lambda _: 0.5, depleted=lambda _: 0)
+        levels = {"battery_j": lambda number: 80 - 10 * (number % 3), "battery_capacity_j": lambda _: 100}
+        run = load(
+            rewrite(folder, "devices.csv", lambda row: {key: of(int(row["round"])) for key, of in levels.items()})
+        )
+        _, phones, sensors = battery.figure(run)["data"]
+        assert phones["line"]["color"] == groups.COLOURS[0] != sensors["line"]["color"] == groups.COLOURS[1]
+        assert sensors["y"] == [70, 60, None, 80, 70, 60, None, 80, 70, 60, None, 80, None]
+        assert len(phones["y"]) == 9 * len(sensors["y"])
+        assert "10 devices (9 phones, 1 sensors) went" in story.sentences(run)[0]
+        assert {kind for _, _, kind in expenses.by_device(run)["data"][0]["customdata"]} == {" (phones)", " (sensors)"}
+        assert "<span>sensors</span>" in render([run]).replace('<i class="dot" style="background:#009e73"></i>', "")
+
     def test_what_batteries_lose_beside_learning_has_a_name(self, result):
         """Sums of the rounds; the energy in the books is that of learning, and is all there is without batteries."""
         columns = {
@@ -150,8 +167,44 @@ class TestExpenses:
         spent = sum(run.devices[phase.column] for phase in ENERGY_PHASES)
         assert heights.sum() == pytest.approx(spent.sum(), rel=1e-3)
         assert (np.diff(heights) <= 1e-3).all()
-        dearest = figure["data"][0]["customdata"][0]
+        dearest, rank, _ = figure["data"][0]["customdata"][0]
+        assert rank == 1
         assert heights[0] == pytest.approx(spent[run.devices["device"] == dearest].sum(), rel=1e-3)
+
+    def test_bars_of_many_devices_stand_side_by_side(self, result):
+        """An even pick without gaps; the ranks among all are below and in what the pointer shows."""
+        run = load(result(rounds=4, devices__count=400, server__participants=400))
+        figure = expenses.by_device(run)
+        drawn = figure["data"][0]
+        assert drawn["x"] == list(range(1, expenses.MOST_DEVICES + 1))
+        ranks = [rank for _, rank, _ in drawn["customdata"]]
+        assert (ranks[0], ranks[-1]) == (1, 400)
+        axis = figure["layout"]["xaxis"]
+        assert [ranks[place - 1] for place in axis["tickvals"]] == [int(text) for text in axis["ticktext"]]
+        assert "400 devices took part (150 of them drawn)" in expenses.by_device_caption(run)
+
+    def test_an_empty_battery_is_no_departure(self, result):
+        """Without churn nobody leaves for another reason; with churn who is at the reserve has run out."""
+        ends = {"3": 50.0, "4": 20.0}  # J of 100; the reserve is a fifth
+        devices = {"count": 100, "battery": {"capacity_j": 100.0, "reserve": 0.2, "resume": 0.5}}
+
+        def low(folder):
+            columns = {"battery": lambda _: 0.5, "depleted": lambda n: n // 4, "departed": lambda n: 10 * (n in {3, 4})}
+            return rewrite(with_rounds(folder, **columns), "devices.csv", lambda row: {
+                "status": "departed" if row["round"] in ends else "received",
+                "battery_j": ends.get(row["round"], 90.0), "battery_capacity_j": 100.0})  # fmt: skip
+
+        stay = load(low(result("stay", rounds=6, devices=devices)))
+        assert set(expenses.wasted(stay)) == {"battery_empty"}
+        assert "not used: 20 battery empty" in " ".join(story.sentences(stay))
+        page = render([stay])
+        assert '<th scope="row">battery empty</th><td>20</td>' in page
+        assert '<th scope="row">departed</th><td>0</td>' in page
+        leave = load(low(result("leave", rounds=6, devices=devices, churn={"kind": "poisson"})))
+        lost = expenses.wasted(leave)
+        assert [np.flatnonzero(lost[end]).tolist() for end in ("departed", "battery_empty")] == [[2], [3]]
+        mains = rewrite(result("mains", rounds=6), "devices.csv", lambda _: {"status": "departed"})
+        assert set(expenses.wasted(load(mains))) == {"departed"}
 
     def test_every_joule_in_vain_has_its_cause(self, result):
         ends = {"3": "late", "4": "departed", "5": "upload_failed"}
@@ -406,6 +459,7 @@ class TestSessions:
         folder = in_sessions(result(rounds=8, sessions=sessions, data__partition={"kind": "label_overlap"}))
         text = " ".join(story.sentences(load(folder)))
         assert "3 sessions: one began whenever enough devices had arrived" in text
+        assert groups.turns(load(folder)) == []
 
     def test_groups_are_those_that_the_server_has(self):
         """The same borders as sessions.Groups, also where they do not divide."""
