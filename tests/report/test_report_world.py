@@ -275,10 +275,25 @@ class TestCoverage:
         assert [trace["name"] for trace in figure["data"]] == ["devices"]
 
     def test_devices_that_keep_together_are_shown_from_nearer(self, result):
-        folder = rewrite(result(), "devices.csv", lambda row: {"x_m": 60 + int(row["device"]) / 10, "y_m": 5})
+        folder = rewrite(result(), "devices.csv", lambda row: {"x_m": 20 + int(row["device"]) / 2, "y_m": 5})
         left, right = cellmap.figure(load(folder))["layout"]["xaxis"]["range"]
         assert left < 0
         assert 70 < right < 100 + left
+
+    @pytest.mark.parametrize(("x_m", "y_m", "whither"), [(60, 0, "60 m to the west"), (-60, -60, "85 m to the north-east"),
+                                                         (0, 80, "80 m to the south")])  # fmt: skip
+    def test_a_crowd_beside_the_base_station_fills_the_picture(self, result, x_m, y_m, whither):
+        """Half of 14 m and a margin around it; where the base station is stands in words."""
+        places = {"x_m": lambda device: x_m + device / 99 - 0.5, "y_m": lambda device: y_m + 14 * device / 99 - 7}
+        folder = rewrite(
+            result(), "devices.csv", lambda row: {name: at(int(row["device"])) for name, at in places.items()}
+        )
+        run = load(folder)
+        across, up = (cellmap.figure(run)["layout"][axis]["range"] for axis in ("xaxis", "yaxis"))
+        half = 1.3 * 7
+        assert across == pytest.approx([x_m - half, x_m + half], abs=0.3)
+        assert up == pytest.approx([y_m - half, y_m + half], abs=0.3)
+        assert f"The base station is not in the picture: it is {whither}." in cellmap.caption(run)
 
 
 def line_of(tracks):
