@@ -280,8 +280,10 @@ class TestCoverage:
         assert left < 0
         assert 70 < right < 100 + left
 
-    @pytest.mark.parametrize(("x_m", "y_m", "whither"), [(60, 0, "60 m to the west"), (-60, -60, "85 m to the north-east"),
-                                                         (0, 80, "80 m to the south")])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("x_m", "y_m", "whither"),
+        [(60, 0, "60 m to the west"), (-60, -60, "85 m to the north-east"), (0, 80, "80 m to the south")],
+    )
     def test_a_crowd_beside_the_base_station_fills_the_picture(self, result, x_m, y_m, whither):
         """Half of 14 m and a margin around it; where the base station is stands in words."""
         places = {"x_m": lambda device: x_m + device / 99 - 0.5, "y_m": lambda device: y_m + 14 * device / 99 - 7}
