@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from dataclasses import asdict, replace
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,10 +14,11 @@ import numpy as np
 
 from edgefl.aggregator import Aggregator, Keeping, Progress
 from edgefl.datasets import Data
+from edgefl.distributions import KEPT
 from edgefl.errors import InputError
 from edgefl.global_model import GlobalModel
 from edgefl.ledger import Ledger
-from edgefl.partitions.base import Indices, Marks
+from edgefl.partitions.base import Indices, Marks, keep
 from edgefl.payload import BITS_PER_FLOAT, Payload, SplitPayload, measure, measure_split
 from edgefl.protocols.split import Split
 from edgefl.radio import Link
@@ -56,6 +58,7 @@ def divide(scenario: Scenario) -> Divided:
     section, streams = scenario.data, Streams(scenario.seed)
     data = section.dataset.load()
     parts = section.partition.assign(data.train_y, data.owner, scenario.devices.count, streams.generator("partition"))
+    parts = keep(parts, scenario.devices.draw("data_share", KEPT, streams), partial(streams.generator, "data_share"))
     if section.test_partition == "none":
         return Divided(data, parts)
     if not data.classes:

@@ -89,6 +89,11 @@ class Batteries:
         self._plugged, self._border_s = _begin(supply)  # until when they are, or are not
         self._next_s = np.full(len(self._level_j), np.inf)  # when something happens to each
         self._ran_out_s = np.full(len(self._level_j), np.inf)  # since it last began a part
+        self._busy = np.zeros(len(self._level_j), dtype=np.bool_)  # [devices] who takes part
+        self._moved_j = np.zeros(
+            2
+        )  # into all batteries and, by those who took no part, out of them: in lines that ended
+        self._told_j = np.zeros(2)  # of it, in rounds that ended
         self._log: list[Changes] = []
         self._plan(np.arange(len(self._level_j)))
 
@@ -112,11 +117,16 @@ class Batteries:
     def begin(self, ids: Ids, power_w: Floats, time_s: float) -> None:
         """Devices [n] begin a part, and draw so much."""
         self.draw(ids, power_w, time_s)
-        self._ran_out_s[ids] = np.inf
+        self._ran_out_s[ids], self._busy[ids] = np.inf, self.usable[ids]
 
     def release(self, ids: Ids, time_s: float) -> None:
         """Devices [n] take no part any more."""
         self.draw(ids, self._supply.idle_w[ids], time_s)
+        self._busy[ids] = False
+
+    def capacity_j(self, ids: Ids) -> Floats:
+        """What the batteries of devices [n] can hold; nan on mains."""
+        return np.where(self.owned[ids], self._supply.capacity_j[ids], np.nan)
 
     def next_s(self, device: int) -> float:
         """When something happens to a device, if it goes on as it does."""
@@ -144,11 +154,22 @@ class Batteries:
         return Changes(*map(np.concatenate, zip(*log, strict=True))) if log else NO_CHANGES
 
     def columns(self, time_s: float) -> dict[str, float]:
-        """Of rounds.csv: devices without charge, and the mean level of those that have a battery."""
+        """Of rounds.csv: devices without charge, the mean level of batteries, and what all of these hold.
+
+        Besides, since this was asked last: what they have been charged with, and have drawn while they took no part.
+        """
         self.go_on(time_s)
         ids = np.flatnonzero(self.owned)
-        level = self.levels_j(ids, time_s) / self._supply.capacity_j[ids]
-        return {"depleted": int((~self.usable).sum()), "battery": float(level.mean())}
+        level_j = self.levels_j(ids, time_s)
+        moved_j = self._moved_j + self._flows_j(ids, time_s, level_j)
+        (charged_j, drained_j), self._told_j = (moved_j - self._told_j).tolist(), moved_j
+        return {
+            "depleted": int((~self.usable).sum()),
+            "battery": float((level_j / self._supply.capacity_j[ids]).mean()),
+            "stored_j": float(level_j.sum()),
+            "charged_j": charged_j,
+            "drained_j": drained_j,
+        }
 
     def charged_s(self, ids: Ids, time_s: float) -> float:
         """When the first of those of devices [n] that have run out is charged; inf: none of them, ever."""
@@ -164,9 +185,29 @@ class Batteries:
         """What goes into batteries [n]."""
         return np.where(self._plugged[ids], self._supply.charging_w[ids], 0.0) - self._draw_w[ids]
 
+    def _flows_j(self, ids: Ids, time_s: Floats | float, level_j: Floats) -> Floats:
+        """What has gone into batteries [n], and out of those that take no part, since their lines began; sums [2].
+
+        Into a full one goes no more than is drawn, out of an empty one comes no more than goes in.
+
+        Args:
+            ids: the devices.
+            time_s: now, of each or of all.
+            level_j: [n] what they have now.
+        """
+        owned = self.owned[ids]
+        lasted_s = (time_s - self._since_s[ids])[owned]
+        ids, level_j = ids[owned], level_j[owned]
+        gained_j = level_j - self._level_j[ids]
+        offered_j = np.where(self._plugged[ids], self._supply.charging_w[ids], 0.0) * lasted_s
+        drawn_j = np.where(self._net_w(ids) > 0, self._draw_w[ids] * lasted_s, offered_j - gained_j)
+        return np.array([(gained_j + drawn_j).sum(), drawn_j[~self._busy[ids]].sum()])
+
     def _settle(self, ids: Ids, time_s: Floats | float) -> None:
         """Begin new lines at a time [n]."""
-        self._level_j[ids], self._since_s[ids] = self.levels_j(ids, time_s), time_s
+        level_j = self.levels_j(ids, time_s)
+        self._moved_j = self._moved_j + self._flows_j(ids, time_s, level_j)
+        self._level_j[ids], self._since_s[ids] = level_j, time_s
 
     def _plan(self, ids: Ids) -> None:
         """See what happens next: a device runs out, is charged, or is plugged in or unplugged."""
@@ -181,7 +222,7 @@ class Batteries:
         supply, out = self._supply, self.usable[ids]
         self._level_j[ids] = np.where(out, supply.reserve_j[ids], supply.resume_j[ids])
         self.usable[ids] = ~out
-        self._draw_w[ids] = supply.idle_w[ids]
+        self._draw_w[ids], self._busy[ids] = supply.idle_w[ids], False
         self._ran_out_s[ids] = np.where(out, np.minimum(self._ran_out_s[ids], at_s), self._ran_out_s[ids])
         self._log.append(Changes(at_s, ids, ~out))
 

@@ -238,6 +238,7 @@ POSITIVE = PerDevice(1e-40, 1e18)  # far beyond any device, and no sum or produc
 NON_NEGATIVE = PerDevice(0.0, 1e4)
 REAL = PerDevice(-300.0, 300.0)
 CHANCE = PerDevice(1e-4, 1.0)
+KEPT = PerDevice(1e-4, 1.0)  # of what there is
 PEAK_S = PerDevice(0.0, 1e9)
 SHARE = PerDevice(0.0, 1.0)
 HOUR = PerDevice(0.0, 24.0)  # of a day
@@ -246,6 +247,7 @@ Positive = Annotated[Distribution, POSITIVE]
 NonNegative = Annotated[Distribution, NON_NEGATIVE]
 Real = Annotated[Distribution, REAL]
 Chance = Annotated[Distribution, CHANCE]
+Kept = Annotated[Distribution, KEPT]
 PeakS = Annotated[Distribution, PEAK_S]
 HeightM = Annotated[Distribution, HEIGHT_M]
 Share = Annotated[Distribution, SHARE]
@@ -268,6 +270,7 @@ ATTRIBUTES = {
     "charging_w": "devices.battery.charging.power_w",
     "from_h": "devices.battery.charging.from_h",
     "to_h": "devices.battery.charging.to_h",
+    "data_share": "devices.data_share",
 }
 """The scenario key of each attribute; its place here is the key of its draws: append, never reorder."""
 

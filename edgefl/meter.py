@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 import simpy
 
 from edgefl.battery import Batteries
@@ -45,6 +46,10 @@ class Meter:
             self._powers_w[device] = {name: float(values[row]) for name, values in powers_w.items()}
             part.doing = partial(self._does, device)
             self._plan(device)
+
+    def capacity_j(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """What the batteries of devices [n] can hold; nan on mains."""
+        return self._batteries.capacity_j(ids)
 
     def on_air(self, device: int, way: Way, air: float) -> None:
         """A device's radio is on for that part of the time, from now on."""

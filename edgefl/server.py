@@ -321,7 +321,8 @@ class Server:
             return columns(parts, *place, self.env.now, powers_w)
         self.meter.close(parts)
         levels_j = np.array([part.battery_j for part in parts])
-        return {**columns(parts, *place, self.env.now, powers_w), "battery_j": levels_j}
+        found = columns(parts, *place, self.env.now, powers_w)
+        return {**found, "battery_j": levels_j, "battery_capacity_j": self.meter.capacity_j(ids)}
 
     def _advise(self) -> None:
         """Say once that the fast engine would save more than a minute of the rounds to come."""

@@ -52,6 +52,7 @@ Purpose = Literal[
     "direct_start",  # its small-scale fading when the device's part begins
     "dataset",  # what a dataset draws; entity = its name, index = owner
     "partition",  # which device holds which samples
+    "data_share",  # which of these it keeps; entity = device
     "test_partition",  # and which test samples are its own
     "straggler",  # whether a device does a part of its work, and which; index = round
     "batches",  # order of a device's samples; index = round

@@ -14,6 +14,8 @@ from edgefl.ledger import Ledger
 from edgefl.metrics import Curve
 from edgefl.scenario import RelativeTarget
 
+BATTERIES = ("charged_j", "drained_j")  # columns of runs that have any
+
 
 def summarize(
     ledger: Ledger,
@@ -46,6 +48,7 @@ def summarize(
         "bytes_down": sum(row["bytes_down"] for row in rounds),
         "bytes_up": sum(row["bytes_up"] for row in rounds),
         "wasted_j": sum(row["wasted_j"] for row in rounds),
+        **{name: sum(row[name] for row in rounds) for name in BATTERIES if rounds and name in rounds[0]},
         "drops": _drops(rounds),
         "fairness": None if accuracies is None else metrics.fairness(accuracies),
     }

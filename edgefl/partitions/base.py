@@ -77,6 +77,28 @@ def like(labels: Indices, parts: list[Indices], others: Indices, rng: np.random.
     return [np.concatenate(part) for part in given]
 
 
+def keep(parts: list[Indices], shares: Floats, rng: Callable[[int], np.random.Generator]) -> list[Indices]:
+    """What devices have left if each keeps at random a share of its samples: to the nearest sample, at least one.
+
+    A greater share keeps what a smaller one does, too. The samples stay in their order.
+
+    Args:
+        parts: [devices] their samples.
+        shares: [devices] in (0, 1].
+        rng: a generator of each device's own.
+
+    Raises:
+        InputError: shares below 1 leave everybody all they have.
+    """
+    sizes = np.array([len(part) for part in parts])
+    left = np.maximum(np.floor(shares * sizes + 0.5).astype(np.int64), 1)
+    if (shares < 1).any() and (left == sizes).all():
+        raise InputError("devices.data_share: devices have so few samples that none would do without one: leave it out")
+    fewer = np.flatnonzero(left < sizes).tolist()
+    kept = {device: np.sort(rng(device).permutation(sizes[device])[: left[device]]) for device in fewer}
+    return [part[kept[device]] if device in kept else part for device, part in enumerate(parts)]
+
+
 def quotas(samples: int, count: int) -> Indices:
     """Equal sizes [count] that add up to `samples`; the first devices get one more where it does not divide.
 

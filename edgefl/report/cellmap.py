@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgefl.report import coverage, ways
+from edgefl.report import coverage, groups, ways
 from edgefl.report.read import Run
 from edgefl.report.style import INK, MUTED, TIME_PHASES, Figure, even
 from edgefl.units import TIME, Floats, fitting, short, top
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from edgefl.scenario import Cells
 
 MOST_DEVICES = 2000
+RIM_WIDTH = 2.4  # of marks that belong to a group
 SEEN = ("1", "1.0", "true")
 SCALE = [[0, "#fde0a6"], [0.25, "#f2a65e"], [0.5, "#d5605c"], [0.75, "#8c2f6b"], [1, "#2d1452"]]  # light is good
+SPOT = 0.3  # of the width with base stations: devices that keep to less are shown without these
+COMPASS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
 CLOSE = 0.5  # of the covered area's width: devices that keep to less are shown from nearer
 RIM = {"layer": "above", "line": {"color": "#7d8894", "width": 1.2}}
 
@@ -51,29 +55,51 @@ def caption(run: Run) -> str:
     count = len(np.unique(devices["device"]))
     some = f"{MOST_DEVICES:,} of {count:,}" if count > MOST_DEVICES else f"{count:,}"
     parts = [f"{some} devices that took part, where each was last seen; larger marks took part more often."]
+    if groups.shown(run):
+        parts.append("Rims tell groups apart.")
     if not np.isin(np.char.lower(devices["los"]), SEEN).all():
         parts.append("Diamonds had no line of sight.")
     drawn = len(ways.chosen(run.tracks, _frame(run, cells).half_m)) if run.tracks else 0
     if drawn:
         parts.append(f"{'Line: the way of one device' if drawn == 1 else f'Lines: the ways of {drawn} devices'}.")
     if cells:
-        parts.append(f"{'Triangles are base stations' if cells.sites > 1 else 'The triangle is the base station'}.")
+        parts.append(_where(cells, _frame(run, cells)))
         parts.append("Shading: median path loss outdoors.")
     return " ".join(parts)
 
 
 def _frame(run: Run, cells: Cells | None) -> Frame:
-    """All that is covered and wherever devices took part; only the devices and base stations where these are close."""
+    """All that is covered and wherever devices took part; only the devices and base stations where these are close.
+
+    Where devices keep so close together that they would be a spot beside the base stations, only the devices.
+    """
     seen = np.stack([run.devices["x_m"], run.devices["y_m"]], axis=-1)
     seen = seen[np.isfinite(seen).all(axis=1)]
     sites = cells.sites_m if cells else np.zeros((1, 2))
     near, reach = np.concatenate([seen, sites]), cells.coverage_m if cells else 1.0
-    low, high = near.min(axis=0), near.max(axis=0)
-    half = float((high - low).max()) / 2
-    if half < CLOSE * reach:
-        x_m, y_m = ((low + high) / 2).tolist()
-        return Frame(x_m, y_m, 1.15 * max(half, 1.0))
-    return Frame(0.0, 0.0, 1.06 * max(reach, float(np.abs(near).max())))
+    close = _around(near, 1.15)
+    if close.half_m >= 1.15 * CLOSE * reach:
+        return Frame(0.0, 0.0, 1.06 * max(reach, float(np.abs(near).max())))
+    spot = _around(seen, 1.3) if len(seen) else close
+    return spot if spot.half_m < SPOT * close.half_m else close
+
+
+def _around(points_m: Floats, margin: float) -> Frame:
+    """The square around points [n, 2], and so much more."""
+    low, high = points_m.min(axis=0), points_m.max(axis=0)
+    x_m, y_m = ((low + high) / 2).tolist()
+    return Frame(x_m, y_m, margin * max(float((high - low).max()) / 2, 1.0))
+
+
+def _where(cells: Cells, frame: Frame) -> str:
+    """What the triangles are, or how far away and whither the nearest base station is."""
+    away = cells.sites_m - frame[:2]
+    if (np.abs(away).max(axis=1) <= frame.half_m).any():
+        return f"{'Triangles are base stations' if cells.sites > 1 else 'The triangle is the base station'}."
+    x_m, y_m = away[np.hypot(*away.T).argmin()].tolist()
+    whither = COMPASS[round(math.atan2(y_m, x_m) / (math.pi / 4)) % 8]
+    which = "nearest base station" if cells.sites > 1 else "base station"
+    return f"The {which} is not in the picture: it is {math.hypot(x_m, y_m):.0f} m to the {whither}."
 
 
 def _devices(run: Run) -> Figure:
@@ -101,11 +127,18 @@ def _devices(run: Run) -> Figure:
             "color": short(devices["pathloss_db"][rows]),
             "colorscale": SCALE,
             "colorbar": _bar(),
-            "line": {"color": "#ffffff", "width": 0.8},
+            "line": _rims(run, names[chosen]),
             "opacity": 0.95,
         },
         "hovertemplate": _hover(unit.name, several=len(np.unique(devices["cell"])) > 1),
     }
+
+
+def _rims(run: Run, names: Floats) -> Figure:
+    """Rims of marks of devices [n]: in the colour of their group where there are several."""
+    if not (every := groups.shown(run)):
+        return {"color": "#ffffff", "width": 0.8}
+    return {"color": [every[place].colour for place in groups.place(every, names)], "width": RIM_WIDTH}
 
 
 def _sizes(count: Floats) -> Floats:

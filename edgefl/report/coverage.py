@@ -30,16 +30,17 @@ def cells_of(run: Run) -> Cells | None:
     """The scenario's base stations; None where another version wrote what this one does not know."""
     from edgefl.scenario import Cells
 
-    return _known(Cells, at(run.scenario, "cells"))
+    return known(Cells, at(run.scenario, "cells"))
 
 
 def _radio(run: Run) -> Radio | None:
     from edgefl.scenario import Radio
 
-    return _known(Radio, at(run.scenario, "radio"))
+    return known(Radio, at(run.scenario, "radio"))
 
 
-def _known(section: type[Known], value: object) -> Known | None:
+def known(section: type[Known], value: object) -> Known | None:
+    """A section of the scenario; None where another version wrote what this one does not know."""
     try:
         return section.model_validate(value)
     except ValidationError:

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgefl.report import targets, views
-from edgefl.report.read import reached
+from edgefl.report.read import Run, reached
 from edgefl.report.style import MUTED, Figure, Shown, even, safe
-from edgefl.units import Unit, digits, power_of_ten, short, top
+from edgefl.units import Floats, Unit, digits, power_of_ten, short, top
 
 MOST_POINTS = 600
+GAP = -1  # in the place of a row: the line is broken
 
 
 class Measure(NamedTuple):
@@ -62,7 +63,7 @@ def loss(shown: Sequence[Shown]) -> Figure:
             {"line": {"color": MUTED, "width": 1.6, "dash": "dot"}, "marker": {"color": MUTED, "size": 8}}
         )
     lines = test + train if both else test or train
-    lowest = min((min(line.trace["y"]) for line in lines), default=0)
+    lowest = min((y for line in lines for y in line.trace["y"] if y is not None), default=0)
     title = "loss" if both else (TEST_LOSS if test else TRAIN_LOSS).name
     layout = {
         "yaxis": {"title": {"text": title}, "rangemode": "tozero" if lowest >= 0 else "normal"},
@@ -75,7 +76,7 @@ def loss(shown: Sequence[Shown]) -> Figure:
 def distance(shown: Sequence[Shown]) -> Figure:
     """The quadratic problem's distance to the optimum, which is known."""
     lines = _lines(shown, DISTANCE)
-    values = [value for line in lines for value in line.trace["y"]]
+    values = [value for line in lines for value in line.trace["y"] if value is not None]
     axis = {"title": {"text": DISTANCE.name}, "type": "log"} | (_ticks(min(values), max(values)) if values else {})
     return views.figure(shown, lines, {"yaxis": axis})
 
@@ -97,8 +98,19 @@ def _lines(shown: Sequence[Shown], measure: Measure) -> list[views.Curve]:
         values = one.run.rounds[measure.column]
         rows = np.flatnonzero(np.isfinite(values) & (values > measure.above))
         if rows.size:
-            found.append(_line(one, measure, rows[even(rows.size, MOST_POINTS)]))
+            found.append(_line(one, measure, _broken(one.run, rows[even(rows.size, MOST_POINTS)])))
     return found
+
+
+def _broken(run: Run, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Rows with GAP where between two of them a session's extra rounds lie."""
+    extra = np.concatenate([[0], np.cumsum(run.rounds["round"] < 1)])
+    return np.insert(rows, np.flatnonzero(extra[rows[1:]] - extra[rows[:-1] + 1]) + 1, GAP)
+
+
+def _at(column: Floats, rows: NDArray[np.intp]) -> Floats:
+    """Values at rows; NaN at GAP, which breaks a line."""
+    return np.where(rows == GAP, np.nan, column[rows])
 
 
 def _line(one: Shown, measure: Measure, rows: NDArray[np.intp]) -> views.Curve:
@@ -107,15 +119,15 @@ def _line(one: Shown, measure: Measure, rows: NDArray[np.intp]) -> views.Curve:
         "type": "scatter",
         "mode": "lines" if rows.size > 1 else "markers",
         "name": safe(one.label),
-        "y": short(measure.factor * rounds[measure.column][rows]),
+        "y": short(measure.factor * _at(rounds[measure.column], rows)),
         "line": {"color": one.colour, "width": 2.2, "dash": one.dash},
         "marker": {"color": one.colour, "size": 8},
-        "customdata": short(rounds["number"][rows], 9),
+        "customdata": short(_at(rounds["number"], rows), 9),
     }
 
     def across(view: views.View, unit: Unit) -> Figure:
         place = "" if view.name == "round" else f", %{{x:.4~g}} {unit.name}"
         hover = f"{measure.name} {measure.form}<br>round %{{customdata}}{place}"
-        return {"x": short(rounds[view.column][rows] / unit.size, 5), "hovertemplate": hover}
+        return {"x": short(_at(rounds[view.column], rows) / unit.size, 5), "hovertemplate": hover}
 
     return views.Curve(trace, across)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from edgefl.report import battery, cellmap, expenses, phases, population, tables, timeline
+from edgefl.report import battery, cellmap, expenses, groups, phases, population, tables, timeline
 from edgefl.report.read import Run
 from edgefl.report.style import ENERGY_PHASES, TIME_PHASES, Figure
 from edgefl.units import ENERGY, TIME
@@ -32,14 +32,20 @@ def world(run: Run, place: int) -> list[Card]:
     times = timeline.figure(run)
     height = times["layout"]["height"]
     people, charge, handed = population.figure(run), battery.figure(run), population.handovers(run)
+    kinds = [group for group in groups.hardware(run) if group.name]
     cards = [
-        Card(f"map-{place}", "Map", cellmap.figure(run), cellmap.caption(run), height=HIGHEST_MAP),
+        Card(f"map-{place}", "Map", cellmap.figure(run), cellmap.caption(run), _key(groups.shown(run)), HIGHEST_MAP),
         Card(f"timeline-{place}", "Timeline", times, timeline.caption(run), tables.key(TIME_PHASES), height),
         Card(f"population-{place}", "Population", people, population.caption(run) if people else ""),
         Card(f"handovers-{place}", "Handovers", handed, population.handovers_caption(run)),
-        Card(f"battery-{place}", "Batteries", charge, battery.caption(run) if charge else "", height=430),
+        Card(f"battery-{place}", "Batteries", charge, battery.caption(run) if charge else "", _key(kinds), 460),
     ]
     return [card for card in cards if card.figure]
+
+
+def _key(every: list[groups.Group]) -> str:
+    """The colours of groups, where there are any."""
+    return tables.key(groups.colours(every)) if every else ""
 
 
 def costs(run: Run, place: int, runs: Sequence[Run]) -> list[Card]:

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from edgefl.report import describe
-from edgefl.report.read import Run, reached
+from edgefl.report.read import Run, energy_of, reached
 from edgefl.report.style import Shown
 from edgefl.report.tables import NOT_REACHED, known, swatch, table
 from edgefl.units import BYTES, ENERGY, NOTHING, TIME, Unit, as_number, digits, percent, quantity, score
@@ -22,10 +22,12 @@ def tiles(run: Run) -> str:
     first = [
         _goal(run),
         _tile("Virtual time", quantity(time, TIME), _each(run, time, TIME)),
-        _tile("Energy of all devices", quantity(energy, ENERGY), _each(run, energy, ENERGY)),
-        _tile("Rounds", f"{run.length:,}", _traffic(run)),
+        _tile(energy_of([run]).capitalize(), quantity(energy, ENERGY), _each(run, energy, ENERGY)),
+        _idled(run),
+        _tile("Rounds", f"{run.length:,}", _extra(run) + _traffic(run)),
     ]
     then = [_target(target) for target in run.targets]
+    first = [tile for tile in first if tile]
     rows = [first + then] if len(first + then) <= IN_A_ROW else [first, then]
     return "".join(f'<div class="tiles">{"".join(row)}</div>' for row in rows)
 
@@ -40,6 +42,19 @@ def _goal(run: Run) -> str:
 
 def _each(run: Run, value: float | None, units: Sequence[Unit]) -> str:
     return f"{quantity(value / run.length, units)} a round" if value is not None and run.length else ""
+
+
+def _idled(run: Run) -> str:
+    """What batteries have lost while their devices took no part."""
+    drained, charged = run.sum("drained_j"), run.sum("charged_j")
+    if drained is None:
+        return ""
+    return _tile("Batteries idled away", quantity(drained, ENERGY), f"{quantity(charged, ENERGY)} charged")
+
+
+def _extra(run: Run) -> str:
+    extra = int((run.rounds["round"] < 1).sum())
+    return f"{extra:,} of them extra, " if extra else ""
 
 
 def _traffic(run: Run) -> str:

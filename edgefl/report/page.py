@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from string import Template
 
-from edgefl.report import comparison, curves, describe, details, headline, labels, phases, story, tables
+from edgefl.report import comparison, curves, describe, details, headline, labels, phases, story, tables, views
 from edgefl.report.details import Card, card, frame, plot
 from edgefl.report.read import Run, Table
 from edgefl.report.resources import as_json, plotly, resource
@@ -90,7 +90,7 @@ def _headline(every: Sequence[Shown]) -> str:
 
 def _learning(every: Sequence[Shown], figures: Mapping[str, Figure]) -> str:
     """The learning curves with the choice of the horizontal axis, or a line on why there are none."""
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in _missing(every))
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in _notes(every))
     if not figures:
         return f"<section><h2>Learning</h2>{notes}</section>"
     key = (
@@ -128,9 +128,10 @@ def _toggle(*, alone: bool) -> str:
     return f'<div class="toggle" role="group" aria-label="Horizontal axis">{"".join(buttons)}</div>'
 
 
-def _missing(every: Sequence[Shown]) -> list[str]:
-    """Why a run has no learning curve."""
-    notes = []
+def _notes(every: Sequence[Shown]) -> list[str]:
+    """Why a run has no learning curve, and what marks sessions."""
+    legend = views.legend(every[0].run) if len(every) == 1 else ""
+    notes = [legend] if legend else []
     for one in every:
         who = "This run" if len(every) == 1 else one.label
         if not one.run.length:

@@ -24,7 +24,10 @@ ROUND_COLUMNS = (
     *("session", "round", "time_s", "duration_s", "energy_j", "round_energy_j", "selected", "received"),
     *("late", "departed", "bytes_down", "bytes_up", "train_loss", "test_loss", "test_accuracy"),
 )
-WORLD_COLUMNS = ("wasted_j", "present", "arrivals", "departures", "handovers", "depleted", "battery")  # some lack them
+WORLD_COLUMNS = (  # some lack them
+    *("wasted_j", "present", "arrivals", "departures", "handovers", "depleted", "battery"),
+    *("charged_j", "drained_j", "history_bytes"),
+)
 TOY_COLUMNS = ("parameter", "distance_to_optimum")
 RANKING_COLUMNS = ("test_auc", "hr_5", "ndcg_5", "hr_10", "ndcg_10")
 MODEL_COLUMNS = ("sel_accuracy", "all_accuracy")  # of the round's mean local model, and of all devices'
@@ -39,6 +42,7 @@ LATER_DEVICE_COLUMNS = (
     "idle_energy_j",
     "start_s",
     "battery_j",
+    "battery_capacity_j",
 )  # earlier versions, or runs without batteries, lack them
 TEXT_COLUMNS = frozenset({"los", "status"})
 CHUNK = 20_000  # rows held as text at a time: a million rows of strings would not fit
@@ -64,6 +68,11 @@ class Run:
         """Whether any round has a learning result; a run with ``--no-train`` has none."""
         names = ("test_accuracy", "test_loss", "train_loss", "distance_to_optimum")
         return any(self.last(name) is not None for name in names)
+
+    @property
+    def on_batteries(self) -> bool:
+        """Whether any device has a battery."""
+        return bool(np.isfinite(self.rounds["battery"]).any())
 
     @property
     def length(self) -> int:
@@ -93,10 +102,20 @@ class Run:
         """Whether a column of ``rounds.csv`` holds anything but nothing and zeros."""
         return bool(np.any(np.nan_to_num(self.rounds[column])))
 
+    def sum(self, column: str) -> float | None:
+        """The sum of a column of ``rounds.csv``; None where the run has none."""
+        values = self.rounds[column]
+        return float(np.nansum(values)) if np.isfinite(values).any() else None
+
     def total(self, name: str) -> float | None:
         """A figure of the summary, or the last of its column where a run that stopped early has no summary."""
         known = as_number(self.summary.get(name))
         return self.last(name) if known is None else known
+
+
+def energy_of(runs: Sequence[Run]) -> str:
+    """What the energy in the books of these runs is called: batteries also lose some while devices take no part."""
+    return "energy of learning" if any(run.on_batteries for run in runs) else "energy of all devices"
 
 
 def reached(target: Mapping[str, Any]) -> bool:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from edgefl.report import describe, expenses
+from edgefl.report import describe, expenses, groups
 from edgefl.report.describe import at
 from edgefl.report.read import Run, reached
-from edgefl.units import ENERGY, TIME, as_number, digits, percent, quantity, score
+from edgefl.units import BYTES, ENERGY, TIME, as_number, digits, percent, quantity, score
 
 MOVED = {
     "static": "stood still",
@@ -23,6 +23,7 @@ MOVED = {
     "streets": "took the shortest ways through the streets of a map",
     "trace": "moved as they were recorded",
 }
+FEW = {2: "two", 3: "three", 4: "four"}
 SPEED = "mobility.speed_mps"
 
 
@@ -44,8 +45,10 @@ def _place(run: Run) -> str:
     moved = MOVED.get(kind, f"moved ({kind})")
     path = at(run.scenario, "mobility.path")
     source = f" in {Path(str(path)).name}" if path and kind in {"trace", "streets"} else ""
+    kinds = ", ".join(f"{quantity(group.size)} {group.name}" for group in groups.hardware(run) if group.name)
+    who = f"{_count(count, 'device')} ({kinds})" if kinds else _count(count, "device")
     around = f"around {where} with a reach of {quantity(at(run.scenario, 'cells.radius_m'))} m"
-    return f"{_count(count, 'device')} {moved}{source}{_speed(run)} {around}."
+    return f"{who} {moved}{source}{_speed(run)} {around}."
 
 
 def _speed(run: Run) -> str:
@@ -60,10 +63,35 @@ def _speed(run: Run) -> str:
 
 
 def _sessions(run: Run) -> str:
+    """How many there were, of whom, and what they started from."""
     count = len(np.unique(run.rounds["session"]))
+    if count < 2:
+        return ""
     start = describe.kind(run.scenario, "sessions.initialisation")
-    how = f", each starting by the strategy {start}" if start else ""
-    return f"Devices changed between {count} sessions{how}." if count > 1 else ""
+    how = f"; each started by the strategy {start}" if start else ""
+    return f"{_whose(run, count)}{how}{_extra(run)}."
+
+
+def _whose(run: Run, count: int) -> str:
+    """Who was there in the sessions."""
+    every = groups.turns(run)
+    if at(run.scenario, "sessions.trigger"):
+        return f"{count} sessions: one began whenever enough devices had arrived"
+    if not every:
+        return f"The same devices were there in all {count} sessions"
+    sizes = " and ".join(dict.fromkeys(quantity(group.size) for group in every))
+    labels = [groups.labels(run, group) for group in every]
+    other = f" with other labels ({'; '.join(labels)})" if len(set(labels)) == len(labels) > 1 else ""
+    return f"In {count} sessions {FEW.get(len(every), len(every))} groups of {sizes} devices{other} took turns"
+
+
+def _extra(run: Run) -> str:
+    """Extra rounds, and what the server kept for sessions to come."""
+    extra, kept = int((run.rounds["round"] < 1).sum()), run.rounds["history_bytes"]
+    parts = [f"{_count(extra, 'extra round')} found out where to start"] if extra else []
+    most = np.nanmax(kept) if np.isfinite(kept).any() else 0
+    parts += [f"the server kept at most {quantity(most, BYTES)} of earlier models"] if most else []
+    return f" ({', and '.join(parts)})" if parts else ""
 
 
 def _population(run: Run) -> str:
@@ -134,12 +162,16 @@ def _cost(run: Run) -> str:
     energy_j = run.total("energy_j")
     if not energy_j:
         return ""
-    text, wasted = f"Devices spent {quantity(energy_j, ENERGY)}", expenses.wasted(run)
+    idled, wasted = run.sum("drained_j"), expenses.wasted(run)
+    text = f"Devices spent {quantity(energy_j, ENERGY)}"
+    if idled is not None:
+        text = f"Batteries idled {quantity(idled, ENERGY)} away while their devices took no part. {text} on taking part"
     polling = wasted.pop(expenses.POLLED, np.zeros(0)).sum()
     polled = f", {_share(polling, energy_j)} to tell losses without being chosen" if polling else ""
     if not wasted:
         return f"{text}{polled}; every update was used."
-    lost = {end: int((run.devices["status"] == end).sum()) for end in wasted}
+    ended = expenses.ends(run)
+    lost = {end: int((ended == end).sum()) for end in wasted}
     ends = ", ".join(f"{quantity(count)} {expenses.told(end)}" for end, count in lost.items())
     share = _share(sum(values.sum() for values in wasted.values()), energy_j)
     return f"{text}{polled}, {share} for the {_count(sum(lost.values()), 'part')} whose update was not used: {ends}."

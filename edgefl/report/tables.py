@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from edgefl.metrics import INITIAL_ROUNDS
-from edgefl.report import phases
+from edgefl.report import expenses, groups, phases
 from edgefl.report.comparison import Block
-from edgefl.report.read import Run, reached
+from edgefl.report.read import Run, energy_of, reached
 from edgefl.report.style import INK, Phase, Shown
 from edgefl.units import BYTES, ENERGY, NOTHING, TIME, Floats, Unit, as_number, digits, percent, quantity, score, spread
 
@@ -102,7 +102,7 @@ def results(shown: Sequence[Shown]) -> str:
     runs = [one.run for one in shown]
     cards = {
         "Targets": [_targets(run) for run in runs[:1] if len(runs) == 1],  # several have their comparison
-        "Totals": [_totals(run) for run in runs],
+        "Totals": [_totals(run, energy_of(runs)) for run in runs],
         "Fairness: accuracy per device": [_fairness(run) for run in runs],
         "Rounds and drops": [_drops(run) for run in runs],
         "Wall clock": [_wall(run) for run in runs],
@@ -122,13 +122,16 @@ def _targets(run: Run) -> Facts:
     return {percent(target["accuracy"]): _target(target) for target in run.targets}
 
 
-def _totals(run: Run) -> Facts:
+def _totals(run: Run, energy: str) -> Facts:
     facts = {
         "virtual time": quantity(run.total("time_s"), TIME),
-        "energy of all devices": quantity(run.total("energy_j"), ENERGY),
+        energy: quantity(run.total("energy_j"), ENERGY),
         "sent to devices": quantity(run.summary.get("bytes_down"), BYTES),
         "sent by devices": quantity(run.summary.get("bytes_up"), BYTES),
     }
+    if run.sum("drained_j") is not None:
+        facts["idled away by batteries"] = quantity(run.sum("drained_j"), ENERGY)
+        facts["charged into batteries"] = quantity(run.sum("charged_j"), ENERGY)
     if run.final_accuracy is not None:
         facts["final accuracy"] = score(run.final_accuracy)
         facts["best accuracy"] = score(run.summary.get("best_accuracy"))
@@ -156,10 +159,19 @@ def sessions(run: Run) -> str:
         return ""
     wanted = [_goal(target) for target in every[0].get("targets") or []]  # the same in all sessions, in order
     head = ["session", "rounds", "time", "energy", f"first {INITIAL_ROUNDS} rounds", "best", "final accuracy", *wanted]
+    more = _session_facts(run, every)
     body = [
-        [escape(cell) for cell in (*_session(one), *map(_session_target, one.get("targets") or []))] for one in every
+        [
+            escape(cell)
+            for cell in (
+                *_session(one),
+                *map(_session_target, one.get("targets") or []),
+                *(facts[place] for facts in more.values()),
+            )
+        ]
+        for place, one in enumerate(every)
     ]
-    return table(list(map(escape, head)), body, "facts")
+    return table(list(map(escape, [*head, *more])), body, "facts")
 
 
 def _goal(target: Mapping[str, Any]) -> str:
@@ -183,6 +195,21 @@ def _session(one: Mapping[str, Any]) -> list[str]:
     return [quantity(one.get("session")), quantity(one.get("rounds")), *costs, *scores]
 
 
+def _session_facts(run: Run, every: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Columns that only some runs have: who was there, extra rounds, what the server kept for the sessions to come."""
+    rounds, sessions = run.rounds, [one.get("session") for one in every]
+    rows = [np.flatnonzero(rounds["session"] == session) for session in sessions]
+    turns = [groups.turn(run, int(session or 1)) for session in sessions]
+    extra = [int((rounds["round"][each] < 1).sum()) for each in rows]
+    kept = [float(np.nan_to_num(rounds["history_bytes"][each]).max(initial=0)) for each in rows]
+    columns = {
+        "devices": [turn.name if turn else "" for turn in turns],
+        "of the rounds extra": [f"{count}" if any(extra) else "" for count in extra],
+        "kept by the server": [quantity(value, BYTES) if any(kept) else "" for value in kept],
+    }
+    return {name: cells for name, cells in columns.items() if any(cells)}
+
+
 def _target(target: Mapping[str, Any]) -> str:
     if not reached(target):
         return NOT_REACHED
@@ -192,7 +219,10 @@ def _target(target: Mapping[str, Any]) -> str:
 
 def _drops(run: Run) -> Facts:
     counts = ("selected", "received", "late", "departed")
-    facts = {"rounds": f"{run.length:,}"} | {name: digits(float(np.nansum(run.rounds[name]))) for name in counts}
+    empty = int((expenses.ends(run) == expenses.EMPTY).sum())
+    sums = {name: float(np.nansum(run.rounds[name])) for name in counts}
+    sums |= {"departed": sums["departed"] - empty, expenses.told(expenses.EMPTY): empty} if empty else {}
+    facts = {"rounds": f"{run.length:,}"} | {name: digits(value) for name, value in sums.items()}
     drops = run.summary.get("drops") or {}
     return facts | {str(name): quantity(value) for name, value in drops.items() if name not in facts}
 

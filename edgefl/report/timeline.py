@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from edgefl.report import expenses
 from edgefl.report.describe import kind
 from edgefl.report.read import Run
 from edgefl.report.style import MUTED, TIME_PHASES, Figure, even
@@ -31,9 +32,7 @@ def figure(run: Run) -> Figure:
     names = [f"{device:.0f}" for device in devices["device"][rows]]
     hover = [
         [f"{number:.0f}", status]
-        for number, status in zip(
-            run.rounds["number"][devices["row"][rows]], devices["status"][rows].tolist(), strict=True
-        )
+        for number, status in zip(run.rounds["number"][devices["row"][rows]], _told(run, rows), strict=True)
     ]
     data = [
         {
@@ -69,9 +68,14 @@ def _lost(run: Run, rows: Rows, names: list[str], ends: Floats) -> Figure | None
         "x": short(ends[places], 6),
         "y": [names[place] for place in places],
         "marker": {"symbol": "x-thin", "size": 8, "line": {"color": LOST, "width": 2.5}},
-        "hovertext": status[places].tolist(),
+        "hovertext": _told(run, rows[places]),
         "hovertemplate": "<b>device %{y}</b>: %{hovertext}<extra></extra>",
     }
+
+
+def _told(run: Run, rows: Rows) -> list[str]:
+    """How parts ended, in words."""
+    return [expenses.told(end) for end in expenses.ends(run)[rows].tolist()]
 
 
 def caption(run: Run) -> str:

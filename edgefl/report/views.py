@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from edgefl.report.read import Run
+from edgefl.report.read import Run, energy_of
 from edgefl.report.style import Figure, Shown
 from edgefl.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top
 
+BORDER, EXTRA = {"color": "#c3cbd3", "width": 1}, "rgba(230,159,0,0.16)"
 WIDEST = 2  # steps: of many equal curves the first are all as wide
 
 
@@ -50,7 +52,8 @@ def figure(
     views, last, alone = {}, top([one.run.rounds["number"] for one in shown]), len(shown) == 1
     for view in VIEWS:
         unit = fitting(top([one.run.rounds[view.column] for one in shown]), view.units)
-        title = {"text": f"{view.title} [{unit.name}]" if unit.name else view.title}
+        text = energy_of([one.run for one in shown]) if view.name == "energy" else view.title
+        title = {"text": f"{text} [{unit.name}]" if unit.name else text}
         whole = {"dtick": 1} if view.name == "round" and last <= 12 else {}
         part = moving(view, unit)
         views[view.name] = {
@@ -76,7 +79,34 @@ def _side_by_side(curves: Sequence[Curve], places: Sequence[Figure]) -> list[Fig
 
 
 def borders(run: Run, column: str, unit: Unit, shift: float = 0.0) -> list[Figure]:
-    """A line where a session ends and the next begins, on an axis that is a column of ``rounds.csv``."""
-    ends = run.rounds[column][np.flatnonzero(np.diff(run.rounds["session"]))] / unit.size + shift
-    look = {"type": "line", "layer": "below", "line": {"color": "#c3cbd3", "width": 1}}
-    return [look | {"yref": "paper", "y0": 0, "y1": 1, "x0": x, "x1": x} for x in short(ends, 5)]
+    """A line where a session ends and the next begins, and a band over extra rounds.
+
+    Args:
+        run: whose sessions.
+        column: of ``rounds.csv``, which the axis is.
+        unit: of the axis.
+        shift: how far behind a round's value it ends.
+    """
+    places = np.concatenate([[0.0], run.rounds[column] / unit.size]) + shift  # before each round, and behind the last
+    ends = np.flatnonzero(np.diff(run.rounds["session"])) + 1
+    whole = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    line, band = {"type": "line", "line": BORDER}, {"type": "rect", "line": {"width": 0}, "fillcolor": EXTRA}
+    lines = [whole | line | {"x0": x, "x1": x} for x in short(places[ends], 5)]
+    spans = zip(*(short(places[rows], 5) for rows in _extra(run)), strict=True)
+    return [whole | band | {"x0": x0, "x1": x1} for x0, x1 in spans] + lines
+
+
+def _extra(run: Run) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Before which row each stretch of extra rounds begins, and the first row behind it."""
+    steps = np.diff(np.concatenate([[0], run.rounds["round"] < 1, [0]]).astype(int))
+    return np.flatnonzero(steps > 0), np.flatnonzero(steps < 0)
+
+
+def legend(run: Run) -> str:
+    """What lines and bands mean; nothing where there are none."""
+    if len(np.unique(run.rounds["session"])) < 2:
+        return ""
+    extra = (
+        ", yellow bands are their extra rounds, in which no model is tested" if (run.rounds["round"] < 1).any() else ""
+    )
+    return f"Grey lines, in all charts, are where a session begins{extra}."

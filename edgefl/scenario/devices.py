@@ -16,6 +16,7 @@ from edgefl.distributions import (
     Distribution,
     HeightM,
     Hour,
+    Kept,
     NonNegative,
     PerDevice,
     Positive,
@@ -67,6 +68,7 @@ class Hardware(Section):
     rx_power_w: Positive = Constant(value=0.1)
     idle_power_w: NonNegative = Constant(value=0.0)
     height_m: HeightM = Constant(value=1.5)
+    data_share: Kept = Constant(value=1.0)  # of the samples that the partition gives it
     battery: Battery | None = None
 
 

@@ -137,6 +137,24 @@ def test_what_a_night_is_too_short_for_is_lost_by_the_next_one():
     assert of.charged_s(ONE, 0.0) == pytest.approx(18 * HOUR_S + 2_400)
 
 
+def test_what_goes_in_and_out_in_closed_form():
+    """250 J last 500 s; at 10 h 1 W net fills 1 kJ in 1,000 s, then no more goes in than idling takes."""
+    of = batteries(start=0.25, idle_w=0.5, charging_w=1.5, from_h=10, to_h=12)
+    rows = [of.columns(hour * HOUR_S) for hour in (400 / 3600, 5, 10 + 500 / 3600, 12, 13)]
+    assert [row["drained_j"] for row in rows] == pytest.approx([200, 50, 250, 3350, 1000])
+    assert [row["charged_j"] for row in rows] == pytest.approx([0, 0, 750, 500 + 3350, 0])
+    assert [row["stored_j"] for row in rows] == pytest.approx([50, 0, 500, 1000, 0])
+
+
+def test_what_a_part_draws_is_not_drained():
+    """2 W for 100 s are learning, from 150 s on 1 W idling; all of it is charged meanwhile, as the battery is full."""
+    of = batteries(idle_w=1.0, charging_w=5.0, from_h=0, to_h=24)
+    of.begin(ONE, np.array([2.0]), 50.0)
+    of.release(ONE, 150.0)
+    row = of.columns(200.0)
+    assert (row["drained_j"], row["charged_j"], row["stored_j"]) == pytest.approx((100.0, 300.0, CAPACITY_J))
+
+
 def test_empty_and_full_last_until_the_power_turns():
     of = batteries(start=0.5, idle_w=0.5, charging_w=1.5, from_h=10, to_h=12)
     levels = []
@@ -163,7 +181,8 @@ def test_devices_without_a_battery_never_run_out():
     of = Batteries(Supply.drawn(scenario.devices, Streams(1)))
     of.draw(np.arange(4), 5.0, 0.0)
     assert of.present(np.arange(4), 1e6).tolist() == [0, 1, 2]
-    assert of.columns(1e6) == {"depleted": 1, "battery": 0.0}
+    nothing = {"stored_j": 0.0, "charged_j": 0.0}
+    assert of.columns(1e6) == {"depleted": 1, "battery": 0.0, **nothing, "drained_j": 10.0}
 
 
 def test_what_is_drawn_depends_on_the_device_alone():

@@ -1,13 +1,16 @@
 """Rounds of devices that run on batteries: who is cut when, who is waited for, and that every joule is found again."""
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_churn_rounds import trace
 from test_protocols import BASE, POLICIES, run
 
+from edgefl.battery import Supply
 from edgefl.errors import InputError
 from edgefl.scenario import load
+from edgefl.streams import Streams
 
 ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
 TIMES = ["download_s", "compute_s", "upload_s", "wait_s"]
@@ -79,6 +82,27 @@ def test_what_batteries_have_lost_is_what_the_books_say(name, sharing):
     assert departed["battery_j"].abs().max() == 0
     assert abs(unexplained_j(result)) < NEAR_J
     assert (departed["wait_s"] == 0).all()
+
+
+@pytest.mark.parametrize(("name", "sharing"), CASES)
+def test_the_balance_of_all_batteries(name, sharing):
+    """level_end = level_start + charged - drained - spent, over the run and, where parts end with rounds, over each."""
+    charging = {"power_w": {"uniform": [0.01, 0.06]}, "from_h": 0, "to_h": 24}
+    battery = {"capacity_j": {"uniform": [0.004, 0.02]}, "start": {"uniform": [0.3, 1.0]}, "idle_w": 0.02}
+    result = powered(name, sharing=sharing, charging=charging, reserve=0.1, **battery)
+    rounds = result.rounds
+    supply = Supply.drawn(load({"devices": result.scenario["devices"]}).devices, Streams(result.scenario["seed"]))
+    before_j = np.concatenate([[supply.start_j.sum()], rounds["stored_j"][:-1]])
+    gained_j = rounds["charged_j"] - rounds["drained_j"] - rounds["round_energy_j"]
+    assert rounds["stored_j"].iloc[-1] == pytest.approx(before_j[0] + gained_j.sum(), abs=NEAR_J)
+    if name not in OVERLAPPING:
+        assert rounds["stored_j"].to_numpy() == pytest.approx(before_j + gained_j.to_numpy(), abs=NEAR_J)
+    assert rounds["depleted"].max() > 0
+    assert (rounds[["charged_j", "drained_j"]].sum() > 0).all()
+    for column in ("charged_j", "drained_j"):
+        assert result.summary[column] == pytest.approx(rounds[column].sum())
+    ids = result.devices["device"]
+    assert np.array_equal(result.devices["battery_capacity_j"], supply.capacity_j[ids])
 
 
 def test_whoever_leaves_of_itself_is_metered_too():
@@ -241,8 +265,10 @@ def test_a_full_battery_changes_nothing():
     for name in ("synchronous", "buffered", "sequential"):
         devices = {**BASE["devices"], "battery": {"capacity_j": 1e9, "idle_w": 1.0, "charging": {"power_w": 2.0}}}
         low, mains = (run(POLICIES[name], devices=kind) for kind in (devices, BASE["devices"]))
-        assert low.rounds.drop(columns=["battery", "depleted"]).equals(mains.rounds)
-        assert low.devices.drop(columns="battery_j").equals(mains.devices)
+        assert low.rounds.drop(columns=["battery", "depleted", "stored_j", "charged_j", "drained_j"]).equals(
+            mains.rounds
+        )
+        assert low.devices.drop(columns=["battery_j", "battery_capacity_j"]).equals(mains.devices)
         assert low.events.equals(mains.events)
 
 

@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgefl.assembly import divide
 from edgefl.churn.base import Presence
+from edgefl.distributions import ATTRIBUTES
 from edgefl.errors import InputError
+from edgefl.partitions.base import keep
 from edgefl.scenario import dump, load
 from edgefl.streams import Streams
 from edgefl.world import World
@@ -90,3 +93,63 @@ def test_heights_of_all_groups_are_checked_against_the_path_loss():
     assert load(scenario).devices.span("height_m") == (1.5, 12.0)
     with pytest.raises(InputError, match=r"radio\.propagation: "):
         load({**scenario, "radio": {"propagation": "rma"}, "cells": {"bs_height_m": 35.0}})
+
+
+# Data
+
+
+DEALT = {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.3}}
+
+
+def held(data=DEALT, **devices):
+    return divide(load({"data": data, "devices": {"count": 10, **devices}})).parts
+
+
+def test_sizes_of_shares_by_hand():
+    """To the nearest sample, halves up, at least one; in their order, and a greater share keeps the smaller one's."""
+    parts = [np.arange(10, 30), np.arange(5), np.arange(40, 43), np.array([7])]
+    few, more = (keep(parts, np.array(shares), np.random.default_rng) for shares in ([0.25, 0.5, 0.1, 0.1],
+                                                                                     [0.5, 1.0, 0.5, 1.0]))  # fmt: skip
+    assert [len(part) for part in few] == [5, 3, 1, 1]
+    assert [len(part) for part in more] == [10, 5, 2, 1]
+    assert all(set(small) <= set(great) <= set(part) for small, great, part in zip(few, more, parts, strict=True))
+    assert all((np.diff(part) > 0).all() for part in few + more)
+
+
+def test_groups_keep_their_shares_of_what_the_partition_gives():
+    """Every sample at most once; phones as without the key, sensors a fifth of what they had, at random."""
+    whole = held()
+    kept = held(groups=[group("phones", 6), group("sensors", 4, data_share=0.2)])
+    assert len(np.unique(np.concatenate(kept))) == sum(map(len, kept))
+    assert all(np.array_equal(one, other) for one, other in zip(kept[:6], whole[:6], strict=True))
+    for one, other in zip(kept[6:], whole[6:], strict=True):
+        assert len(one) == max(1, int(0.2 * len(other) + 0.5))
+        assert set(one) < set(other)
+    assert not any(np.array_equal(one, other[: len(one)]) for one, other in zip(kept[6:], whole[6:], strict=True))
+
+
+def test_shares_are_drawn_for_each_device():
+    """Sizes are those of the drawn shares, whatever stands in another group."""
+    whole, drawn = held(), Streams(1).uniform("attribute", np.arange(10), list(ATTRIBUTES).index("data_share"))
+    kept = held(data_share={"uniform": [0.1, 0.5]})
+    assert [len(part) for part in kept] == [
+        max(1, int((0.1 + 0.4 * u) * len(part) + 0.5)) for u, part in zip(drawn, whole, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("share", "message"),
+    [(0, "devices.data_share: must be from 0.0001 to 1, got 0"), (1.5, "devices.data_share: must be from 0.0001 to 1")],
+)
+def test_shares_that_cannot_be_are_refused(share, message):
+    with pytest.raises(InputError, match=message):
+        load({"devices": {"data_share": share}})
+
+
+def test_a_share_of_single_samples_is_refused():
+    with pytest.raises(InputError, match=r"devices.data_share: devices have so few samples"):
+        held(
+            data={"dataset": "quadratic", "coefficients": [[0.5, 1, 0], [0.5, -1, 0]], "partition": "one_each"},
+            count=2,
+            data_share=0.5,
+        )

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import edgefl
@@ -28,6 +30,15 @@ def check_books(result):
 @pytest.mark.parametrize("path", [p for p in SCENARIOS if not p.name.startswith(NEED_DATA)], ids=lambda p: p.stem)
 def test_scenario(path):
     check_run(path)
+
+
+def test_devices_that_move_get_somewhere(tmp_path):
+    """The ladder's first moving devices: in the median further than a tenth of the cell's diameter."""
+    edgefl.run(SCENARIOS_BY_NAME["03-moving-devices"], train=False, out=tmp_path / "run")
+    tracks = pd.read_csv(tmp_path / "run" / "tracks.csv")
+    ends = tracks.groupby("device")[["x_m", "y_m"]].agg(["first", "last"])
+    moved_m = np.hypot(*(ends[axis]["last"] - ends[axis]["first"] for axis in ("x_m", "y_m")))
+    assert moved_m.median() > 50
 
 
 @pytest.mark.parametrize("path", [p for p in SCENARIOS if p.name.startswith("trace")], ids=lambda p: p.stem)

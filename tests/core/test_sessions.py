@@ -15,6 +15,7 @@ from edgefl.algorithms import Batch, Seen, Updates
 from edgefl.algorithms.distilled import Distilled
 from edgefl.algorithms.fedacg import FedACG
 from edgefl.algorithms.fedavg import FedAvg
+from edgefl.assembly import divide
 from edgefl.cli import main
 from edgefl.datasets.digits import Digits
 from edgefl.errors import InputError
@@ -364,6 +365,35 @@ def test_groups_and_their_labels():
     logits = torch.from_numpy(scores[tested])
     loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(digits.test_y[tested]))
     assert result.rounds["test_loss"].iloc[-1] == pytest.approx(float(loss), rel=1e-4)
+
+
+EVERYBODY, EVERYTHING = range(10), range(10)
+APART = {  # who is there in the second and last session, and the labels that these have (dynamic-devices paper, App. E)
+    "two_shard": (EVERYBODY, EVERYTHING),
+    "distinct": (EVERYBODY, EVERYTHING),
+    "half": (range(5, 10), range(5, 10)),
+    "partial_overlap": (range(5, 10), range(4, 10)),
+}
+
+
+@pytest.mark.parametrize("kind", APART)
+def test_sessions_under_the_paper_s_other_partitions(kind):
+    """Two sessions: by turns where the partition has two groups; tested is what somebody there has samples of."""
+    there, labels = APART[kind]
+    data = {"dataset": "digits", "partition": kind}
+    result = images({"sessions": {"count": 2, "rounds": 2}}, data=data, devices={"count": 10})
+    first, last = (set(result.devices["device"][result.devices["session"] == session]) for session in (1, 2))
+    assert last == set(there)
+    assert first == (set(EVERYBODY) if there == EVERYBODY else set(EVERYBODY) - last)
+    digits = Digits().load()
+    parts = divide(load(result.scenario)).parts
+    assert set(digits.train_y[np.concatenate([parts[device] for device in there])]) == set(labels)
+    weights, bias = result.parameters[:640].reshape(10, 64), result.parameters[640:]
+    scores = (digits.test_x.reshape(-1, 64) - digits.mean) / digits.std @ weights.T + bias
+    tested = np.isin(digits.test_y, labels)
+    right = (scores.argmax(axis=1) == digits.test_y)[tested].mean()
+    assert result.summary["final_accuracy"] == pytest.approx(right, abs=1e-9)
+    assert right > 0.3
 
 
 def test_participants_are_of_the_group_and_gradients_of_all_of_it():

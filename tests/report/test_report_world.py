@@ -1,17 +1,34 @@
 """What the page says of the world: who was there, where devices went, batteries, energy in vain, the story."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from result_folders import read_csv, rewrite, write_csv
 
 from channel import free_space, umi
-from edgefl.report import battery, cellmap, coverage, expenses, overtime, population, story, tables, ways
+from edgefl.report import (
+    battery,
+    cellmap,
+    coverage,
+    curves,
+    expenses,
+    groups,
+    overtime,
+    population,
+    story,
+    tables,
+    views,
+    ways,
+)
 from edgefl.report.page import render
 from edgefl.report.read import load
-from edgefl.report.style import ENERGY_PHASES
+from edgefl.report.style import ENERGY_PHASES, shown
 from edgefl.scenario import Cells, Radio
+from edgefl.scenario import load as load_scenario
+from edgefl.sessions import Groups
+from edgefl.units import TIME
 
 POPULATION = {"present": lambda n: 50 + n % 7, "arrivals": lambda n: n % 3, "departures": lambda n: n % 2}
 
@@ -97,6 +114,47 @@ class TestBattery:
         ends = run.rounds["time_s"][run.devices["row"][mine]] - run.devices["wait_s"][mine]
         assert own["x"][: len(first)] == pytest.approx(ends, rel=1e-4)
 
+    def test_levels_are_parts_of_the_capacity(self, result):
+        """A device that is never seen full is not drawn as if it were."""
+        folder = with_rounds(result(rounds=9), battery=lambda _: 0.5)
+        run = load(rewrite(folder, "devices.csv", lambda _: {"battery_j": 60, "battery_capacity_j": 240}))
+        own = battery.figure(run)["data"][-1]
+        assert {value for value in own["y"] if value is not None} == {25.0}
+        assert "in % of the capacity" in battery.caption(run)
+
+    def test_groups_have_their_colours_and_charging_breaks_lines(self, result):
+        """Phones are charged after every third round: a gap there, and one behind each device."""
+        kinds = [{"name": "phones", "share": 0.9}, {"name": "sensors", "share": 0.1}]
+        devices = {"count": 10, "battery": {"capacity_j": 100.0}, "groups": kinds}
+        folder = with_rounds(result(rounds=9, devices=devices), battery=lambda _: 0.5, depleted=lambda _: 0)
+        levels = {"battery_j": lambda number: 80 - 10 * (number % 3), "battery_capacity_j": lambda _: 100}
+        run = load(
+            rewrite(folder, "devices.csv", lambda row: {key: of(int(row["round"])) for key, of in levels.items()})
+        )
+        _, phones, sensors = battery.figure(run)["data"]
+        assert phones["line"]["color"] == groups.COLOURS[0] != sensors["line"]["color"] == groups.COLOURS[1]
+        assert sensors["y"] == [70, 60, None, 80, 70, 60, None, 80, 70, 60, None, 80, None]
+        assert len(phones["y"]) == 9 * len(sensors["y"])
+        assert "10 devices (9 phones, 1 sensors) went" in story.sentences(run)[0]
+        assert {kind for _, _, kind in expenses.by_device(run)["data"][0]["customdata"]} == {" (phones)", " (sensors)"}
+        assert "<span>sensors</span>" in render([run]).replace('<i class="dot" style="background:#009e73"></i>', "")
+
+    def test_what_batteries_lose_beside_learning_has_a_name(self, result):
+        """Sums of the rounds; the energy in the books is that of learning, and is all there is without batteries."""
+        columns = {
+            "battery": lambda _: 0.5,
+            "depleted": lambda _: 0,
+            "drained_j": lambda n: 100 * n,
+            "charged_j": lambda _: 1000,
+        }
+        page = render([load(with_rounds(result("low", rounds=4), **columns))])
+        assert ">Energy of learning<" in page
+        assert ">Batteries idled away<" in page
+        assert '<strong>1<small>kJ</small></strong></span><span class="note">4 kJ charged' in page
+        mains = render([load(result("mains"))])
+        assert ">Energy of all devices<" in mains
+        assert "idled away" not in mains
+
     def test_without_batteries_there_is_no_figure(self, result):
         assert battery.figure(load(result())) is None
 
@@ -109,8 +167,44 @@ class TestExpenses:
         spent = sum(run.devices[phase.column] for phase in ENERGY_PHASES)
         assert heights.sum() == pytest.approx(spent.sum(), rel=1e-3)
         assert (np.diff(heights) <= 1e-3).all()
-        dearest = figure["data"][0]["customdata"][0]
+        dearest, rank, _ = figure["data"][0]["customdata"][0]
+        assert rank == 1
         assert heights[0] == pytest.approx(spent[run.devices["device"] == dearest].sum(), rel=1e-3)
+
+    def test_bars_of_many_devices_stand_side_by_side(self, result):
+        """An even pick without gaps; the ranks among all are below and in what the pointer shows."""
+        run = load(result(rounds=4, devices__count=400, server__participants=400))
+        figure = expenses.by_device(run)
+        drawn = figure["data"][0]
+        assert drawn["x"] == list(range(1, expenses.MOST_DEVICES + 1))
+        ranks = [rank for _, rank, _ in drawn["customdata"]]
+        assert (ranks[0], ranks[-1]) == (1, 400)
+        axis = figure["layout"]["xaxis"]
+        assert [ranks[place - 1] for place in axis["tickvals"]] == [int(text) for text in axis["ticktext"]]
+        assert "400 devices took part (150 of them drawn)" in expenses.by_device_caption(run)
+
+    def test_an_empty_battery_is_no_departure(self, result):
+        """Without churn nobody leaves for another reason; with churn who is at the reserve has run out."""
+        ends = {"3": 50.0, "4": 20.0}  # J of 100; the reserve is a fifth
+        devices = {"count": 100, "battery": {"capacity_j": 100.0, "reserve": 0.2, "resume": 0.5}}
+
+        def low(folder):
+            columns = {"battery": lambda _: 0.5, "depleted": lambda n: n // 4, "departed": lambda n: 10 * (n in {3, 4})}
+            return rewrite(with_rounds(folder, **columns), "devices.csv", lambda row: {
+                "status": "departed" if row["round"] in ends else "received",
+                "battery_j": ends.get(row["round"], 90.0), "battery_capacity_j": 100.0})  # fmt: skip
+
+        stay = load(low(result("stay", rounds=6, devices=devices)))
+        assert set(expenses.wasted(stay)) == {"battery_empty"}
+        assert "not used: 20 battery empty" in " ".join(story.sentences(stay))
+        page = render([stay])
+        assert '<th scope="row">battery empty</th><td>20</td>' in page
+        assert '<th scope="row">departed</th><td>0</td>' in page
+        leave = load(low(result("leave", rounds=6, devices=devices, churn={"kind": "poisson"})))
+        lost = expenses.wasted(leave)
+        assert [np.flatnonzero(lost[end]).tolist() for end in ("departed", "battery_empty")] == [[2], [3]]
+        mains = rewrite(result("mains", rounds=6), "devices.csv", lambda _: {"status": "departed"})
+        assert set(expenses.wasted(load(mains))) == {"departed"}
 
     def test_every_joule_in_vain_has_its_cause(self, result):
         ends = {"3": "late", "4": "departed", "5": "upload_failed"}
@@ -181,10 +275,27 @@ class TestCoverage:
         assert [trace["name"] for trace in figure["data"]] == ["devices"]
 
     def test_devices_that_keep_together_are_shown_from_nearer(self, result):
-        folder = rewrite(result(), "devices.csv", lambda row: {"x_m": 60 + int(row["device"]) / 10, "y_m": 5})
+        folder = rewrite(result(), "devices.csv", lambda row: {"x_m": 20 + int(row["device"]) / 2, "y_m": 5})
         left, right = cellmap.figure(load(folder))["layout"]["xaxis"]["range"]
         assert left < 0
         assert 70 < right < 100 + left
+
+    @pytest.mark.parametrize(
+        ("x_m", "y_m", "whither"),
+        [(60, 0, "60 m to the west"), (-60, -60, "85 m to the north-east"), (0, 80, "80 m to the south")],
+    )
+    def test_a_crowd_beside_the_base_station_fills_the_picture(self, result, x_m, y_m, whither):
+        """Half of 14 m and a margin around it; where the base station is stands in words."""
+        places = {"x_m": lambda device: x_m + device / 99 - 0.5, "y_m": lambda device: y_m + 14 * device / 99 - 7}
+        folder = rewrite(
+            result(), "devices.csv", lambda row: {name: at(int(row["device"])) for name, at in places.items()}
+        )
+        run = load(folder)
+        across, up = (cellmap.figure(run)["layout"][axis]["range"] for axis in ("xaxis", "yaxis"))
+        half = 1.3 * 7
+        assert across == pytest.approx([x_m - half, x_m + half], abs=0.3)
+        assert up == pytest.approx([y_m - half, y_m + half], abs=0.3)
+        assert f"The base station is not in the picture: it is {whither}." in cellmap.caption(run)
 
 
 def line_of(tracks):
@@ -306,6 +417,99 @@ def test_sessions_have_targets_of_their_own_relative_to_a_reference(result):
     for text in ("first 10 rounds", "51.0 %", "93.0 %", "80.0 %: round 3 · 5 s · 2 J"):
         assert text in table
     assert table.count("not reached") == 0
+
+
+TURNS = {"count": 3, "rounds": 2, "first_group": 2, "initialisation": {"kind": "proposed"}}
+
+
+def in_sessions(folder, **columns):
+    """Three sessions of two rounds, an extra one before the second and the third, which is not tested."""
+    places = [(1, 1), (1, 2), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2)]
+
+    def place(row):
+        session, number = places[int(row["round"]) - 1]
+        untested = {"test_accuracy": "", "test_loss": ""} if number < 1 and "test_loss" in row else {}
+        return {"session": session, "round": number, **untested}
+
+    with_rounds(folder, **columns)
+    return rewrite(rewrite(folder, "rounds.csv", place), "devices.csv", place)
+
+
+class TestSessions:
+    def test_extra_rounds_are_bands_and_break_the_curve(self, result):
+        """Bands from the last session's end to the last extra round; no line across them; all tested rounds drawn."""
+        run = load(in_sessions(result(rounds=8, sessions=TURNS)))
+        [one] = [shown(run, "", 0)]
+        figure = curves.accuracy([one])
+        drawn = figure["views"]["round"]["data"][0]["x"]
+        assert drawn == [1, 2, None, 4, 5, None, 7, 8]
+        assert [y is None for y in figure["data"][0]["y"]] == [x is None for x in drawn]
+        shapes = figure["views"]["round"]["layout"]["shapes"]
+        bands = [(shape["x0"], shape["x1"]) for shape in shapes if shape["type"] == "rect"]
+        lines = [shape["x0"] for shape in shapes if shape["type"] == "line" and shape.get("layer") == "below"]
+        assert bands == [(2, 3), (5, 6)]
+        assert {2, 5} <= set(lines)
+        times = [shape for shape in views.borders(run, "time_s", TIME[0]) if shape["type"] == "rect"]
+        assert [times[1]["x0"], times[1]["x1"]] == pytest.approx(run.rounds["time_s"][[4, 5]] / TIME[0].size, rel=1e-4)
+
+    def test_their_marks_have_a_legend(self, result):
+        page = render([load(in_sessions(result("some", rounds=8, sessions=TURNS)))])
+        assert "Grey lines, in all charts, are where a session begins, yellow bands are their extra rounds" in page
+        assert "2 of them extra, " in page
+        assert "where a session begins" not in render([load(result("none"))])
+
+    def test_who_took_turns_is_told(self, result):
+        """Two groups by the partition, with the labels that they hold; the first one is group 2."""
+        partition = {"kind": "label_overlap", "overlap": 0.2, "alpha": 0.3}
+        folder = in_sessions(
+            result(rounds=8, sessions=TURNS, data__partition=partition), history_bytes=lambda n: 1000 * n
+        )
+        held = [
+            {"device": device, "label": label, "samples": 1} for device, label in ((0, 1), (49, 2), (50, 2), (99, 7))
+        ]
+        write_csv(folder / "labels.csv", ["device", "label", "samples"], held)
+        text = " ".join(story.sentences(load(folder)))
+        assert "In 3 sessions two groups of 50 devices with other labels (1, 2; 2, 7) took turns" in text
+        assert "2 extra rounds found out where to start, and the server kept at most 8 kB of earlier models" in text
+        run = load(folder)
+        assert [groups.turn(run, session).name for session in (1, 2, 3)] == ["group 2", "group 1", "group 2"]
+        every = [{"session": n, "rounds": 3} for n in (1, 2, 3)]
+        rows = tables.sessions(load(with_summary(folder, sessions=every)))
+        assert all(cell in rows for cell in ("<td>group 2</td>", "<td>1</td>", "<td>5 kB</td>"))
+
+    @pytest.mark.parametrize("kind", ["two_shard", "distinct", "iid"])
+    def test_devices_that_stay_have_not_changed(self, result, kind):
+        folder = in_sessions(result(rounds=8, sessions=TURNS, data__partition={"kind": kind}))
+        text = " ".join(story.sentences(load(folder)))
+        assert "The same devices were there in all 3 sessions" in text
+        assert "changed" not in text
+        assert groups.turns(load(folder)) == []
+
+    def test_sessions_that_arrivals_begin_are_told_so(self, result):
+        sessions = TURNS | {"count": 1, "trigger": {"share": 0.5}}
+        folder = in_sessions(result(rounds=8, sessions=sessions, data__partition={"kind": "label_overlap"}))
+        text = " ".join(story.sentences(load(folder)))
+        assert "3 sessions: one began whenever enough devices had arrived" in text
+        assert groups.turns(load(folder)) == []
+
+    def test_groups_are_those_that_the_server_has(self):
+        """The same borders as sessions.Groups, also where they do not divide."""
+        scenario = load_scenario({
+            "sessions": {"count": 3, "rounds": 1, "groups": 3}, "devices": {"count": 20}, "data": {"dataset": "digits"},
+        })  # fmt: skip
+        of = Groups.of(scenario, *[np.arange(20) % 10] * 2, [np.array([device]) for device in range(20)], 10)
+        run = SimpleNamespace(scenario=scenario.model_dump(mode="json"))
+        for session in (1, 2, 3, 4):
+            group = groups.turn(run, session)
+            assert np.flatnonzero(of.there(session)).tolist() == list(range(group.first, group.end))
+
+    def test_the_map_tells_them_apart(self, result):
+        partition = {"kind": "label_overlap", "overlap": 0.2, "alpha": 0.3}
+        run = load(in_sessions(result(rounds=8, sessions=TURNS, data__partition=partition)))
+        devices = of(cellmap.figure(run), "devices")
+        first = [data[0] < 50 for data in devices["customdata"]]
+        assert devices["marker"]["line"]["color"] == [groups.COLOURS[0 if each else 1] for each in first]
+        assert "Rims tell groups apart." in cellmap.caption(run)
 
 
 def test_the_folder_may_have_no_tracks(result):
