@@ -14,6 +14,7 @@ import numpy as np
 
 from edgefl.aggregator import Aggregator, Keeping, Progress
 from edgefl.datasets import Data
+from edgefl.datasets.cache import without_reading
 from edgefl.distributions import KEPT
 from edgefl.errors import InputError
 from edgefl.global_model import GlobalModel
@@ -39,6 +40,7 @@ LEARNING = ("seed", "rounds", "sessions", "data", "model", "training", "algorith
 log = logging.getLogger(__name__)
 
 IMAGE_AXES = (2, 3)  # [H, W] or [channels, H, W]
+Weighed = tuple[Payload, SplitPayload | None, int | None]  # whole; where the model is cut, in halves, and where
 
 
 class Divided(NamedTuple):
@@ -82,12 +84,8 @@ def build(
         InputError: data, partition, model or devices cannot be had as the scenario says.
     """
     streams, divided = Streams(scenario.seed), divided or divide(scenario)
-    data, parts, _ = divided
-    check(scenario, data)
-    presence = scenario.churn.presence(len(parts), _lowest_labels(data, parts), data.classes, streams)
-    world = World(scenario.devices, scenario.cells, scenario.mobility, presence, streams)
-    groups = Groups.of(scenario, data.train_y, data.test_y, parts, data.classes)
-    payload, split, cut = _payloads(scenario, data, np.array([len(part) for part in parts]))
+    world, groups, (payload, split, cut) = _outside(scenario, divided, streams)
+    presence = world.presence
     if scenario.server.selection.by_loss and not train:
         name = SELECTIONS.name_of(scenario.server.selection)
         raise InputError(f"server.selection: {name} chooses by losses, and without learning there are none")
@@ -106,6 +104,27 @@ def build(
         aggregator.prepare()  # what does not fit is found before anything is written
     link = Link(scenario.radio, scenario.cells, streams)
     return Server(scenario, world, groups, link, payload, aggregator, ledger, streams, split)
+
+
+def rehearse(scenario: Scenario) -> None:
+    """All that a run does before it learns; data that would first have to be read for long are not.
+
+    Raises:
+        Unavailable: the data are not there, or not read yet.
+        InputError: data, partition, model or devices cannot be had as the scenario says.
+    """
+    with without_reading():
+        _outside(scenario, divide(scenario), Streams(scenario.seed))
+
+
+def _outside(scenario: Scenario, divided: Divided, streams: Streams) -> tuple[World, Groups, Weighed]:
+    """The devices, who takes turns, and what a participant sends and computes."""
+    data, parts, _ = divided
+    check(scenario, data)
+    presence = scenario.churn.presence(len(parts), _lowest_labels(data, parts), data.classes, streams)
+    world = World(scenario.devices, scenario.cells, scenario.mobility, presence, streams)
+    groups = Groups.of(scenario, data.train_y, data.test_y, parts, data.classes)
+    return world, groups, _payloads(scenario, data, np.array([len(part) for part in parts]))
 
 
 def check(scenario: Scenario, data: Data) -> None:
@@ -128,7 +147,7 @@ def check(scenario: Scenario, data: Data) -> None:
         scenario.model.init.vector(scenario.model.parameters(data.shape, data.classes))  # wrong also without learning
 
 
-def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, SplitPayload | None, int | None]:
+def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> Weighed:
     """What a participant sends and computes; where the model is cut, also in halves, and the front's parameters."""
     weighed = scenario.learning, scenario.training, data, sizes, scenario.cost
     payload = measure(scenario.model, *weighed)

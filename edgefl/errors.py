@@ -14,6 +14,10 @@ class InputError(Exception):
         self.faults = faults
 
 
+class Unavailable(InputError):  # noqa: N818 - the name says what is wrong
+    """The data are not on this machine, or reading them would take long."""
+
+
 class Taken(InputError):  # noqa: N818 - the name says what is wrong
     """Another process is at work there."""
 

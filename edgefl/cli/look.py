@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from edgefl.cli.common import DONE
-from edgefl.errors import InputError
+from edgefl.errors import InputError, Unavailable
 
 
 def add_validate(verbs: Any) -> None:
@@ -17,18 +17,41 @@ def add_validate(verbs: Any) -> None:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from edgefl.scenario import is_sweep, load, load_sweep
+    from edgefl.scenario import is_sweep, load_sweep
 
     faults: list[str] = []
     for file in options.files:
         try:
-            (load_sweep if is_sweep(file) else load)(file)
-            print(f"{file}: ok")
+            left_out = ""
+            if is_sweep(file):
+                load_sweep(file)
+            else:
+                left_out = _rehearse(file)
+            print(f"{file}: ok{left_out}")
         except InputError as error:
             faults += error.faults
     if faults:
         raise InputError(*faults)
     return DONE
+
+
+def _rehearse(file: str) -> str:
+    """Check a scenario, also against its data if they are there; what was not checked.
+
+    Raises:
+        InputError: it cannot be run.
+    """
+    from edgefl.assembly import rehearse
+    from edgefl.scenario import load_with_source
+
+    scenario, source = load_with_source(file)
+    try:
+        rehearse(scenario)
+    except Unavailable as error:
+        return f", but not checked against its data: {str(error).partition('. ')[0]}"
+    except InputError as error:
+        raise InputError(*map(source.place, error.faults)) from None
+    return ""
 
 
 def add_list(verbs: Any) -> None:

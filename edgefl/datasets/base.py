@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.catalogue import Member
-from edgefl.errors import InputError
+from edgefl.errors import Unavailable
 from edgefl.paths import UserPath, data_folders
 from edgefl.streams import Streams
 
@@ -75,7 +75,7 @@ def find(path: Path | None, candidates: Sequence[str], what: str, inside: Sequen
         inside: paths relative to the dataset's own folder, which `path` may name as well.
 
     Raises:
-        InputError: it is in none of them.
+        Unavailable: it is in none of them.
     """
     if path is not None and path.is_file():
         return path
@@ -85,7 +85,7 @@ def find(path: Path | None, candidates: Sequence[str], what: str, inside: Sequen
             if (folder / candidate).exists():
                 return folder / candidate
     looked = " or ".join(str(folder) for folder in folders)
-    raise InputError(f"data.dataset: not found in {looked}. {what}")
+    raise Unavailable(f"data.dataset: not found in {looked}. {what}")
 
 
 SAMPLES = tuple(np.dtype(name) for name in ("uint8", "int32", "int64", "float16", "float32", "float64"))

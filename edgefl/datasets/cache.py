@@ -7,17 +7,30 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import numpy as np
 
 from edgefl.datasets.base import Array, Arrays
-from edgefl.errors import InputError
+from edgefl.errors import InputError, Unavailable
 
 log = logging.getLogger("edgefl")
 
 VERSION = 1  # of how arrays are made: another number makes all of them anew
+_MAY_READ = ContextVar("may_read", default=True)
+
+
+@contextmanager
+def without_reading() -> Iterator[None]:
+    """Within, arrays that are not in the cache raise Unavailable, in place of being made."""
+    token = _MAY_READ.set(False)
+    try:
+        yield
+    finally:
+        _MAY_READ.reset(token)
 
 
 def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[], Mapping[str, Array]]) -> Arrays:
@@ -40,6 +53,8 @@ def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[
     folder = _home() / f"{place}-{_digest([_stamp(path) for path in paths])}"
     arrays = _mapped(folder)
     if arrays is None:
+        if not _MAY_READ.get():
+            raise Unavailable(f"data.dataset: {name} has not been read on this machine yet, which takes a while")
         made = dict(make())
         try:
             _write(folder, made)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from edgefl.datasets.base import MOST_CLASSES, Array, Arrays, Data, Dataset, measured, problem
-from edgefl.errors import InputError
+from edgefl.errors import InputError, Unavailable
 from edgefl.paths import UserPath
 
 NAMES = ("train_x", "train_y", "test_x", "test_y")
@@ -42,6 +42,8 @@ def read_npz(path: Path, most_classes: int = MOST_CLASSES) -> Arrays:
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: np.asarray(file[name]) for name in NAMES if name in file.files}
+    except FileNotFoundError as error:
+        raise Unavailable(f"data.path: {path}: {error.strerror}") from None
     except OSError as error:
         raise InputError(f"data.path: {path}: {error.strerror or 'cannot be read'}") from None
     except (AttributeError, EOFError, TypeError, ValueError, zipfile.BadZipFile, zlib.error):

@@ -87,7 +87,6 @@ class Learner:
         dtype = torch.float64 if data.dtype == "float64" else torch.float32
         self.model, self.training, self.data, self.parts = model, training, data, parts
         self._algorithm, self._sizes = algorithm, np.array([len(part) for part in parts])
-        self._workload = Workload(training, self._sizes, streams)
         (steps,) = local_steps(np.array([-(-self._sizes.sum() // len(parts))]), *training.work)  # of the mean size
         labels, test_labels = (_counts(y, data.classes) for y in (data.train_y[np.concatenate(parts)], data.test_y))
         self.run = Run(
@@ -203,7 +202,8 @@ class Learner:
         self._pending = []
         ids = np.array([job.device for job in jobs])
         samples = self._sizes[ids]
-        steps = self._workload.steps(ids, np.array([job.index for job in jobs], dtype=np.int64))
+        indices = np.array([job.index for job in jobs], dtype=np.int64)
+        steps = Workload(self.training, self._sizes, self._streams).steps(ids, indices)
         order = np.lexsort((ids, -samples, -steps))  # longest first; alike clients together, so that little is padded
         this = Round(jobs, self._workers, self._store, self.run)
         with one_thread_each():

@@ -38,6 +38,10 @@ class NotReadable(Exception):  # noqa: N818 - the name says what happened
         self.line = line
 
 
+class NotThere(NotReadable):
+    """The file is not on this machine."""
+
+
 def opened(path: Path) -> BufferedIOBase:
     """The file's bytes, unpacked where its name ends in .gz.
 
@@ -183,7 +187,7 @@ def read(path: Path, reader: Callable[[Path], Iterator[T]]) -> list[T]:
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise NotReadable("is no whole gzip file") from None
     except FileNotFoundError:
-        raise NotReadable("not found there, nor in the folder that EDGEFL_DATA names, nor in ~/.cache/edgefl") from None
+        raise NotThere("not found there, nor in the folder that EDGEFL_DATA names, nor in ~/.cache/edgefl") from None
     except OSError as error:
         raise NotReadable(f"cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error):

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 
+from edgefl.errors import Unavailable
 from edgefl.mobility.base import Area, Bools, Floats, Ids, Track
-from edgefl.mobility.files import READERS, NotReadable, Sample, read
+from edgefl.mobility.files import READERS, NotReadable, NotThere, Sample, read
 from edgefl.mobility.placed import Factor, Pair, Placed, Within, nearest_m
 from edgefl.section import fault_at
 from edgefl.streams import Streams
@@ -75,6 +76,8 @@ class Trace(Placed):
         last: dict[str, float] = {}
         try:
             samples = read(self.path, READERS[str(self.kind)])
+        except NotThere as error:
+            raise Unavailable(*self.fault(str(error)).faults) from None
         except NotReadable as error:
             raise self.fault(str(error), error.line) from None
         for sample in samples:

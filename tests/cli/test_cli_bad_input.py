@@ -164,3 +164,49 @@ def test_torch_is_not_imported_before_it_is_needed(edgefl, verb):
     modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
     assert "argparse" in modules
     assert not modules & {"torch", "torchvision", "plotly", "pandas"}
+
+
+def mnist(count=60):
+    """What is shaped like it: ten classes of 28x28."""
+    x, y = np.zeros((count, 28, 28), np.uint8), np.arange(count) % 10
+    return npz(train_x=x, train_y=y, test_x=x, test_y=y)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line", "fault"),
+    [
+        ("data: {dataset: mnist, partition: {kind: exdir, classes: 11}}", 1, "data.partition.classes: "),
+        ("devices: {count: 5}\ndata: {dataset: mnist}\nmodel: vgg9", 3, "model.kind: "),
+        ("data: {dataset: mnist}\nrounds: 5\ndevices: {count: 100}", 3, "devices.count: 100 devices cannot share 60 "),
+    ],
+)
+def test_validate_refuses_what_a_run_would(edgefl, changes, line, fault):
+    """Where the data are there; in the same words. Without them it says so, and finds the scenario itself in order."""
+    edgefl.write("s.yaml", changes + "\n")
+    unchecked = edgefl("validate", "s.yaml")
+    assert (unchecked.returncode, unchecked.stderr) == (0, "")
+    said = "s.yaml: ok, but not checked against its data: data.dataset: not found in "
+    assert unchecked.stdout.startswith(said)
+    assert unchecked.stdout.count("\n") == 1
+    edgefl.write(".cache/edgefl/mnist.npz", mnist())
+    found = edgefl.refused("validate", "s.yaml")
+    assert found == edgefl.refused("run", "s.yaml", "-o", "out", "--no-train")
+    assert found[0].startswith(f"s.yaml:{line}: {fault}")
+
+
+def test_a_trace_that_is_elsewhere_is_no_fault_of_the_scenario(edgefl):
+    edgefl.write(
+        "s.yaml",
+        "mobility: {kind: trace, path: rides.csv}\nradio: {propagation: {kind: umi_los, out_of_range: clamp}}\n",
+    )
+    done = edgefl("validate", "s.yaml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("s.yaml: ok, but not checked against its data: mobility.path: ")
+    assert edgefl.refused("run", "s.yaml", "-o", "out", "--no-train")[0].startswith("s.yaml:1: mobility.path: ")
+
+
+def test_validate_does_not_import_torch(edgefl):
+    edgefl.write("s.yaml", "rounds: 1\n")
+    done = edgefl("validate", "s.yaml", python_options=["-X", "importtime"])
+    assert (done.returncode, done.stdout) == (0, "s.yaml: ok\n")
+    assert "torch" not in {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}

@@ -5,8 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from edgefl.datasets.cache import cached
-from edgefl.errors import InputError
+from edgefl.datasets.cache import cached, without_reading
+from edgefl.errors import InputError, Unavailable
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -32,6 +32,20 @@ def source(tmp_path):
 @pytest.fixture
 def arrays(home):
     return home / ".cache" / "edgefl" / "arrays"
+
+
+def test_nothing_is_made_where_nothing_may_be_read(source, arrays):
+    """Until it has been read; `edgefl validate` does not wait for that."""
+    make = Maker(source)
+    with without_reading(), pytest.raises(Unavailable, match=r"^data.dataset: d has not been read on this machine yet"):
+        cached("d", 1, [source], make)
+    assert make.calls == 0
+    assert not arrays.exists()
+    made = cached("d", 1, [source], make)
+    with without_reading():
+        mapped = cached("d", 1, [source], make)
+    assert make.calls == 1
+    assert np.array_equal(made["train_x"], mapped["train_x"])
 
 
 def test_made_once(source):
