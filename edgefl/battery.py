@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from edgefl.churn.base import NO_CHANGES, Changes
-from edgefl.distributions import HOUR, NON_NEGATIVE, POSITIVE, SHARE, PerDevice
+from edgefl.distributions import HOUR, NON_NEGATIVE, POSITIVE, SHARE, Distribution, PerDevice
+from edgefl.errors import InputError
 from edgefl.scenario import Devices
+from edgefl.scenario.devices import Hardware
 from edgefl.streams import Streams
 
 Floats = npt.NDArray[np.float64]
@@ -20,6 +21,7 @@ Bools = npt.NDArray[np.bool_]
 
 HOUR_S = 3_600.0
 DAY_S = 24 * HOUR_S
+SAME = 1e-9  # of the capacity: what rises by less in a day does not rise
 AFTER = 1 + 1e-14  # one moment's times, each computed in its own way, may differ by so much
 
 
@@ -31,9 +33,10 @@ class Supply(NamedTuple):
     idle_w: Floats  # while they take no part
     reserve_j: Floats  # down there a device leaves ...
     resume_j: Floats  # ... and up there it comes back
-    charging_w: Floats
-    from_s: Floats  # of a day: when charging begins
-    window_s: Floats  # how long it goes on; a whole day is for ever
+    from_s: Floats  # of a day: when the first of its windows begins
+    charging_w: Floats  # [devices, windows] in each of them, in the order of the day
+    window_s: Floats  # [devices, windows] how long it goes on; a whole day is for ever
+    cycle_s: Floats  # [devices, windows] from its beginning to that of the next one
 
     @classmethod
     def drawn(cls, devices: Devices, streams: Streams) -> Supply:
@@ -43,35 +46,65 @@ class Supply(NamedTuple):
             InputError: a device draws what cannot be.
         """
 
-        def draw(name: str, bound: PerDevice, path: str, without: float) -> Floats:
-            return devices.draw(name, bound, streams, _at(f"battery.{path}", without))
+        def draw(name: str, bound: PerDevice, key: str, without: float) -> Floats:
+            return devices.draw(name, bound, streams, _at(key, without))
 
         capacity = draw("capacity_j", POSITIVE, "capacity_j", np.inf)
         shares = [draw(key, SHARE, key, 0.0) for key in ("start", "reserve", "resume")]
         levels = [np.multiply(share, capacity, out=np.zeros(devices.count), where=share > 0) for share in shares]
         start, reserve, resume = np.where(np.isinf(capacity), [[np.inf], [0.0], [0.0]], levels)
-        begin, end = (draw(key, HOUR, f"charging.{key}", 0.0) for key in ("from_h", "to_h"))
-        window = (end - begin) % 24
         return cls(
             capacity_j=capacity,
             start_j=start,
             idle_w=draw("idle_w", NON_NEGATIVE, "idle_w", 0.0),
             reserve_j=reserve,
             resume_j=resume,
-            charging_w=draw("charging_w", POSITIVE, "charging.power_w", 0.0),
-            from_s=begin % 24 * HOUR_S,
-            window_s=np.where(window == 0, 24, window) * HOUR_S,
+            **_timetable(devices, streams),
         )
 
 
-def _at(path: str, without: float) -> Callable[[Any], Any]:
-    """What stands there below a section; `without` where a section on the way is left out."""
+def _at(key: str, without: float) -> Callable[[Hardware], Distribution | float]:
+    """What stands there in a battery; `without` where a device has none."""
+    return lambda hardware: getattr(hardware.battery, key) if hardware.battery else without
 
-    def find(section: Any) -> Any:
-        found = reduce(lambda node, key: None if node is None else getattr(node, key), path.split("."), section)
-        return without if found is None else found
 
-    return find
+def _timetable(devices: Devices, streams: Streams) -> dict[str, Floats]:
+    """When each device is charged, and how fast: columns of `Supply`.
+
+    Who has fewer windows than others has more without any length behind the last one.
+
+    Raises:
+        InputError: a device draws what cannot be, or windows that overlap.
+    """
+    counts = [len(made.battery.charging) if made.battery else 0 for made in devices.made_of]
+    own = np.repeat(np.maximum(counts, 1), [end - first for first, end in devices.borders])  # [devices]
+    drawn = [_window(devices, streams, place) for place in range(own.max())]
+    power_w, from_s, window_s = (np.stack(each, axis=1) for each in zip(*drawn, strict=True))
+    rows, real = np.arange(len(own)), np.arange(own.max()) < own[:, None]
+    order = np.argsort(np.where(real, from_s, np.inf), axis=1, kind="stable")
+    power_w, from_s, window_s = (np.take_along_axis(each, order, axis=1) for each in (power_w, from_s, window_s))
+    cycle_s = np.diff(from_s, axis=1, append=0.0)
+    cycle_s[rows, own - 1] = DAY_S - (from_s[rows, own - 1] - from_s[:, 0])
+    if (over := np.flatnonzero((real & (window_s > cycle_s)).any(axis=1))).size:
+        raise InputError(f"devices.battery.charging: windows of device {over[0]} overlap: set them apart, or join them")
+    lengths = {"window_s": np.where(real, window_s, 0.0), "cycle_s": np.where(real, cycle_s, 0.0)}
+    return {"from_s": from_s[:, 0], "charging_w": power_w, **lengths}
+
+
+def _window(devices: Devices, streams: Streams, place: int) -> tuple[Floats, Floats, Floats]:
+    """Power, beginning and length [devices] of a window, from 0; none has 0 W and a whole day."""
+    keyed = streams.apart(f"window {place + 1}") if place else streams
+
+    def draw(name: str, bound: PerDevice, key: str) -> Floats:
+        def of(hardware: Hardware) -> Distribution | float:
+            windows = hardware.battery.charging if hardware.battery else ()
+            return getattr(windows[place], key) if place < len(windows) else 0.0
+
+        return devices.draw(name, bound, keyed, of)
+
+    begin, end = draw("from_h", HOUR, "from_h"), draw("to_h", HOUR, "to_h")
+    window = (end - begin) % 24
+    return draw("charging_w", POSITIVE, "power_w"), begin % 24 * HOUR_S, np.where(window == 0, 24, window) * HOUR_S
 
 
 class Batteries:
@@ -86,7 +119,9 @@ class Batteries:
         self._since_s = np.zeros(len(self._level_j))  # the time of that level
         self.owned = np.isfinite(supply.capacity_j)  # [devices] who has a battery
         self.usable = supply.start_j > supply.reserve_j  # [devices] who has not run out, or has been charged since
-        self._plugged, self._border_s = _begin(supply)  # until when they are, or are not
+        self._window, self._plugged, self._border_s = _begin(
+            supply
+        )  # the last that has begun; until when it lasts, or not
         self._next_s = np.full(len(self._level_j), np.inf)  # when something happens to each
         self._ran_out_s = np.full(len(self._level_j), np.inf)  # since it last began a part
         self._busy = np.zeros(len(self._level_j), dtype=np.bool_)  # [devices] who takes part
@@ -178,12 +213,16 @@ class Batteries:
         if not low.size:
             return np.inf
         self._settle(low, time_s)
-        state = self._level_j[low], self._plugged[low], self._border_s[low]
+        state = self._level_j[low], self._window[low], self._plugged[low], self._border_s[low]
         return float(_charged_s(Supply(*(column[low] for column in self._supply)), *state, time_s).min()) * AFTER
 
     def _net_w(self, ids: Ids) -> Floats:
         """What goes into batteries [n]."""
-        return np.where(self._plugged[ids], self._supply.charging_w[ids], 0.0) - self._draw_w[ids]
+        return self._offered_w(ids) - self._draw_w[ids]
+
+    def _offered_w(self, ids: Ids) -> Floats:
+        """What chargers of devices [n] give."""
+        return np.where(self._plugged[ids], self._supply.charging_w[ids, self._window[ids]], 0.0)
 
     def _flows_j(self, ids: Ids, time_s: Floats | float, level_j: Floats) -> Floats:
         """What has gone into batteries [n], and out of those that take no part, since their lines began; sums [2].
@@ -199,7 +238,7 @@ class Batteries:
         lasted_s = (time_s - self._since_s[ids])[owned]
         ids, level_j = ids[owned], level_j[owned]
         gained_j = level_j - self._level_j[ids]
-        offered_j = np.where(self._plugged[ids], self._supply.charging_w[ids], 0.0) * lasted_s
+        offered_j = self._offered_w(ids) * lasted_s
         drawn_j = np.where(self._net_w(ids) > 0, self._draw_w[ids] * lasted_s, offered_j - gained_j)
         return np.array([(gained_j + drawn_j).sum(), drawn_j[~self._busy[ids]].sum()])
 
@@ -228,35 +267,59 @@ class Batteries:
 
     def _turn(self, ids: Ids) -> None:
         """Devices [n] are plugged in or unplugged."""
-        self._plugged[ids] = ~self._plugged[ids]
-        window_s = self._supply.window_s[ids]
-        self._border_s[ids] += np.where(self._plugged[ids], window_s, DAY_S - window_s)
+        turned = _turned(self._supply, ids, self._window[ids], self._plugged[ids])
+        self._window[ids], self._plugged[ids], lasts_s = turned
+        self._border_s[ids] += lasts_s
 
 
-def _begin(supply: Supply) -> tuple[Bools, Floats]:
-    """Who [devices] is plugged in at time 0, and until when that remains so."""
-    since_s = -supply.from_s % DAY_S
-    plugged = (since_s < supply.window_s) & (supply.charging_w > 0)
-    border_s = np.where(plugged, supply.window_s, DAY_S) - since_s
-    return plugged, np.where((supply.charging_w > 0) & (supply.window_s < DAY_S), border_s, np.inf)
+def _begin(supply: Supply) -> tuple[Ids, Bools, Floats]:
+    """The window [devices] that began last at time 0, who is plugged in, and until when that remains so."""
+    since_s, rows = -supply.from_s % DAY_S, np.arange(len(supply.from_s))
+    begins_s = np.cumsum(supply.cycle_s, axis=1) - supply.cycle_s  # since the first one's beginning
+    window = np.maximum((begins_s <= since_s[:, None]).sum(axis=1) - 1, 0)
+    since_s = since_s - begins_s[rows, window]
+    length_s, cycle_s = supply.window_s[rows, window], supply.cycle_s[rows, window]
+    charged = supply.charging_w[rows, window] > 0
+    plugged = (since_s < length_s) & charged
+    border_s = np.where(plugged, length_s, cycle_s) - since_s
+    turns = (supply.charging_w > 0).any(axis=1) & (supply.window_s[:, 0] < DAY_S)
+    return window, plugged, np.where(turns, border_s, np.inf)
 
 
-def _charged_s(own: Supply, level_j: Floats, plugged: Bools, border_s: Floats, now_s: float) -> Floats:
+def _turned(supply: Supply, rows: Ids, window: Ids, plugged: Bools) -> tuple[Ids, Bools, Floats]:
+    """What comes after a window [n], or after the pause behind it: its number, whether it is one, how long it lasts."""
+    window = np.where(plugged, window, (window + 1) % supply.window_s.shape[1])
+    length_s, cycle_s = supply.window_s[rows, window], supply.cycle_s[rows, window]
+    return window, ~plugged, np.where(plugged, cycle_s - length_s, length_s)
+
+
+def _charged_s(own: Supply, level_j: Floats, window: Ids, plugged: Bools, border_s: Floats, now_s: float) -> Floats:
     """When devices [n] that have run out and take no part come back; inf: never.
 
-    A level rises within windows alone, from window to window by the same amount: it does so in the one that is open,
-    in the next one, in a later one, or never.
+    A day takes a level x to max(x + a, b), a and b being the same every day. So in the second day from the next
+    border on the level does not rise any more than in the first one, or from then on by a in each: all but the last of
+    these days are gone in a step.
     """
-    gain_w, rest_s = own.charging_w - own.idle_w, DAY_S - own.window_s
-    gone_s = np.where(np.isinf(border_s), 0.0, border_s - now_s)
-    end_j = np.clip(level_j + np.where(plugged, gain_w, -own.idle_w) * gone_s, 0.0, own.capacity_j)
-    first_j = np.where(plugged, np.maximum(end_j - own.idle_w * rest_s, 0.0), end_j)  # when the next window opens
-    first_s = border_s + np.where(plugged, rest_s, 0.0)
-    window_j, day_j = gain_w * own.window_s, gain_w * own.window_s - own.idle_w * rest_s
-    short_j = np.maximum(own.resume_j - window_j - first_j, 0.0)  # by how much that window is too short
-    with np.errstate(divide="ignore", invalid="ignore"):
-        open_s = now_s + (own.resume_j - level_j) / gain_w
-        days = np.where(short_j > 0, np.ceil(short_j / day_j), 0.0)
-        later_s = first_s + days * DAY_S + (own.resume_j - first_j - days * day_j) / gain_w
-    now_open, later = plugged & (open_s <= border_s), np.isfinite(border_s) & ((short_j == 0) | (day_j > 0))
-    return np.where(gain_w > 0, np.where(now_open, open_s, np.where(later, later_s, np.inf)), np.inf)
+    rows, turns, nobody = np.arange(len(level_j)), 2 * own.window_s.shape[1], np.full(len(level_j), -np.inf)
+    time_s, came_s, peak_j, marks_j = np.full(len(level_j), now_s), -nobody, nobody, []
+    lasts_s = np.where(np.isinf(border_s), 0.0, border_s - now_s)
+    for turn in range(4 * turns + 1):
+        gain_w = np.where(plugged, own.charging_w[rows, window], 0.0) - own.idle_w
+        with np.errstate(divide="ignore", invalid="ignore"):
+            there_s = time_s + (own.resume_j - level_j) / gain_w
+        came_s = np.where(np.isinf(came_s) & (gain_w > 0) & (there_s <= border_s), there_s, came_s)
+        level_j = np.clip(level_j + gain_w * lasts_s, 0.0, own.capacity_j)
+        time_s = np.where(np.isinf(border_s), time_s, border_s)
+        window, plugged, lasts_s = _turned(own, rows, window, plugged)
+        border_s = border_s + lasts_s
+        if turn % turns == 0:  # a day after the last mark
+            marks_j.append(level_j)
+        if turn > turns:  # in the second day
+            peak_j = np.maximum(peak_j, level_j)
+        if turn == 2 * turns:
+            day_j = marks_j[2] - marks_j[1]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                days = np.maximum(np.ceil((own.resume_j - peak_j) / day_j) - 1, 0.0)
+            days = np.where(day_j > SAME * own.capacity_j, days, 0.0)
+            level_j, time_s, border_s = level_j + days * day_j, time_s + days * DAY_S, border_s + days * DAY_S
+    return came_s

@@ -9,7 +9,16 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    ValidationInfo,
+    model_serializer,
+    model_validator,
+)
 
 from edgefl.distributions import (
     Constant,
@@ -26,7 +35,7 @@ from edgefl.distributions import (
 )
 from edgefl.dvfs import DVFS, Dvfs
 from edgefl.dvfs.fixed import FixedClock
-from edgefl.section import Count, Section, fault_at
+from edgefl.section import Count, Section, fault, fault_at
 from edgefl.streams import Streams
 
 Floats = npt.NDArray[np.float64]
@@ -41,6 +50,28 @@ class Charging(Section):
     to_h: Hour = Constant(value=6.0)  # of the next day where it is not after from_h
 
 
+def _windows(value: Any, info: ValidationInfo) -> tuple[Charging, ...]:
+    """Windows from a list of mappings, or a single one from a mapping."""
+    if isinstance(value, dict):
+        return (Charging.model_validate(value, context=info.context),)
+    if isinstance(value, list | tuple) and not value:
+        raise fault("must not be empty: leave it out")
+    return _WINDOWS.validate_python(value, context=info.context)
+
+
+def _as_given(windows: tuple[Charging, ...]) -> Any:
+    """The inverse of `_windows`."""
+    given = [window.model_dump(mode="json") for window in windows]
+    return given[0] if len(given) == 1 else given or None
+
+
+_WINDOWS = TypeAdapter(Annotated[tuple[Charging, ...], Field(strict=False)])
+_Form = Charging | list[Charging]
+Windows = Annotated[
+    tuple[Charging, ...], PlainValidator(_windows, json_schema_input_type=_Form), PlainSerializer(_as_given)
+]
+
+
 class Battery(Section):
     """What a device runs on; numbers may be distributions."""
 
@@ -49,7 +80,7 @@ class Battery(Section):
     idle_w: NonNegative = Constant(value=0.0)  # drawn while it takes no part
     reserve: Part = 0.0  # of the capacity: down there it takes part no more ...
     resume: Part = 0.2  # ... until it is charged to here
-    charging: Charging | None = None
+    charging: Windows = ()  # one or several of a day, which do not overlap; none: it is never charged
 
     @model_validator(mode="after")
     def _apart(self) -> Battery:

@@ -13,11 +13,13 @@ from edgefl.streams import Streams
 CAPACITY_J = 1000.0
 
 
-def supply(capacity_j=CAPACITY_J, start=1.0, idle_w=0.0, reserve=0.0, resume=0.2, charging_w=0.0, from_h=22, to_h=6):
-    window = (to_h - from_h) % 24 or 24
-    hours = (from_h % 24 * HOUR_S, window * HOUR_S)
-    shares = (start * capacity_j, idle_w, reserve * capacity_j, resume * capacity_j)
-    return Supply(*(np.array([float(value)]) for value in (capacity_j, *shares, charging_w, *hours)))
+def supply(capacity_j=CAPACITY_J, start=1.0, idle_w=0.0, reserve=0.0, resume=0.2, charging_w=0.0, from_h=22, to_h=6,
+           windows=()):  # fmt: skip
+    """One battery; ``windows`` (power, hours from and to), or a single one by its keys."""
+    keys = {"capacity_j": capacity_j, "start": start, "idle_w": idle_w, "reserve": reserve, "resume": resume}
+    given = windows or ([(charging_w, from_h, to_h)] if charging_w else [])
+    keys["charging"] = [{"power_w": power, "from_h": begin, "to_h": end} for power, begin, end in given] or None
+    return Supply.drawn(load({"devices": {"count": 1, "battery": keys}}).devices, Streams(1))
 
 
 def batteries(**keys):
@@ -31,17 +33,19 @@ class Walk:
     """One battery from moment to moment: a change of draw, a border of the window, a crossing of a threshold."""
 
     def __init__(self, of):
-        self.of = Supply(*(column.item() for column in of))
+        self.of = Supply(*(column[0] for column in of))
+        begins_s = self.of.from_s + np.cumsum(self.of.cycle_s) - self.of.cycle_s
+        self.windows = list(zip(self.of.charging_w, begins_s, self.of.window_s, strict=True))
         self.now, self.level, self.draw = 0.0, self.of.start_j, self.of.idle_w
         self.usable = self.level > self.of.reserve_j
         self.changes = []
 
-    def plugged(self, time):
-        return self.of.charging_w > 0 and (time - self.of.from_s) % DAY_S < self.of.window_s
+    def offered(self, time):
+        return sum(power for power, begin, length in self.windows if (time - begin) % DAY_S < length)
 
     def borders(self):
-        days = np.arange(-1, 40) * DAY_S + self.of.from_s
-        return np.sort(np.concatenate([days, days + self.of.window_s])) if self.of.charging_w else np.array([])
+        days = np.arange(-2, 40)[:, None] * DAY_S + np.array([begin for _, begin, _ in self.windows])
+        return np.sort(np.concatenate([days, days + self.of.window_s], axis=None))
 
     def to(self, time):
         for border in [*(b for b in self.borders() if self.now < b < time), time]:
@@ -49,7 +53,7 @@ class Walk:
                 self._straight(border)
 
     def _straight(self, until):
-        net = (self.of.charging_w if self.plugged((self.now + until) / 2) else 0.0) - self.draw
+        net = self.offered((self.now + until) / 2) - self.draw
         goals = [0.0] if net < 0 else [self.of.capacity_j] if net > 0 else []
         goals += [self.of.reserve_j] if self.usable else [self.of.resume_j]
         ends = [self.now + (goal - self.level) / net for goal in goals if net and (goal - self.level) / net > 1e-9]
@@ -65,8 +69,10 @@ class Walk:
             self.changes.append((end, True))
 
 
+SEVERAL = [(0.04, 6, 8), (0.3, 13, 13.25), (0.005, 23, 2)], [(0.011, 12, 18), (0.05, 18, 20)]
 SUPPLIES = st.builds(
     supply,
+    windows=st.sampled_from([(), (), *SEVERAL]),
     start=st.sampled_from([0.0, 0.15, 0.5, 1.0]),
     idle_w=st.sampled_from([0.0, 0.003, 0.011, 0.05]),
     reserve=st.sampled_from([0.0, 0.1]),
@@ -129,6 +135,72 @@ def test_running_out_and_being_charged_in_closed_form():
     assert of.changes().times_s.tolist() == pytest.approx([6 * HOUR_S + 10_000])
     assert of.levels_j(ONE, 12 * HOUR_S).item() == 0
     assert of.charged_s(ONE, 12 * HOUR_S) == pytest.approx(22 * HOUR_S + 1_000)
+
+
+def test_several_windows_a_day():
+    """0.1 W empty 1 kJ in 10,000 s; at noon 1 W net fills it, from 22 h to 2 h 0.2 W net; half full it comes back."""
+    of = batteries(idle_w=0.1, resume=0.5, windows=[(1.1, 12, 13), (0.3, 22, 2)])
+    assert of.levels_j(ONE, 0.0).item() == 1000
+    rows = [of.columns(hour * HOUR_S) for hour in (2, 4, 12, 12.1, 13, 22, 24)]
+    assert [row["stored_j"] for row in rows] == pytest.approx([1000, 280, 0, 360, 1000, 0, 1000])
+    assert of.changes().times_s.tolist() == pytest.approx([2 * HOUR_S + 1e4, 12 * HOUR_S + 500,
+                                                           13 * HOUR_S + 1e4, 22 * HOUR_S + 2500])  # fmt: skip
+    of.go_on(24 * HOUR_S + 2 * HOUR_S + 1e4)
+    assert of.charged_s(ONE, 24 * HOUR_S + 2 * HOUR_S + 1e4) == pytest.approx(36 * HOUR_S + 500)
+
+
+def test_the_order_of_windows_does_not_matter():
+    """Whichever is named first; and two that touch, of one power, are one."""
+    night, noon = (0.3, 22, 2), (1.1, 12, 13)
+    for one, other in (([night, noon], [noon, night]), ([(0.3, 22, 2)], [(0.3, 0, 2), (0.3, 22, 24)])):
+        found = [Batteries(supply(idle_w=0.1, start=0.1, windows=windows)) for windows in (one, other)]
+        for hour in np.arange(0, 60, 0.7):
+            first, second = (of.columns(hour * HOUR_S) for of in found)
+            assert first == pytest.approx(second, abs=1e-8)
+
+
+def test_groups_may_have_different_windows():
+    """Who has two windows, one, or none beside others is charged as if alone."""
+    two = [{"power_w": 0.04, "from_h": 20, "to_h": 2}, {"power_w": {"uniform": [0.1, 0.3]}, "from_h": 11, "to_h": 13}]
+    kinds = {"two": two, "one": {"power_w": 0.2, "from_h": 3, "to_h": 4}, "never": None, "always": {"power_w": 0.2,
+             "from_h": 0, "to_h": 24}}  # fmt: skip
+    keys = {"capacity_j": 1000, "start": 0.1, "idle_w": 0.02}
+    groups = [{"name": name, "count": 1, "battery": {**keys, "charging": each}} for name, each in kinds.items()]
+    together = Batteries(Supply.drawn(load({"devices": {"count": 4, "groups": groups}}).devices, Streams(5)))
+    alone = [
+        Batteries(Supply.drawn(load({"devices": {"count": 4, "battery": each["battery"]}}).devices, Streams(5)))
+        for each in groups
+    ]
+    for hour in np.arange(0, 60, 1.3):
+        together.go_on(hour * HOUR_S)
+        for device, of in enumerate(alone):
+            of.go_on(hour * HOUR_S)
+            level_j, own_j = (each.levels_j(np.array([device]), hour * HOUR_S).item() for each in (together, of))
+            assert level_j == pytest.approx(own_j, abs=1e-8)
+            assert together.usable[device] == of.usable[device]
+
+
+def test_windows_are_drawn_apart_and_one_is_written_as_it_was():
+    hours = (
+        {"power_w": 1, "from_h": {"uniform": [0, 4]}, "to_h": 6},
+        {"power_w": 1, "from_h": {"uniform": [10, 14]}, "to_h": 20},
+    )
+    one, both = (load({"devices": {"count": 200, "battery": {"capacity_j": 5, "charging": each}}})
+                 for each in (hours[0], list(hours)))  # fmt: skip
+    drawn = Supply.drawn(both.devices, Streams(3))
+    assert np.array_equal(drawn.from_s, Supply.drawn(one.devices, Streams(3)).from_s)
+    first, second = drawn.from_s, drawn.from_s + drawn.cycle_s[:, 0]
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.3
+    assert one.model_dump(mode="json")["devices"]["battery"]["charging"] == {"power_w": 1.0, **hours[0], "to_h": 6.0}
+    for scenario in (one, both):
+        assert load(scenario.model_dump(mode="json")).devices == scenario.devices
+
+
+def test_windows_that_overlap_are_refused():
+    windows = [{"power_w": 1, "from_h": {"uniform": [0, 24]}, "to_h": 6}, {"power_w": 1, "from_h": 5, "to_h": 7}]
+    devices = load({"devices": {"count": 3, "battery": {"capacity_j": 5, "charging": windows}}}).devices
+    with pytest.raises(InputError, match=r"devices.battery.charging: windows of device 0 overlap"):
+        Supply.drawn(devices, Streams(1))
 
 
 def test_what_a_night_is_too_short_for_is_lost_by_the_next_one():
@@ -208,6 +280,9 @@ def test_what_is_drawn_depends_on_the_device_alone():
         ({"capacity_j": 5, "resume": 2}, r"devices.battery.resume: must be <= 1, got 2"),
         ({"capacity_j": 5, "charging": {}}, r"devices.battery.charging.power_w: is required"),
         ({"capacity_j": 5, "charging": {"power_w": 5, "to_h": 25}}, r"charging.to_h: must be from 0 to 24, got 25"),
+        ({"capacity_j": 5, "charging": [{"power_w": 5}, {}]}, r"devices.battery.charging.1.power_w: is required"),
+        ({"capacity_j": 5, "charging": []}, r"devices.battery.charging: must not be empty"),
+        ({"capacity_j": 5, "charging": 8}, r"devices.battery.charging: must be a list"),
     ],
 )
 def test_batteries_that_cannot_be_are_refused(battery, message):
