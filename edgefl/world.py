@@ -8,7 +8,7 @@ import numpy.typing as npt
 import channel
 from edgefl.battery import Batteries, Supply
 from edgefl.churn import Presence
-from edgefl.device import Computing, compute_j, compute_s
+from edgefl.device import Computing, Estimate, compute_j, compute_s
 from edgefl.distributions import HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL
 from edgefl.mobility import Area, Mobility
 from edgefl.scenario import Cells, Devices
@@ -46,7 +46,7 @@ class World:
         self.idle_power_w = devices.draw("idle_power_w", NON_NEGATIVE, streams)
         self.height_m = devices.draw("height_m", HEIGHT_M, streams)
         self.batteries = Batteries(Supply.drawn(devices, streams)) if devices.has_batteries else None
-        self._dvfs = devices.dvfs
+        self.dvfs = devices.dvfs
         self._track = mobility.track(Area(cells.min_distance_m, cells.coverage_m), devices.count, streams)
         self._cells = cells
         presence.follow(self.covered)
@@ -66,9 +66,9 @@ class World:
         there = self.presence.present(time_s, index)
         return there if self.batteries is None else self.batteries.present(there, time_s)
 
-    def computing(self, ids: Ids, flops: Floats, upload_part: Floats, deadline_s: Floats) -> Computing:
-        """The local computing of devices [n]: operations, bits up over bits down, and the time for all of a part."""
-        return Computing(self._dvfs, flops, self.cpu_hz[ids], self.flops_per_cycle[ids], upload_part, deadline_s)
+    def computing(self, ids: Ids, flops: Floats, deadline_s: Floats, upload_s: Estimate | None = None) -> Computing:
+        """The local computing of devices [n]: operations, the time for all of a part, and what the upload may take."""
+        return Computing(self.dvfs, flops, self.cpu_hz[ids], self.flops_per_cycle[ids], deadline_s, upload_s)
 
     def powers_w(self, ids: Ids, cpu_hz: Floats | None = None) -> dict[str, Floats]:
         """What devices [n] draw while they receive, compute, send and wait (dynamic-devices paper, eq. 27, 28, 42).
