@@ -267,7 +267,7 @@ class Server:
             **learned,
             "failed": sum(map(status.count, FAILED)),
             "wasted_j": _spent_j(devices, ~np.isin(devices["status"], (RECEIVED, POLLED))),
-            **self.attendance.leave(),
+            **self.attendance.leave(self.groups.there(place.session)),
             **self._backhaul(merge=merge),
             **self._history(place),
             **self._serving(parts),
@@ -280,6 +280,9 @@ class Server:
         self.ledger.close_round(row, devices)
         self.place = following(self.sessions, self.ledger.rounds)
         self.aggregator.evaluate(row, last=self.place.session > place.session)
+        if self.groups.several and self.place.session > place.session and self.running():
+            before, after = self.groups.there(place.session), self.groups.there(self.place.session)
+            self.attendance.take_turns(before, after, self._index)
         self._advise()
 
     def _serving(self, parts: list[Participation]) -> dict[str, float]:

@@ -25,6 +25,11 @@ class Changes(NamedTuple):
     ids: Ids
     came: Bools  # or left
 
+    def only(self, mine: Bools) -> Changes:
+        """Those of some devices [devices]."""
+        rows = mine[self.ids]
+        return Changes(self.times_s[rows], self.ids[rows], self.came[rows])
+
 
 NO_CHANGES = Changes(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=bool))
 

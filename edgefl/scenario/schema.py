@@ -14,7 +14,7 @@ from edgefl.codecs.none import NoCodec
 from edgefl.distributions import HEIGHT_M
 from edgefl.dvfs import DVFS
 from edgefl.dvfs.fixed import FixedClock
-from edgefl.mobility import MOBILITY, Mobility
+from edgefl.mobility import MOBILITY, Area, Mobility
 from edgefl.mobility.static import Static
 from edgefl.models import MODELS, Model
 from edgefl.models.fcn import Mlp
@@ -132,7 +132,7 @@ class Scenario(Section):
     def _in_the_cell(self) -> Scenario:
         """Whether devices can move there as they should, and path losses hold wherever they come."""
         cells, radio = self.cells, self.radio
-        if reason := self.mobility.check(cells.area):
+        if reason := self.mobility.check(Area(cells.min_distance_m, cells.coverage_m)):
             raise fault_at(("mobility",), reason)
         reach = cells.nearest_m if self.mobility.keeps_off else 0.0, cells.farthest_m
         lowest, highest = self.devices.span("height_m")
