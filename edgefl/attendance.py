@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,16 @@ Bools = npt.NDArray[np.bool_]
 LISTED = 10_000  # devices in all whose single arrivals and departures are events
 
 log = logging.getLogger(__name__)
+
+
+class Part(Protocol):
+    """What is to be known of a device's part in a round."""
+
+    device: int
+    closed: bool  # whether the round has ended
+
+
+P = TypeVar("P", bound=Part)
 
 
 class Attendance:
@@ -86,14 +97,23 @@ class Attendance:
             text = "round %d: %d devices are there, server.participants: %d asks for more; it takes whom it gets"
             log.warning(text, len(self.ledger.rounds) + 1, present, self.wanted)
 
-    def leave(self) -> dict[str, float]:
-        """End a round: its columns of rounds.csv, and in small populations an event for each change."""
+    def leave(self, members: Bools) -> dict[str, float]:
+        """End a round of `members` [devices]: its columns of rounds.csv, and in small populations an event a change."""
         batteries = self.batteries.columns(self.env.now) if self.batteries else {}
         self._note(self.batteries.changes() if self.batteries else NO_CHANGES, "battery_charged", "battery_empty")
-        changes = self.presence.changes(self.ledger.time_s, self.env.now)
+        changes = self.presence.changes(self.ledger.time_s, self.env.now).only(members)
         self._note(changes, "arrival", "departure")
         arrivals = int(changes.came.sum())
         return {"present": self._present, "arrivals": arrivals, "departures": len(changes.came) - arrivals, **batteries}
+
+    def take_turns(self, before: Bools, after: Bools, index: int) -> None:
+        """Let devices [devices] make room for others between the round `index` and the next: in its row, and events."""
+        gone = np.intersect1d(self.presence.present(self.env.now, index), np.flatnonzero(before & ~after))
+        come = np.intersect1d(self.presence.present(self.env.now, index + 1), np.flatnonzero(after & ~before))
+        row, ids = self.ledger.rounds[-1], np.concatenate([gone, come])
+        row.update(arrivals=row["arrivals"] + len(come), departures=row["departures"] + len(gone))
+        came = np.arange(len(ids)) >= len(gone)
+        self._note(Changes(np.full(len(ids), self.env.now), ids, came), "arrival", "departure")
 
     def _note(self, changes: Changes, better: str, worse: str) -> None:
         """Enter changes in small populations as events."""
@@ -101,24 +121,27 @@ class Attendance:
             for time_s, device, came in zip(*(column.tolist() for column in changes), strict=True):
                 self.ledger.event(time_s, better if came else worse, device)
 
-    def watch(self, processes: Sequence[simpy.Process], ids: Ids) -> None:
-        """Interrupt the processes of devices [n] when these leave."""
-        for process, device, until_s in zip(processes, ids, self.presence.stays_s(ids, self.env.now), strict=True):
-            self._look_at(float(until_s), process, device)
+    def watch(self, processes: Sequence[simpy.Process], parts: Sequence[P], left: Callable[[P], None]) -> None:
+        """Interrupt the processes of parts [n] when their devices leave; tell of those that wait who has `left`."""
+        ids = np.array([part.device for part in parts], dtype=np.int64)
+        for process, part, until_s in zip(processes, parts, self.presence.stays_s(ids, self.env.now), strict=True):
+            self._look_at(float(until_s), process, part, left)
 
-    def _look_at(self, time_s: float, process: simpy.Process, device: np.int64) -> None:
-        """Look at a device at the time until which it certainly stays."""
+    def _look_at(self, time_s: float, process: simpy.Process, part: P, left: Callable[[P], None]) -> None:
+        """Look at a device at the time until which it certainly stays, so long as its part's round goes on."""
         if time_s == float("inf"):
             return
 
         def look(_: simpy.Event) -> None:
-            if not process.is_alive:
+            if part.closed:
                 return
-            until_s = float(self.presence.stays_s(np.array([device]), self.env.now)[0])
+            until_s = float(self.presence.stays_s(np.array([part.device]), self.env.now)[0])
             if until_s > self.env.now:
-                self._look_at(until_s, process, device)
-            else:
+                self._look_at(until_s, process, part, left)
+            elif process.is_alive:
                 process.interrupt(DEPARTED)
+            else:
+                left(part)
 
         timeout = self.env.timeout(max(time_s - self.env.now, 0.0))
         assert timeout.callbacks is not None  # noqa: S101 - it has not been processed

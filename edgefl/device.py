@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from edgefl.dvfs import Dvfs, Work
 
 Floats = npt.NDArray[np.float64]
+Estimate = Callable[[Floats, slice], Floats]  # seconds [r] of some devices, after downloads of so many seconds [r]
 
 
 def compute_s(flops: Floats, cpu_hz: Floats, flops_per_cycle: Floats) -> Floats:
@@ -30,14 +32,14 @@ class Computing:
     flops: Floats
     cpu_hz: Floats  # the fastest clocks
     flops_per_cycle: Floats
-    upload_part: Floats  # bits to be uploaded over bits downloaded
     deadline_s: Floats  # for download, computing and upload
+    upload_s: Estimate | None = None  # of uploads; None where no clock depends on it
 
     def clock_hz(self, download_s: Floats, rows: slice = slice(None)) -> Floats:
         """Clocks [r] of some of them, after downloads of so many seconds [r]."""
         cycles = self.flops[rows] / self.flops_per_cycle[rows]
-        rest = self.upload_part[rows], self.deadline_s[rows]
-        return self.dvfs.clock_hz(Work(cycles, self.cpu_hz[rows], download_s, *rest))
+        upload_s = self.upload_s(download_s, rows) if self.upload_s else np.zeros(len(download_s))
+        return self.dvfs.clock_hz(Work(cycles, self.cpu_hz[rows], download_s, upload_s, self.deadline_s[rows]))
 
     def seconds(self, download_s: Floats) -> Floats:
         """Times [n] after downloads of so many seconds [n]."""

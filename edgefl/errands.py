@@ -100,12 +100,20 @@ class Errands:
         """What devices [n] compute between their downloads and uploads."""
         down, up = np.broadcast_to(bits[0], flops.shape), np.broadcast_to(bits[1], flops.shape)
         travel_s = self._ways.one_way_s(down, drop.cell) + self._ways.one_way_s(up, drop.cell)
-        return self.world.computing(drop.ids, flops, up / down, (self.section.deadline_s or float("inf")) - travel_s)
+        left_s = (self.section.deadline_s or float("inf")) - travel_s
+        if not self.world.dvfs.needs_deadline:
+            return self.world.computing(drop.ids, flops, left_s)
+        reciprocity = self.link.reciprocity(drop, self._powers_w(drop), down, up)
+        return self.world.computing(drop.ids, flops, left_s, reciprocity.upload_s)
 
     def _radio(self, drop: Drop) -> tuple[simpy.Environment, Drop, Floats, Floats]:
         """What every opening of the link asks for."""
         speeds_mps = self.world.speeds_mps(drop.ids, self.env.now)
-        return self.env, drop, speeds_mps, channel.units.dbm_to_w(self.world.tx_power_dbm[drop.ids])
+        return self.env, drop, speeds_mps, self._powers_w(drop)
+
+    def _powers_w(self, drop: Drop) -> Floats:
+        """What devices [n] send with."""
+        return np.asarray(channel.units.dbm_to_w(self.world.tx_power_dbm[drop.ids]))
 
     def _down_bits(self, ids: Ids) -> Floats | float:
         """What devices [n] download: more where one has still to get what lasts for the session."""

@@ -71,9 +71,18 @@ class Meter:
         last = [part for part in parts if self._parts.get(part.device) is part]  # who began anew is under way
         self._batteries.release(np.array([part.device for part in last], dtype=np.int64), self._env.now)
         for part in last:
-            part.waits_until_s = self._batteries.ran_out_s(part.device)
-            del self._parts[part.device], self._powers_w[part.device]
-            self._processes.pop(part.device, None)
+            self._forget(part)
+
+    def leave(self, part: Participation) -> None:
+        """Its device has left after its part, and waits no more."""
+        if self._parts.get(part.device) is part:
+            self._batteries.release(np.array([part.device]), self._env.now)
+            self._forget(part)
+
+    def _forget(self, part: Participation) -> None:
+        part.waits_until_s = min(part.waits_until_s, self._batteries.ran_out_s(part.device))
+        del self._parts[part.device], self._powers_w[part.device]
+        self._processes.pop(part.device, None)
 
     def _does(self, device: int, activity: str, share: float = 1.0) -> None:
         """A device does something for a share of the time, and waits in between."""

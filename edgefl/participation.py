@@ -19,7 +19,7 @@ Ids = npt.NDArray[np.int64]
 Trip = Generator[simpy.Event, Any, str]  # a device's part; how it ended
 
 RECEIVED = "received"
-POLLED = "polled"  # who has said the model's loss and was not chosen
+POLLED = "polled"  # who was asked for the model's loss and not chosen, having answered or not
 FAILED = ("download_failed", "upload_failed", HANDOVER_FAILED)
 SAME_S = 1e-9  # times that near are one
 NOTHING = Leg(0.0, 0.0, 0.0, delivered=False)
@@ -50,7 +50,8 @@ class Participation:
     status: str = ""  # RECEIVED, one of FAILED, or who cut it short
     handovers: list[int] = field(default_factory=list)  # the cells that it was handed over to, in turn
     doing: Callable[[str], None] = _unheard  # told when it begins to compute ("cpu") or to wait ("idle")
-    waits_until_s: float = float("inf")  # when its battery has run out while it waited, or it has begun anew
+    waits_until_s: float = float("inf")  # when its battery ran out or it left while it waited, or it has begun anew
+    closed: bool = False  # whether its round has ended
     battery_j: float = float("nan")  # in its battery when the part ended
 
     @property
@@ -65,6 +66,7 @@ class Participation:
 
     def go_on(self, polled: Participation) -> None:
         """Begin where a poll has ended, and have waited since then."""
+        polled.closed = True
         self.idle_s = polled.idle_s + self.began_s - polled.end_s
         self.began_s, self.down, self.up, self.compute_s = polled.began_s, polled.down, polled.up, polled.compute_s
 

@@ -61,7 +61,9 @@ def nearest(name: object, names: Iterable[str]) -> str:
 class Section(BaseModel):
     """A frozen piece of a scenario: unknown keys are refused, types are not guessed, a key with nothing is left out."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, ser_json_inf_nan="constants"
+    )
 
     inlined: ClassVar[str | None] = None  # a field whose own keys stand beside it in YAML
 

@@ -130,6 +130,8 @@ class Server:
         chosen = selection.candidates(free, self.scenario.participants, self._index, self.streams, self.memory.known)
         yield self.env.all_of(self._begin(chosen, self._asked))
         self._answers = {part.device: part for part in self._ended if part.status == POLLED}
+        for part in self._ended:
+            part.status = POLLED  # also who has failed or left: it was asked, and takes no part
         ids = np.array(sorted(self._answers), dtype=np.int64)
         samples = selection.polled_samples(self.memory.known.samples[ids])
         self.memory.answered(ids, self.aggregator.losses_of(ids, samples, self._index))
@@ -216,8 +218,14 @@ class Server:
         if self.meter:
             self.meter.begin(parts, processes)
         if self.scenario.server.on_departure == "lost":
-            self.attendance.watch(processes, ids)
+            self.attendance.watch(processes, parts, self._left)
         return processes
+
+    def _left(self, part: Participation) -> None:
+        """A device has left that had only waited for the round's end."""
+        part.waits_until_s = min(part.waits_until_s, self.env.now)
+        if self.meter:
+            self.meter.leave(part)
 
     def _participate(self, part: Participation, trip: Trip) -> Trip:
         """A device's part, to whatever end."""
@@ -272,7 +280,7 @@ class Server:
             **learned,
             "failed": sum(map(status.count, FAILED)),
             "wasted_j": _spent_j(devices, ~np.isin(devices["status"], (RECEIVED, POLLED))),
-            **self.attendance.leave(),
+            **self.attendance.leave(self.groups.there(place.session)),
             **self._backhaul(merge=merge),
             **self._history(place),
             **self._serving(parts),
@@ -285,6 +293,9 @@ class Server:
         self.ledger.close_round(row, devices)
         self.place = following(self.sessions, self.ledger.rounds)
         self.aggregator.evaluate(row, last=self.place.session > place.session)
+        if self.groups.several and self.place.session > place.session and self.running():
+            before, after = self.groups.there(place.session), self.groups.there(self.place.session)
+            self.attendance.take_turns(before, after, self._index)
         self._advise()
 
     def _serving(self, parts: list[Participation]) -> dict[str, float]:
@@ -317,6 +328,8 @@ class Server:
         """Parts that have ended, in order of their devices, as columns of devices.csv."""
         ids = np.array([part.device for part in parts], dtype=np.int64)
         powers_w = self.world.powers_w(ids, np.array([part.cpu_hz for part in parts]))
+        for part in parts:
+            part.closed = True
         if self.meter is None:
             return columns(parts, *place, self.env.now, powers_w)
         self.meter.close(parts)

@@ -83,6 +83,11 @@ class Groups:
         """Whether each device [devices] is there in a session."""
         return np.asarray(self._group == self._turn(session))
 
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one."""
+        return len(self._labels) > 1
+
     def labels(self, session: int) -> tuple[int, ...] | None:
         """The classes on which the model of a session is tested; None for all."""
         return self._labels[self._turn(session)]

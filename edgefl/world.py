@@ -8,9 +8,10 @@ import numpy.typing as npt
 import channel
 from edgefl.battery import Batteries, Supply
 from edgefl.churn import Presence
-from edgefl.device import Computing, compute_j, compute_s
+from edgefl.churn.within import covered
+from edgefl.device import Computing, Estimate, compute_j, compute_s
 from edgefl.distributions import HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL
-from edgefl.mobility import Area, Mobility
+from edgefl.mobility import Mobility
 from edgefl.scenario import Cells, Devices
 from edgefl.streams import Streams
 
@@ -37,7 +38,6 @@ class World:
         self, devices: Devices, cells: Cells, mobility: Mobility, presence: Presence, streams: Streams
     ) -> None:
         self.count = devices.count
-        self.presence = presence
         self.cpu_hz = devices.draw("cpu_hz", POSITIVE, streams)
         self.flops_per_cycle = devices.draw("flops_per_cycle", POSITIVE, streams)
         self.capacitance = devices.draw("capacitance", POSITIVE, streams)
@@ -46,16 +46,25 @@ class World:
         self.idle_power_w = devices.draw("idle_power_w", NON_NEGATIVE, streams)
         self.height_m = devices.draw("height_m", HEIGHT_M, streams)
         self.batteries = Batteries(Supply.drawn(devices, streams)) if devices.has_batteries else None
-        self._dvfs = devices.dvfs
-        self._track = mobility.track(Area(cells.min_distance_m, cells.coverage_m), devices.count, streams)
+        self.dvfs = devices.dvfs
+        self._track = mobility.track(cells.area, devices.count, streams)
         self._cells = cells
-        presence.follow(self.covered)
+        self.presence = covered(presence) if self._track.leaves else presence
+        self.presence.follow(self.covered, self.holds_s)
 
     def covered(self, ids: Ids, time_s: float) -> Bools:
         """Which of devices [n] are on the map at a time, within `cells.radius_m` of a base station."""
-        distance_m = self._cells.distances_m(self.positions_m(ids, time_s)).min(axis=1)
-        near = distance_m <= self._cells.radius_m * (1 + 1e-9)  # the edge counts
+        near = self._inside_m(ids, time_s) >= -1e-9 * self._cells.radius_m  # the edge counts
         return np.asarray(near & self.on_map(ids, time_s))
+
+    def holds_s(self, ids: Ids, time_s: float) -> Floats:
+        """The times [n] until which `covered` certainly says the same of devices [n] as at a time."""
+        slack_m = np.abs(self._inside_m(ids, time_s)) * (1 - 1e-6)
+        return self._track.holds_s(ids, time_s, slack_m)
+
+    def _inside_m(self, ids: Ids, time_s: float) -> Floats:
+        """How far devices [n] are within the border of what the nearest base station covers; outside it is negative."""
+        return np.asarray(self._cells.radius_m - self._cells.distances_m(self.positions_m(ids, time_s)).min(axis=1))
 
     def on_map(self, ids: Ids, time_s: float) -> Bools:
         """Which of devices [n] the map or trace has at a time, wherever they are."""
@@ -66,9 +75,9 @@ class World:
         there = self.presence.present(time_s, index)
         return there if self.batteries is None else self.batteries.present(there, time_s)
 
-    def computing(self, ids: Ids, flops: Floats, upload_part: Floats, deadline_s: Floats) -> Computing:
-        """The local computing of devices [n]: operations, bits up over bits down, and the time for all of a part."""
-        return Computing(self._dvfs, flops, self.cpu_hz[ids], self.flops_per_cycle[ids], upload_part, deadline_s)
+    def computing(self, ids: Ids, flops: Floats, deadline_s: Floats, upload_s: Estimate | None = None) -> Computing:
+        """The local computing of devices [n]: operations, the time for all of a part, and what the upload may take."""
+        return Computing(self.dvfs, flops, self.cpu_hz[ids], self.flops_per_cycle[ids], deadline_s, upload_s)
 
     def powers_w(self, ids: Ids, cpu_hz: Floats | None = None) -> dict[str, Floats]:
         """What devices [n] draw while they receive, compute, send and wait (dynamic-devices paper, eq. 27, 28, 42).

@@ -15,6 +15,7 @@ Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Covered = Callable[[Ids, float], Bools]  # whether devices [n] are where a base station reaches them at a time
+Holds = Callable[[Ids, float], Floats]  # the times [n] until which that certainly remains so
 
 
 class Changes(NamedTuple):
@@ -23,6 +24,11 @@ class Changes(NamedTuple):
     times_s: Floats
     ids: Ids
     came: Bools  # or left
+
+    def only(self, mine: Bools) -> Changes:
+        """Those of some devices [devices]."""
+        rows = mine[self.ids]
+        return Changes(self.times_s[rows], self.ids[rows], self.came[rows])
 
 
 NO_CHANGES = Changes(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=bool))
@@ -35,11 +41,13 @@ class Presence:
         chances: [devices] with which each is there in a round, or at a time; 1 where it always is, or nobody knows.
     """
 
+    by_round: ClassVar[bool] = False  # whether it depends on the round rather than on time
+
     def __init__(self, chances: Floats) -> None:
         self.chances = chances
 
-    def follow(self, covered: Covered) -> None:
-        """Take how to see who is in coverage, before anything is asked."""
+    def follow(self, covered: Covered, holds_s: Holds | None = None) -> None:
+        """Take how to see who is in coverage, and how long that lasts, before anything is asked."""
 
     def present(self, time_s: float, index: int) -> Ids:
         """Ids of the devices that are there at a time, when the round `index` begins."""
@@ -52,9 +60,16 @@ class Presence:
         """
         return np.full(len(ids), np.inf)
 
+    def arrivals(self, time_s: float, among: Ids | None = None) -> tuple[float, Ids]:
+        """When the next of those who are away come: inf if none ever do, `time_s` itself where that depends on no time.
+
+        Only those `among` some are looked at, if that is given.
+        """
+        return time_s, np.arange(len(self.chances), dtype=np.int64)
+
     def next_arrival_s(self, time_s: float) -> float:
-        """When the next device comes: inf if none ever does, `time_s` itself where that depends on no time."""
-        return time_s
+        """When the next device comes; see `arrivals`."""
+        return self.arrivals(time_s)[0]
 
     def changes(self, after_s: float, until_s: float) -> Changes:
         """Who came and left after `after_s` and not later than `until_s`; to be asked for in order of time."""

@@ -43,6 +43,8 @@ class BernoulliChurn(Churn):
 class Coins(Presence):
     """One coin a device and round, whatever the time is."""
 
+    by_round = True
+
     def __init__(self, chances: Floats, streams: Streams) -> None:
         super().__init__(chances)
         self._streams = streams

@@ -63,10 +63,12 @@ class Turns(Presence):
         self._go_on(time_s, np.unique(ids))
         return np.where(self._there[ids], self._until_s[ids], time_s)
 
-    def next_arrival_s(self, time_s: float) -> float:
+    def arrivals(self, time_s: float, among: Ids | None = None) -> tuple[float, Ids]:
         """The first return of those who are away."""
         self._go_on(time_s)
-        return float(self._until_s[~self._there].min(initial=np.inf))
+        away = np.flatnonzero(~self._there) if among is None else among[~self._there[among]]
+        next_s = float(self._until_s[away].min(initial=np.inf))
+        return next_s, away[self._until_s[away] == next_s]
 
     def changes(self, after_s: float, until_s: float) -> Changes:
         """From the memory, which then forgets them."""

@@ -18,7 +18,7 @@ class Work(NamedTuple):
     cycles: Floats  # of local training
     cpu_hz: Floats  # the fastest clock
     download_s: Floats
-    upload_part: Floats  # bits to be uploaded over bits downloaded
+    upload_s: Floats  # estimated
     deadline_s: Floats  # for all of it, since the download began; inf where there is none
 
 

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, NonNegativeFloat, model_validator
+from pydantic import Field, model_validator
 
 from edgefl.initialisation.base import Blend, Initialisation, Vector, uniform
 from edgefl.section import Count, fault_at
@@ -20,7 +20,7 @@ class Proposed(Initialisation):
     """
 
     gradient_rounds: Count = 1  # V
-    similarity: NonNegativeFloat = 10.0  # R: 0 is the mean, without end the nearest one alone
+    similarity: Annotated[float, Field(ge=0, allow_inf_nan=True)] = 10.0  # R: 0 is the mean, inf the nearest one alone
     distance: Literal["per_tensor_normalised", "global_l2"] = "per_tensor_normalised"  # the program's, or the paper's
     pilot: Literal["simple", "ema"] = "simple"  # over pilot sessions (eq. 16 or 29)
     beta: Annotated[float, Field(ge=0, le=1)] = 0.5  # of ema: 1 is the first pilot session alone, 0 the last
@@ -61,7 +61,8 @@ class Proposed(Initialisation):
             return {session - 1: 1.0}
         distance = DISTANCES[self.distance]
         distances = np.array([distance(moves[session], moves[z], tensors) for z in counting])
-        closeness = np.exp(self.similarity * (distances.min() - distances))
+        farther = distances - distances.min()
+        closeness = np.exp(-self.similarity * farther) if self.similarity < np.inf else np.where(farther > 0, 0.0, 1.0)
         return dict(zip(counting, (closeness / closeness.sum()).tolist(), strict=True))
 
     def _counting(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> list[int]:

@@ -20,10 +20,17 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Area:
-    """The cell's annulus around its base station at (0, 0): min_distance_m <= distance <= radius_m."""
+    """The annulus around (0, 0) in which devices are, min_distance_m <= distance <= radius_m, and what is covered."""
 
     min_distance_m: float
     radius_m: float
+    sites_m: tuple[tuple[float, float], ...] = ((0.0, 0.0),)  # of base stations ...
+    reach_m: float | None = None  # ... and how far each covers: radius_m where not given; inf is everywhere
+
+    @property
+    def disc_m(self) -> float:
+        """How far a base station covers."""
+        return self.radius_m if self.reach_m is None else self.reach_m
 
     def points(self, u: Floats) -> Floats:
         """Points [..., 2] of uniform areal density from uniforms [..., 2] (dynamic-devices paper, eq. 22)."""
@@ -65,6 +72,16 @@ class Track:
     def there(self, ids: Ids, time_s: float) -> Bools:
         """Which of the devices [n] the map or trace has at a time, wherever they are."""
         return np.ones(len(ids), dtype=bool)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether a device can come to where no base station reaches it, or off the map."""
+        return False
+
+    def holds_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
+        """The times [n] until which devices [n] move no farther than `slack_m` [n], nor onto or off the map."""
+        speeds = self._speeds_mps[ids]
+        return np.asarray(time_s + np.divide(slack_m, speeds, out=np.full(len(ids), np.inf), where=speeds > 0))
 
 
 class Mobility(Member):

@@ -12,6 +12,7 @@ from edgefl.mobility.legs import Corners, Legs, timed
 from edgefl.mobility.walls import mirrored, unit, wall
 from edgefl.streams import Streams
 
+BEYOND = 1 + 1e-6  # of the area's radius: certainly outside
 Heading = Annotated[float, Field(ge=-360, le=360)]  # counter-clockwise from the x axis
 
 
@@ -38,6 +39,17 @@ class _Flight(Legs):
     def corners(self, device: int) -> Corners:
         """Where it meets a wall."""
         return timed(self._bounces(device), float(self._speeds_mps[device]))
+
+    @property
+    def leaves(self) -> bool:
+        """As the model says."""
+        return self.model.edge == "leave" and self.area.disc_m < np.inf
+
+    def _holds(self, device: int, slack_m: float, time_s: float) -> float:
+        """Who has left goes straight on for ever, and never comes back."""
+        if self.leaves and np.hypot(*self._position(device, time_s)) > self.area.radius_m * BEYOND:
+            return np.inf
+        return super()._holds(device, slack_m, time_s)
 
     def _bounces(self, device: int) -> Corners:
         rng = self.streams.generator("heading", device)

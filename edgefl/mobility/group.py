@@ -54,3 +54,8 @@ class _Groups(Track):
         """Speeds [n] of both movements together."""
         centre = self.centres.velocities_mps(ids // self.size, time_s)
         return np.asarray(np.hypot(*(centre + self.members.velocities_mps(ids, time_s)).T))
+
+    def holds_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
+        """Both movements in one direction."""
+        fastest = self.centres.speeds_mps(ids // self.size, time_s) + self.members.speeds_mps(ids, time_s)
+        return np.asarray(time_s + np.divide(slack_m, fastest, out=np.full(len(ids), np.inf), where=fastest > 0))

@@ -41,6 +41,15 @@ class Legs(Track):
         """Velocities [n, 2]; at a corner, of the leg that begins there."""
         return np.array([self._velocity(int(device), time_s) for device in ids]).reshape(-1, 2)
 
+    def holds_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
+        """Straight on to the end of a leg at most."""
+        return np.array([self._holds(*each, time_s) for each in zip(ids.tolist(), slack_m.tolist(), strict=True)])
+
+    def _holds(self, device: int, slack_m: float, time_s: float) -> float:
+        times, _, leg = self._leg(device, time_s)
+        speed_mps = float(np.hypot(*self._velocity(device, time_s)))
+        return min(times[leg + 1], time_s + slack_m / speed_mps if speed_mps > 0 else np.inf)
+
     def _position(self, device: int, time_s: float) -> Floats:
         times, points, leg = self._leg(device, time_s)
         share = 0.0 if np.isinf(times[leg + 1]) else (time_s - times[leg]) / (times[leg + 1] - times[leg])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -35,19 +36,20 @@ class Placed(Mobility):
         """An error about the file."""
         return InputError(f"mobility.path: {self.path}{f':{line}' if line else ''}: {text}")
 
-    def check_reach(self, nearest_m: float, area: Area) -> None:
-        """Whether anything of the file comes into the cell.
+    def check_reach(self, nearest_m: Sequence[float], area: Area) -> None:
+        """Whether anything of the file comes into a cell; `nearest_m` [sites] is how near to each base station.
 
         Raises:
             InputError: nothing does.
         """
-        if nearest_m > area.radius_m:
-            text = f"comes no nearer to the base station than {nearest_m:.4g} m, the cell ends at {area.radius_m:g} m"
+        if min(nearest_m) > area.disc_m:
+            which = ("the base station", "the cell") if len(nearest_m) == 1 else ("any base station", "a cell")
+            text = f"comes no nearer to {which[0]} than {min(nearest_m):.4g} m, {which[1]} ends at {area.disc_m:g} m"
             raise self.fault(f"{text}: set centre to true, or scale or offset_m")
 
 
 def nearest_m(starts: Floats, ends: Floats) -> float:
-    """Distance of the base station from the nearest of the straight lines between points [n, 2]."""
+    """Distance of (0, 0) from the nearest of the straight lines between points [n, 2]."""
     lines = ends - starts
     squares = np.maximum((lines**2).sum(axis=1), 1e-300)
     shares = np.clip(-(starts * lines).sum(axis=1) / squares, 0.0, 1.0)

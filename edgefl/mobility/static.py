@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from edgefl.mobility.base import Area, Floats, Ids, Track, WithSpeed
 from edgefl.streams import Streams
 
@@ -21,3 +23,7 @@ class _Still(Track):
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         return self.area.points(self.streams.uniform("placement", ids, count=2))
+
+    def holds_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
+        """For ever."""
+        return np.full(len(ids), np.inf)

@@ -31,8 +31,9 @@ class Streets(Placed, WithSpeed):
         """Each device moves at its own constant speed."""
         graph, points = self.streets()
         ends = np.array([edge[:2] for edge in graph.edges])
-        self.check_reach(nearest_m(points[ends[:, 0]], points[ends[:, 1]]), area)
-        return _Trips(graph, points, self.speeds(count, streams), streams)
+        starts, ends = points[ends[:, 0]], points[ends[:, 1]]
+        self.check_reach([nearest_m(starts - site, ends - site) for site in np.array(area.sites_m)], area)
+        return _Trips(graph, points, self.speeds(count, streams), streams, leaves=not _covered(starts, ends, area))
 
     def streets(self) -> tuple[Graph, Floats]:
         """The graph, its nodes numbered from 0, edges with `length_m`; and the nodes' points [n, 2] in the cell.
@@ -96,16 +97,31 @@ def _points(graph: Graph) -> Floats:
     return np.array(places, dtype=np.float64)
 
 
+def _covered(starts: Floats, ends: Floats, area: Area) -> bool:
+    """Whether each street between points [n, 2] is covered by one base station."""
+    sites = np.array(area.sites_m)
+    inside = [np.linalg.norm(points[:, None] - sites, axis=-1) <= area.disc_m for points in (starts, ends)]
+    return bool((inside[0] & inside[1]).any(axis=1).all())
+
+
 class _Trips(Legs):
-    def __init__(self, graph: Graph, points: Floats, speeds_mps: Floats, streams: Streams) -> None:
+    def __init__(
+        self, graph: Graph, points: Floats, speeds_mps: Floats, streams: Streams, *, leaves: bool = False
+    ) -> None:
         import networkx as nx
 
         super().__init__(speeds_mps)
+        self._leaves = leaves
         self.graph, self.points, self.streams = graph, points, streams
         from_first = nx.single_source_dijkstra_path_length(graph, 0, weight="length_m")
         back = graph.reverse() if graph.is_directed() else graph
         to_first = nx.single_source_dijkstra_path_length(back, 0, weight="length_m")
         self.longest_m = max(from_first.values()) + max(to_first.values())  # no shortest way is longer
+
+    @property
+    def leaves(self) -> bool:
+        """Whether a street leads where no base station reaches."""
+        return self._leaves
 
     def corners(self, device: int) -> Corners:
         """Crossings."""

@@ -55,7 +55,8 @@ class Trace(Placed):
         if len(tracks) < count:
             raise self.fault(f"has tracks of {len(tracks)} devices, the scenario has {count}: lower devices.count")
         used = tracks[:count]
-        self.check_reach(min(nearest_m(points[:-1], points[1:]) for _, points in used), area)
+        starts, ends = (np.concatenate([points[rows] for _, points in used]) for rows in (slice(-1), slice(1, None)))
+        self.check_reach([nearest_m(starts - site, ends - site) for site in np.array(area.sites_m)], area)
         return _Recorded(used, max(times[-1] for times, _ in tracks), self)
 
     def _tracks(self) -> list[tuple[Floats, Floats]]:
@@ -107,6 +108,23 @@ class _Recorded(Track):
     def __init__(self, tracks: list[tuple[Floats, Floats]], end_s: float, model: Trace) -> None:
         super().__init__(np.zeros(len(tracks)))
         self.tracks, self.end_s, self.model = tracks, end_s, model
+        self.spans_s = np.array([(times[0], times[-1]) for times, _ in tracks])  # [devices, 2]
+        self.fastest_mps = np.array([_fastest_mps(*each) for each in tracks])
+
+    @property
+    def leaves(self) -> bool:
+        """Before its first sample, if not elsewhere."""
+        return True
+
+    def holds_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
+        """Off the map until it comes onto it, or the file begins again; on it until it has gone so far, or leaves."""
+        time, (first_s, last_s) = self._file_s(time_s), self.spans_s[ids].T
+        again_s = self.end_s - time if self.model.at_end == "loop" else np.inf
+        fastest = self.fastest_mps[ids]
+        moves_s = np.divide(slack_m, fastest, out=np.full(len(ids), np.inf), where=fastest > 0)
+        goes_s = last_s - time if self.model.at_end != "hold" else np.inf
+        on_map = np.where(time > last_s, np.inf, np.minimum(moves_s, goes_s))
+        return time_s + np.minimum(np.where(time < first_s, first_s - time, on_map), again_s)
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         time = self._file_s(time_s)
@@ -134,6 +152,13 @@ class _Recorded(Track):
             return 0.0
         leg = int(np.searchsorted(times, time, side="right")) - 1
         return float(np.hypot(*(points[leg + 1] - points[leg])) / (times[leg + 1] - times[leg]))
+
+
+def _fastest_mps(times: Floats, points: Floats) -> float:
+    """The greatest speed between samples [n]."""
+    lasts = np.diff(times)
+    steps_m = np.hypot(*np.diff(points, axis=0).T)
+    return float(np.divide(steps_m, lasts, out=np.zeros(len(lasts)), where=lasts > 0).max())
 
 
 def _natural(name: str) -> tuple[float, str]:

@@ -20,6 +20,7 @@ from edgefl.radio.engine import Attempt, Engine
 from edgefl.radio.exchange import WAYS, Exchange, FixedExchange, SharedExchange, Turns
 from edgefl.radio.fixed import FixedCarrier
 from edgefl.radio.large_scale import Drop, LargeScaleChannel
+from edgefl.radio.reciprocity import Reciprocity
 from edgefl.radio.roaming import RoamingCarrier
 from edgefl.radio.shared import SharedCarrier
 from edgefl.scenario import Cells, Handover, Radio
@@ -162,12 +163,31 @@ class Link:
         parts = self.streams.normal(purpose, ids, index, count=2 * count)
         return np.asarray((parts[:, ::2] + 1j * parts[:, 1::2]) * np.sqrt(0.5))
 
+    def reciprocity(self, drop: Drop, tx_power_w: Floats, down_bits: Floats, up_bits: Floats) -> Reciprocity:
+        """What participants [n] of a round can tell of their uploads from their downloads."""
+        down, up = self._shares("down", drop, tx_power_w, down_bits), self._shares("up", drop, tx_power_w, up_bits)
+        served_hz = down.bandwidth_hz * down.part, up.bandwidth_hz * up.part
+        snr_ratio = np.divide(up.mean_snr, down.mean_snr, out=np.zeros(len(drop.ids)), where=down.mean_snr > 0)
+        return Reciprocity(down_bits, up_bits, *served_hz, snr_ratio)
+
     def offer(self, way: Way, who: Participants, payload_bits: Floats | float) -> Offer:
-        """Shares that hold for the round."""
-        drop, count = who.drop, len(who)
+        """Shares that hold for the round.
+
+        Raises:
+            RunError: there are fewer resource blocks than participants.
+        """
+        offer = self._shares(way, who.drop, who.tx_power_w, payload_bits)
+        if not offer.bandwidth_hz.all():
+            text = f"{len(who)} participants, but {self.budget.blocks} resource blocks a cell"
+            raise RunError(f"round {who.index + 1}: {text}: choose fewer, or round_robin")
+        return offer
+
+    def _shares(self, way: Way, drop: Drop, tx_power_w: Floats, payload_bits: Floats | float) -> Offer:
+        """Of participants [n] that all send at once."""
+        count = len(drop.ids)
         transfers = np.bincount(drop.cell, minlength=len(self.budget.group))
-        interference = self.budget.interference_w_hz(way, drop.all_gains, drop.cell, who.tx_power_w, transfers)
-        snr_hz = self.budget.snr_hz(way, drop.path_gain, who.tx_power_w, interference)
+        interference = self.budget.interference_w_hz(way, drop.all_gains, drop.cell, tx_power_w, transfers)
+        snr_hz = self.budget.snr_hz(way, drop.path_gain, tx_power_w, interference)
         payload, air = np.full(count, payload_bits), np.full(count, self.budget.on_air(way))
         bandwidth: Floats = np.full(count, self.budget.band_hz)
         if way == "up" or self.radio.downlink == "unicast":  # to a broadcast all listen, each until it has it all
@@ -176,10 +196,8 @@ class Link:
                 shares = self.budget.divide(way, payload[rows], snr_hz[rows])
                 bandwidth[rows] = shares.bandwidth_hz
                 air[rows] *= shares.duty
-        if not bandwidth.all():
-            text = f"{count} participants, but {self.budget.blocks} resource blocks a cell"
-            raise RunError(f"round {who.index + 1}: {text}: choose fewer, or round_robin")
-        mean_snr = np.asarray(snr_hz / (self.budget.band_hz if self.budget.spread(way) else bandwidth))
+        occupied_hz = np.full(count, self.budget.band_hz) if self.budget.spread(way) else bandwidth
+        mean_snr = np.divide(snr_hz, occupied_hz, out=np.zeros(count), where=occupied_hz > 0)
         return Offer(way, payload, bandwidth, mean_snr, air, air * self.budget.payload_part(way))
 
     def price(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, PositiveFloat, model_validator
 
+from edgefl.mobility.base import Area
 from edgefl.section import Section, fault_at
 
 Floats = npt.NDArray[np.float64]
@@ -129,6 +130,12 @@ class Cells(Section):
         if self.layout == "listed":
             return self.radius_m + max(math.hypot(*point) for point in self.positions_m)
         return self.radius_m + RINGS[self.sites] * self.spacing_m
+
+    @property
+    def area(self) -> Area:
+        """Where devices are, and what of it is covered."""
+        sites = tuple((x, y) for x, y in self.sites_m.tolist())
+        return Area(self.min_distance_m, self.coverage_m, sites, math.inf if self.wrap_around else self.radius_m)
 
     @property
     def nearest_m(self) -> float:

@@ -54,7 +54,7 @@ class _Loader(yaml.SafeLoader):
 
 def _number(text: str) -> int | float:
     """Whole numbers are ints however they are written: 1e3 devices are 1,000 devices."""
-    value = float(text)
+    value = float(re.sub(r"\.inf$", "inf", text.lower()))
     return int(Decimal(text)) if "e" in text.lower() and value.is_integer() else value
 
 
@@ -82,7 +82,7 @@ _CORE = "tag:yaml.org,2002:"
 _scalar(f"{_CORE}bool", lambda text: {"true": True, "false": False}[text.lower()], "true|True|TRUE|false|False|FALSE")
 _scalar(f"{_CORE}null", lambda _: None, "~|null|Null|NULL|")
 _scalar(f"{_CORE}int", _whole, "[-+]?[0-9]+|0x[0-9a-fA-F]+")
-_scalar(f"{_CORE}float", _number, r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_scalar(f"{_CORE}float", _number, r"[-+]?((\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|\.(inf|Inf|INF))")
 _Loader.add_implicit_resolver(f"{_CORE}merge", re.compile("^<<$"), None)
 for _kind in ("str", "seq", "map"):
     _Loader.add_constructor(f"{_CORE}{_kind}", yaml.SafeLoader.yaml_constructors[f"{_CORE}{_kind}"])

@@ -10,6 +10,7 @@ import edgefl
 from edgefl.churn.coverage import CoverageChurn
 from edgefl.churn.poisson import PoissonChurn
 from edgefl.churn.trace import TraceChurn
+from edgefl.churn.within import Within
 from edgefl.errors import InputError
 from edgefl.scenario import load
 from edgefl.streams import Streams
@@ -45,12 +46,19 @@ def trace(tmp_path, text=TRACE):
 
 def every_kind(tmp_path):
     churn = {"peak_s": {"uniform": [0, 300]}, "low": 0.3}
-    return [poisson("weibull", 40), diurnal(40, **churn), of(trace(tmp_path), 3), coverage(40)]
+    both = Within(poisson("weibull", 40))
+    both.follow(now_and_then)
+    return [poisson("weibull", 40), diurnal(40, **churn), of(trace(tmp_path), 3), coverage(40), both]
+
+
+def now_and_then(ids, time_s):
+    """Who is in coverage, in steps of half a second."""
+    return (time_s + ids) % 9 < 4
 
 
 def coverage(count):
     presence = of(CoverageChurn(check_s=0.5), count)
-    presence.follow(lambda ids, time_s: (time_s + ids) % 9 < 4)
+    presence.follow(now_and_then)
     return presence
 
 

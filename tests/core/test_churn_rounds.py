@@ -60,6 +60,27 @@ def test_who_leaves_is_cut_at_that_time_and_the_books_balance(tmp_path, name):
     assert spent[lost].sum() > 0
 
 
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+@pytest.mark.parametrize("battery", [None, {"capacity_j": 1.0}], ids=["mains", "battery"])
+def test_who_leaves_after_its_upload_waits_until_it_leaves(tmp_path, battery, sharing):
+    """The first leaves half-way from its upload's end to the round's: heard, and idle until then; no more changes."""
+    devices = {**DEVICES, "battery": battery} if battery else DEVICES
+    keys = {"devices": devices, "rounds": 1, "radio": {**BASE["radio"], "sharing": sharing}}
+    plain = run({}, **keys).devices
+    first = plain["wait_s"].argmax()
+    leaves_s = float(plain[TIMES].sum(axis=1)[first] + plain["wait_s"][first] / 2)
+    rows = [(device, 0.0, leaves_s if device == plain["device"][first] else float("inf")) for device in range(20)]
+    result = run({}, churn=trace(tmp_path, rows), **keys)
+    expected = plain["wait_s"].where(plain.index != first, plain["wait_s"] / 2)
+    assert result.devices["status"].eq("received").all()
+    assert result.devices["wait_s"].tolist() == pytest.approx(expected.tolist())
+    silent_j = 0.05 * (plain["wait_s"] - expected)
+    assert result.devices["idle_energy_j"].tolist() == pytest.approx((plain["idle_energy_j"] - silent_j).tolist())
+    assert result.rounds["round_energy_j"].item() == pytest.approx(result.devices[ENERGY].sum().sum())
+    if battery:
+        assert 20 * (1 - result.rounds["battery"].item()) == pytest.approx(result.devices[ENERGY].sum().sum())
+
+
 def test_bytes_of_who_leaves_are_those_that_were_on_the_air(tmp_path):
     """On shares that hold, bits are proportional to the time on air: none of it is cut, and none invented."""
     churn, _ = leaving(tmp_path)

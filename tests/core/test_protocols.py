@@ -440,7 +440,10 @@ REFUSED = {
         "server: {policy: over_selection, deadline_s: 1}",
         "server.deadline_s: the policy over_selection has no deadline",
     ),
-    "an endless deadline": ("server: {policy: deadline, deadline_s: .inf}", "server.deadline_s: must be a number"),
+    "an endless deadline": (
+        "server: {policy: deadline, deadline_s: .inf}",
+        "server.deadline_s: must be a finite number",
+    ),
     "kept, but how": (
         "server: {policy: {kind: deadline, late: maybe}, deadline_s: 1}",
         "server.policy.late: must be 'drop' or 'keep', got \"maybe\"",

@@ -325,9 +325,35 @@ def test_candidates_that_fail_are_not_chosen():
     devices, rounds = result.devices, result.rounds
     assert (devices.groupby("round").size() == 8).all()
     assert (rounds["selected"] + rounds["polled"]).tolist() == [8] * 6
-    assert rounds["failed"].sum() > 0
-    silent_ones = devices[(devices["status"] == "download_failed")]
-    assert (silent_ones["bytes_up"] == 0).all()
+    silent_ones = devices[(devices["status"] == "polled") & (devices["bytes_up"] == 0)]
+    assert len(silent_ones) == (result.events["kind"] == "download_failed").sum() > 0
+    check_selected(result)
+
+
+def test_candidates_that_leave_are_not_chosen(tmp_path):
+    """All but four leave while they are asked: these four take part, and nothing is in vain but what is lost later."""
+    path = tmp_path / "trace.csv"
+    rows = [f"{i},0,{'inf' if i < 4 else 1e-4 * i}" for i in range(8)]
+    path.write_text("\n".join(["device,on_s,off_s", *rows]))
+    churn = {"kind": "trace", "path": str(path)}
+    result = run({"kind": "power_of_choice", "d": 8}, devices={"count": 8}, churn=churn, rounds=1)
+    assert (result.events["kind"] == "departed").sum() == 4
+    assert result.devices["status"].tolist() == ["received"] * 4 + ["polled"] * 4
+    assert result.devices["device"][4:].tolist() == [4, 5, 6, 7]
+    left_s = result.devices[["download_s", "compute_s", "upload_s"]].sum(axis=1)[4:]
+    assert left_s.tolist() == pytest.approx([1e-4 * i for i in range(4, 8)])
+    assert result.rounds[["selected", "polled", "departed", "wasted_j"]].iloc[0].tolist() == [4, 4, 0, 0]
+    check_selected(result)
+
+
+def check_selected(result):
+    """Those who take part: each is received, late, departed or failed, and only their lost energy is in vain."""
+    devices, rounds = result.devices, result.rounds
+    ends = rounds[["received", "late", "departed", "failed"]].sum(axis=1)
+    assert rounds["selected"].tolist() == ends.tolist()
+    lost = devices[~devices["status"].isin(["received", "polled"])]
+    wasted = lost.groupby("round")[ENERGY].sum().sum(axis=1).reindex(rounds["round"], fill_value=0.0)
+    assert rounds["wasted_j"].tolist() == pytest.approx(wasted.tolist())
 
 
 # What is refused

@@ -183,6 +183,31 @@ def test_participants_are_of_the_group_and_there(tmp_path):
         assert len(took_part) == (len(there) if number < 1 else min(2, len(there)))
 
 
+@pytest.mark.parametrize("churn", ["none", {**POISSON, "arrivals_per_s": 12e3}], ids=["no churn", "poisson"])
+@pytest.mark.parametrize("initialisation", ["previous", "proposed"])
+def test_the_books_of_the_population_balance_across_borders(churn, initialisation):
+    """Present + arrivals - departures is the next row's present; a border's changes are those of whole groups."""
+    data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.2}}
+    sessions = {"count": 5, "rounds": 4, "initialisation": initialisation}
+    result = emulate(sessions=sessions, data=data, churn=churn, devices={"count": 120})
+    rows = result.rounds
+    assert (rows["present"] + rows["arrivals"] - rows["departures"])[:-1].tolist() == rows["present"][1:].tolist()
+    last = (rows["session"] != rows["session"].shift(-1)) & (rows["session"] < 5)
+    assert (rows["departures"][last] > 0).all()
+    noted = [(result.events["kind"] == kind).sum() for kind in ("arrival", "departure")]
+    assert noted == [rows["arrivals"].sum(), rows["departures"].sum()]
+    if churn == "none":
+        assert rows["arrivals"].tolist() == rows["departures"].tolist() == (60 * last).tolist()
+        assert (rows["present"] == 60).all()
+    else:
+        assert (rows["arrivals"][~last] > 0).any()
+
+
+def test_who_takes_turns_with_nobody_neither_comes_nor_goes():
+    rows = emulate(sessions={"count": 3, "rounds": 2}).rounds
+    assert not rows[["arrivals", "departures"]].to_numpy().any()
+
+
 def test_a_session_waits_for_its_group(tmp_path):
     """The first group is there all the time, the second comes at 5 s: only then the second session begins."""
     rows = [(device, 0.0 if device < 6 else 5.0, INF) for device in range(12)]

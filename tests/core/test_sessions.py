@@ -22,7 +22,7 @@ from edgefl.errors import InputError
 from edgefl.initialisation import INITIALISATIONS
 from edgefl.initialisation.average import Average
 from edgefl.initialisation.proposed import DISTANCES, Proposed
-from edgefl.scenario import Place, Sessions, load
+from edgefl.scenario import Place, Sessions, dump, load
 from edgefl.schedules import PolynomialRate
 from edgefl.sessions import Starts
 
@@ -122,9 +122,24 @@ def test_weights_of_proposed(rows, distance, r):
     apart = [DISTANCES[distance](np.array(row), np.array(rows[-1]), TENSORS) for row in rows[:-1]]
     nearest, *others = np.sort(apart)
     if not others or others[0] - nearest > 1e-3:
-        sharp = Proposed(similarity=1e6, distance=distance).start(last, moves(*rows), TENSORS)
-        assert max(sharp, key=sharp.__getitem__) == int(np.argmin(apart)) + 2
-        assert max(sharp.values()) == pytest.approx(1)
+        for without_end in (1e6, np.inf):
+            sharp = Proposed(similarity=without_end, distance=distance).start(last, moves(*rows), TENSORS)
+            assert max(sharp, key=sharp.__getitem__) == int(np.argmin(apart)) + 2
+            assert max(sharp.values()) == pytest.approx(1)
+        assert sorted(sharp.values()) == [0.0] * (last - 3) + [1.0]
+
+
+def test_a_similarity_without_end_is_written_down_as_it_was_given(tmp_path):
+    text = "sessions: {count: 4, rounds: 2, initialisation: {kind: proposed, similarity: .inf}}"
+    (tmp_path / "one.yaml").write_text(text)
+    scenario = load(tmp_path / "one.yaml")
+    assert scenario.sessions.initialisation.similarity == np.inf
+    (tmp_path / "other.yaml").write_text(dump(scenario))
+    assert load(tmp_path / "other.yaml") == scenario
+    for wrong in (".nan", "-.inf"):
+        (tmp_path / "one.yaml").write_text(text.replace(".inf", wrong))
+        with pytest.raises(InputError, match=r"sessions.initialisation.similarity: must be"):
+            load(tmp_path / "one.yaml")
 
 
 def test_published_weights_of_proposed():

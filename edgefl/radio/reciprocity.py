@@ -1,0 +1,35 @@
+"""What a device can tell of its upload from its download: the path is the same both ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+MOST_BPS_HZ = 100.0  # no channel carries more
+TINY = 1e-300  # where there is nothing to divide by
+
+
+@dataclass(frozen=True)
+class Reciprocity:
+    """Bits and shares of devices [n], which the server grants when a round begins, as if all sent at once."""
+
+    down_bits: Floats
+    up_bits: Floats
+    down_hz: Floats  # of the band, in the part of the time and of the resources that carry payload
+    up_hz: Floats
+    snr_ratio: Floats  # the uplink's signal-to-noise ratio over the downlink's: powers, spread over shares
+
+    def upload_s(self, download_s: Floats, rows: slice = slice(None)) -> Floats:
+        """Estimated uploads [r] of some of them, after downloads of so many seconds [r].
+
+        The download's rate tells its signal-to-noise ratio (Shannon's capacity, solved for it), a multiple of it is the
+        upload's, and this tells the upload's rate.
+        """
+        most_bits = self.down_hz[rows] * download_s * MOST_BPS_HZ
+        bps_hz = MOST_BPS_HZ * np.minimum(self.down_bits[rows] / np.maximum(most_bits, TINY), 1.0)
+        snr = self.snr_ratio[rows] * np.expm1(bps_hz * np.log(2))
+        return np.asarray(self.up_bits[rows] / np.maximum(self.up_hz[rows] * np.log2(1 + snr), TINY))
