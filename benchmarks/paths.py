@@ -29,7 +29,7 @@ def as_is() -> None:
 
 def without_channels_last() -> None:
     """Images with their channels last."""
-    from edgefl.learner.layers import LayersGradient
+    from edgefl.learner.layers_gradient import LayersGradient
 
     LayersGradient._entry = lambda _, x: x  # type: ignore[method-assign]  # noqa: SLF001
 

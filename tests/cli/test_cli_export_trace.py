@@ -86,7 +86,9 @@ def test_slices_add_up_to_the_ledger(runs, name):
     """Arguments do to the last digit; drawn lengths where no wait is cut short by the device's next part."""
     devices, every = pd.read_csv(runs(name) / "devices.csv"), events(runs(name))
     for phase, (seconds, joules, count) in COLUMNS.items():
-        args = pd.DataFrame([event["args"] for event in every if event.get("cat") == phase])
+        args = pd.DataFrame(
+            [event["args"] for event in every if event.get("cat") == phase], columns=["seconds", "joules", "bytes"]
+        )
         assert args["seconds"].sum() == pytest.approx(devices[seconds].sum(), rel=1e-12)
         assert args["joules"].sum() == pytest.approx(devices[joules].sum(), rel=1e-12)
         assert args["bytes"].sum() == (devices[count].sum() if count else 0)

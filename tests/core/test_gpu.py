@@ -9,7 +9,7 @@ import edgefl
 from edgefl.algorithms.scaffold import Scaffold
 from edgefl.datasets import Data
 from edgefl.learner import Learner
-from edgefl.learner.layers import LayersGradient
+from edgefl.learner.layers_gradient import LayersGradient
 from edgefl.learner.network import Network
 from edgefl.learner.plan import SERIAL, Plan
 from edgefl.models import MODELS

@@ -144,9 +144,9 @@ def in_this_process(monkeypatch):
 
     collect = Learner.collect
 
-    def counting(self):
+    def counting(self, where=None):
         trained.append(1)
-        return collect(self)
+        return collect(self, where)
 
     monkeypatch.setattr(Learner, "collect", counting)
     return trained
