@@ -61,8 +61,11 @@ def main():
             mine = [row for seed in args.seeds if (row := rows_of[setting, name, seed])]
             cells = measured(mine) if mine else ["", "", ""]
             their_rounds, their_accuracy = (rounds_97[name], accuracy[name]) if name not in OURS else ("", "")
-            rows.append([name, their_rounds.split("|")[0], cells[0], their_accuracy.replace("±", " ± "), *cells[1:]])
-        table(["", "rounds to 97 %, published", "measured, by seed", "last 50, published", "measured", "by seed"], rows)
+            their_rounds = their_rounds.split("|")[0]
+            cells.insert(1, difference(mine, their_rounds))
+            rows.append([name, their_rounds, *cells[:2], their_accuracy.replace("±", " ± "), *cells[2:]])
+        heads = ["rounds to 97 %, published", "measured, by seed", "mean", "last 50, published", "measured", "by seed"]
+        table(["", *heads], rows)
 
 
 def measured(rows):
@@ -70,6 +73,14 @@ def measured(rows):
     last, spread = (np.array([float(row[name]) for row in rows]) for name in ("last_50", "last_50_std"))
     reached = ", ".join(row["rounds_to_97"] or "> 300" for row in rows)
     return [reached, f"{last.mean():.2f} ± {spread.mean():.2f}", ", ".join(f"{value:.2f}" for value in last)]
+
+
+def difference(rows, published_rounds):
+    """How far the mean of the rounds is from the published one; nothing where it was not reached, or is not known."""
+    reached = [row["rounds_to_97"] for row in rows]
+    if not published_rounds or not all(reached) or not reached:
+        return ""
+    return f"{np.mean([float(each) for each in reached]) / float(published_rounds) - 1:+.0%}".replace("%", " %")
 
 
 def folder(setting, name, seed):
