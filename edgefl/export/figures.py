@@ -111,7 +111,7 @@ def _phases(axes: Axes, looks: Sequence[Look]) -> None:
     axes.set_yticks(places if len(looks) > 1 else [], [_label(look, TICK) for look in looks] if len(looks) > 1 else [])
     middle, reach = (len(looks) - 1) / 2, max(len(looks), FEWEST_BARS) / 2
     axes.set_ylim(middle + reach, middle - reach)
-    axes.set_xlabel(f"energy of all devices [{unit.name}]")
+    axes.set_xlabel(f"energy [{unit.name}]")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(ENERGY_PHASES), columnspacing=1, handlelength=1)
 
 
