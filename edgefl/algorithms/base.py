@@ -116,11 +116,11 @@ class Updates:
         )
 
 
-def _zero() -> Tensor:
-    """A vector [1] for hooks, which are arithmetic, so that NumPy serves."""
+def _zeros(d: int) -> Tensor:
+    """A vector [d] for hooks, which are arithmetic, so that NumPy serves."""
     import numpy as np
 
-    return cast("Tensor", np.zeros(1))
+    return cast("Tensor", np.zeros(d))
 
 
 class Algorithm(Member):
@@ -147,8 +147,7 @@ class Algorithm(Member):
         """No hook: whether the server keeps a vector of the model's size of each device."""
         import numpy as np
 
-        zeros = cast("Tensor", np.zeros(2))
-        return any(np.size(row) == 2 for row in self.device_rows(zeros).values())
+        return any(np.size(row) == 2 for row in self.device_rows(_zeros(2)).values())
 
     def counting(self, server: Mapping[str, Tensor], updates: Updates) -> Ids:
         """Ids of the devices whose update, new or stored, has made the server's next state; ascending.
@@ -173,17 +172,17 @@ class Algorithm(Member):
 
     def _keeps_more(self) -> bool:
         """Whether the server keeps anything besides the model."""
-        return set(self.server_state(_zero())) != {"w"} or bool(self.device_rows(_zero()))
+        return set(self.server_state(_zeros(1))) != {"w"} or bool(self.device_rows(_zeros(1)))
 
     def coupled(self) -> bool:
         """No hook: whether the server keeps sums of what devices keep, so that neither begins anew alone."""
-        return self._keeps_more() and bool(self.client_state(_zero()))
+        return self._keeps_more() and bool(self.client_state(_zeros(1)))
 
     def divides_by_lr(self) -> bool:
         """No hook: whether what devices send or keep is a move over the learning rate, which then must not be 0."""
         import numpy as np
 
-        zero = _zero()
+        zero = _zeros(1)
         local = Local(zero, 0.0, self.downlink(self.server_state(zero)), self.client_state(zero), run=Run(lr=0.0))
         with np.errstate(all="ignore"):
             made = [*self.finish(zero, local).values(), *self.remember(zero, local).values()]

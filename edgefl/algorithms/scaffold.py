@@ -65,10 +65,8 @@ class Scaffold(Algorithm):
         if self.variant == "ssg_code":
             return local.run.steps * lr
         if self.variant == "eve_code" and epochs and batch:
-            full = (
-                local.weight * local.run.samples + 0.5
-            ) // batch  # batches; half a sample for what omega was rounded
-            return epochs * (full + 1) * lr
+            samples = local.weight * local.run.samples + 0.5  # n_i; half a sample for what omega has lost by rounding
+            return epochs * (samples // batch + 1) * lr
         return local.steps * lr
 
     def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:

@@ -245,10 +245,7 @@ class Learner:
         algorithm, w, nothing = self._algorithm, self.initial, np.empty(0, dtype=np.int64)
         local = Local(w, 1.0, algorithm.downlink(server), algorithm.client_state(w), run=self.run)
         vectors = {name: vector[None][:0] for name, vector in algorithm.finish(w, local).items()}
-        staleness = nothing
-        return Updates(
-            vectors, nothing, nothing, len(self.parts), None, None, staleness, index=index, lr=lr, run=self.run
-        )
+        return Updates(vectors, nothing, nothing, len(self.parts), staleness=nothing, index=index, lr=lr, run=self.run)
 
     def _encode(self, jobs: list[Job], uploads: Mapping[str, Tensor]) -> None:
         """Replace uploads [C, d] by what the server decodes of them; scalars are sent as they are."""
