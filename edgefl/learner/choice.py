@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Literal
 
 import torch
+from torch import nn
 
 from edgefl.errors import InputError, RunError
 from edgefl.learner.memory import budget
@@ -60,3 +62,11 @@ def chosen(
         raise RunError(text) from None
     except CannotBatchError as error:
         raise InputError(f"training.engine: batched: the model cannot be batched ({error}); use serial") from None
+
+
+def source(module: nn.Module) -> str:
+    """The program of a module's class, which a user may change under the same name; empty where there is no file."""
+    try:
+        return inspect.getsource(type(module))
+    except (OSError, TypeError):
+        return ""

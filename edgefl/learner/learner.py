@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -11,15 +10,14 @@ from typing import Any, BinaryIO, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from edgefl.algorithms import Algorithm, Local, Run, Updates
 from edgefl.codecs.none import NoCodec
 from edgefl.datasets import Data
-from edgefl.device import local_steps
 from edgefl.errors import RunError
 from edgefl.learner import snapshot
-from edgefl.learner.choice import chosen
+from edgefl.learner.choice import chosen, source
 from edgefl.learner.coalition import coalition
 from edgefl.learner.engine import LAST
 from edgefl.learner.evaluation import Evaluator, Pending
@@ -31,6 +29,7 @@ from edgefl.learner.network import Network
 from edgefl.learner.plan import Plan, Trial
 from edgefl.learner.round import Job, Round
 from edgefl.learner.samples import Samples
+from edgefl.learner.setup import exact_products, in_common, places_of
 from edgefl.learner.shapley import EXACT, Coalition, sampled, shapley
 from edgefl.learner.store import StateStore
 from edgefl.learner.trainer import STATISTICS, Trainer, Vectors
@@ -87,19 +86,7 @@ class Learner:
         dtype = torch.float64 if data.dtype == "float64" else torch.float32
         self.model, self.training, self.data, self.parts = model, training, data, parts
         self._algorithm, self._sizes = algorithm, np.array([len(part) for part in parts])
-        (steps,) = local_steps(np.array([-(-self._sizes.sum() // len(parts))]), *training.work)  # of the mean size
-        labels, test_labels = (_counts(y, data.classes) for y in (data.train_y[np.concatenate(parts)], data.test_y))
-        self.run = Run(
-            population=len(parts),
-            participants=len(parts),
-            lr=training.lr,
-            steps=float(steps),
-            momentum=training.momentum,
-            labels=labels,
-            test_labels=test_labels,
-            samples=float(self._sizes.mean()),
-            work=training.work,
-        )
+        self.run = in_common(training, data, parts)
         places = places_of(device)
         module = build_module(model, data, streams).to(dtype)
         self.initial = initial_parameters(model, data, module).to(places[0], dtype)
@@ -209,7 +196,7 @@ class Learner:
         with one_thread_each():
             self.plan = this.train(order, self.plan)
         losses, statistics = this.outcome["losses"], this.outcome["statistics"]
-        _check_finite(jobs, losses, this.uploads, where)
+        this.check_finite(where)
         if len(self._network.statistics):
             self.statistics = torch.from_numpy(samples / samples.sum()).to(statistics) @ statistics
         self._encode(jobs, this.uploads)
@@ -423,7 +410,7 @@ class Learner:
 
         key = {
             "model": f"{module} {self._network.parameters.shapes}",
-            "code": _source(module),
+            "code": source(module),
             "data": f"{self.data.shape} {self.initial.dtype}",
             "algorithm": type(algorithm).__name__ + algorithm.has_own_loss() * " with its own loss",
         }
@@ -431,41 +418,5 @@ class Learner:
         return chosen(training, self.initial.device, attempt, key, by_hand=by_hand, workers=len(self._workers))
 
 
-def exact_products(*, exact: bool) -> None:
-    """Whether GPUs multiply float32 as IEEE 754 says, or round factors to TF32; cuDNN's own default is to round."""
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = not exact
-
-
-def _source(module: nn.Module) -> str:
-    """The program of a module's class, which a user may change under the same name; empty where there is no file."""
-    try:
-        return inspect.getsource(type(module))
-    except (OSError, TypeError):
-        return ""
-
-
-def _counts(y: npt.NDArray[np.int64], classes: int) -> tuple[int, ...]:
-    """How many samples there are of each class."""
-    return tuple(np.bincount(y, minlength=classes)[:classes].tolist())
-
-
 def _same(value: T) -> T:
     return value
-
-
-def places_of(device: str) -> list[str]:
-    """The torch devices behind cpu, cuda (all GPUs of this machine) or cuda:i."""
-    return [f"cuda:{index}" for index in range(torch.cuda.device_count())] if device == "cuda" else [device]
-
-
-def _check_finite(jobs: list[Job], losses: Tensor, vectors: Mapping[str, Tensor], where: str | None) -> None:
-    """Stop at the first number that is none."""
-    good = torch.isfinite(losses)
-    for vector in vectors.values():
-        good &= torch.isfinite(vector.flatten(1).sum(dim=1))  # one pass: a number that is none spoils its sum
-    if not bool(good.all()):
-        job = jobs[int((~good).nonzero()[0])]
-        raise RunError(
-            f"{where or f'round {job.index + 1}'}: device {job.device}: local training diverged (NaN or infinite); "
-            "the likely cause is a learning rate that is too high: lower training.lr or set training.clip_norm"
-        )

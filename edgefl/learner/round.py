@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from edgefl.algorithms import Run
+from edgefl.errors import RunError
 from edgefl.learner.engine import Trained
 from edgefl.learner.memory import is_out_of_memory
 from edgefl.learner.plan import Plan
@@ -80,6 +81,23 @@ class Round:
             for _, future in waiting:  # of a round that has failed or was interrupted
                 future.cancel()
         return plan
+
+    def check_finite(self, where: str | None) -> None:
+        """Whether what has been trained is of use; `where` is the round, as a message names it.
+
+        Raises:
+            RunError: a loss or an upload of a device is no finite number.
+        """
+        good = torch.isfinite(self.outcome["losses"])
+        for vector in self.uploads.values():
+            good &= torch.isfinite(vector.flatten(1).sum(dim=1))  # one pass: a number that is none spoils its sum
+        if bool(good.all()):
+            return
+        job = self.jobs[int((~good).nonzero()[0])]
+        raise RunError(
+            f"{where or f'round {job.index + 1}'}: device {job.device}: local training diverged (NaN or infinite); "
+            "the likely cause is a learning rate that is too high: lower training.lr or set training.clip_norm"
+        )
 
     def _share(self, order: Ids) -> int:
         """On several GPUs each gets its share; on CPUs cohorts must not depend on the number of workers."""
