@@ -119,15 +119,13 @@ class Batteries:
         self._since_s = np.zeros(len(self._level_j))  # the time of that level
         self.owned = np.isfinite(supply.capacity_j)  # [devices] who has a battery
         self.usable = supply.start_j > supply.reserve_j  # [devices] who has not run out, or has been charged since
-        self._window, self._plugged, self._border_s = _begin(
-            supply
-        )  # the last that has begun; until when it lasts, or not
+        # the window that began last, whether it is open, and until when that remains so
+        self._window, self._plugged, self._border_s = _begin(supply)
         self._next_s = np.full(len(self._level_j), np.inf)  # when something happens to each
         self._ran_out_s = np.full(len(self._level_j), np.inf)  # since it last began a part
         self._busy = np.zeros(len(self._level_j), dtype=np.bool_)  # [devices] who takes part
-        self._moved_j = np.zeros(
-            2
-        )  # into all batteries and, by those who took no part, out of them: in lines that ended
+        # into all batteries and, by those who took no part, out of them: in lines that ended
+        self._moved_j = np.zeros(2)
         self._told_j = np.zeros(2)  # of it, in rounds that ended
         self._log: list[Changes] = []
         self._plan(np.arange(len(self._level_j)))
