@@ -269,6 +269,19 @@ class TestLastUpdates:
         assert same(algorithm, UNIFORM, FULL, rates=[LR / (index + 1) for index in range(6)])
         assert not same(algorithm, UNIFORM, PARTIAL)
 
+    def test_fedar_without_ages_is_mifa_by_those_who_were_heard(self):
+        """In every round its step is N / N_t times MIFA's from the same table (card 1.12, oracle iii)."""
+        this = Simulation(FedAR(rho=0.0, cutoff_rule="constant", cutoff=1e9), PARTIAL)
+        heard = set()
+        for before, after, ids in zip(this.states, this.states[1:], PARTIAL, strict=False):
+            heard |= set(ids)
+            vectors = {"G": after["G"][ids]}
+            updates = Updates(vectors, np.array(ids), np.ones(len(ids), dtype=np.int64), N, lr=LR)
+            table = {"w": before["w"], "G": before["G"], "seen": torch.zeros(N, 1, dtype=torch.float64)}
+            mifa = Mifa().aggregate(table, updates)["w"] - before["w"]
+            assert torch.allclose(after["w"] - before["w"], N / len(heard) * mifa, rtol=1e-12)
+        assert len(heard) == N > len(PARTIAL[0])
+
     def test_one_full_step_of_mifa_is_sag(self):
         """The step is the mean of the last gradients of all."""
         this = Simulation(Mifa(), PARTIAL, steps=1)
