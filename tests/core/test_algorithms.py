@@ -270,6 +270,15 @@ class TestEveryAlgorithm:
         distances = edgefl.run(scenario).rounds["distance_to_optimum"]
         assert distances.iloc[-1] < 1e-6
 
+    def test_a_codec_costs_what_it_rounds(self, name):
+        """Half the bytes, but for scalars; of the way less than 2^-11, half of the last digit of a float16."""
+        base = {**digits({"kind": name}), "rounds": 2}
+        plain, coded = edgefl.run(base), edgefl.run({**base, "training": {**base["training"], "codec": "float16"}})
+        still = edgefl.run({**base, "training": {**base["training"], "lr": 1e-9}, "rounds": 1, "algorithm": "fedavg"})
+        way = np.linalg.norm(plain.parameters - still.parameters)
+        assert 0 < np.linalg.norm(plain.parameters - coded.parameters) < 2**-11 * way
+        assert coded.rounds["bytes_up"].sum() == pytest.approx(0.5 * plain.rounds["bytes_up"].sum(), rel=1e-3)
+
     def test_runs_on_one_client(self, name):
         result = edgefl.run({**digits({"kind": name}), "devices": {"count": 1}, "server": {}})
         assert result.status == "finished"
