@@ -34,7 +34,7 @@ from edgefl.world import World
 if TYPE_CHECKING:
     from edgefl.learner import Learner
 
-LEARNING = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "report")
+LEARNING = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "churn", "report")
 """Sections of a scenario that learning depends on, whatever it is told."""
 
 log = logging.getLogger(__name__)
@@ -183,25 +183,30 @@ def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None,
 
 
 def learned_from(scenario: Scenario, device: str, divided: Divided, chances: list[float]) -> str:
-    """A digest of all that learning depends on besides what it is told: not of radio, cells, movement or churn."""
-    content = scenario.model_dump(mode="json")
-    policy = scenario.server.policy
-    known = {
-        "versions": [version("edgefl"), version("torch"), version("numpy")],
-        "device": device,
-        "chances": chances,
-        "expected": scenario.server.selection.expected(scenario.participants, sum(chances)),
-        "split": policy.cut if isinstance(policy, Split) else None,
-        "edges": len(scenario.cells.sites_m) if policy.edges else None,
-        **{name: content[name] for name in LEARNING},
-    }
-    digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
+    """A digest of all that learning depends on besides what it is told: not of radio, cells or movement."""
+    versions = [version("edgefl"), version("torch"), version("numpy")]
+    digest = hashlib.sha256(json.dumps([versions, device, chances, setting_of_learning(scenario)]).encode())
     data = divided.data
     samples = data.train_x, data.train_y, data.test_x, data.test_y
     for array in (*samples, *divided.parts, *(divided.test_parts or ())):
         digest.update(f"{array.shape} {array.dtype}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
+
+
+def setting_of_learning(scenario: Scenario) -> str:
+    """What of a scenario learning depends on besides what it is told: runs that differ in it share nothing."""
+    content, policy = scenario.model_dump(mode="json"), scenario.server.policy
+    shares = scenario.devices.draw("data_share", KEPT, Streams(scenario.seed))
+    setting = {
+        "participants": scenario.participants,
+        "selection": content["server"]["selection"],
+        "shares": hashlib.sha256(shares.data).hexdigest(),  # of the data, by device
+        "split": policy.cut if isinstance(policy, Split) else None,
+        "edges": len(scenario.cells.sites_m) if policy.edges else None,
+        **{name: content[name] for name in LEARNING},
+    }
+    return json.dumps(setting, sort_keys=True)
 
 
 def _lowest_labels(data: Data, parts: list[Indices]) -> Indices:

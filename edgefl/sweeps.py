@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from edgefl import emulation, results
-from edgefl.assembly import LEARNING
+from edgefl.assembly import setting_of_learning
 from edgefl.cluster import Cluster
 from edgefl.emulation import Options
 from edgefl.errors import InputError, RunError
@@ -222,9 +222,7 @@ def _families(runs: Sequence[Run], *, learning: bool) -> list[list[Run]]:
     """Runs that may learn the same are together, where there is anything left to run."""
     families: dict[str, list[Run]] = defaultdict(list)
     for number, one in enumerate(runs):
-        content = one.point.scenario.model_dump(mode="json")
-        key = json.dumps([content[name] for name in LEARNING]) if learning else str(number)
-        families[key].append(one)
+        families[setting_of_learning(one.point.scenario) if learning else str(number)].append(one)
     return [family for family in families.values() if not _over(family)]
 
 

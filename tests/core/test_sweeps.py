@@ -191,6 +191,26 @@ def test_other_learning_is_not_shared(write, tmp_path, in_this_process):
     assert len(in_this_process) == 4 * BASE["rounds"]
 
 
+@pytest.mark.parametrize(
+    "grid",
+    [
+        {"devices.data_share": [0.5, 1.0]},
+        {"devices.count": [8, 10]},
+        {"server.participants": [2, 4]},
+        {"server.selection": ["uniform", "round_robin"]},
+        {"churn": ["none", {"kind": "bernoulli", "probability": 0.9}]},
+    ],
+    ids=lambda grid: next(iter(grid)),
+)
+def test_what_cannot_be_shared_is_not_waited_for(grid, write, tmp_path, in_this_process, caplog):
+    path = write({**BASE, "data": {**BASE["data"], "partition": "iid"}}, grid=grid)
+    edgefl.sweep(path, out=tmp_path / "out", device="cpu")
+    assert len(in_this_process) == 2 * BASE["rounds"]
+    assert "on record" not in caplog.text
+    for number, point in enumerate(load_sweep(path).points):
+        assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
+
+
 def test_without_learning_worlds_are_priced(write, tmp_path, in_this_process):
     edgefl.sweep(write(grid={"radio.bandwidth_hz": [1e6, 2e6]}), out=tmp_path / "out", train=False)
     assert not in_this_process
