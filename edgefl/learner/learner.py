@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, BinaryIO, Literal, TypeVar
@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from edgefl.algorithms import Algorithm, Local, Run, Updates
-from edgefl.codecs.none import NoCodec
 from edgefl.datasets import Data
 from edgefl.errors import RunError
 from edgefl.learner import snapshot
 from edgefl.learner.choice import chosen, source
 from edgefl.learner.coalition import coalition
+from edgefl.learner.compression import Compression
 from edgefl.learner.engine import LAST
 from edgefl.learner.evaluation import Evaluator, Pending
 from edgefl.learner.initial import build_module, initial_parameters
@@ -110,8 +110,8 @@ class Learner:
         self._workers = Workers(trainers, (cores() if processes is None else processes) if device == "cpu" else 0)
         own: Literal["train", "test"] = "train" if test_parts is None else "test"
         self._evaluator = Evaluator(self._workers, data, own, parts if test_parts is None else test_parts)
-        self._streams, self._codec, self._report = streams, training.codec, report
-        self._lost: StateStore | None = None  # what the codec has lost of each device's uploads
+        self._streams, self._report = streams, report
+        self._compression = Compression(training.codec, self.initial, len(parts), streams, training.state_home)
         self._pending: list[Job] = []
         try:
             self.plan = plan or self._plan()
@@ -151,8 +151,8 @@ class Learner:
             return
         if self._store is not None:
             self._store.forget(self._initial_state.keys() - {STATISTICS, LAST})
-        if self._lost is not None:
-            self._lost.forget(self._lost.names)
+        if (lost := self._compression.lost) is not None:
+            lost.forget(lost.names)
 
     def submit(
         self,
@@ -199,7 +199,7 @@ class Learner:
         this.check_finite(where)
         if len(self._network.statistics):
             self.statistics = torch.from_numpy(samples / samples.sum()).to(statistics) @ statistics
-        self._encode(jobs, this.uploads)
+        self._compression.apply(jobs, this.uploads)
         vectors, omega = this.uploads, samples / self._sizes.mean()
         if self.training.minimal_uploads:
             vectors = completed(vectors, jobs, steps, omega, self._algorithm, self.training, self.run)
@@ -233,27 +233,6 @@ class Learner:
         local = Local(w, 1.0, algorithm.downlink(server), algorithm.client_state(w), run=self.run)
         vectors = {name: vector[None][:0] for name, vector in algorithm.finish(w, local).items()}
         return Updates(vectors, nothing, nothing, len(self.parts), staleness=nothing, index=index, lr=lr, run=self.run)
-
-    def _encode(self, jobs: list[Job], uploads: Mapping[str, Tensor]) -> None:
-        """Replace uploads [C, d] by what the server decodes of them; scalars are sent as they are."""
-        if isinstance(self._codec, NoCodec):
-            return
-        ids, d = np.array([job.device for job in jobs]), len(self.initial)
-        vectors = {name: upload for name, upload in uploads.items() if upload.shape[1] == d}
-        if self._codec.error_feedback:
-            if self._lost is None:
-                self._lost = self._nothing_lost(vectors)
-            for name, lost in self._lost.gather(ids).items():
-                vectors[name] += lost
-        losses = {name: torch.empty_like(upload) for name, upload in vectors.items()}
-        for row, job in enumerate(jobs):
-            rng = self._streams.generator("codec", job.device, job.index)
-            for name, upload in vectors.items():
-                decoded = self._codec.decoded(upload[row], rng)
-                losses[name][row] = upload[row] - decoded
-                upload[row] = decoded
-        if self._lost is not None:
-            self._lost.scatter(ids, losses)
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """The server's next state, as the algorithm says; bit by bit the same on any number of cores."""
@@ -353,7 +332,7 @@ class Learner:
         if self._pending:
             raise ValueError("jobs are pending: nothing can be saved between `submit` and `collect`")
         own = {"statistics": self.statistics, "plan": asdict(self.plan), "began": self.run.began}
-        own["lost"] = self._lost and self._lost.names
+        own["lost"] = self._compression.lost and self._compression.lost.names
         snapshot.write(file, {"learner": own, **more}, self._stores())
 
     def restore(self, file: BinaryIO) -> dict[str, Any]:
@@ -363,17 +342,12 @@ class Learner:
         self.statistics, self.plan = own["statistics"], Plan(**own["plan"])
         self.run = replace(self.run, began=own["began"])
         if own["lost"]:
-            self._lost = self._nothing_lost(own["lost"])
+            self._compression.expect(own["lost"])
         snapshot.fill(file, self._stores())
         return values
 
-    def _nothing_lost(self, names: Iterable[str]) -> StateStore:
-        """What the codec has lost of each device's uploads, before the first one."""
-        empty = dict.fromkeys(names, torch.zeros_like(self.initial))
-        return StateStore(empty, len(self.parts), self.training.state_home)
-
     def _stores(self) -> dict[str, StateStore]:
-        stores = {"clients": self._store, "lost": self._lost}
+        stores = {"clients": self._store, "lost": self._compression.lost}
         return {name: store for name, store in stores.items() if store is not None}
 
     @property

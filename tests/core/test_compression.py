@@ -40,7 +40,7 @@ def test_error_feedback_loses_nothing_for_ever():
     plain, coded = learner("none"), learner({"kind": "top_k", "part": 0.2})
     computed = sum(uploads(plain, index) for index in range(5))
     arrived = sum(uploads(coded, index) for index in range(5))
-    kept = coded._lost.gather(np.arange(3))["delta"]
+    kept = coded._compression.lost.gather(np.arange(3))["delta"]
     assert torch.allclose(arrived + kept, computed, rtol=1e-12, atol=1e-12)
     assert float(kept.abs().max()) > 0
 
@@ -48,7 +48,7 @@ def test_error_feedback_loses_nothing_for_ever():
 def test_without_error_feedback_nothing_is_kept():
     of = learner({"kind": "top_k", "part": 0.2, "error_feedback": False})
     assert (uploads(of, 0) != 0).sum(dim=1).tolist() == [3, 3, 3]
-    assert of._lost is None
+    assert of._compression.lost is None
 
 
 def test_draws_are_those_of_device_and_round():
