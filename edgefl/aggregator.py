@@ -16,7 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.errors import RunError
-from edgefl.global_model import Arrival, Command, Enter, Evaluations, Forget, GlobalModel, Learn, PassOn, Send, diverged
+from edgefl.global_model import (
+    Arrival,
+    Command,
+    Depart,
+    Enter,
+    Evaluations,
+    Forget,
+    GlobalModel,
+    Learn,
+    PassOn,
+    Send,
+    diverged,
+)
 from edgefl.ledger import Ledger
 from edgefl.participation import Participation
 from edgefl.record import Pace, Record
@@ -94,6 +106,7 @@ class Aggregator:
         self._held: dict[int, int] = {}  # the stages of the models that devices under way have got
         self._arrived: list[Arrival] = []  # since the model was last told of any
         self._open: deque[tuple[dict[str, Any], Test]] = deque()  # rounds whose evaluation is under way
+        self._keep: set[int] = set()  # devices that have been heard since they last left, if leaving matters
         self.losses: dict[int, float] = {}  # of the local training of those who have been heard in this round
         self._awaited = NOBODY  # of whom the next model waits
         self._await(NOBODY, 0)
@@ -161,8 +174,16 @@ class Aggregator:
         self.losses |= dict(outcome.get("losses", ()))
         if "contributions" in outcome:
             self._ledger.contribute(*place, outcome["contributions"])
+        self._keep.update(heard.tolist())
         self._await(heard, number + 1)
         return dict(outcome["columns"])
+
+    def depart(self, ids: Ids) -> None:
+        """Hear of devices that have left since the last round ended."""
+        memory = self._scenario.server.departed_state
+        if memory != "kept" and (gone := self._keep & set(ids.tolist())):
+            self._keep -= gone
+            self._tell(Depart(tuple(sorted(gone)), memory == "forgotten"))
 
     def _tell(self, command: Command) -> Any:
         """Tell the model what changes it; what comes of it."""
@@ -196,7 +217,7 @@ class Aggregator:
             raise ValueError("nothing is learned")
         if self._model is None:
             self._model, untold = self._build(), self._untold
-            ends = [number for number, (_, command) in enumerate(untold) if isinstance(command, Learn)]
+            ends = [number for number, (_, command) in enumerate(untold) if isinstance(command, (Learn, Depart))]
             for number in reversed(ends):
                 if self._record.restore(untold[number][0], self._model.restore):
                     untold = untold[number + 1 :]

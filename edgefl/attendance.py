@@ -97,23 +97,30 @@ class Attendance:
             text = "round %d: %d devices are there, server.participants: %d asks for more; it takes whom it gets"
             log.warning(text, len(self.ledger.rounds) + 1, present, self.wanted)
 
-    def leave(self, members: Bools) -> dict[str, float]:
-        """End a round of `members` [devices]: its columns of rounds.csv, and in small populations an event a change."""
+    def leave(self, members: Bools) -> tuple[dict[str, float], Ids]:
+        """End a round of `members` [devices]: its columns of rounds.csv, and the ids of those who have left.
+
+        In small populations each change is an event.
+        """
         batteries = self.batteries.columns(self.env.now) if self.batteries else {}
         self._note(self.batteries.changes() if self.batteries else NO_CHANGES, "battery_charged", "battery_empty")
         changes = self.presence.changes(self.ledger.time_s, self.env.now).only(members)
         self._note(changes, "arrival", "departure")
-        arrivals = int(changes.came.sum())
-        return {"present": self._present, "arrivals": arrivals, "departures": len(changes.came) - arrivals, **batteries}
+        came, gone = int(changes.came.sum()), changes.ids[~changes.came]
+        return {"present": self._present, "arrivals": came, "departures": len(gone), **batteries}, gone
 
-    def take_turns(self, before: Bools, after: Bools, index: int) -> None:
-        """Let devices [devices] make room for others between the round `index` and the next: in its row, and events."""
+    def take_turns(self, before: Bools, after: Bools, index: int) -> Ids:
+        """Let devices [devices] make room for others between the round `index` and the next: the ids of the former.
+
+        It is in that round's row, and an event each.
+        """
         gone = np.intersect1d(self.presence.present(self.env.now, index), np.flatnonzero(before & ~after))
         come = np.intersect1d(self.presence.present(self.env.now, index + 1), np.flatnonzero(after & ~before))
         row, ids = self.ledger.rounds[-1], np.concatenate([gone, come])
         row.update(arrivals=row["arrivals"] + len(come), departures=row["departures"] + len(gone))
         came = np.arange(len(ids)) >= len(gone)
         self._note(Changes(np.full(len(ids), self.env.now), ids, came), "arrival", "departure")
+        return gone
 
     def _note(self, changes: Changes, better: str, worse: str) -> None:
         """Enter changes in small populations as events."""

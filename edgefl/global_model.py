@@ -100,7 +100,19 @@ class Learn:
         return model.learn(self)
 
 
-Command = Send | Forget | Enter | PassOn | Learn
+@dataclass(frozen=True)
+class Depart:
+    """Devices have left and lost what they kept."""
+
+    devices: tuple[int, ...]  # ascending; only those that have been heard since they last left
+    forget: bool  # the server takes them out of what it keeps
+
+    def tell(self, model: GlobalModel) -> None:
+        """Let go of what they kept."""
+        model.depart(self)
+
+
+Command = Send | Forget | Enter | PassOn | Learn | Depart
 
 
 class GlobalModel:
@@ -156,6 +168,10 @@ class GlobalModel:
     def losses_of(self, ids: Ids, samples: Ids, index: int) -> Floats:
         """The loss [n] of the model as it is, on `samples` [n] of the own ones of devices [n], drawn for a round."""
         return self.learner.losses(self._model(), ids, samples, index)
+
+    def depart(self, told: Depart) -> None:
+        """Let go of what devices kept that have left."""
+        self.state = dict(self.learner.depart(np.array(told.devices), self.state, forget=told.forget))
 
     def forget(self, stages: frozenset[int]) -> None:
         """Let go of what no device that is under way has got."""

@@ -264,6 +264,7 @@ class Server:
         previous, status = self.ledger, [part.status for part in parts]
         devices = self._columns(parts, place)
         spent_j = _spent_j(devices)
+        attended, gone = self.attendance.leave(self.groups.there(place.session))
         row = {
             "session": place.session,
             "round": place.round,
@@ -280,7 +281,7 @@ class Server:
             **learned,
             "failed": sum(map(status.count, FAILED)),
             "wasted_j": _spent_j(devices, ~np.isin(devices["status"], (RECEIVED, POLLED))),
-            **self.attendance.leave(self.groups.there(place.session)),
+            **attended,
             **self._backhaul(merge=merge),
             **self._history(place),
             **self._serving(parts),
@@ -291,12 +292,19 @@ class Server:
         self._vain = not parts and self.env.now == self._began_s
         self.ledger.event(self.env.now, "round_end")
         self.ledger.close_round(row, devices)
+        self._depart(gone)
         self.place = following(self.sessions, self.ledger.rounds)
         self.aggregator.evaluate(row, last=self.place.session > place.session)
         if self.groups.several and self.place.session > place.session and self.running():
             before, after = self.groups.there(place.session), self.groups.there(self.place.session)
-            self.attendance.take_turns(before, after, self._index)
+            self._depart(self.attendance.take_turns(before, after, self._index))
         self._advise()
+
+    def _depart(self, ids: Ids) -> None:
+        """Have devices that have left lose what they kept, if so they do: they get it all anew."""
+        if self.scenario.server.departed_state != "kept":
+            self.errands.equipped -= set(ids.tolist())
+            self.aggregator.depart(ids)
 
     def _serving(self, parts: list[Participation]) -> dict[str, float]:
         """What the server has spent on its half of the model, where it has one."""

@@ -166,6 +166,35 @@ class Algorithm(Member):
         """What a device keeps between its rounds, before its first one; from the initial model [d]."""
         return {}
 
+    def held(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
+        """What a device's `state` counts in the server's means over all N devices, by the names that these have there.
+
+        Args:
+            state: what it keeps.
+            weight: its samples over the mean of all devices, omega.
+        """
+        return {}
+
+    def forgets(self) -> bool:
+        """No hook: whether the server can take a device out of what it keeps."""
+        zero = _zeros(1)
+        return not self.coupled() or bool(self.held(self.client_state(zero), 1.0))
+
+    def without(
+        self, server: Mapping[str, Tensor], device: int, state: Mapping[str, Tensor], weight: float, population: int
+    ) -> dict[str, Tensor]:
+        """No hook: the server's state as if a device had never taken part, but for the model; arguments as in `held`.
+
+        The means stay means over all N: the device counts as at the beginning.
+        """
+        after = dict(server)
+        for name, vector in self.held(state, weight).items():
+            after[name] = server[name] - vector / population
+        for name, row in self.device_rows(server["w"]).items():
+            after[name] = server[name].clone()
+            after[name][device] = row
+        return after
+
     def divisible(self) -> bool:
         """Whether each of several servers can run it for devices of its own: it keeps nothing but the model."""
         return not self._keeps_more()

@@ -27,6 +27,10 @@ class FedDC(Algorithm):
         """A device's drift and correction, h_i = g_i = 0."""
         return {"h": 0 * w, "g": 0 * w}
 
+    def held(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
+        """H is the mean of h_i, g that of omega_i g_i."""
+        return {"h": state["h"], "g": weight * state["g"]}
+
     def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The mean correction goes with the model."""
         return {"g": server["g"]}

@@ -26,6 +26,10 @@ class FedDyn(Algorithm):
         """A device's drift in units of parameters, h_i = 0."""
         return {"h": 0 * w}
 
+    def held(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
+        """H is the mean of h_i."""
+        return {"h": state["h"]}
+
     def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
         """Gradient + alpha_i (h_i - start), alpha_i = alpha / omega_i; `decay` adds alpha_i w."""
         return gradient + (self.alpha / local.weight) * (local.state["h"] - local.start)

@@ -35,6 +35,10 @@ class FedSSG(Algorithm):
         """A device's memory, h_i = 0, in how many rounds it took part, c_i = 0, and its correction, g_i = 0."""
         return {"h": 0 * w, "count": 0 * w[:1], **self._correction(w)}
 
+    def held(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
+        """H is the mean of h_i, g in the program that of omega_i g_i."""
+        return {"h": state["h"], **({"g": weight * state["g"]} if self.variant == "code" else {})}
+
     def _correction(self, w: Tensor) -> dict[str, Tensor]:
         return {"g": 0 * w} if self.variant == "code" else {}
 

@@ -34,6 +34,10 @@ class FedVRA(FedDyn):
         """A device's dual, lambda_i = 0."""
         return super().client_state(w) if self.variant == "ssg_code" else {"dual": 0 * w}
 
+    def held(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
+        """Lambda is the mean of lambda_i."""
+        return super().held(state, weight) if self.variant == "ssg_code" else {"dual": state["dual"]}
+
     def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
         """Gradient of the loss + <lambda_i, w - start> + (gamma/2) |w - start|^2."""
         if self.variant == "ssg_code":

@@ -38,6 +38,10 @@ class Mifa(Algorithm):
         """With the updates at the devices: the last one, G_i = 0."""
         return {"G": 0 * w} if self.state == "client" else {}
 
+    def held(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
+        """With the updates at the devices G is the mean of G_i."""
+        return {"mean": state["G"]} if self.state == "client" else {}
+
     def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
         """G_i = (start - w) / lr."""
         return {"G": (local.start - w) / local.lr} if self.state == "client" else {}

@@ -42,6 +42,12 @@ class Scaffold(Algorithm):
         """A device's control variate, c_i = 0."""
         return {"c": 0 * w}
 
+    def held(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
+        """C is the mean of c_i, of omega_i c_i in ssg_code; in dyn and eve_code no such mean."""
+        if self.variant in {"dyn", "eve_code"}:
+            return {}
+        return {"c": weight * state["c"] if self.variant == "ssg_code" else state["c"]}
+
     def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The server's control variate goes with the model."""
         return {"c": server["c"]}

@@ -35,6 +35,10 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.client_state(w)
 
+    def held(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
+        """..."""
+        return self.base.held(state, weight)
+
     def check(self, population: int) -> str | None:
         """..."""
         return self.base.check(population)

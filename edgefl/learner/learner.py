@@ -154,6 +154,22 @@ class Learner:
         if (lost := self._compression.lost) is not None:
             lost.forget(lost.names)
 
+    def depart(self, ids: npt.NDArray[np.int64], server: Mapping[str, Tensor], *, forget: bool) -> Mapping[str, Tensor]:
+        """Hear that devices have left and lost what they kept; the server's state, which may `forget` them, too.
+
+        Their last models stay for the report.
+        """
+        omega = self._sizes / self._sizes.mean()
+        for device in ids.tolist() if forget else ():
+            kept = {} if self._store is None else self._store.gather(np.array([device]))
+            state = {name: vector[0] for name, vector in kept.items()}
+            server = self._algorithm.without(server, device, state, float(omega[device]), len(self.parts))
+        if self._store is not None:
+            self._store.drop(ids, self._initial_state.keys() - {LAST})
+        if (lost := self._compression.lost) is not None:
+            lost.drop(ids, lost.names)
+        return server
+
     def submit(
         self,
         device: int,

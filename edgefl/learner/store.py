@@ -158,6 +158,18 @@ class StateStore:
             for slot in range(self._count):
                 self._rows[name].write(slot, self._initial[name])
 
+    def drop(self, ids: Ids, names: Iterable[str]) -> None:
+        """Some vectors of some clients are again as at the beginning.
+
+        Raises:
+            IndexError: an id is outside the population.
+            RunError: the file cannot be written.
+        """
+        slots = self._slots_of(ids)
+        for name in names:
+            for slot in slots[slots >= 0].tolist():
+                self._rows[name].write(slot, self._initial[name])
+
     def dump(self, file: File) -> None:
         """Write the clients that have taken part, and their states one after another; never all in memory."""
         ids = self.ids()

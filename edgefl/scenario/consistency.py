@@ -161,6 +161,25 @@ def _stored(scenario: Scenario) -> None:
         raise fault_at(("algorithm", "state"), f"{text}: set it to server, or training.codec.error_feedback to true")
 
 
+def _departed(scenario: Scenario) -> None:
+    """What asks that devices that have left lose what they kept."""
+    server, algorithm, where = scenario.server, scenario.algorithm, ("server", "departed_state")
+    if server.departed_state == "kept":
+        return
+    if server.on_departure == "completes":
+        raise fault_at(where, "who completes its part out of sight has lost nothing: set it to kept")
+    if scenario.churn.by_round and scenario.groups == 1:
+        name = CHURN.name_of(scenario.churn)
+        raise fault_at(where, f"with the churn {name} devices miss rounds, and none departs: set it to kept")
+    if server.departed_state == "lost":
+        return
+    if not algorithm.forgets():
+        text = f"{ALGORITHMS.name_of(algorithm)}'s variant has no mean of what devices keep"
+        raise fault_at(where, f"{text}: set it to lost")
+    if algorithm.coupled() and not isinstance(scenario.training.codec, NoCodec):
+        raise fault_at(where, "the server does not know what the codec has lost of a device's: set it to lost")
+
+
 def _in_turn(scenario: Scenario) -> None:
     """What sessions ask of other sections."""
     if scenario.sessions is None:
@@ -247,6 +266,7 @@ CHECKS = (
     _updates_apart,
     _passed_on,
     _stored,
+    _departed,
     _in_turn,
     _remembered,
     _polled,

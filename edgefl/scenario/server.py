@@ -22,6 +22,7 @@ class ServerSection(Section):
     selection: Annotated[Selection, SELECTIONS] = UniformSelection()
     deadline_s: PositiveFloat | None = None
     on_departure: Literal["lost", "completes"] = "lost"  # what becomes of the part of a device that leaves meanwhile
+    departed_state: Literal["kept", "lost", "forgotten"] = "kept"  # of who has left; the server forgets it, too
     flops_per_s: PositiveFloat | None = None  # of its half in split learning, for each device; None: it takes no time
     power_w: NonNegativeFloat = 0.0  # while it computes, for each device
 

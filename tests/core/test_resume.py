@@ -52,6 +52,11 @@ CASES = {
         "rounds": None,
         "sessions": {**TEACHING, "initialisation": {"kind": "continuous", "loss": "relation"}},
     },
+    "departures that are forgotten": {
+        "algorithm": "feddyn",
+        "churn": {"kind": "poisson", "arrivals_per_s": 500, "stay_s": {"exponential": 0.008}},
+        "server": {"participants": 4, "departed_state": "forgotten"},
+    },
     "sessions by arrivals": {
         "rounds": None,
         "sessions": {"rounds": ROUNDS, "trigger": {"arrivals": 3}, "initialisation": {"kind": "proposed"}},
