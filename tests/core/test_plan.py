@@ -14,6 +14,7 @@ from edgefl.algorithms.fedavg import FedAvg
 from edgefl.algorithms.scaffold import Scaffold
 from edgefl.datasets import Data
 from edgefl.learner import Learner
+from edgefl.learner.attempt import attempt
 from edgefl.learner.plan import SERIAL, WIDTHS, WORTH, Plan, Trial, candidates, fastest, folder, processor, remembered
 from edgefl.learner.trainer import Trainer
 from edgefl.models.fcn import Fcn
@@ -351,3 +352,25 @@ def test_a_real_measurement(cache, monkeypatch):
     of.close()
     assert torch.isfinite(updates.vectors["delta"]).all()
     assert len(list(cache.iterdir())) == 1
+
+
+def test_a_trial_on_a_cpu_counts_what_its_thread_computes(monkeypatch):
+    """Two milliseconds a step, and on the wall whatever others take meanwhile."""
+
+    class Clock:
+        computed_s, wall_s = 0.0, 0.0
+
+        def thread_time(self):
+            return self.computed_s
+
+        def perf_counter(self):
+            return self.wall_s
+
+    clock = Clock()
+
+    def train(steps):
+        clock.computed_s += 0.002 * steps
+        clock.wall_s += 0.005 * steps + 0.1
+
+    monkeypatch.setattr("edgefl.learner.attempt.time", clock)
+    assert attempt(train, 4, "cpu", 10).step_s == pytest.approx(0.0005)
