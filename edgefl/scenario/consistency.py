@@ -193,7 +193,7 @@ def _in_turn(scenario: Scenario) -> None:
         raise fault_at(("sessions", "initialisation"), text)
     if scenario.sessions.trigger and (type(scenario.churn) is NoChurn or scenario.churn.by_round):
         text = f"waits for devices that arrive, and with the churn {CHURN.name_of(scenario.churn)} none does"
-        raise fault_at(("sessions", "trigger"), text)
+        raise fault_at(("sessions", "trigger"), f"{text}: set that to coverage where movement brings them, or another")
     if scenario.sessions.trigger and (scenario.sessions.groups or 1) > 1:
         text = "take turns, but a trigger leaves it to churn who comes: leave it out"
         raise fault_at(("sessions", "groups"), text)
