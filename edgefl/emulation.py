@@ -18,6 +18,7 @@ from edgefl.assembly import build, divide
 from edgefl.errors import InputError, RunError
 from edgefl.files import write_atomically
 from edgefl.ledger import Columns
+from edgefl.machine import seldom_collected
 from edgefl.mobility.static import Static
 from edgefl.partitions.base import holdings
 from edgefl.record import Journal, Pace
@@ -178,7 +179,8 @@ def _drive(scenario: Scenario, server: Server) -> tuple[Result, Exception | None
     """Run the event loop, then sum up what was finished; also the error of ours that ended it, if one did."""
     status, message, bug = "finished", None, None
     try:
-        server.env.run(server.env.process(scenario.server.policy.run(server)))
+        with seldom_collected():
+            server.env.run(server.env.process(scenario.server.policy.run(server)))
     except KeyboardInterrupt:
         status, message = "interrupted", "interrupted by the user"
         server.aggregator.give_up()

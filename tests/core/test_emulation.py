@@ -304,3 +304,11 @@ def test_only_images_are_augmented():
     }
     with pytest.raises(InputError, match=r"data\.augmentation: needs images"):
         edgefl.run(scenario)
+
+
+def test_garbage_is_looked_for_as_before_when_a_run_is_over():
+    import gc
+
+    before = gc.get_threshold()
+    edgefl.run({"rounds": 1, "devices": {"count": 2}}, train=False)
+    assert gc.get_threshold() == before
