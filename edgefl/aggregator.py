@@ -106,7 +106,7 @@ class Aggregator:
         self._held: dict[int, int] = {}  # the stages of the models that devices under way have got
         self._arrived: list[Arrival] = []  # since the model was last told of any
         self._open: deque[tuple[dict[str, Any], Test]] = deque()  # rounds whose evaluation is under way
-        self._keep: set[int] = set()  # devices that have been heard since they last left, if leaving matters
+        self._learned_from: set[int] = set()  # devices, since they last left
         self.losses: dict[int, float] = {}  # of the local training of those who have been heard in this round
         self._awaited = NOBODY  # of whom the next model waits
         self._await(NOBODY, 0)
@@ -174,16 +174,15 @@ class Aggregator:
         self.losses |= dict(outcome.get("losses", ()))
         if "contributions" in outcome:
             self._ledger.contribute(*place, outcome["contributions"])
-        self._keep.update(heard.tolist())
+        self._learned_from.update(heard.tolist())
         self._await(heard, number + 1)
         return dict(outcome["columns"])
 
-    def depart(self, ids: Ids) -> None:
-        """Hear of devices that have left since the last round ended."""
-        memory = self._scenario.server.departed_state
-        if memory != "kept" and (gone := self._keep & set(ids.tolist())):
-            self._keep -= gone
-            self._tell(Depart(tuple(sorted(gone)), memory == "forgotten"))
+    def depart(self, ids: Ids, *, forget: bool) -> None:
+        """Hear of devices that have left and lost what they kept; the server may `forget` it, too."""
+        if gone := self._learned_from & set(ids.tolist()):
+            self._learned_from -= gone
+            self._tell(Depart(tuple(sorted(gone)), forget))
 
     def _tell(self, command: Command) -> Any:
         """Tell the model what changes it; what comes of it."""

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 LEARNING = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "churn", "report")
 """Sections of a scenario that learning depends on, whatever it is told."""
 
+DIVIDING = ("count", "share", "data_share")
+"""What of devices, or of a group of them, says which data they hold."""
+
 log = logging.getLogger(__name__)
 
 IMAGE_AXES = (2, 3)  # [H, W] or [channels, H, W]
@@ -197,11 +200,11 @@ def learned_from(scenario: Scenario, device: str, divided: Divided, chances: lis
 def setting_of_learning(scenario: Scenario) -> str:
     """What of a scenario learning depends on besides what it is told: runs that differ in it share nothing."""
     content, policy = scenario.model_dump(mode="json"), scenario.server.policy
-    shares = scenario.devices.draw("data_share", KEPT, Streams(scenario.seed))
+    devices = content["devices"]
     setting = {
+        "devices": [[part.get(name) for name in DIVIDING] for part in (devices, *devices["groups"])],
         "participants": scenario.participants,
         "selection": content["server"]["selection"],
-        "shares": hashlib.sha256(shares.data).hexdigest(),  # of the data, by device
         "split": policy.cut if isinstance(policy, Split) else None,
         "edges": len(scenario.cells.sites_m) if policy.edges else None,
         **{name: content[name] for name in LEARNING},

@@ -302,9 +302,10 @@ class Server:
 
     def _depart(self, ids: Ids) -> None:
         """Have devices that have left lose what they kept, if so they do: they get it all anew."""
-        if self.scenario.server.departed_state != "kept":
+        state = self.scenario.server.departed_state
+        if state != "kept":
             self.errands.equipped -= set(ids.tolist())
-            self.aggregator.depart(ids)
+            self.aggregator.depart(ids, forget=state == "forgotten")
 
     def _serving(self, parts: list[Participation]) -> dict[str, float]:
         """What the server has spent on its half of the model, where it has one."""

@@ -6,7 +6,7 @@ the same lines serve one client and a whole batch. All hooks are pure and defaul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -181,18 +181,25 @@ class Algorithm(Member):
         return not self.coupled() or bool(self.held(self.client_state(zero), 1.0))
 
     def without(
-        self, server: Mapping[str, Tensor], device: int, state: Mapping[str, Tensor], weight: float, population: int
+        self, server: Mapping[str, Tensor], ids: Ids, held: Iterable[Mapping[str, Tensor]], population: int
     ) -> dict[str, Tensor]:
-        """No hook: the server's state as if a device had never taken part, but for the model; arguments as in `held`.
+        """No hook: the server's state as if devices had never taken part, but for the model.
 
-        The means stay means over all N: the device counts as at the beginning.
+        The means stay means over all N: these devices count as at the beginning.
+
+        Args:
+            server: its state.
+            ids: of the devices [n].
+            held: what `held` says of each [n].
+            population: N.
         """
         after = dict(server)
-        for name, vector in self.held(state, weight).items():
-            after[name] = server[name] - vector / population
+        for theirs in held:
+            for name, vector in theirs.items():
+                after[name] = after[name] - vector / population
         for name, row in self.device_rows(server["w"]).items():
             after[name] = server[name].clone()
-            after[name][device] = row
+            after[name][ids] = row
         return after
 
     def divisible(self) -> bool:

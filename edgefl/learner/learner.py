@@ -159,16 +159,19 @@ class Learner:
 
         Their last models stay for the report.
         """
-        omega = self._sizes / self._sizes.mean()
-        for device in ids.tolist() if forget else ():
-            kept = {} if self._store is None else self._store.gather(np.array([device]))
-            state = {name: vector[0] for name, vector in kept.items()}
-            server = self._algorithm.without(server, device, state, float(omega[device]), len(self.parts))
+        if forget:
+            server = self._algorithm.without(server, ids, map(self._held, ids.tolist()), len(self.parts))
         if self._store is not None:
-            self._store.drop(ids, self._initial_state.keys() - {LAST})
+            self._store.forget(self._initial_state.keys() - {LAST}, ids)
         if (lost := self._compression.lost) is not None:
-            lost.drop(ids, lost.names)
+            lost.forget(lost.names, ids)
         return server
+
+    def _held(self, device: int) -> dict[str, Tensor]:
+        """What a device's memory counts in the server's means."""
+        kept = {} if self._store is None else self._store.gather(np.array([device]))
+        state = {name: vector[0] for name, vector in kept.items()}
+        return self._algorithm.held(state, float(self._sizes[device] / self._sizes.mean()))
 
     def submit(
         self,

@@ -144,29 +144,19 @@ class StateStore:
                 rows.write(slot, value)
         self._slots[ids], self._count = slots, count  # only now: a failed write makes no client known
 
-    def forget(self, names: Iterable[str]) -> None:
-        """Some vectors of all clients are again as at the beginning.
-
-        Raises:
-            RunError: the file cannot be written.
-        """
-        forgotten = set(names)
-        if forgotten >= set(self._initial):
-            self._slots[:], self._count = -1, 0
-            return
-        for name in forgotten:
-            for slot in range(self._count):
-                self._rows[name].write(slot, self._initial[name])
-
-    def drop(self, ids: Ids, names: Iterable[str]) -> None:
-        """Some vectors of some clients are again as at the beginning.
+    def forget(self, names: Iterable[str], ids: Ids | None = None) -> None:
+        """Some vectors of some clients, of all where `ids` are not given, are again as at the beginning.
 
         Raises:
             IndexError: an id is outside the population.
             RunError: the file cannot be written.
         """
-        slots = self._slots_of(ids)
-        for name in names:
+        forgotten = set(names)
+        if ids is None and forgotten >= set(self._initial):
+            self._slots[:], self._count = -1, 0
+            return
+        slots = self._slots if ids is None else self._slots_of(ids)
+        for name in forgotten:
             for slot in slots[slots >= 0].tolist():
                 self._rows[name].write(slot, self._initial[name])
 

@@ -18,7 +18,7 @@ from edgefl.cli import main
 from edgefl.learner import Learner
 
 CURVES = [[1.0, -4.0, 0.0], [0.5, 3.0, 0.0], [2.0, 1.0, 0.0], [1.5, -1.0, 0.0]]
-ROUNDS, GONE = 9, 2  # the device that leaves in the middle of the fourth round and is back in the seventh
+ROUNDS, GONE = 9, 2  # the device that leaves in the middle of a round, and is back some rounds later
 TRAINING = {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial"}
 SAMPLES = (1, 2, 3, 4, 5)
 
@@ -57,9 +57,8 @@ def test_what_devices_hold_is_the_servers_mean_and_can_be_taken_out(case):
     held = mean_held(algorithm, done.clients)
     assert held
     assert all(torch.allclose(server[name], mean, atol=1e-12) for name, mean in held.items())
-    after = server
-    for device in (3, 1):
-        after = algorithm.without(after, device, done.clients[device], float(omega[device]), 5)
+    gone = np.array([1, 3])
+    after = algorithm.without(server, gone, [algorithm.held(done.clients[i], float(omega[i])) for i in gone], 5)
     for name, mean in mean_held(algorithm, done.clients, (1, 3)).items():
         assert torch.allclose(after[name], mean, atol=1e-12)
         assert not torch.allclose(after[name], server[name], atol=1e-3)
@@ -70,7 +69,7 @@ def test_what_devices_hold_is_the_servers_mean_and_can_be_taken_out(case):
 def test_rows_of_who_is_taken_out_are_as_at_the_beginning(kind):
     algorithm = loaded({"kind": kind})
     done = Simulation(algorithm, PARTIAL)
-    after = algorithm.without(done.states[-1], 3, done.clients[3], 1.0, 5)
+    after = algorithm.without(done.states[-1], np.array([3]), [algorithm.held(done.clients[3], 1.0)], 5)
     for name in algorithm.device_rows(after["w"]):
         assert torch.equal(after[name][3], done.states[0][name][3])
         assert not torch.equal(done.states[-1][name][3], done.states[0][name][3])

@@ -228,6 +228,15 @@ def test_a_point_that_fails_leaves_the_others_alone(write, tmp_path, in_this_pro
     assert index["error"][2:].str.contains("training.lr").all()
 
 
+def test_a_draw_that_cannot_be_fails_its_point_alone(write, tmp_path):
+    grid = {"devices.data_share": [0.5, {"lognormal": [1.0, 0.1]}]}
+    path = write({**BASE, "data": {**BASE["data"], "partition": "iid"}}, grid=grid)
+    edgefl.sweep(path, out=tmp_path / "out", device="cpu", workers=1)
+    fine, failed = rows(tmp_path / "out")
+    assert (fine["status"], failed["status"]) == ("finished", "failed")
+    assert failed["error"].startswith("devices.data_share: device 0 draws")
+
+
 def test_resume_runs_only_what_is_missing(write, tmp_path, in_this_process):
     path = write(grid={"training.lr": [0.1, 0.2, 0.3]})
     first = edgefl.sweep(path, out=tmp_path / "out", device="cpu")
