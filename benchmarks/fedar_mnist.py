@@ -13,7 +13,7 @@ import json
 import numpy as np
 from study import ROOT, SCENARIOS, column, run, table
 
-from edgefl import metrics
+from edgefl.results import metrics
 
 ALGORITHMS = {
     "FedAR": {"kind": "fedar"},

@@ -88,12 +88,12 @@ def trials_of(
     """Seconds a step by kernel and clients at once, as `training.engine: auto` measures them."""
     import numpy as np
 
-    from edgefl.algorithms.fedavg import FedAvg
-    from edgefl.datasets import Data
-    from edgefl.learner import Learner, plan
-    from edgefl.models import MODELS
-    from edgefl.scenario import Training
-    from edgefl.streams import Streams
+    from edgefl.core.streams import Streams
+    from edgefl.learning.algorithms.fedavg import FedAvg
+    from edgefl.learning.datasets import Data
+    from edgefl.learning.learner import Learner, plan
+    from edgefl.learning.models import MODELS
+    from edgefl.learning.training_section import Training
 
     rng, clients = np.random.default_rng(0), 32
     x = rng.standard_normal((clients * samples, *shape), dtype=np.float32)
@@ -112,12 +112,12 @@ def trials_of(
 
     with tempfile.TemporaryDirectory() as cache:
         os.environ["XDG_CACHE_HOME"] = cache  # measure anew
-        sys.modules["edgefl.learner.choice"].fastest = fastest  # type: ignore[attr-defined]
+        sys.modules["edgefl.learning.learner.choice"].fastest = fastest  # type: ignore[attr-defined]
         section = Training(local_epochs=1, batch_size=batch)
         member = MODELS.load(model["kind"])()
         parts = np.split(np.arange(len(x)), clients)
         Learner(member, FedAvg(), section, data, parts, Streams(1), device).close()
-        sys.modules["edgefl.learner.choice"].fastest = original  # type: ignore[attr-defined]
+        sys.modules["edgefl.learning.learner.choice"].fastest = original  # type: ignore[attr-defined]
     return measured
 
 

@@ -15,9 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from edgefl.datasets.base import find
+from edgefl.core.streams import Streams
+from edgefl.learning.datasets.base import find
 from edgefl.scenario import load
-from edgefl.streams import Streams
 
 ROOT = Path(__file__).parents[1]
 SCENARIO = ROOT / "scenarios" / "mnist-fedavg.yaml"

@@ -29,21 +29,21 @@ def as_is() -> None:
 
 def without_channels_last() -> None:
     """Images with their channels last."""
-    from edgefl.learner.layers_gradient import LayersGradient
+    from edgefl.learning.learner.layers_gradient import LayersGradient
 
     LayersGradient._entry = lambda _, x: x  # type: ignore[method-assign]  # noqa: SLF001
 
 
 def without_keeping_memory() -> None:
     """Malloc that keeps its memory."""
-    from edgefl.learner import learner
+    from edgefl.learning.learner import learner
 
     learner.keep_memory = lambda: None
 
 
 def with_threads() -> None:
     """Processes: the same workers as threads of one process."""
-    from edgefl.learner import learner, workers
+    from edgefl.learning.learner import learner, workers
 
     original = workers.Workers
     learner.Workers = lambda trainers, count: original(list(trainers) * count, 0)  # type: ignore[assignment,misc]
@@ -70,13 +70,13 @@ VARIANTS: dict[str, tuple[Callable[[], None], list[str]]] = {
 
 def round_s(name: str, change: Callable[[], None]) -> float:
     """Median seconds of training one round's participants."""
-    from edgefl.algorithms.fedavg import FedAvg
-    from edgefl.datasets import Data
-    from edgefl.learner import Learner
-    from edgefl.learner.plan import Plan
-    from edgefl.models import MODELS
-    from edgefl.scenario import Training
-    from edgefl.streams import Streams
+    from edgefl.core.streams import Streams
+    from edgefl.learning.algorithms.fedavg import FedAvg
+    from edgefl.learning.datasets import Data
+    from edgefl.learning.learner import Learner
+    from edgefl.learning.learner.plan import Plan
+    from edgefl.learning.models import MODELS
+    from edgefl.learning.training_section import Training
 
     change()
     workload = WORKLOADS[name]

@@ -25,8 +25,8 @@ import simpy
 import channel
 import edgefl
 from channel import _compiled
-from edgefl.assembly import build
-from edgefl.emulation import silent
+from edgefl.runs.assembly import build
+from edgefl.runs.emulation import silent
 from edgefl.scenario import load
 
 SLOT_S = 0.0005

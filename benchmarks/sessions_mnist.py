@@ -19,7 +19,7 @@ from itertools import product
 import numpy as np
 from study import ROOT, SCENARIOS, Measured, column, finished, published, run, table
 
-from edgefl import metrics
+from edgefl.results import metrics
 
 ALGORITHMS = {  # section 6.4 of the cards
     "FedProx": {"kind": "fedprox", "mu": 1.0},

@@ -17,8 +17,8 @@ from multiprocessing import get_context
 import numpy as np
 import torch
 
-from edgefl.learner.memory import budget
-from edgefl.learner.store import HOST, StateStore
+from edgefl.learning.learner.memory import budget
+from edgefl.learning.learner.store import HOST, StateStore
 
 
 def measure(home, options):

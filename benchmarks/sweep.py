@@ -22,7 +22,7 @@ from pathlib import Path
 import yaml
 
 import edgefl
-from edgefl.record import Pace
+from edgefl.learning.record import Pace
 
 ROOT = Path(__file__).parents[1]
 EDGEFL = [sys.executable, "-m", "edgefl"]

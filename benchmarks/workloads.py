@@ -78,7 +78,7 @@ def bare(workload: Workload, rounds: int, device: str) -> list[float]:
     import torch
     from torch.nn.functional import cross_entropy
 
-    from edgefl.models import MODELS
+    from edgefl.learning.models import MODELS
 
     kind = workload.model["kind"]
     arrays = synthetic(workload)

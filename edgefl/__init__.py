@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgefl.errors import InputError, RunError
+from edgefl.core.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from edgefl.api import compare, load, run, sweep
-    from edgefl.results import Result
+    from edgefl.results.folder import Result
 
 __all__ = ["InputError", "Result", "RunError", "compare", "load", "run", "sweep"]
 
-_LAZY = {**dict.fromkeys(("run", "load", "compare", "sweep"), "edgefl.api"), "Result": "edgefl.results"}
+_LAZY = {**dict.fromkeys(("run", "load", "compare", "sweep"), "edgefl.api"), "Result": "edgefl.results.folder"}
 
 
 def __getattr__(name: str) -> Any:

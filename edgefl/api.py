@@ -7,17 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl import metrics, sweeps
-from edgefl.aggregator import Progress
-from edgefl.emulation import Options, silent
-from edgefl.emulation import run as run_scenario
-from edgefl.errors import InputError, RunError
-from edgefl.record import Pace
-from edgefl.report import comparison, write
-from edgefl.report.comparison import Compared, Wanted
-from edgefl.report.read import load_all
-from edgefl.results import Result
+from edgefl.core.errors import InputError, RunError
+from edgefl.learning.record import Pace
+from edgefl.results import metrics
+from edgefl.results.folder import Result
+from edgefl.results.report import comparison, write
+from edgefl.results.report.comparison import Compared, Wanted
+from edgefl.results.report.read import load_all
+from edgefl.runs import sweeps
+from edgefl.runs.emulation import Options, silent
+from edgefl.runs.emulation import run as run_scenario
 from edgefl.scenario import Scenario, load, load_sweep
+from edgefl.server.replay import Progress
 
 if TYPE_CHECKING:
     import pandas as pd

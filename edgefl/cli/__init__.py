@@ -12,7 +12,7 @@ from edgefl.cli.common import DONE, FAILED, INTERRUPTED, WRONG_INPUT, printable
 from edgefl.cli.look import add_list, add_schema, add_validate
 from edgefl.cli.run import add_run
 from edgefl.cli.sweep import add_sweep
-from edgefl.errors import InputError, RunError
+from edgefl.core.errors import InputError, RunError
 
 EPILOG = """\
 exit codes: 0 done; 1 the run failed; 2 the input is wrong (nothing was run, nothing written);

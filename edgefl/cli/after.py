@@ -43,9 +43,9 @@ def add_compare(verbs: Any) -> None:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from edgefl.report.comparison import Wanted, compare, of_run
-    from edgefl.report.formats import formatted
-    from edgefl.report.read import load_all
+    from edgefl.results.report.comparison import Wanted, compare, of_run
+    from edgefl.results.report.formats import formatted
+    from edgefl.results.report.read import load_all
 
     runs = load_all([options.reference, *options.folders], details=False)
     wanted = Wanted(options.target, options.relative, options.last, options.initial)
@@ -55,7 +55,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 def add_export(verbs: Any) -> None:
     """Its options."""
-    from edgefl.export import FORMATS
+    from edgefl.results.export import FORMATS
 
     parser = verbs.add_parser("export", help="result folders as tables, as a timeline, for papers (docs/export.md)")
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path)
@@ -69,7 +69,7 @@ def add_export(verbs: Any) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from edgefl.export import export
+    from edgefl.results.export import export
 
     chosen = [(option, part) for option in ("table", "figure") if (part := getattr(options, option))]
     export(options.folders, options.format, chosen[0] if chosen else None, options.out)

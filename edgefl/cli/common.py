@@ -36,7 +36,7 @@ def hand_over(text: str, out: Path | None) -> int:
     if out is None:
         sys.stdout.write(text)
         return DONE
-    from edgefl.files import write_for_user
+    from edgefl.core.files import write_for_user
 
     write_for_user(out, text.encode())
     print(out)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from edgefl.cli.common import DONE
-from edgefl.errors import InputError, Unavailable
+from edgefl.core.errors import InputError, Unavailable
 
 
 def add_validate(verbs: Any) -> None:
@@ -41,7 +41,7 @@ def _rehearse(file: str) -> str:
     Raises:
         InputError: it cannot be run.
     """
-    from edgefl.assembly import rehearse
+    from edgefl.runs.assembly import rehearse
     from edgefl.scenario import load_with_source
 
     scenario, source = load_with_source(file)
@@ -62,8 +62,8 @@ def add_list(verbs: Any) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from edgefl.listing import entries, kinds
-    from edgefl.section import nearest
+    from edgefl.cli.listing import entries, kinds
+    from edgefl.core.section import nearest
 
     if options.kind is None:
         print("\n".join(kinds()))

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.common import DONE, FAILED, INTERRUPTED, add_running, begin
-from edgefl.errors import InputError
+from edgefl.core.errors import InputError
 
 if TYPE_CHECKING:
-    from edgefl.record import Pace
-    from edgefl.results import Result
+    from edgefl.learning.record import Pace
+    from edgefl.results.folder import Result
+    from edgefl.results.tracking import Tracker
     from edgefl.scenario import Scenario
-    from edgefl.tracking import Tracker
 
 EXIT_CODES = {"finished": DONE, "failed": FAILED, "interrupted": INTERRUPTED}
 
@@ -38,7 +38,7 @@ def add_run(verbs: Any) -> None:
 
 def _pace(text: str) -> Pace:
     """Rounds, or minutes."""
-    from edgefl.record import Pace
+    from edgefl.learning.record import Pace
 
     number, minutes = text.removesuffix("min"), text.endswith("min")
     try:
@@ -54,9 +54,9 @@ def _pace(text: str) -> Pace:
 
 def _run(options: argparse.Namespace) -> int:
     from edgefl.api import run
-    from edgefl.progress import Progress
+    from edgefl.cli.progress import Progress
+    from edgefl.results.tracking import together
     from edgefl.scenario import load_with_source
-    from edgefl.tracking import together
 
     overrides = options.overrides if options.seed is None else [*options.overrides, f"seed={options.seed}"]
     scenario, source = load_with_source(options.scenario, overrides)
@@ -89,7 +89,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path) -> list[Tracker]:
     """Those that are asked for."""
-    from edgefl.tracking import MlflowRun, TensorBoardEvents
+    from edgefl.results.tracking import MlflowRun, TensorBoardEvents
 
     asked: list[Tracker] = []
     if options.tensorboard is not None:
@@ -102,7 +102,7 @@ def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path) -> 
 
 def _table(result: Result) -> str:
     """The short table at the end of a run."""
-    from edgefl.units import energy, seconds
+    from edgefl.core.units import energy, seconds
 
     summary = result.summary
     lines = [

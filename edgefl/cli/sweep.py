@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from edgefl.cli.common import DONE, FAILED, INTERRUPTED, add_running, begin, printable
-from edgefl.errors import InputError
+from edgefl.core.errors import InputError
 
 
 def add_sweep(verbs: Any) -> None:
@@ -26,9 +26,9 @@ def add_sweep(verbs: Any) -> None:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from edgefl import sweeps
     from edgefl.api import report
-    from edgefl.progress import SweepProgress
+    from edgefl.cli.progress import SweepProgress
+    from edgefl.runs import sweeps
     from edgefl.scenario import load_sweep
 
     if options.workers is not None and options.workers < 1:

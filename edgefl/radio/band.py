@@ -8,16 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import simpy
 
 import channel
+from edgefl.core.arrays import Complex, Floats
 from edgefl.radio.carrier import GRID, OnAir, Participants, Way, slots_begun, slots_over, unheard
 from edgefl.radio.engine import Attempt, Engine
 from edgefl.radio.large_scale import Drop
-
-Floats = npt.NDArray[np.float64]
-Complex = npt.NDArray[np.complex128]
 
 LOOK_AHEAD_VALUES = 2**15  # fading gains known in advance, all transfers together
 LEAST_AHEAD_SLOTS = 16

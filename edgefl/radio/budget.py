@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 import channel
+from edgefl.core.arrays import Floats, Ints
 from edgefl.radio.carrier import Way
-from edgefl.scenario import Cells, Radio
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from edgefl.radio.radio_section import Radio
+from edgefl.world.cells_section import Cells
 
 
 class Budget:

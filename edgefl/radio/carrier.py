@@ -12,10 +12,10 @@ import numpy.typing as npt
 import simpy
 
 import channel
+from edgefl.core.arrays import Floats
+from edgefl.core.streams import Purpose
 from edgefl.radio.large_scale import Drop
-from edgefl.streams import Purpose
 
-Floats = npt.NDArray[np.float64]
 Bits = tuple[Floats | float, float]  # down, for all participants alike or [n], and up
 
 Way = Literal["down", "up"]

@@ -11,16 +11,11 @@ import numpy.typing as npt
 
 import channel
 from channel.transfer import MAX_SLOTS, Innovations, TransferTooLong, Walk
-from edgefl.errors import RunError
+from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
+from edgefl.core.errors import RunError
+from edgefl.core.streams import Streams
 from edgefl.radio.budget import Budget
 from edgefl.radio.carrier import FADING, FAST, WEAK, Participants, Way
-from edgefl.streams import Streams
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Complex = npt.NDArray[np.complex128]
-Rows = npt.NDArray[np.intp]
 
 NOTICEABLE_S = 2.0
 

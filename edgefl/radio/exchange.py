@@ -11,6 +11,7 @@ import numpy.typing as npt
 import simpy
 
 import channel
+from edgefl.core.arrays import Complex, Floats
 from edgefl.radio.band import Band
 from edgefl.radio.carrier import GRID, Leg, Participants, Way, slots_begun
 from edgefl.radio.fixed import Legs
@@ -19,8 +20,6 @@ from edgefl.radio.shared import SharedCarrier
 if TYPE_CHECKING:
     from edgefl.radio.link import Link
 
-Floats = npt.NDArray[np.float64]
-Complex = npt.NDArray[np.complex128]
 
 WAYS: tuple[Way, Way] = ("down", "up")
 

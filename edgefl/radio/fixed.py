@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import simpy
 
+from edgefl.core.arrays import Complex
 from edgefl.radio.carrier import GRID, Bits, Computing, Leg, Participants, slots_over
 
 if TYPE_CHECKING:
     from edgefl.radio.link import Link, Offer
-
-Complex = npt.NDArray[np.complex128]
 
 
 class FixedCarrier:

@@ -10,14 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 import channel
-from edgefl.errors import InputError
-from edgefl.propagation import Draws, LargeScale
-from edgefl.scenario import Cells, Radio
-from edgefl.streams import Purpose, Streams
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Ids = npt.NDArray[np.int64]
+from edgefl.core.arrays import Bools, Floats, Ids
+from edgefl.core.errors import InputError
+from edgefl.core.streams import Purpose, Streams
+from edgefl.radio.propagation import Draws, LargeScale
+from edgefl.radio.radio_section import Radio
+from edgefl.world.cells_section import Cells
 
 WAVES = 512  # in each map of shadowing, line of sight or K
 

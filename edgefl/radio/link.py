@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import simpy
 
 import channel
-from edgefl.errors import RunError
+from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
+from edgefl.core.errors import RunError
+from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.band import Band
 from edgefl.radio.budget import Budget
 from edgefl.radio.carrier import FAULT, Bits, Carrier, Computing, OnAir, Participants, Way, slots_over, unheard
@@ -20,17 +21,11 @@ from edgefl.radio.engine import Attempt, Engine
 from edgefl.radio.exchange import WAYS, Exchange, FixedExchange, SharedExchange, Turns
 from edgefl.radio.fixed import FixedCarrier
 from edgefl.radio.large_scale import Drop, LargeScaleChannel
+from edgefl.radio.radio_section import Radio
 from edgefl.radio.reciprocity import Reciprocity
 from edgefl.radio.roaming import RoamingCarrier
 from edgefl.radio.shared import SharedCarrier
-from edgefl.scenario import Cells, Handover, Radio
-from edgefl.streams import Purpose, Streams
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
-Complex = npt.NDArray[np.complex128]
-Rows = npt.NDArray[np.intp]
+from edgefl.world.cells_section import Cells, Handover
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from edgefl.core.arrays import Floats
 
 MOST_BPS_HZ = 100.0  # no channel carries more
 TINY = 1e-300  # where there is nothing to divide by

@@ -13,7 +13,7 @@ from edgefl.radio.band import Band, Transfer
 from edgefl.radio.carrier import Bits, Participants, Way, slots_begun
 from edgefl.radio.large_scale import Drop
 from edgefl.radio.shared import SharedCarrier
-from edgefl.scenario import Handover
+from edgefl.world.cells_section import Handover
 
 if TYPE_CHECKING:
     from edgefl.radio.link import Link

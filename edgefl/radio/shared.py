@@ -9,7 +9,7 @@ import numpy as np
 import simpy
 
 from channel.transfer import MAX_SLOTS
-from edgefl.errors import RunError
+from edgefl.core.errors import RunError
 from edgefl.radio.band import Band, Transfer
 from edgefl.radio.carrier import WEAK, Bits, Leg, Participants, Way, slots_begun, slots_over
 

@@ -7,15 +7,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import simpy
 
 import channel
+from edgefl.core.arrays import Floats
 from edgefl.radio.carrier import Bits, Carrier, Computing, Leg
 from edgefl.radio.large_scale import Drop, LargeScaleChannel
 from edgefl.radio.link import Link
-
-Floats = npt.NDArray[np.float64]
 
 NEAREST_M = 1.0  # nearer antennas are priced there
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from edgefl.algorithms import ALGORITHMS, Algorithm
-from edgefl.algorithms.fedavg import FedAvg
-from edgefl.algorithms.mifa import Mifa
-from edgefl.churn import CHURN
-from edgefl.churn.none import NoChurn
-from edgefl.codecs.none import NoCodec
-from edgefl.distributions import HEIGHT_M
-from edgefl.dvfs import DVFS
-from edgefl.dvfs.fixed import FixedClock
-from edgefl.mobility import Area
-from edgefl.protocols import PROTOCOLS
-from edgefl.protocols.hierarchical import Hierarchical
-from edgefl.protocols.split import Split
-from edgefl.section import fault_at
+from edgefl.coordination.policies import POLICIES
+from edgefl.coordination.policies.hierarchical import Hierarchical
+from edgefl.coordination.policies.split import Split
+from edgefl.core.distributions import HEIGHT_M
+from edgefl.core.section import fault_at
+from edgefl.learning.algorithms import ALGORITHMS, Algorithm
+from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.algorithms.mifa import Mifa
+from edgefl.learning.codecs.none import NoCodec
+from edgefl.world.churn import CHURN
+from edgefl.world.churn.none import NoChurn
+from edgefl.world.dvfs import DVFS
+from edgefl.world.dvfs.fixed import FixedClock
+from edgefl.world.mobility import Area
 
 if TYPE_CHECKING:
     from edgefl.scenario.schema import Scenario
@@ -123,7 +123,7 @@ def _powered(scenario: Scenario) -> None:
 
 def _updates_apart(scenario: Scenario) -> None:
     """Policies under which a round's updates do not all meet: models walk, or base stations have their own."""
-    algorithm, policy, name = scenario.algorithm, scenario.server.policy, PROTOCOLS.name_of(scenario.server.policy)
+    algorithm, policy, name = scenario.algorithm, scenario.server.policy, POLICIES.name_of(scenario.server.policy)
     if not policy.averages and not _walks(algorithm):
         text = f"the policy {name} averages nothing: set it to {ALGORITHMS.those(_walks)}"
         raise fault_at(("algorithm",), f"{text}, without availability or mode wait")
@@ -184,7 +184,7 @@ def _in_turn(scenario: Scenario) -> None:
     """What sessions ask of other sections."""
     if scenario.sessions is None:
         return
-    policy, name = scenario.server.policy, PROTOCOLS.name_of(scenario.server.policy)
+    policy, name = scenario.server.policy, POLICIES.name_of(scenario.server.policy)
     if policy.overlapping or policy.edges:
         text = "one global model" if policy.edges else "rounds that do not overlap"
         raise fault_at(("sessions",), f"need {text}, which the policy {name} does not have: leave them out")
@@ -224,7 +224,7 @@ def _polled(scenario: Scenario) -> None:
     selection, policy, name = (
         scenario.server.selection,
         scenario.server.policy,
-        PROTOCOLS.name_of(scenario.server.policy),
+        POLICIES.name_of(scenario.server.policy),
     )
     if selection.by_battery and not scenario.devices.has_batteries:
         text = "no device has a battery: set devices.battery, or by to energy"
@@ -245,7 +245,7 @@ def _wired(scenario: Scenario) -> None:
         return
     if reason := scenario.backhaul.check(scenario.cells.sites):
         raise fault_at(("backhaul",), reason)
-    policy, name = scenario.server.policy, PROTOCOLS.name_of(scenario.server.policy)
+    policy, name = scenario.server.policy, POLICIES.name_of(scenario.server.policy)
     if policy.direct or isinstance(policy, Split):
         raise fault_at(("backhaul",), f"is not modelled under the policy {name}: leave it out")
     if isinstance(policy, Hierarchical) and (policy.backhaul_bps or policy.backhaul_delay_s):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from edgefl.datasets import DATASETS
+from edgefl.learning.datasets import DATASETS
 from edgefl.scenario.schema import Scenario
 
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import yaml
 from pydantic import ValidationError
 
-from edgefl.datasets import DATASETS
-from edgefl.errors import InputError
-from edgefl.scenario.data import DataSection
+from edgefl.core.errors import InputError
+from edgefl.core.section import shown
+from edgefl.learning.data_section import DataSection
+from edgefl.learning.datasets import DATASETS
 from edgefl.scenario.schema import Scenario
 from edgefl.scenario.source import Lines, NotYaml, parse
-from edgefl.section import shown
 
 
 class Override(NamedTuple):

@@ -6,28 +6,28 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, PositiveFloat, model_validator
 
-from edgefl.algorithms import ALGORITHMS, Algorithm
-from edgefl.algorithms.fedavg import FedAvg
-from edgefl.churn import CHURN, Churn
-from edgefl.churn.none import NoChurn
-from edgefl.mobility import MOBILITY, Mobility
-from edgefl.mobility.static import Static
-from edgefl.models import MODELS, Model
-from edgefl.models.fcn import Mlp
-from edgefl.protocols import PROTOCOLS
-from edgefl.protocols.hierarchical import Hierarchical
+from edgefl.coordination.policies import POLICIES
+from edgefl.coordination.policies.hierarchical import Hierarchical
+from edgefl.coordination.server_section import ServerSection
+from edgefl.core.section import Count, Section, fault_at
+from edgefl.learning.algorithms import ALGORITHMS, Algorithm
+from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.data_section import DataSection
+from edgefl.learning.models import MODELS, Model
+from edgefl.learning.models.fcn import Mlp
+from edgefl.learning.report_section import ReportSection
+from edgefl.learning.training_section import Training
+from edgefl.radio.backhaul_section import Backhaul
+from edgefl.radio.radio_section import Radio
 from edgefl.scenario import consistency
-from edgefl.scenario.backhaul import Backhaul
-from edgefl.scenario.cells import Cells
-from edgefl.scenario.data import DataSection
-from edgefl.scenario.devices import Devices
-from edgefl.scenario.radio import Radio
-from edgefl.scenario.report import ReportSection
-from edgefl.scenario.server import ServerSection
-from edgefl.scenario.sessions import Sessions
+from edgefl.scenario.sessions_section import Sessions
 from edgefl.scenario.targets import Accuracy, Target
-from edgefl.scenario.training import Training
-from edgefl.section import Count, Section, fault_at
+from edgefl.world.cells_section import Cells
+from edgefl.world.churn import CHURN, Churn
+from edgefl.world.churn.none import NoChurn
+from edgefl.world.devices_section import Devices
+from edgefl.world.mobility import MOBILITY, Mobility
+from edgefl.world.mobility.static import Static
 
 
 class Stop(Section):
@@ -126,4 +126,4 @@ def _overlapping(server: Any) -> bool:
     fields = {"kind": policy} if isinstance(policy, str) else policy
     if not isinstance(fields, dict) or not isinstance(kind := fields.get("kind"), str):
         return False
-    return kind in PROTOCOLS.members and PROTOCOLS.load(kind).model_construct(**fields).overlapping
+    return kind in POLICIES.members and POLICIES.load(kind).model_construct(**fields).overlapping

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, NonNegativeInt, ValidationError, model_validator
 
-from edgefl.errors import InputError
+from edgefl.core.errors import InputError
+from edgefl.core.section import Section, fault, fault_at
 from edgefl.scenario.load import Override, Source, load, read
 from edgefl.scenario.schema import Scenario
-from edgefl.section import Section, fault, fault_at
 
 MOST_POINTS = 100_000
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter, ValidationInfo, model_validator
 
-from edgefl.paths import UserPath
-from edgefl.section import Section, fault, fault_at, shown
+from edgefl.core.paths import UserPath
+from edgefl.core.section import Section, fault, fault_at, shown
 
 Accuracy = Annotated[float, Field(gt=0, le=1)]
 _Accuracies = Annotated[tuple[Accuracy | None, ...], Field(strict=False)]

@@ -13,7 +13,7 @@ from export_cases import BASE, RUNS, exported, frame, made
 
 import edgefl
 from edgefl.cli import main
-from edgefl.export import TABLES
+from edgefl.results.export import TABLES
 
 CASES = ("synchronous", "overlapping", "sessions")
 KEYS = ["session", "round", "device"]
@@ -126,7 +126,7 @@ def test_what_is_no_finite_number_is_null_in_json(tmp_path):
 
 def test_rows_are_streamed(folders, monkeypatch):
     """Much is written before all is read, by every format whose size grows with the rows."""
-    from edgefl.export import folder as files
+    from edgefl.results.export import folder as files
 
     class Sink(io.BytesIO):
         def write(self, content):
@@ -144,7 +144,7 @@ def test_rows_are_streamed(folders, monkeypatch):
             read[0] += 1
             yield row
 
-    from edgefl.export import as_csv, as_json, parts, tables, trace
+    from edgefl.results.export import as_csv, as_json, parts, tables, trace
 
     for module in (tables, parts, trace, as_json):
         monkeypatch.setattr(module, "rows", counted)

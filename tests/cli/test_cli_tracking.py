@@ -5,8 +5,8 @@ import sys
 import pytest
 
 import edgefl
-from edgefl import tracking
 from edgefl.cli import main
+from edgefl.results import tracking
 from edgefl.scenario import load
 
 SCENARIO = """name: tracked

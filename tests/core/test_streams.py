@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from edgefl.streams import Streams, philox4x32
+from edgefl.core.streams import Streams, philox4x32
 
 # Random123 1.14, tests/kat_vectors: philox4x32 10
 KNOWN = [

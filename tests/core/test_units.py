@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from edgefl import units
+from edgefl.core import units
 
 
 @pytest.mark.parametrize(

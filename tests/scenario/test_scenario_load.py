@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from edgefl.errors import InputError
+from edgefl.core.errors import InputError
 from edgefl.scenario import dump, load
 from edgefl.scenario.jsonschema import schema
 from edgefl.scenario.source import NotYaml, parse

@@ -6,7 +6,7 @@ import sys
 import pytest
 from jsonschema import Draft202012Validator
 
-from edgefl.errors import InputError
+from edgefl.core.errors import InputError
 from edgefl.scenario import dump, load
 from edgefl.scenario.jsonschema import schema
 from edgefl.scenario.source import parse

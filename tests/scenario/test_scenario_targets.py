@@ -5,12 +5,12 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from edgefl.errors import InputError
-from edgefl.ledger import Ledger
+from edgefl.core.errors import InputError
+from edgefl.results.summary import summarize
 from edgefl.scenario import dump, load
 from edgefl.scenario.jsonschema import schema
 from edgefl.scenario.source import parse
-from edgefl.summary import summarize
+from edgefl.server.ledger import Ledger
 
 
 @pytest.fixture

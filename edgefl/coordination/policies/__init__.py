@@ -1,0 +1,20 @@
+"""Who waits for whom: one file a server policy."""
+
+from edgefl.coordination.policies.base import Coordinator, Policy
+from edgefl.core.catalogue import Catalogue
+
+POLICIES: Catalogue[Policy] = Catalogue(
+    "server policy",
+    {
+        "synchronous": "edgefl.coordination.policies.synchronous:Synchronous",
+        "deadline": "edgefl.coordination.policies.deadline:Deadline",
+        "over_selection": "edgefl.coordination.policies.over_selection:OverSelection",
+        "buffered": "edgefl.coordination.policies.buffered:Buffered",
+        "asynchronous": "edgefl.coordination.policies.asynchronous:Asynchronous",
+        "sequential": "edgefl.coordination.policies.sequential:Sequential",
+        "split": "edgefl.coordination.policies.split:Split",
+        "hierarchical": "edgefl.coordination.policies.hierarchical:Hierarchical",
+    },
+)
+
+__all__ = ["POLICIES", "Coordinator", "Policy"]

@@ -1,0 +1,32 @@
+"""Servers at the base stations, and a cloud behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Annotated, Any, ClassVar
+
+import simpy
+from pydantic import Field, NonNegativeFloat, PositiveFloat
+
+from edgefl.coordination.policies.base import Coordinator, Policy
+
+
+class Hierarchical(Policy):
+    """Each base station averages its own cell, a cloud all cells now and then (HierFAVG, Liu et al., ICC 2020)."""
+
+    edges: ClassVar[bool] = True
+
+    cloud_every: Annotated[int, Field(ge=1, le=10**9)] = 5  # rounds of the cells to one of the cloud, kappa_2
+    backhaul_bps: PositiveFloat | None = None  # for a star, in place of the section backhaul; None: bits take no time
+    backhaul_delay_s: NonNegativeFloat = 0.0  # of a message, one way
+
+    def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
+        """Synchronous rounds in all cells; every few of them end with all models' way to the cloud and back."""
+        number = 0
+        while (yield from server.ready()):
+            yield server.env.all_of(server.dispatch(server.select()))
+            number += 1
+            merge = number % self.cloud_every == 0
+            if merge:
+                yield server.env.timeout(2 * server.backhaul_s)
+            server.aggregate(merge=merge)

@@ -1,0 +1,21 @@
+"""Who takes part: one file a selection."""
+
+from edgefl.coordination.selection.base import Selection
+from edgefl.core.catalogue import Catalogue
+
+SELECTIONS: Catalogue[Selection] = Catalogue(
+    "selection",
+    {
+        "uniform": "edgefl.coordination.selection.uniform:UniformSelection",
+        "bernoulli": "edgefl.coordination.selection.bernoulli:BernoulliSelection",
+        "schedule": "edgefl.coordination.selection.schedule:ScheduleSelection",
+        "all": "edgefl.coordination.selection.everybody:Everybody",
+        "round_robin": "edgefl.coordination.selection.round_robin:RoundRobin",
+        "fastest": "edgefl.coordination.selection.fastest:Fastest",
+        "energy_aware": "edgefl.coordination.selection.energy_aware:EnergyAware",
+        "power_of_choice": "edgefl.coordination.selection.power_of_choice:PowerOfChoice",
+        "oort": "edgefl.coordination.selection.oort:Oort",
+    },
+)
+
+__all__ = ["SELECTIONS", "Selection"]

@@ -1,0 +1,20 @@
+"""Everybody."""
+
+from __future__ import annotations
+
+from edgefl.coordination.selection.base import Selection
+from edgefl.coordination.server_view import ServerView
+from edgefl.core.arrays import Ids
+from edgefl.core.streams import Streams
+
+
+class Everybody(Selection):
+    """Everybody who is there, however many `server.participants` asks for (full participation)."""
+
+    def expected(self, participants: int, present: float) -> float:
+        """All."""
+        return present
+
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
+        """By id."""
+        return present

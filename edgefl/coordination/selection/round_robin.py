@@ -1,0 +1,18 @@
+"""One after another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgefl.coordination.selection.base import Selection
+from edgefl.coordination.server_view import ServerView
+from edgefl.core.arrays import Ids
+from edgefl.core.streams import Streams
+
+
+class RoundRobin(Selection):
+    """By id, going on after the device that was asked last; who is away is passed over (Yang et al., TCOM 2020)."""
+
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
+        """The next ones."""
+        return np.roll(present, -int(np.searchsorted(present, known.latest, side="right")))[:participants]

@@ -1,0 +1,47 @@
+"""The section `server`: how rounds run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import NonNegativeFloat, PositiveFloat, model_validator
+
+from edgefl.coordination.policies import POLICIES, Policy
+from edgefl.coordination.policies.split import Split
+from edgefl.coordination.policies.synchronous import Synchronous
+from edgefl.coordination.selection import SELECTIONS, Selection
+from edgefl.coordination.selection.uniform import UniformSelection
+from edgefl.core.section import Count, Section, fault_at
+
+
+class ServerSection(Section):
+    """How rounds run."""
+
+    policy: Annotated[Policy, POLICIES] = Synchronous()
+    participants: Count | None = None  # everybody
+    selection: Annotated[Selection, SELECTIONS] = UniformSelection()
+    deadline_s: PositiveFloat | None = None
+    on_departure: Literal["lost", "completes"] = "lost"  # what becomes of the part of a device that leaves meanwhile
+    departed_state: Literal["kept", "lost", "forgotten"] = "kept"  # of who has left; the server forgets it, too
+    flops_per_s: PositiveFloat | None = None  # of its half in split learning, for each device; None: it takes no time
+    power_w: NonNegativeFloat = 0.0  # while it computes, for each device
+
+    @model_validator(mode="after")
+    def _computing(self) -> ServerSection:
+        if self.flops_per_s is not None and not isinstance(self.policy, Split):
+            name = POLICIES.name_of(self.policy)
+            raise fault_at(("flops_per_s",), f"the policy {name} leaves the server nothing to train: leave it out")
+        if self.power_w and self.flops_per_s is None:
+            raise fault_at(("power_w",), "counts while the server computes: give flops_per_s too")
+        return self
+
+    @model_validator(mode="after")
+    def _deadline(self) -> ServerSection:
+        if self.policy.has_deadline and self.deadline_s is None:
+            raise fault_at(("deadline_s",), "is required: how long a round may take")
+        if not self.policy.has_deadline and self.deadline_s is not None:
+            name = POLICIES.name_of(self.policy)
+            raise fault_at(
+                ("deadline_s",), f"the policy {name} has no deadline: leave it out, or set policy to deadline"
+            )
+        return self

@@ -1,0 +1,1 @@
+"""What every room builds on: randomness, distributions, catalogues, sections, units, files and errors."""

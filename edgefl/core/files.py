@@ -1,0 +1,78 @@
+"""Files that are whole or absent."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from edgefl.core.errors import InputError, Taken
+
+
+@contextmanager
+def atomically(path: Path) -> Iterator[BinaryIO]:
+    """A temporary file beside `path` that takes its place at the end: nobody ever sees half a file.
+
+    Missing folders are made.
+
+    Raises:
+        OSError: the system does not allow it, or the disk is full; the old file, if any, is as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.chmod(0o644)  # mkstemp's 0600 would keep results from being shared
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file that is whole or absent; see `atomically`."""
+    with atomically(path) as stream:
+        stream.write(content)
+
+
+def write_for_user(path: Path, content: bytes) -> None:
+    """`write_atomically` to a place that the user named.
+
+    Raises:
+        InputError: it cannot be written there.
+    """
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def locked(path: Path) -> BinaryIO:
+    """A file, made where it is not there, that this process alone has, for reading and appending.
+
+    The operating system lets go of the lock when the process ends, however it ends.
+
+    Raises:
+        Taken: another process has it.
+        InputError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+b")
+    except OSError as error:
+        raise InputError(f"{path.parent}: cannot be written: {error.strerror}; choose another folder with -o") from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        text = "another process is running there; wait for it, or choose another folder with -o"
+        raise Taken(f"{path.parent.parent}: {text}") from None
+    return file

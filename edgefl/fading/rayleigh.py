@@ -1,9 +1,0 @@
-"""Rayleigh fading."""
-
-from __future__ import annotations
-
-from edgefl.fading.base import Fading
-
-
-class Rayleigh(Fading):
-    """Rayleigh, correlated from slot to slot by rho = J0(2 pi f_d tau) (dynamic-devices paper, eq. 23 and 39)."""

@@ -1,0 +1,39 @@
+"""FedACG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat
+
+from edgefl.learning.algorithms.averaging import Averaging
+from edgefl.learning.algorithms.base import Local, Updates
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class FedACG(Averaging):
+    """FedACG: devices start ahead, where momentum leads, and are held near it (Kim et al., CVPR 2024, algorithm 1)."""
+
+    server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.85  # lambda
+    beta: NonNegativeFloat = 0.002  # of (beta/2) |w - start|^2
+    weighting: Literal["samples", "uniform"] = "uniform"
+
+    def server_state(self, w: Tensor) -> dict[str, Tensor]:
+        """The model and the momentum, m = 0."""
+        return {"w": w, "m": 0 * w}
+
+    def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
+        """The look-ahead w + lambda m."""
+        return server["w"] + self.server_momentum * server["m"]
+
+    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+        """Gradient of the loss + (beta/2) |w - start|^2."""
+        return gradient + self.beta * (w - local.start)
+
+    def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
+        """M+ = lambda m + mean(delta); w + m+, which is the mean of the local models."""
+        m = self.server_momentum * server["m"] + self.mean_delta(updates)
+        return {**server, "w": server["w"] + m, "m": m}

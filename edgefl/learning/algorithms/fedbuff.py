@@ -1,0 +1,39 @@
+"""FedBuff."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import NonNegativeFloat, PositiveFloat
+
+from edgefl.learning.algorithms.base import Algorithm, Updates
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class FedBuff(Algorithm):
+    """FedBuff: the mean of a buffer of moves, old ones less (Nguyen et al., AISTATS 2022, algorithm 1)."""
+
+    server_lr: PositiveFloat = 1.0
+    exponent: NonNegativeFloat = 0.5  # of the staleness, a; 0 counts old and new alike
+
+    def server_state(self, w: Tensor) -> dict[str, Tensor]:
+        """The model."""
+        return {"w": w}
+
+    def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
+        """W + server_lr mean_i (1 + tau_i)^-a delta_i, tau_i the aggregations since i got its model."""
+        delta = updates.vectors["delta"]
+        age = np.zeros(len(updates.ids)) if updates.staleness is None else updates.staleness
+        discount = delta.new_tensor((1.0 + age) ** -self.exponent)
+        return {**server, "w": server["w"] + self.server_lr * (discount @ delta) / len(delta)}
+
+    def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
+        """The mean age of the updates, in aggregations, and of their weights (1 + tau_i)^-a."""
+        age = updates.staleness
+        if age is None:
+            return {}
+        return {"staleness": float(age.mean()), "staleness_weight": float(((1.0 + age) ** -self.exponent).mean())}

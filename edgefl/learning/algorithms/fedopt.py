@@ -1,0 +1,70 @@
+"""FedOpt: adaptive optimisers at the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat
+
+from edgefl.learning.algorithms.averaging import Averaging
+from edgefl.learning.algorithms.base import Updates
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Decay = Annotated[float, Field(ge=0, lt=1)]
+
+
+class FedOpt(Averaging):
+    """Base: the mean move takes the place of a gradient (Reddi et al., ICLR 2021, algorithm 2); no bias correction."""
+
+    server_lr: PositiveFloat = 0.01  # what suits one model makes another diverge: tune it
+    beta1: Decay = 0.9
+    tau: PositiveFloat = 1e-3  # adaptivity
+    v0: NonNegativeFloat | None = None  # tau^2 where not given
+
+    def server_state(self, w: Tensor) -> dict[str, Tensor]:
+        """The model and its moves' moments, m = 0 and v = v0."""
+        return {"w": w, "m": 0 * w, "v": 0 * w + (self.tau**2 if self.v0 is None else self.v0)}
+
+    def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
+        """The next v [d], from the last one and the square of the mean move."""
+        raise NotImplementedError
+
+    def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
+        """M+ = beta1 m + (1 - beta1) mean(delta); w + server_lr m+ / (sqrt(v+) + tau)."""
+        delta = self.mean_delta(updates)
+        m = self.beta1 * server["m"] + (1 - self.beta1) * delta
+        v = self.second_moment(server["v"], delta**2)
+        return {**server, "w": server["w"] + self.server_lr * m / (v.sqrt() + self.tau), "m": m, "v": v}
+
+
+class FedAdagrad(FedOpt):
+    """FedAdagrad: steps shrink with the sum of squared moves (Reddi et al., ICLR 2021, algorithm 2)."""
+
+    beta1: Decay = 0.0
+
+    def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
+        """V + delta^2."""
+        return v + square
+
+
+class FedAdam(FedOpt):
+    """FedAdam: Adam at the server, without bias correction (Reddi et al., ICLR 2021, algorithm 2)."""
+
+    beta2: Decay = 0.99
+
+    def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
+        """Beta2 v + (1 - beta2) delta^2."""
+        return self.beta2 * v + (1 - self.beta2) * square
+
+
+class FedYogi(FedOpt):
+    """FedYogi: Adam whose v moves by a bounded step (Reddi et al., ICLR 2021, algorithm 2)."""
+
+    beta2: Decay = 0.99
+
+    def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
+        """V - (1 - beta2) delta^2 sign(v - delta^2)."""
+        return v - (1 - self.beta2) * square * (v - square).sign()

@@ -1,0 +1,45 @@
+"""MOON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pydantic import NonNegativeFloat, PositiveFloat
+
+from edgefl.learning.algorithms.base import Batch, Local, Seen
+from edgefl.learning.algorithms.fedavg import FedAvg
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Moon(FedAvg):
+    """MOON: representations near the received model's, far from the device's last one's (Li et al., CVPR 2021, eq. 3).
+
+    In its first round a device has no last model: the received one stands in, and the loss is the task's.
+    """
+
+    mu: NonNegativeFloat = 1.0  # of the contrast
+    temperature: PositiveFloat = 0.5
+
+    def client_state(self, w: Tensor) -> dict[str, Tensor]:
+        """What the device's last training gave, and whether there was one."""
+        return {"previous": 0 * w, "seen": 0 * w[:1]}
+
+    def references(self, local: Local) -> dict[str, Tensor]:
+        """The received model, and the device's last one."""
+        seen = local.state["seen"]
+        return {"received": local.start, "previous": seen * local.state["previous"] + (1 - seen) * local.start}
+
+    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen], batch: Batch) -> Tensor:
+        """L - mu log(e^p / (e^p + e^q)), p = cos(z, z_received) / temperature, q = cos(z, z_previous) / temperature."""
+        from torch.nn.functional import cosine_similarity, softplus
+
+        near = cosine_similarity(own.z, references["received"].z, dim=-1)
+        far = cosine_similarity(own.z, references["previous"].z, dim=-1)
+        return losses + self.mu * softplus((far - near) / self.temperature)
+
+    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+        """The trained model."""
+        return {"previous": w, "seen": 0 * local.state["seen"] + 1}

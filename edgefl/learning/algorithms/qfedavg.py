@@ -1,0 +1,48 @@
+"""q-FedAvg."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pydantic import NonNegativeFloat
+
+from edgefl.core.errors import RunError
+from edgefl.learning.algorithms.base import Algorithm, Local, Updates
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SMALLEST_LOSS = 1e-10  # that of a device which has nothing left to learn; the authors' program adds as much
+
+
+class QFedAvg(Algorithm):
+    """q-FedAvg: devices with a higher loss count more, for fairness (Li et al., ICLR 2020, algorithm 2).
+
+    F_k is the mean training loss of the round instead of the loss at the received model, which would take another
+    pass over the data; with a single full batch both are the same.
+    """
+
+    q: NonNegativeFloat = 1.0
+
+    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+        """The move, and the scalar L |move|^2 with L = 1 / lr, from which the server makes h_k."""
+        delta = w - local.start
+        return {"delta": delta, "curvature": (delta * delta).sum(-1)[..., None] / local.lr}
+
+    def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
+        """W + sum_k F_k^q delta_k / sum_k h_k with h_k = F_k^q + q F_k^(q-1) L |delta_k|^2: the paper's over L.
+
+        Raises:
+            ValueError: `updates` have no losses.
+            RunError: a loss is negative.
+        """
+        if updates.losses is None:
+            raise ValueError("q-FedAvg needs the participants' losses")
+        delta, curvature = updates.vectors["delta"], updates.vectors["curvature"][:, 0]
+        loss = delta.new_tensor(updates.losses)
+        if bool((loss < 0).any()):
+            raise RunError("q-FedAvg takes powers of the training losses, which must not be negative here")
+        loss = loss.clamp(min=SMALLEST_LOSS)
+        h = loss**self.q + self.q * loss ** (self.q - 1) * curvature
+        return {**server, "w": server["w"] + loss**self.q @ delta / h.sum()}

@@ -1,0 +1,120 @@
+"""Algorithms that change one thing of another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from edgefl.learning.algorithms.base import Algorithm, Batch, Local, Seen, Updates
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+    from edgefl.core.arrays import Ids
+
+
+class Wrapper(Algorithm):
+    """Base: every hook is that of the algorithm `base`."""
+
+    base: Algorithm
+
+    def server_state(self, w: Tensor) -> dict[str, Tensor]:
+        """See Algorithm, as for all that follows."""
+        return self.base.server_state(w)
+
+    def device_rows(self, w: Tensor) -> dict[str, Tensor]:
+        """..."""
+        return self.base.device_rows(w)
+
+    def counting(self, server: Mapping[str, Tensor], updates: Updates) -> Ids:
+        """..."""
+        return self.base.counting(server, updates)
+
+    def client_state(self, w: Tensor) -> dict[str, Tensor]:
+        """..."""
+        return self.base.client_state(w)
+
+    def held(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
+        """..."""
+        return self.base.held(state, weight)
+
+    def check(self, population: int) -> str | None:
+        """..."""
+        return self.base.check(population)
+
+    def divisible(self) -> bool:
+        """..."""
+        return self.base.divisible()
+
+    def coupled(self) -> bool:
+        """..."""
+        return self.base.coupled()
+
+    def awaited(self, before: Ids, heard: Ids, population: int, rng: np.random.Generator) -> Ids:
+        """..."""
+        return self.base.awaited(before, heard, population, rng)
+
+    def admit(self, ids: Ids, server: Mapping[str, Any], rng: np.random.Generator) -> Ids:
+        """..."""
+        return self.base.admit(ids, server, rng)
+
+    def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
+        """..."""
+        return self.base.broadcast(server)
+
+    def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """..."""
+        return self.base.downlink(server)
+
+    def lasting(self) -> frozenset[str]:
+        """..."""
+        return self.base.lasting()
+
+    def needs_gradient(self) -> bool:
+        """..."""
+        return self.base.needs_gradient()
+
+    def references(self, local: Local) -> dict[str, Tensor]:
+        """..."""
+        return self.base.references(local)
+
+    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen], batch: Batch) -> Tensor:
+        """..."""
+        return self.base.loss(losses, own, references, batch)
+
+    def has_own_loss(self) -> bool:
+        """..."""
+        return self.base.has_own_loss()
+
+    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+        """..."""
+        return self.base.correct(gradient, w, local)
+
+    def decay(self, local: Local) -> Tensor | float:
+        """..."""
+        return self.base.decay(local)
+
+    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+        """..."""
+        return self.base.finish(w, local)
+
+    def derived(self, upload: Mapping[str, Tensor], local: Local) -> dict[str, Tensor]:
+        """..."""
+        return self.base.derived(upload, local)
+
+    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+        """..."""
+        return self.base.remember(w, local)
+
+    def replays(self) -> bool:
+        """..."""
+        return self.base.replays()
+
+    def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
+        """..."""
+        return self.base.aggregate(server, updates)
+
+    def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
+        """..."""
+        return self.base.trace(server, updates)

@@ -1,0 +1,18 @@
+"""How uploads are compressed: one file a codec."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.learning.codecs.base import Codec
+
+CODECS: Catalogue[Codec] = Catalogue(
+    "codec",
+    {
+        "none": "edgefl.learning.codecs.none:NoCodec",
+        "float16": "edgefl.learning.codecs.float16:Float16",
+        "uniform": "edgefl.learning.codecs.uniform:Uniform",
+        "qsgd": "edgefl.learning.codecs.qsgd:Qsgd",
+        "top_k": "edgefl.learning.codecs.sparse:TopK",
+        "random_k": "edgefl.learning.codecs.sparse:RandomK",
+    },
+)
+
+__all__ = ["CODECS", "Codec"]

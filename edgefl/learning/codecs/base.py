@@ -1,0 +1,30 @@
+"""What a codec is: a lossy way to send a vector in fewer bits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from edgefl.core.catalogue import Member
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+BITS_PER_FLOAT = 32
+
+
+class Codec(Member):
+    """Base of all codecs.
+
+    With `error_feedback` a device adds to each upload what earlier ones have lost (Karimireddy et al., ICML 2019).
+    """
+
+    error_feedback: bool = False
+
+    def bits(self, d: int) -> float:
+        """Bits of an encoded vector of d floats."""
+        raise NotImplementedError
+
+    def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
+        """What the server gets of a vector [d]; `rng` is the device's, for this round."""
+        raise NotImplementedError

@@ -1,0 +1,25 @@
+"""No compression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from edgefl.learning.codecs.base import BITS_PER_FLOAT, Codec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+
+class NoCodec(Codec):
+    """Every float in 32 bits, as it is."""
+
+    error_feedback: Literal[False] = False
+
+    def bits(self, d: int) -> float:
+        """32 d."""
+        return BITS_PER_FLOAT * d
+
+    def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
+        """As it was."""
+        return x

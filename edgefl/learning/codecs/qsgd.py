@@ -1,0 +1,32 @@
+"""Stochastic quantisation."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from edgefl.learning.codecs.base import BITS_PER_FLOAT, Codec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+
+class Qsgd(Codec):
+    """QSGD: unbiased random rounding to levels of the norm (Alistarh et al., NeurIPS 2017, section 3.1)."""
+
+    levels: Annotated[int, Field(ge=1, le=2**15)] = 255
+
+    def bits(self, d: int) -> float:
+        """A sign and a level each, in words of one length (no Elias code), and the norm."""
+        return (1 + math.ceil(math.log2(self.levels + 1))) * d + BITS_PER_FLOAT
+
+    def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
+        """|x| sign(x_i) l / s, where l is s |x_i| / |x| rounded up with the probability of its fraction."""
+        norm = float(x.norm())
+        if norm == 0:
+            return x.clone()
+        level = (x.abs() / norm * self.levels + x.new_tensor(rng.random(x.numel()))).floor()
+        return x.sign() * level * (norm / self.levels)

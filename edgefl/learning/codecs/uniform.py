@@ -1,0 +1,30 @@
+"""Uniform quantisation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from edgefl.learning.codecs.base import BITS_PER_FLOAT, Codec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+
+class Uniform(Codec):
+    """Uniform quantisation between a vector's ends, to the nearest level (Konecny et al., 2016, section 4)."""
+
+    error_feedback: bool = True
+
+    bits_each: Annotated[int, Field(ge=1, le=16)] = 8
+
+    def bits(self, d: int) -> float:
+        """Each value's level, and the two ends."""
+        return self.bits_each * d + 2 * BITS_PER_FLOAT
+
+    def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
+        """The nearest of 2^bits_each levels."""
+        low, step = x.min(), (x.max() - x.min()) / (2**self.bits_each - 1)
+        return x.clone() if step == 0 else low + ((x - low) / step).round() * step

@@ -1,0 +1,28 @@
+"""Where the samples come from: one file a dataset."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.learning.datasets.base import Data, Dataset
+
+DATASETS: Catalogue[Dataset] = Catalogue(
+    "dataset",
+    {
+        "ag_news": "edgefl.learning.datasets.ag_news:AgNews",
+        "cifar10": "edgefl.learning.datasets.cifar10:Cifar10",
+        "cifar100": "edgefl.learning.datasets.cifar100:Cifar100",
+        "cinic10": "edgefl.learning.datasets.cinic10:Cinic10",
+        "digits": "edgefl.learning.datasets.digits:Digits",
+        "emnist": "edgefl.learning.datasets.emnist:Emnist",
+        "fashion_mnist": "edgefl.learning.datasets.fashion_mnist:FashionMnist",
+        "femnist": "edgefl.learning.datasets.femnist:Femnist",
+        "image_folder": "edgefl.learning.datasets.image_folder:ImageFolder",
+        "mnist": "edgefl.learning.datasets.mnist:Mnist",
+        "movielens": "edgefl.learning.datasets.movielens:MovieLens",
+        "npz": "edgefl.learning.datasets.npz:Npz",
+        "quadratic": "edgefl.learning.datasets.quadratic:Quadratic",
+        "svhn": "edgefl.learning.datasets.svhn:Svhn",
+        "synthetic": "edgefl.learning.datasets.synthetic:Synthetic",
+        "tiny_imagenet": "edgefl.learning.datasets.tiny_imagenet:TinyImageNet",
+    },
+)
+
+__all__ = ["DATASETS", "Data", "Dataset"]

@@ -1,0 +1,105 @@
+"""AG News."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from edgefl.core.errors import InputError
+from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find
+from edgefl.learning.datasets.cache import cached
+
+CLASSES = 4
+TOKEN = re.compile(r"\w+|[^\w\s]")
+UNKNOWN = 1  # 0 fills rows up
+COLUMNS = 3  # class, title, description
+TRAIN = ("train.csv", "train.csv.gz", "ag_news_train.csv", "ag_news_train.csv.gz", "ag_news_train20k.csv.gz")
+TEST = ("test.csv", "test.csv.gz", "ag_news_test.csv", "ag_news_test.csv.gz")
+FOLDERS = ("ag_news_csv", "ag_news", "AG_NEWS")
+HELP = (
+    "Put train.csv and test.csv (class from 1 to 4, title, description; with or without a header, plain or .gz) into "
+    "the folder ag_news_csv in one of these folders, or ag_news_train.csv and ag_news_test.csv into the folder itself, "
+    "or name a folder with data.path or EDGEFL_DATA. The archive is ag_news_csv.tgz of https://s3.amazonaws.com/fast-ai-nlp"
+)
+
+
+class AgNews(Dataset):
+    """AG News: 120,000 + 7,600 titles and first sentences of news in 4 classes (Zhang et al., NIPS 2015)."""
+
+    length: Annotated[int, Field(ge=1, le=10_000)] = 64  # tokens of a sample; what is longer is cut
+    vocabulary: Annotated[int, Field(ge=3, le=1_000_000)] = 30_522  # ids: 0 fills up, 1 unknown, then the most frequent
+
+    def defaults(self) -> dict[str, Any]:
+        """The model that reads it."""
+        return {"model": {"kind": "fasttext"}}
+
+    def load(self) -> Data:
+        """Rows [length] of token ids; words in lower case and punctuation, counted in the training set."""
+        named = [f"{folder}/{name}" for folder in FOLDERS for name in TRAIN[:2]]
+        train = find(self.path, [*named, *TRAIN[2:]], HELP, TRAIN[:2])
+        tests = [train.with_name(name) for name in TEST]
+        test = next((path for path in tests if path.exists()), None)
+        if test is None:
+            raise InputError(f"data.dataset: {train.parent}: holds {train.name}, but no {' or '.join(TEST)}. {HELP}")
+        arrays = cached("ag_news", (self.length, self.vocabulary), [train, test], lambda: self._read(train, test))
+        arrays.pop("words")
+        return Data(**arrays, classes=CLASSES)
+
+    def _read(self, train: Path, test: Path) -> Arrays:
+        """Both sets as rows of ids; also the words, in the order of their ids, from 2."""
+        texts, train_y = read_csv(train)
+        test_texts, test_y = read_csv(test)
+        counts = Counter(token for text in texts for token in tokens(text))
+        words = sorted(counts, key=lambda word: (-counts[word], word))[: self.vocabulary - 2]
+        ids = {word: number for number, word in enumerate(words, UNKNOWN + 1)}
+        rows = {"train_x": _rows(texts, ids, self.length), "test_x": _rows(test_texts, ids, self.length)}
+        return {**rows, "train_y": train_y, "test_y": test_y, "words": np.array(words)}
+
+
+def tokens(text: str) -> list[str]:
+    """Words in lower case and punctuation marks, as BERT's uncased tokenizer first divides a text."""
+    return TOKEN.findall(text.lower())
+
+
+def _rows(texts: Iterable[str], ids: dict[str, int], length: int) -> Array:
+    rows = [[ids.get(token, UNKNOWN) for token in tokens(text)[:length]] for text in texts]
+    return np.array([row + [0] * (length - len(row)) for row in rows], dtype=np.int64)
+
+
+def read_csv(path: Path) -> tuple[list[str], Array]:
+    """Title and description of each row as one text, and its class from 0.
+
+    Raises:
+        InputError: no such file, or something else than class, title and description.
+    """
+    try:
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        table = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise InputError(f"data.dataset: {path}: is no whole gzip file") from None
+    except OSError as error:
+        raise InputError(f"data.dataset: {path}: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"data.dataset: {path}: is no whole CSV file in UTF-8") from None
+    begin = 1 if table and table[0] and not table[0][0].strip().isdigit() else 0  # a header
+    known = {str(label) for label in range(1, CLASSES + 1)}
+    for number, row in enumerate(table[begin:], begin + 1):
+        if len(row) != COLUMNS or row[0].strip() not in known:
+            shown = ",".join(row)[:60]
+            raise InputError(
+                f"data.dataset: {path}: row {number}: must be class (1 to 4), title, description: {shown!r}"
+            )
+    if not table[begin:]:
+        raise InputError(f"data.dataset: {path}: holds no rows")
+    texts = [f"{title} {description}" for _, title, description in table[begin:]]
+    return texts, np.array([int(row[0]) - 1 for row in table[begin:]], dtype=np.int64)

@@ -1,0 +1,131 @@
+"""What a dataset is: arrays of samples and labels, and how to find them on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.core.catalogue import Member
+from edgefl.core.errors import Unavailable
+from edgefl.core.paths import UserPath, data_folders
+from edgefl.core.streams import Streams
+
+Array = npt.NDArray[Any]
+Arrays = dict[str, Any]  # some of Data's arrays, by name
+
+
+@dataclass(frozen=True)
+class Data:
+    """One dataset in memory; samples are kept as they are stored and normalised as (x - mean) / std for training."""
+
+    train_x: Array  # [n, ...]
+    train_y: npt.NDArray[np.int64]  # [n] from 0
+    test_x: Array
+    test_y: npt.NDArray[np.int64]
+    classes: int  # 0 where samples have no labels
+    mean: float | npt.NDArray[np.float64] = 0.0  # in the units of x as stored; or by channel, [channels, 1, 1]
+    std: float | npt.NDArray[np.float64] = 1.0
+    owner: npt.NDArray[np.int64] | None = None  # [n] from 0: whose training sample it is, where samples have owners
+    test_owner: npt.NDArray[np.int64] | None = None  # [m] whose test sample; -1 where they have no training samples
+    ranked: bool = False  # whether an owner's test samples are to be ranked, the one of label 1 above those of label 0
+    dtype: Literal["float32", "float64"] = "float32"
+    optimum: float | None = None  # of the scalar problem, where known
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one sample."""
+        return self.train_x.shape[1:]
+
+
+class Dataset(Member):
+    """Base of all datasets."""
+
+    path: UserPath | None = None
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """In YAML partitions and augmentation stand beside the dataset's own keys."""
+        return ["dataset", *super().keys(), "partition", "test_partition", "augmentation"]
+
+    def defaults(self) -> dict[str, Any]:
+        """Scenario keys that this dataset implies where the file does not give them."""
+        return {}
+
+    def load(self) -> Data:
+        """Read the dataset.
+
+        Raises:
+            InputError: it is not there, or not what it should be.
+        """
+        raise NotImplementedError
+
+
+def find(path: Path | None, candidates: Sequence[str], what: str, inside: Sequence[str] = ()) -> Path:
+    """The first of `candidates` that exists in `path`, else in $EDGEFL_DATA, else in ~/.cache/edgefl.
+
+    Args:
+        path: the only folder to look in, or None; may also be one of the files itself.
+        candidates: paths relative to a data folder, best first.
+        what: what to download to where, for the message.
+        inside: paths relative to the dataset's own folder, which `path` may name as well.
+
+    Raises:
+        Unavailable: it is in none of them.
+    """
+    if path is not None and path.is_file():
+        return path
+    folders = [path] if path is not None else data_folders()
+    for folder in folders:
+        for candidate in (*candidates, *(inside if path is not None else ())):
+            if (folder / candidate).exists():
+                return folder / candidate
+    looked = " or ".join(str(folder) for folder in folders)
+    raise Unavailable(f"data.dataset: not found in {looked}. {what}")
+
+
+SAMPLES = tuple(np.dtype(name) for name in ("uint8", "int32", "int64", "float16", "float32", "float64"))
+MOST_CLASSES = 100_000
+LARGEST = np.finfo(np.float32).max
+
+
+def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
+    """What is wrong with samples and labels, if anything."""
+    checks: list[tuple[Callable[[], bool], str]] = [
+        (lambda: x.ndim >= 2 and x.size > 0, f"x must be [samples, ...] with at least one sample, got shape {x.shape}"),
+        (
+            lambda: x.dtype in SAMPLES,
+            f"x must be uint8, floating point of 16 to 64 bits, or int64 (token ids), got {x.dtype}",
+        ),
+        (lambda: y.shape == x.shape[:1], f"y must be one label a sample, [{len(x) if x.ndim else 0}], got {y.shape}"),
+        (lambda: np.issubdtype(y.dtype, np.integer), f"y must hold integer labels, got {y.dtype}"),
+        (lambda: y.min() >= 0, "labels count from 0, got a negative one"),
+        (lambda: y.max() < most_classes, f"labels must be less than {most_classes}, the number of classes"),
+        (lambda: -LARGEST <= x.min() <= x.max() <= LARGEST, "x holds NaN or values that are too large for 32 bits"),
+    ]
+    return next((text for holds, text in checks if not holds()), None)
+
+
+def standardisation(means: Sequence[float], stds: Sequence[float]) -> dict[str, Any]:
+    """`Data`'s mean and std of each channel [channels, 1, 1], from those on the scale of 0 to 1."""
+    mean, std = (255.0 * np.array(values).reshape(-1, 1, 1) for values in (means, stds))
+    return {"mean": mean, "std": std}
+
+
+def measured(x: npt.NDArray[np.uint8]) -> dict[str, Any]:
+    """`Data`'s mean and std over all values of x [n, ...], exactly; std at least 1."""
+    counts = np.zeros(256)
+    for begin in range(0, len(x), 1000):  # a histogram takes the values as 64-bit numbers
+        counts += np.bincount(x[begin : begin + 1000].ravel(), minlength=256)
+    values = np.arange(256)
+    mean = float(counts @ values / counts.sum())
+    return {"mean": mean, "std": max(float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum())), 1.0)}
+
+
+def generator(seed: int, name: str, entity: int) -> np.random.Generator:
+    """The random numbers of a dataset that draws some: by its own seed, so that runs of all seeds learn the same."""
+    return Streams(seed).generator("dataset", int.from_bytes(name.encode(), "little") % 2**31, entity)

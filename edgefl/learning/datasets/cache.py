@@ -1,0 +1,110 @@
+"""Arrays that took long to make: kept as .npy files in ~/.cache/edgefl/arrays, and mapped into memory from there."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+import numpy as np
+
+from edgefl.core.errors import InputError, Unavailable
+from edgefl.learning.datasets.base import Array, Arrays
+
+log = logging.getLogger("edgefl")
+
+VERSION = 1  # of how arrays are made: another number makes all of them anew
+_MAY_READ = ContextVar("may_read", default=True)
+
+
+@contextmanager
+def without_reading() -> Iterator[None]:
+    """Within, arrays that are not in the cache raise Unavailable, in place of being made."""
+    token = _MAY_READ.set(False)
+    try:
+        yield
+    finally:
+        _MAY_READ.reset(token)
+
+
+def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[], Mapping[str, Array]]) -> Arrays:
+    """The arrays that `make` makes of `sources`; later calls map them from the disk.
+
+    Maps are shared by all processes and writable (copy on write). Where the cache cannot be written, the arrays are in
+    memory.
+
+    Args:
+        name: of the dataset.
+        options: all else that the arrays depend on; its repr counts.
+        sources: the files they are made of; made anew where a path, size or time of change differs.
+        make: reads the sources.
+
+    Raises:
+        InputError: a source is not there, or `make` raises it.
+    """
+    paths = [str(path) for path in sources]
+    place = f"{name}-{_digest((VERSION, options, paths))}"
+    folder = _home() / f"{place}-{_digest([_stamp(path) for path in paths])}"
+    arrays = _mapped(folder)
+    if arrays is None:
+        if not _MAY_READ.get():
+            raise Unavailable(f"data.dataset: {name} has not been read on this machine yet, which takes a while")
+        made = dict(make())
+        try:
+            _write(folder, made)
+        except OSError as error:
+            log.info("%s: the arrays of %s are not kept: %s", folder.parent, name, error.strerror)
+            return made
+        for old in folder.parent.glob(f"{place}-*"):  # of sources that have changed since
+            if old != folder:
+                shutil.rmtree(old, ignore_errors=True)
+        arrays = _mapped(folder) or made
+    return arrays
+
+
+def _home() -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "edgefl" / "arrays"
+
+
+def _digest(value: object) -> str:
+    return hashlib.blake2b(repr(value).encode(), digest_size=8).hexdigest()
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """Size and time of the last change."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - ten thousands of them
+    except OSError as error:
+        raise InputError(f"data.dataset: {path}: {error.strerror}") from None
+    return status.st_size, status.st_mtime_ns
+
+
+def _mapped(folder: Path) -> dict[str, Array] | None:
+    """The arrays of a folder; None where it is not there or damaged."""
+    try:
+        names = (folder / "names.txt").read_text().split()
+        return {name: np.load(folder / f"{name}.npy", mmap_mode="c", allow_pickle=False) for name in names}
+    except (OSError, ValueError, EOFError):
+        return None
+
+
+def _write(folder: Path, arrays: Mapping[str, Array]) -> None:
+    """A folder that is whole or absent; of two writers at once the first one counts."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        for name, array in arrays.items():
+            np.save(part / f"{name}.npy", array, allow_pickle=False)
+        (part / "names.txt").write_text(" ".join(arrays))
+        if _mapped(folder) is None:
+            shutil.rmtree(folder, ignore_errors=True)  # a damaged one
+            part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

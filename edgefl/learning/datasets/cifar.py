@@ -1,0 +1,97 @@
+"""The python batches of CIFAR-10 and CIFAR-100: pickles, read without running anything that they name."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.core.errors import InputError
+from edgefl.learning.datasets.base import Array
+
+SHAPE = (3, 32, 32)
+
+
+class _Bytes:
+    """Stands in for a pickled NumPy array: keeps the bytes, makes nothing."""
+
+    raw: object = None
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.raw = state[-1]
+
+
+class _Type:
+    """Stands in for a pickled NumPy type."""
+
+    def __init__(self, *args: object) -> None:
+        pass
+
+    def __setstate__(self, state: object) -> None:
+        pass
+
+
+def _reconstruct(*args: object) -> _Bytes:
+    return _Bytes()
+
+
+def _latin1(text: str, encoding: str) -> bytes:
+    return text.encode("latin1")  # how Python 3 writes bytes for Python 2
+
+
+class _Unpickler(pickle.Unpickler):
+    """Plain values, and arrays as `_Bytes`; whatever else a file names is refused."""
+
+    KNOWN: ClassVar[dict[tuple[str, str], Callable[..., object]]] = {
+        ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
+        ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
+        ("numpy", "ndarray"): _Bytes,
+        ("numpy", "dtype"): _Type,
+        ("_codecs", "encode"): _latin1,
+    }
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in self.KNOWN:
+            raise pickle.UnpicklingError(f"names {module}.{name}")
+        return self.KNOWN[module, name]
+
+
+def read_batches(paths: Sequence[Path], labels: str, classes: int, what: str) -> tuple[Array, Array]:
+    """The images [n, 3, 32, 32] uint8 and labels [n] of some batches.
+
+    Args:
+        paths: the batches, in order.
+        labels: under which name they hold the labels.
+        classes: how many there are.
+        what: what to download to where, for the message.
+
+    Raises:
+        InputError: one is missing or damaged.
+    """
+    batches = [_read(path, labels, classes, what) for path in paths]
+    return np.concatenate([x for x, _ in batches]), np.concatenate([y for _, y in batches])
+
+
+def _read(path: Path, name: str, classes: int, what: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    try:
+        with path.open("rb") as stream:
+            batch = _Unpickler(stream, encoding="bytes").load()
+    except OSError as error:
+        raise InputError(f"data.dataset: {path}: {error.strerror}. {what}") from None
+    except Exception as error:  # noqa: BLE001 - a damaged pickle can raise anything
+        problem = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"data.dataset: {path}: is no whole batch of CIFAR ({problem}). {what}") from None
+    values = batch if isinstance(batch, dict) else {}
+    data, labels = (values.get(key.encode(), values.get(key)) for key in ("data", name))  # Python 2 and 3
+    raw = getattr(data, "raw", None)
+    pixels = math.prod(SHAPE)
+    if not isinstance(raw, bytes) or not isinstance(labels, list) or not raw or len(raw) != len(labels) * pixels:
+        raise InputError(f"data.dataset: {path}: must hold data, {pixels} bytes an image, and {name}. {what}")
+    if not all(type(label) is int and 0 <= label < classes for label in labels):
+        raise InputError(f"data.dataset: {path}: {name} must be from 0 to {classes - 1}. {what}")
+    return np.frombuffer(raw, np.uint8).reshape(-1, *SHAPE), np.array(labels, dtype=np.int64)

@@ -1,0 +1,35 @@
+"""CIFAR-10."""
+
+from __future__ import annotations
+
+from edgefl.learning.datasets.base import Data, Dataset, find, standardisation
+from edgefl.learning.datasets.cifar import read_batches
+from edgefl.learning.datasets.npz import read_npz
+
+CLASSES = 10
+MEANS, STDS = (0.491, 0.482, 0.447), (0.247, 0.243, 0.262)
+FOLDER = "cifar-10-batches-py"
+BATCHES = [f"data_batch_{number}" for number in range(1, 6)]
+HELP = (
+    f"Put cifar10.npz or cifar10_12k.npz (train_x, train_y, test_x, test_y), or the folder {FOLDER} of "
+    "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz, into one of these folders, or name a folder with "
+    "data.path or EDGEFL_DATA. "
+    "With network: python -c \"import torchvision; torchvision.datasets.CIFAR10('FOLDER', download=True)\""
+)
+
+
+class Cifar10(Dataset):
+    """CIFAR-10: 50,000 + 10,000 colour images 32x32 in 10 classes (Krizhevsky, 2009)."""
+
+    def load(self) -> Data:
+        """From the python batches or from .npz, complete or a part; [3, 32, 32]."""
+        found = find(
+            self.path, [f"{FOLDER}/{BATCHES[0]}", "cifar10.npz", "cifar10_12k.npz"], HELP, [BATCHES[0], "test_batch"]
+        )
+        if found.suffix == ".npz":
+            arrays = read_npz(found, CLASSES)
+        else:
+            train = read_batches([found.with_name(name) for name in BATCHES], "labels", CLASSES, HELP)
+            test = read_batches([found.with_name("test_batch")], "labels", CLASSES, HELP)
+            arrays = {"train_x": train[0], "train_y": train[1], "test_x": test[0], "test_y": test[1]}
+        return Data(**arrays, classes=CLASSES, **standardisation(MEANS, STDS))

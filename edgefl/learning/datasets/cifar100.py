@@ -1,0 +1,39 @@
+"""CIFAR-100."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from edgefl.learning.datasets.base import Data, Dataset, find, standardisation
+from edgefl.learning.datasets.cifar import read_batches
+from edgefl.learning.datasets.npz import read_npz
+
+CLASSES = {"fine": 100, "coarse": 20}
+MEANS, STDS = (0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761)
+FOLDER = "cifar-100-python"
+HELP = (
+    f"Put cifar100.npz (train_x, train_y, test_x, test_y; fine labels), or the folder {FOLDER} of "
+    "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz, into one of these folders, or name a folder with "
+    "data.path or EDGEFL_DATA. "
+    "With network: python -c \"import torchvision; torchvision.datasets.CIFAR100('FOLDER', download=True)\""
+)
+
+
+class Cifar100(Dataset):
+    """CIFAR-100: 50,000 + 10,000 colour images 32x32 in 100 fine or 20 coarse classes (Krizhevsky, 2009)."""
+
+    labels: Literal["fine", "coarse"] = "fine"
+
+    def load(self) -> Data:
+        """From the python batches, or from .npz with fine labels; [3, 32, 32]."""
+        npz, classes = ["cifar100.npz"] if self.labels == "fine" else [], CLASSES[self.labels]
+        found = find(self.path, [f"{FOLDER}/train", *npz], HELP, ["train"])
+        if found.suffix == ".npz":
+            arrays = read_npz(found, classes)
+        else:
+            train, test = (
+                read_batches([found.with_name(part)], f"{self.labels}_labels", classes, HELP)
+                for part in ("train", "test")
+            )
+            arrays = {"train_x": train[0], "train_y": train[1], "test_x": test[0], "test_y": test[1]}
+        return Data(**arrays, classes=classes, **standardisation(MEANS, STDS))

@@ -1,0 +1,85 @@
+"""FEMNIST: EMNIST by writer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgefl.core.errors import InputError
+from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find
+from edgefl.learning.datasets.cache import cached
+
+CLASSES, SIDE = 62, 28
+KEPT = "with the owners of test samples"  # older caches are without
+HELP = (
+    "Make it with LEAF (https://github.com/TalwalkarLab/leaf, data/femnist: ./preprocess.sh -s niid --sf 1.0 -k 0 "
+    "-t sample) and put its data/train/*.json and data/test/*.json into femnist/train and femnist/test in one of these "
+    "folders, or name a folder with data.path or EDGEFL_DATA"
+)
+
+
+class Femnist(Dataset):
+    """FEMNIST: digits and letters 28x28 in 62 classes by writer, from LEAF's JSON (Caldas et al., arXiv:1812.01097)."""
+
+    def defaults(self) -> dict[str, Any]:
+        """A device a writer."""
+        return {"data": {"partition": {"kind": "natural"}}}
+
+    def load(self) -> Data:
+        """Bright ink on black, as in MNIST, standardised as FedEve's code does; writers in the order of their names."""
+        candidates = ["femnist/train", "femnist/data/train", "leaf/data/femnist/data/train"]
+        train = find(self.path, candidates, HELP, ["train", "data/train"])
+        files = {part: sorted(train.with_name(part).glob("*.json")) for part in ("train", "test")}
+        for part, paths in files.items():
+            if not paths:
+                raise InputError(f"data.dataset: {train.with_name(part)}: holds no .json files. {HELP}")
+        arrays = cached("femnist", KEPT, [*files["train"], *files["test"]], lambda: _read(files))
+        return Data(**arrays, classes=CLASSES, mean=0.0365 * 255, std=0.1602 * 255)
+
+
+def _read(files: dict[str, list[Path]]) -> Arrays:
+    """All writers' samples, writer after writer; numbered are those who have training samples, others are -1."""
+    parts = {part: [_writers(path) for path in paths] for part, paths in files.items()}
+    arrays: Arrays = {}
+    trained: dict[str, int] = {}  # number of each writer who has training samples
+    for part, found in parts.items():
+        samples = {name: rows for writers in found for name, rows in writers.items()}
+        if len(samples) < sum(len(writers) for writers in found):
+            raise InputError(f"data.dataset: {files[part][0].parent}: a writer is in two files")
+        names = sorted(name for name, (_, y) in samples.items() if len(y))
+        if not names:
+            raise InputError(f"data.dataset: {files[part][0].parent}: holds no samples. {HELP}")
+        arrays[f"{part}_x"] = np.concatenate([samples[name][0] for name in names])
+        arrays[f"{part}_y"] = np.concatenate([samples[name][1] for name in names])
+        trained = trained or {name: number for number, name in enumerate(names)}
+        numbers = [trained.get(name, -1) for name in names]
+        arrays["owner" if part == "train" else "test_owner"] = np.repeat(numbers, [len(samples[n][1]) for n in names])
+    return arrays
+
+
+def _writers(path: Path) -> dict[str, tuple[Array, Array]]:
+    """Samples and labels of each writer in one of LEAF's files."""
+    try:
+        with path.open("rb") as stream:
+            users = json.load(stream)["user_data"]
+        return {str(name): _samples(user) for name, user in users.items()}
+    except OSError as error:
+        raise InputError(f"data.dataset: {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        problem = " ".join(str(error).split())
+        raise InputError(f"data.dataset: {path}: is no whole file of LEAF's FEMNIST ({problem}). {HELP}") from None
+
+
+def _samples(user: dict[str, Any]) -> tuple[Array, Array]:
+    """Samples [n, 28, 28] uint8, from 784 brightnesses of paper from 0 to 1 each, and labels [n]."""
+    x, y = np.array(user["x"], dtype=np.float64), np.array(user["y"])
+    if not len(y):
+        return np.empty((0, SIDE, SIDE), np.uint8), np.empty(0, np.int64)
+    if x.shape != (len(y), SIDE * SIDE) or not (x.min() >= 0 and x.max() <= 1):
+        raise ValueError(f"a user's x must be {SIDE * SIDE} numbers from 0 to 1 for each of its {len(y)} y")
+    if y.dtype != np.int64 or y.min() < 0 or y.max() >= CLASSES:
+        raise ValueError(f"y must be from 0 to {CLASSES - 1}")
+    return np.rint(255 * (1 - x)).astype(np.uint8).reshape(-1, SIDE, SIDE), y

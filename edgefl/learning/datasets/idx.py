@@ -1,0 +1,72 @@
+"""IDX files: how MNIST and its relatives come (LeCun's format, as torchvision's raw folders hold it)."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from edgefl.core.errors import InputError
+from edgefl.learning.datasets.base import Array, Arrays
+
+BYTES = b"\0\0\x08"  # two zeros and the type; then the number of axes, and each axis in 4 big-endian bytes
+
+
+def read_idx(path: Path) -> Array:
+    """The uint8 array of an IDX file, mapped into memory, or of its .gz, whichever is there.
+
+    Raises:
+        OSError: neither can be read.
+        ValueError: it is no whole IDX file of bytes.
+    """
+    packed = path.with_name(f"{path.name}.gz")
+    if not path.exists() and packed.exists():
+        return _unpacked(packed)
+    with path.open("rb") as stream:
+        shape = _shape(stream.read(4 + 4 * 255), path)
+    offset = 4 + 4 * len(shape)
+    _check_size(path, path.stat().st_size, offset + math.prod(shape))
+    return np.memmap(path, np.uint8, "c", offset, shape)
+
+
+def _unpacked(path: Path) -> Array:
+    try:
+        with gzip.open(path) as stream:
+            content = bytearray(stream.read())
+    except (EOFError, zlib.error):
+        raise ValueError(f"{path.name} is no whole gzip file") from None
+    shape = _shape(content, path)
+    offset = 4 + 4 * len(shape)
+    _check_size(path, len(content), offset + math.prod(shape))
+    return np.frombuffer(content, np.uint8, offset=offset).reshape(shape)
+
+
+def _shape(content: bytes | bytearray, path: Path) -> tuple[int, ...]:
+    if content[:3] != BYTES or len(content) < 4 or len(content) < 4 + 4 * content[3]:
+        raise ValueError(f"{path.name} is no IDX file of bytes")
+    shape = tuple(int(size) for size in np.frombuffer(content, ">u4", content[3], 4))
+    if 0 in shape or not shape:
+        raise ValueError(f"{path.name} holds nothing")
+    return shape
+
+
+def _check_size(path: Path, size: int, expected: int) -> None:
+    if size != expected:
+        raise ValueError(f"{path.name} has {size} bytes, not {expected}")
+
+
+def read_raw(folder: Path, files: Mapping[str, str], what: str) -> Arrays:
+    """The arrays of a dataset's four files, by name of array.
+
+    Raises:
+        InputError: a file is missing or damaged.
+    """
+    try:
+        return {name: read_idx(folder / file) for name, file in files.items()}
+    except (OSError, ValueError) as error:
+        problem = " ".join(str(error).split())
+        raise InputError(f"data.dataset: {folder}: not the four whole files ({problem}). {what}") from None

@@ -1,0 +1,108 @@
+"""Image files in folders, one folder a class."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.core.errors import InputError
+from edgefl.learning.datasets.base import Arrays
+from edgefl.learning.datasets.cache import cached
+
+SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
+
+Files = list[tuple[str, int]]  # path and class of each image
+
+
+def class_names(folder: Path) -> list[str]:
+    """The names of a folder's folders, sorted: class c is the c-th.
+
+    Raises:
+        InputError: it cannot be read, or there are none.
+    """
+    try:
+        names = sorted(entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    except OSError as error:
+        raise InputError(f"data.dataset: {folder}: {error.strerror}") from None
+    if not names:
+        raise InputError(f"data.dataset: {folder}: holds no folders; needed: one of images for each class")
+    return names
+
+
+def images_by_class(folder: Path, names: Sequence[str]) -> Files:
+    """The images of each class, sorted by path; they may lie in folders below the class's.
+
+    Raises:
+        InputError: a class has no images.
+    """
+    files: Files = []
+    for label, name in enumerate(names):
+        found = [os.path.join(top, file) for top, _, inside in os.walk(folder / name) for file in inside]  # noqa: PTH118
+        images = sorted(path for path in found if os.path.splitext(path)[1].lower() in SUFFIXES)  # noqa: PTH122
+        if not images:
+            raise InputError(f"data.dataset: {folder / name}: holds no images ({', '.join(sorted(SUFFIXES))})")
+        files += [(path, label) for path in images]
+    return files
+
+
+def read_images(name: str, parts: Mapping[str, Files], side_px: int | None = None, *, gray: bool = False) -> Arrays:
+    """The four arrays of a dataset, decoded once: x [n, 3, H, W] uint8, or [n, H, W] if gray; y [n].
+
+    Args:
+        name: of the dataset.
+        parts: the images of "train" and "test".
+        side_px: images are resized to squares of this size; None: all have one size already.
+        gray: whether to take the brightness only.
+
+    Raises:
+        InputError: an image cannot be read, or has another size than the first.
+    """
+    sources = [Path(path) for files in parts.values() for path, _ in files]
+    labels = [label for files in parts.values() for _, label in files]
+
+    def make() -> Arrays:
+        size = (side_px, side_px) if side_px else _decoded(str(sources[0]), None, gray=gray).shape[:2]
+        arrays: Arrays = {}
+        for part, files in parts.items():
+            arrays[f"{part}_x"] = _stacked([path for path, _ in files], size, side_px, gray=gray)
+            arrays[f"{part}_y"] = np.array([label for _, label in files], dtype=np.int64)
+        return arrays
+
+    sizes = [len(files) for files in parts.values()]
+    return cached(name, (side_px, gray, sizes, labels), sources, make)
+
+
+def _stacked(paths: Sequence[str], size: tuple[int, ...], side_px: int | None, *, gray: bool) -> npt.NDArray[np.uint8]:
+    """All images in one array, channels first."""
+    stack = np.empty((len(paths), *size) if gray else (len(paths), 3, *size), np.uint8)
+
+    def put(index: int) -> None:
+        image = _decoded(paths[index], side_px, gray=gray)
+        if image.shape[:2] != size:
+            found, first = (f"{shape[1]}x{shape[0]}" for shape in (image.shape, size))
+            raise InputError(f"data.dataset: {paths[index]}: has {found} pixels, the first image {first}")
+        stack[index] = image if gray else image.transpose(2, 0, 1)
+
+    with ThreadPoolExecutor() as pool:  # decoders work outside of the interpreter's lock
+        for _ in pool.map(put, range(len(paths))):
+            pass
+    return stack
+
+
+def _decoded(path: str, side_px: int | None, *, gray: bool) -> npt.NDArray[np.uint8]:
+    """One image [H, W] or [H, W, 3]."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            pixels = image.convert("L" if gray else "RGB")
+            if side_px:
+                pixels = pixels.resize((side_px, side_px), Image.Resampling.BILINEAR)
+            return np.asarray(pixels, dtype=np.uint8)
+    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError):  # SyntaxError: broken PNG
+        raise InputError(f"data.dataset: {path}: cannot be read as an image") from None

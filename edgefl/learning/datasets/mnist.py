@@ -1,0 +1,48 @@
+"""MNIST."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from edgefl.learning.datasets.base import Arrays, Data, Dataset, find
+from edgefl.learning.datasets.idx import read_raw
+from edgefl.learning.datasets.npz import checked, read_npz
+
+CLASSES = 10
+RAW = {
+    "train_x": "train-images-idx3-ubyte",
+    "train_y": "train-labels-idx1-ubyte",
+    "test_x": "t10k-images-idx3-ubyte",
+    "test_y": "t10k-labels-idx1-ubyte",
+}
+
+
+class Mnist(Dataset):
+    """MNIST: 60,000 + 10,000 images 28x28 in 10 classes (LeCun et al., Proc. IEEE 1998)."""
+
+    def load(self) -> Data:
+        """From torchvision's raw files or from mnist.npz, standardised with 0.1307 and 0.3081."""
+        return Data(**raw_or_npz(self.path, "MNIST"), classes=CLASSES, mean=0.1307 * 255, std=0.3081 * 255)
+
+
+def raw_or_npz(path: Path | None, name: str, npz: str = "mnist.npz") -> Arrays:
+    """The arrays of MNIST, or of what is made like it.
+
+    Args:
+        path: as in `find`.
+        name: of torchvision's class, and of the folder where it keeps the files.
+        npz: the other place where they may be.
+
+    Raises:
+        InputError: they are not there, or damaged.
+    """
+    what = (
+        f"Put {npz} (train_x, train_y, test_x, test_y), or torchvision's folder {name}/raw with the four files "
+        f"{', '.join(RAW.values())}, into one of these folders, or name a folder with data.path or EDGEFL_DATA. "
+        f"With network: python -c \"import torchvision; torchvision.datasets.{name}('FOLDER', download=True)\""
+    )
+    first = RAW["train_x"]
+    found = find(path, [f"{name}/raw/{first}", f"{name}/raw/{first}.gz", npz], what, [first, f"{first}.gz"])
+    if found.suffix == ".npz":
+        return read_npz(found, CLASSES)
+    return checked(read_raw(found.parent, RAW, what), found.parent, CLASSES)

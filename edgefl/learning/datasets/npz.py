@@ -1,0 +1,78 @@
+"""Anyone's own arrays."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from edgefl.core.errors import InputError, Unavailable
+from edgefl.core.paths import UserPath
+from edgefl.learning.datasets.base import MOST_CLASSES, Array, Arrays, Data, Dataset, measured, problem
+
+NAMES = ("train_x", "train_y", "test_x", "test_y")
+CHANNELS = (1, 3)
+
+
+class Npz(Dataset):
+    """Your own arrays: a NumPy .npz file with train_x, train_y, test_x, test_y (labels are integers from 0).
+
+    Images [n, H, W, 3] become [n, 3, H, W].
+    """
+
+    path: UserPath
+
+    def load(self) -> Data:
+        """uint8 samples are standardised over all training values; numbers and token ids are taken as they are."""
+        arrays = read_npz(self.path)
+        standard = measured(arrays["train_x"]) if arrays["train_x"].dtype == np.uint8 else {}
+        classes = int(max(arrays["train_y"].max(), arrays["test_y"].max())) + 1
+        return Data(**arrays, classes=classes, **standard)
+
+
+def read_npz(path: Path, most_classes: int = MOST_CLASSES) -> Arrays:
+    """The four arrays, checked; images with their channels first.
+
+    Raises:
+        InputError: no such file, or wrong arrays.
+    """
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = {name: np.asarray(file[name]) for name in NAMES if name in file.files}
+    except FileNotFoundError as error:
+        raise Unavailable(f"data.path: {path}: {error.strerror}") from None
+    except OSError as error:
+        raise InputError(f"data.path: {path}: {error.strerror or 'cannot be read'}") from None
+    except (AttributeError, EOFError, TypeError, ValueError, zipfile.BadZipFile, zlib.error):
+        raise InputError(f"data.path: {path}: is no .npz file of plain arrays") from None
+    missing = [name for name in NAMES if name not in arrays]
+    if missing:
+        raise InputError(f"data.path: {path}: lacks {', '.join(missing)}; needed: {', '.join(NAMES)}")
+    images = {name: channels_first(arrays[name]) for name in ("train_x", "test_x")}
+    return checked({**arrays, **images}, path, most_classes)
+
+
+def channels_first(x: Array) -> Array:
+    """Images [n, H, W, 1 or 3] as [n, 1 or 3, H, W]; anything else as it is."""
+    if x.ndim != 4 or x.shape[-1] not in CHANNELS or x.shape[1] in CHANNELS:
+        return x
+    return np.ascontiguousarray(np.moveaxis(x, -1, 1))
+
+
+def checked(arrays: Mapping[str, Array], path: Path, most_classes: int) -> Arrays:
+    """The arrays with labels and token ids as int64.
+
+    Raises:
+        InputError: they are not samples and labels.
+    """
+    for part in ("train", "test"):
+        if reason := problem(arrays[f"{part}_x"], arrays[f"{part}_y"], most_classes):
+            raise InputError(f"data.path: {path}: {part}: {reason}")
+    shapes = arrays["train_x"].shape[1:], arrays["test_x"].shape[1:]
+    if shapes[0] != shapes[1]:
+        raise InputError(f"data.path: {path}: train and test samples differ in shape: {shapes[0]} and {shapes[1]}")
+    whole = {name for name, array in arrays.items() if name.endswith("_y") or array.dtype == np.int32}
+    return {name: array.astype(np.int64) if name in whole else array for name, array in arrays.items()}

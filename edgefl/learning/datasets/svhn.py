@@ -1,0 +1,57 @@
+"""Street View House Numbers."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from edgefl.core.errors import InputError
+from edgefl.learning.datasets.base import Arrays, Data, Dataset, find, standardisation
+from edgefl.learning.datasets.cache import cached
+from edgefl.learning.datasets.npz import checked, read_npz
+
+CLASSES = 10
+MEANS, STDS = (0.4377, 0.4438, 0.4728), (0.1980, 0.2010, 0.1970)
+FILES = {"train": "train_32x32.mat", "test": "test_32x32.mat"}
+HELP = (
+    "Put train_32x32.mat and test_32x32.mat of http://ufldl.stanford.edu/housenumbers, or svhn.npz (train_x, train_y, "
+    "test_x, test_y), into one of these folders (or its folder svhn), or name a folder with data.path or EDGEFL_DATA"
+)
+
+
+class Svhn(Dataset):
+    """SVHN: 73,257 + 26,032 colour images 32x32 of house numbers' digits (Netzer et al., NIPS workshop 2011)."""
+
+    def load(self) -> Data:
+        """Class c is the digit c; [3, 32, 32]."""
+        folders = ("", "svhn/", "SVHN/")
+        found = find(self.path, [*(f"{folder}{FILES['train']}" for folder in folders), "svhn.npz"], HELP)
+        if found.suffix == ".npz":
+            arrays = read_npz(found, CLASSES)
+        else:
+            paths = {part: found.with_name(name) for part, name in FILES.items()}
+            arrays = cached("svhn", None, paths.values(), lambda: _read(paths))
+        return Data(**arrays, classes=CLASSES, **standardisation(MEANS, STDS))
+
+
+def _read(paths: dict[str, Path]) -> Arrays:
+    """X [32, 32, 3, n] as samples, y [n, 1] as labels; the digit 0 has the label 10 in the files."""
+    from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
+
+    arrays: Arrays = {}
+    for part, path in paths.items():
+        try:
+            content = loadmat(str(path), variable_names=["X", "y"])
+            x, y = content["X"], content["y"]
+        except (OSError, ValueError, TypeError, KeyError, NotImplementedError, EOFError, MatReadError, zlib.error):
+            raise InputError(f"data.dataset: {path}: is no whole MATLAB file with X and y. {HELP}") from None
+        if x.ndim != 4 or x.dtype != np.uint8 or y.size != x.shape[-1] or not np.isin(y, range(1, 11)).all():
+            raise InputError(
+                f"data.dataset: {path}: must hold X [32, 32, 3, n] of bytes and y [n] from 1 to 10. {HELP}"
+            )
+        arrays[f"{part}_x"] = np.ascontiguousarray(x.transpose(3, 2, 0, 1))
+        arrays[f"{part}_y"] = y.ravel().astype(np.int64) % 10
+    return checked(arrays, paths["train"], CLASSES)

@@ -1,0 +1,17 @@
+"""Which model a session starts from: one file a strategy."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.learning.initialisation.base import Initialisation
+
+INITIALISATIONS: Catalogue[Initialisation] = Catalogue(
+    "initialisation",
+    {
+        "previous": "edgefl.learning.initialisation.previous:Previous",
+        "average": "edgefl.learning.initialisation.average:Average",
+        "continuous": "edgefl.learning.initialisation.continuous:Continuous",
+        "proposed": "edgefl.learning.initialisation.proposed:Proposed",
+        "initial": "edgefl.learning.initialisation.initial:Initial",
+    },
+)
+
+__all__ = ["INITIALISATIONS", "Initialisation"]

@@ -1,0 +1,34 @@
+"""Going on, and holding on to what was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import NonNegativeFloat
+
+from edgefl.learning.algorithms import Algorithm
+from edgefl.learning.algorithms.distilled import Distilled
+from edgefl.learning.initialisation.base import Blend, Initialisation, Vector
+
+
+class Continuous(Initialisation):
+    """The last session's model, distilled into those that follow (dynamic-devices paper, section VI, "Continuous").
+
+    Its teacher in the first session is the initial model, as in the paper's program.
+    """
+
+    loss: Literal["kd", "relation"] = "kd"  # KL(p_teacher || p_student) of the program, or what the paper cites, GLFC's
+    weight: NonNegativeFloat = 1.0  # of what distils, k; kd with 0 is `previous`
+
+    def around(self, algorithm: Algorithm) -> Algorithm:
+        """Each session's server begins with the model that teaches in it."""
+        return Distilled(base=algorithm, weight=self.weight, by="outputs" if self.loss == "kd" else "relation")
+
+    def stored(self, session: int) -> int:
+        """The teacher."""
+        return 1
+
+    def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
+        """The last session's alone."""
+        return {session - 1: 1.0}

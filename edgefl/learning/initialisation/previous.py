@@ -1,0 +1,15 @@
+"""Going on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from edgefl.learning.initialisation.base import Blend, Initialisation, Vector
+
+
+class Previous(Initialisation):
+    """The model that the last session has ended with (dynamic-devices paper, section VI, "Previous")."""
+
+    def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
+        """The last session's alone."""
+        return {session - 1: 1.0}

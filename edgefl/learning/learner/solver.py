@@ -1,0 +1,65 @@
+"""One step of the local solver on flat vectors, for one client [d] or a batch of clients [C, d]."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import torch
+
+from edgefl.learning.algorithms import Algorithm, Local
+from edgefl.learning.training_section import Training
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+
+class Solver:
+    """SGD or Adam in the order that matters: correction, clipping, all decay, moments (algorithm cards, section 0.2).
+
+    Args:
+        algorithm: corrects gradients.
+        training: the scenario's section.
+        cut: parameters before the cut of a model whose two parts are clipped by their own norms; None: by that of all.
+    """
+
+    def __init__(self, algorithm: Algorithm, training: Training, cut: int | None = None) -> None:
+        self.algorithm, self.training = algorithm, training
+        self._clipped = [slice(None)] if cut is None else [slice(cut), slice(cut, None)]
+
+    def moments(self, w: Tensor) -> list[Tensor]:
+        """Fresh moments of the gradients, as every round begins with them: none, the velocity, or Adam's two."""
+        count = 2 if self.training.optimizer == "adam" else int(self.training.momentum > 0)
+        return [w.new_zeros(w.shape) for _ in range(count)]
+
+    def step(self, w: Tensor, gradient: Tensor, moments: Sequence[Tensor], local: Local, number: int) -> None:
+        """Advance w in place, for the `number`th time in the round, from 1; `gradient` may be overwritten."""
+        training = self.training
+        gradient = self.algorithm.correct(gradient, w, local)
+        if training.clip_norm is not None:
+            for part in (gradient[..., each] for each in self._clipped):
+                norm = part.norm(dim=-1, keepdim=True)
+                part.mul_((training.clip_norm / (norm + 1e-6)).clamp(max=1.0))  # PyTorch's factor
+        decay = training.weight_decay + self.algorithm.decay(local)
+        if not isinstance(decay, float):
+            gradient = gradient.addcmul_(w, decay)
+        elif decay:
+            gradient = gradient.add_(w, alpha=decay)
+        if training.optimizer == "adam":
+            gradient = self._adam(gradient, moments, number)
+        elif moments:
+            gradient = moments[0].mul_(training.momentum).add_(gradient)
+        if isinstance(local.lr, float):
+            w.add_(gradient, alpha=-local.lr)
+        else:
+            w.addcmul_(gradient, local.lr, value=-1.0)
+
+    def _adam(self, gradient: Tensor, moments: Sequence[Tensor], number: int) -> Tensor:
+        """Direction m' / (sqrt(v') + eps) with m' = m / (1 - beta1^t) and v' alike (Kingma and Ba, ICLR 2015)."""
+        (m, v), (beta1, beta2) = moments, self.training.adam_betas
+        m.mul_(beta1).add_(gradient, alpha=1 - beta1)
+        v.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        denominator = torch.sqrt(v, out=gradient).div_(sqrt(1 - beta2**number)).add_(self.training.adam_eps)
+        return torch.div(m, denominator, out=denominator).div_(1 - beta1**number)

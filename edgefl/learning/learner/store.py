@@ -1,0 +1,273 @@
+"""What clients remember between the rounds in which they take part: vectors per client, kept where there is room.
+
+Three homes give the same values: the memory of the training device, the memory of the host (page-locked where the
+training device is a GPU, for full transfer speed), and an anonymous file. Memory is taken for clients that have taken
+part, never for the population.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgefl.core.arrays import Ids
+from edgefl.core.errors import RunError
+from edgefl.learning.learner.memory import budget
+
+File = IO[bytes]
+Home = Literal["auto", "device", "host", "disk"]
+
+HOST = torch.device("cpu")
+BLOCK_BYTES = 2**24  # of memory taken at once; a single row where it is larger
+PINNED_BLOCK_BYTES = 2**30  # torch rounds page-locked memory up to a power of two: large blocks waste little of it
+
+
+class StateStore:
+    """Vectors per client that last from one participation to the next.
+
+    Home "auto" is chosen once, by what the whole population would need (`clients` times the bytes of one client): the
+    device if that fits into its budget, else the host, else the disk. So a run cannot outgrow its home half-way.
+    On a CPU, "device" and "host" are the same memory.
+
+    Args:
+        initial: the state of a client that has never taken part, [size] each, all on the training device.
+        clients: size of the population; ids are 0 .. clients - 1.
+        home: where states are kept.
+        folder: of the file of the home "disk"; the system's temporary folder by default, which should be a real disk.
+            The file has no name there: nothing is left behind, however the process ends.
+        device_bytes: the budget of the home "device"; half of the free memory by default.
+        host_bytes: the same for "host".
+
+    Raises:
+        ValueError: `initial` has no vectors, or they are not one-dimensional and on one device.
+        RunError: the file of the home "disk" cannot be created.
+    """
+
+    def __init__(
+        self,
+        initial: Mapping[str, Tensor],
+        clients: int,
+        home: Home = "auto",
+        folder: Path | None = None,
+        *,
+        device_bytes: int | None = None,
+        host_bytes: int | None = None,
+    ) -> None:
+        self._initial = {name: vector.detach().clone() for name, vector in initial.items()}
+        devices = {vector.device for vector in self._initial.values()}
+        if len(devices) != 1 or any(vector.ndim != 1 for vector in self._initial.values()):
+            raise ValueError("a client's state must be one vector or more, one-dimensional, all on one device")
+        (device,) = devices
+        total = clients * sum(vector.nbytes for vector in self._initial.values())
+        self.home = _choose_home(total, device, device_bytes, host_bytes) if home == "auto" else home
+        self._slots = np.full(clients, -1, dtype=np.int64)  # the row of each client
+        self._count = 0  # clients with a row
+        self._rows: dict[str, _MemoryRows | _DiskRows] = {}
+        for name, vector in self._initial.items():
+            if self.home == "disk":
+                self._rows[name] = _DiskRows(vector, folder or Path(tempfile.gettempdir()))
+            else:
+                self._rows[name] = _MemoryRows(vector, clients, device if self.home == "device" else HOST)
+
+    @property
+    def bytes(self) -> int:
+        """Memory or disk taken so far."""
+        return sum(rows.bytes for rows in self._rows.values())
+
+    @property
+    def names(self) -> list[str]:
+        """Of the vectors."""
+        return list(self._initial)
+
+    def ids(self) -> Ids:
+        """The clients that have taken part, ascending."""
+        return np.flatnonzero(self._slots >= 0)
+
+    def gather(self, ids: Ids) -> dict[str, Tensor]:
+        """Copies of the states of C clients, [C, size] each, on the training device.
+
+        Raises:
+            IndexError: an id is outside the population.
+            RunError: the file cannot be read.
+        """
+        slots = self._slots_of(ids).tolist()
+        states = {}
+        for name, initial in self._initial.items():
+            states[name] = initial.new_empty(len(slots), len(initial))
+            for slot, into in zip(slots, states[name].unbind(), strict=True):
+                if slot < 0:
+                    into.copy_(initial)
+                else:
+                    self._rows[name].read(slot, into)
+        return states
+
+    def mean(self, name: str, ids: Ids) -> Tensor:
+        """The mean of one vector [size] over clients; who has never taken part counts as at the beginning."""
+        initial, rows = self._initial[name], self._rows[name]
+        total, row = int((self._slots_of(ids) < 0).sum()) * initial, torch.empty_like(initial)
+        for slot in self._slots[ids[self._slots[ids] >= 0]].tolist():
+            rows.read(slot, row)
+            total += row
+        return total / len(ids)
+
+    def scatter(self, ids: Ids, states: Mapping[str, Tensor]) -> None:
+        """Replace the states of C clients by [C, size] each.
+
+        Raises:
+            IndexError: an id is outside the population.
+            ValueError: an id is there twice, or `states` does not have the names, sizes and types of `initial`.
+            RunError: the disk is full.
+        """
+        slots = self._slots_of(ids)
+        if len(np.unique(ids)) < len(ids):
+            raise ValueError("the same client is there twice")
+        wanted = {name: ((len(ids), len(vector)), vector.dtype) for name, vector in self._initial.items()}
+        got = {name: (tuple(value.shape), value.dtype) for name, value in states.items()}
+        if got != wanted:
+            raise ValueError(f"states must be {wanted}, got {got}")
+        new = slots < 0
+        count = self._count + int(new.sum())
+        slots[new] = np.arange(self._count, count)
+        for name, rows in self._rows.items():
+            rows.grow(count)
+            for slot, value in zip(slots.tolist(), states[name].detach().unbind(), strict=True):
+                rows.write(slot, value)
+        self._slots[ids], self._count = slots, count  # only now: a failed write makes no client known
+
+    def forget(self, names: Iterable[str], ids: Ids | None = None) -> None:
+        """Some vectors of some clients, of all where `ids` are not given, are again as at the beginning.
+
+        Raises:
+            IndexError: an id is outside the population.
+            RunError: the file cannot be written.
+        """
+        forgotten = set(names)
+        if ids is None and forgotten >= set(self._initial):
+            self._slots[:], self._count = -1, 0
+            return
+        slots = self._slots if ids is None else self._slots_of(ids)
+        for name in forgotten:
+            for slot in slots[slots >= 0].tolist():
+                self._rows[name].write(slot, self._initial[name])
+
+    def dump(self, file: File) -> None:
+        """Write the clients that have taken part, and their states one after another; never all in memory."""
+        ids = self.ids()
+        np.save(file, ids, allow_pickle=False)
+        for slot in self._slots[ids].tolist():
+            for name, initial in self._initial.items():
+                row = torch.empty_like(initial, device=HOST)
+                self._rows[name].read(slot, row)
+                file.write(row.view(torch.uint8).numpy().data)
+
+    def restore(self, file: File) -> None:
+        """Read what `dump` of such a store, with no clients yet, has written.
+
+        Raises:
+            RunError: the disk is full.
+        """
+        for client in np.load(file, allow_pickle=False).tolist():
+            state = {}
+            for name, initial in self._initial.items():
+                row = torch.frombuffer(bytearray(file.read(initial.nbytes)), dtype=initial.dtype)
+                state[name] = row.to(initial.device)[None]
+            self.scatter(np.array([client]), state)
+
+    def close(self) -> None:
+        """Let memory and files go; the store is of no use afterwards."""
+        for rows in self._rows.values():
+            rows.close()
+
+    def _slots_of(self, ids: Ids) -> Ids:
+        if len(ids) and not 0 <= ids.min() <= ids.max() < len(self._slots):
+            raise IndexError(f"clients are 0 .. {len(self._slots) - 1}, got {ids.min()} .. {ids.max()}")
+        return self._slots[ids]
+
+
+class _MemoryRows:
+    """A growing table of vectors like `example` in blocks on one device: growing copies nothing."""
+
+    def __init__(self, example: Tensor, limit: int, device: torch.device) -> None:
+        self._example, self._limit, self._device = example, limit, device
+        self._pinned = example.is_cuda and device.type == "cpu"
+        self._block = max(1, (PINNED_BLOCK_BYTES if self._pinned else BLOCK_BYTES) // max(1, example.nbytes))
+        self._views: list[Tensor] = []
+        self.bytes = 0
+
+    def grow(self, count: int) -> None:
+        """Make room for `count` rows in all."""
+        while len(self._views) < count:
+            shape = min(self._block, self._limit - len(self._views)), len(self._example)
+            block = torch.empty(shape, dtype=self._example.dtype, device=self._device, pin_memory=self._pinned)
+            self._views.extend(block.unbind())
+            self.bytes += block.nbytes
+
+    def read(self, row: int, into: Tensor) -> None:
+        into.copy_(self._views[row])
+
+    def write(self, row: int, value: Tensor) -> None:
+        self._views[row].copy_(value)
+
+    def close(self) -> None:
+        self._views.clear()
+
+
+class _DiskRows:
+    """The same in a file without a name; plain reads and writes, so that no page of it stays resident."""
+
+    def __init__(self, example: Tensor, folder: Path) -> None:
+        self._row_bytes, self._folder, self.bytes = example.nbytes, folder, 0
+        with self._explained():
+            self._file = tempfile.TemporaryFile("w+b", buffering=0, dir=folder)  # noqa: SIM115 - `close` closes it
+
+    def grow(self, count: int) -> None:
+        needed = count * self._row_bytes - self.bytes
+        if needed > 0 and needed > (free := shutil.disk_usage(self._folder).free):
+            sizes = f"{needed / 1e9:.3g} GB more are needed, {free / 1e9:.3g} GB are free"
+            raise RunError(f"the states of the clients do not fit in {self._folder}: {sizes}")
+        self.bytes += max(0, needed)
+
+    def read(self, row: int, into: Tensor) -> None:
+        host = into if into.device.type == "cpu" else torch.empty_like(into, device="cpu")
+        self._move(self._file.readinto, row, host)
+        if host is not into:
+            into.copy_(host)
+
+    def write(self, row: int, value: Tensor) -> None:
+        self._move(self._file.write, row, value.cpu().contiguous())
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _move(self, step: Callable[[memoryview], int | None], row: int, host: Tensor) -> None:
+        """Read or write a row's bytes; the system may do it in several steps."""
+        left: memoryview = host.view(torch.uint8).numpy().data
+        with self._explained():
+            self._file.seek(row * self._row_bytes)
+            while left:
+                if not (done := step(left)):
+                    raise OSError(errno.EIO, "the file ends early")
+                left = left[done:]
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RunError(f"the states of the clients cannot be kept in {self._folder}: {error.strerror}") from error
+
+
+def _choose_home(total: int, device: torch.device, device_bytes: int | None, host_bytes: int | None) -> Home:
+    """The first home in whose budget `total` bytes fit."""
+    if total <= (budget(device) if device_bytes is None else device_bytes):
+        return "device"
+    return "host" if total <= (budget(HOST) if host_bytes is None else host_bytes) else "disk"

@@ -1,0 +1,32 @@
+"""What is trained: one file a family of models."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.learning.models.base import Model
+
+MODELS: Catalogue[Model] = Catalogue(
+    "model",
+    {
+        "logistic": "edgefl.learning.models.logistic:Logistic",
+        "mlp": "edgefl.learning.models.fcn:Mlp",
+        "fcn": "edgefl.learning.models.fcn:Fcn",
+        "lenet5": "edgefl.learning.models.lenet:LeNet5",
+        "lenet_femnist": "edgefl.learning.models.lenet:LeNetFemnist",
+        "cnn": "edgefl.learning.models.cnn:Cnn",
+        "cnn_mnist": "edgefl.learning.models.cnn:CnnMnist",
+        "cnn_femnist": "edgefl.learning.models.cnn:CnnFemnist",
+        "cnn_mifa": "edgefl.learning.models.cnn:CnnMifa",
+        "vgg9": "edgefl.learning.models.vgg:Vgg9",
+        "resnet20": "edgefl.learning.models.resnet20:ResNet20",
+        "resnet18": "edgefl.learning.models.resnet:ResNet18",
+        "resnet34": "edgefl.learning.models.resnet:ResNet34",
+        "resnet18_feat": "edgefl.learning.models.resnet:ResNet18Feat",
+        "resnet34_feat": "edgefl.learning.models.resnet:ResNet34Feat",
+        "svhn_cnn": "edgefl.learning.models.svhn:SvhnCnn",
+        "fasttext": "edgefl.learning.models.fasttext:FastText",
+        "din": "edgefl.learning.models.din:Din",
+        "quadratic": "edgefl.learning.models.quadratic:QuadraticModel",
+    },
+    importer="edgefl.learning.models.imported:imported",
+)
+
+__all__ = ["MODELS", "Model"]

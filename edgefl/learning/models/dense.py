@@ -1,0 +1,33 @@
+"""Linear layers with ReLU between them, and how they are counted; widths run from the input to the output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from edgefl.learning.models.base import Layer
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def dense(widths: Sequence[int], dropout: float | None = None) -> list[nn.Module]:
+    """The layers: [..., widths[0]] to [..., widths[-1]]; dropout, where there is any, stands before each ReLU."""
+    from torch import nn
+
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        between = [nn.Dropout(dropout), nn.ReLU()] if dropout else [nn.ReLU()]
+        layers += [*(between if layers else ()), nn.Linear(inputs, outputs)]
+    return layers
+
+
+def dense_layers(widths: Sequence[int]) -> list[Layer]:
+    """Weights and biases; one multiplication a weight."""
+    return [Layer((inputs + 1) * outputs, inputs * outputs, outputs) for inputs, outputs in pairwise(widths)]
+
+
+def dense_cuts(hidden: Sequence[int]) -> tuple[str, ...]:
+    """Names of the hidden layers."""
+    return tuple(f"fc{number}" for number in range(1, len(hidden) + 1))

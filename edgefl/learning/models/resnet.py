@@ -1,0 +1,115 @@
+"""Residual networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from edgefl.learning.models.dense import dense
+from edgefl.learning.models.images import Convolution, ImageModel, channels_first, entrance
+
+if TYPE_CHECKING:
+    from torch import nn
+
+Norm = Literal["group", "batch", "none"]
+Stem = Literal["cifar", "imagenet"]
+
+
+class ResNet18(ImageModel):
+    """ResNet-18, group norm: 11,173,962 parameters on CIFAR-10 (FedEve paper); no norm (sequential-FL paper)."""
+
+    norm: Norm = "group"
+    groups: Literal[1, 2, 4, 8, 16, 32, 64] = 2  # of group norm
+    stem: Stem = "cifar"  # cifar: 3x3, full resolution; imagenet: 7x7 and max-pooling, a fourth of the resolution
+
+    blocks: ClassVar[tuple[int, ...]] = (2, 2, 2, 2)  # of two convolutions, for 64, 128, 256 and 512 channels
+
+    def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        """Input [B, H, W] or [B, channels, H, W], output [B, classes]; shortcuts are projected by 1x1 convolutions."""
+        from torch import nn
+        from torchvision.models.resnet import BasicBlock, ResNet
+
+        norms = {"group": lambda channels: nn.GroupNorm(self.groups, channels), "batch": nn.BatchNorm2d}
+        network = ResNet(BasicBlock, list(self.blocks), norm_layer=norms.get(self.norm, nn.Identity))
+        channels, _, _ = channels_first(shape)
+        if self.stem == "cifar":
+            network.conv1 = nn.Conv2d(channels, 64, 3, padding=1, bias=False)
+            network.maxpool = nn.Identity()
+            for layer in network.modules():
+                if isinstance(layer, nn.Conv2d):
+                    layer.reset_parameters()  # smaller than ImageNet's initialisation: it does without a norm
+        elif channels != 3:
+            network.conv1 = nn.Conv2d(channels, 64, 7, stride=2, padding=3, bias=False)
+        *projection, features, _ = self._widths(shape, classes)
+        network.fc = nn.Sequential(*dense((*projection, features)), nn.Linear(features, classes))
+        return nn.Sequential(*entrance(shape), network)
+
+    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[Convolution], int]]:
+        """The first convolution, and the blocks of the same number of channels."""
+        channels, *sides = channels_first(shape)
+        if self.stem == "cifar":
+            stem = Convolution(channels, 64, 3, prod(sides))
+        else:
+            stem = Convolution(channels, 64, 7, prod(halves(sides)))
+            sides = halves(halves(sides))
+        return residual_stages(stem, sides, (64, 128, 256, 512), self.blocks)
+
+    def _stage_names(self) -> tuple[str, ...]:
+        return ("conv1", *(f"layer{number}" for number in range(1, len(self.blocks) + 1)))
+
+    def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
+        return (512, *self.hidden, classes)
+
+    def _channel_parameters(self) -> int:
+        return 0 if self.norm == "none" else 2
+
+
+class ResNet34(ResNet18):
+    """ResNet-34: the deeper backbone of the same kind (dynamic-devices paper, there with a projection)."""
+
+    blocks: ClassVar[tuple[int, ...]] = (3, 4, 6, 3)
+
+
+class ResNet18Feat(ResNet18):
+    """ResNet-18, projection 512-512-256: 11,573,066 parameters on CIFAR-10 (dynamic-devices paper, Table I)."""
+
+    norm: Norm = "batch"
+    stem: Stem = "imagenet"
+
+    hidden: ClassVar[tuple[int, ...]] = (512, 256)
+
+
+class ResNet34Feat(ResNet18Feat):
+    """ResNet-34, projection 512-512-256: 21,730,056 parameters on Tiny-ImageNet (dynamic-devices paper, Table I)."""
+
+    blocks: ClassVar[tuple[int, ...]] = (3, 4, 6, 3)
+
+
+def residual_stages(
+    stem: Convolution, sides: list[int], widths: Sequence[int], blocks: Sequence[int]
+) -> list[tuple[list[Convolution], int]]:
+    """Convolutions of each stage, and the pixels of its output.
+
+    Args:
+        stem: the first convolution, a stage of its own.
+        sides: of the map that the first block gets.
+        widths: channels of each stage; where they change, the map is halved and the shortcut projected.
+        blocks: of two 3x3 convolutions, in each stage.
+    """
+    found, channels = [([stem], prod(sides))], stem.outputs
+    for outputs, count in zip(widths, blocks, strict=True):
+        stage = []
+        if outputs != channels:
+            sides = halves(sides)
+            stage.append(Convolution(channels, outputs, 1, prod(sides)))
+        stage.append(Convolution(channels, outputs, 3, prod(sides)))
+        stage += [Convolution(outputs, outputs, 3, prod(sides))] * (2 * count - 1)
+        found.append((stage, prod(sides)))
+        channels = outputs
+    return found
+
+
+def halves(sides: list[int]) -> list[int]:
+    """Sides of a map after a stride of two."""
+    return [(side + 1) // 2 for side in sides]

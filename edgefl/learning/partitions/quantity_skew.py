@@ -1,0 +1,20 @@
+"""Alike devices of unlike sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import PositiveFloat
+
+from edgefl.core.arrays import Indices
+from edgefl.learning.partitions.base import Partition, apportion, shares
+
+
+class QuantitySkew(Partition):
+    """IID labels, sizes in proportion to one draw of Dirichlet(alpha) (Li et al., ICDE 2022, quantity skew)."""
+
+    alpha: PositiveFloat = 0.5
+
+    def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
+        """A random permutation cut at these sizes, one sample each at least."""
+        sizes = apportion(shares(self.alpha, np.full(count, True), rng), len(labels))
+        return np.split(rng.permutation(len(labels)), np.cumsum(sizes)[:-1])

@@ -1,0 +1,26 @@
+"""Shards of the sorted samples."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgefl.core.arrays import Indices
+from edgefl.core.errors import InputError
+from edgefl.core.section import Count
+from edgefl.learning.partitions.base import Partition, by_class
+
+
+class Shards(Partition):
+    """Samples sorted by label and cut into equal shards, two random ones a device (McMahan et al., AISTATS 2017)."""
+
+    per_device: Count = 2
+
+    def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
+        """Every sample is used; shards differ by one sample at most and may hold the end of a class and the next."""
+        shards = self.per_device * count
+        if shards > len(labels):
+            text = f"{self.per_device} shards for each of {count} devices are more than {len(labels)} training samples"
+            raise InputError(f"data.partition.per_device: {text}")
+        cut = np.array_split(np.concatenate(by_class(labels, rng)), shards)
+        hands = rng.permutation(shards).reshape(count, self.per_device)
+        return [np.concatenate([cut[shard] for shard in hand]) for hand in hands]

@@ -1,0 +1,65 @@
+"""Learning-rate schedules."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, NonNegativeFloat
+
+from edgefl.core.catalogue import Catalogue, Member
+
+
+class Schedule(Member):
+    """Base of all schedules."""
+
+    def factor(self, index: int, rounds: int) -> float:
+        """What the initial learning rate is multiplied with in round `index`, from 0, of so many."""
+        raise NotImplementedError
+
+
+class ConstantRate(Schedule):
+    """The same learning rate in every round."""
+
+    def factor(self, index: int, rounds: int) -> float:
+        """One."""
+        return 1.0
+
+
+class ExponentialRate(Schedule):
+    """decay^t in round t (FedSSG paper, section 5: 0.998)."""
+
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.998
+
+    def factor(self, index: int, rounds: int) -> float:
+        """decay^index."""
+        return float(self.decay**index)
+
+
+class InverseRate(Schedule):
+    """1 / (t + 1) in round t (MIFA, Gu et al., NeurIPS 2021; FedAR's baselines)."""
+
+    def factor(self, index: int, rounds: int) -> float:
+        """One over the number of the round."""
+        return 1.0 / (index + 1)
+
+
+class PolynomialRate(Schedule):
+    """(1 - ratio) (1 - t / T)^power + ratio in round t of the T of a run or session (dynamic-devices paper, App. C)."""
+
+    power: NonNegativeFloat = 0.9
+    ratio: Annotated[float, Field(ge=0, le=1)] = 0.5  # of the last learning rate, which is never reached, to the first
+
+    def factor(self, index: int, rounds: int) -> float:
+        """Falls from 1 towards the ratio."""
+        return float((1 - self.ratio) * (1 - index / rounds) ** self.power + self.ratio)
+
+
+SCHEDULES: Catalogue[Schedule] = Catalogue(
+    "learning-rate schedule",
+    {
+        "constant": "edgefl.learning.schedules:ConstantRate",
+        "exponential": "edgefl.learning.schedules:ExponentialRate",
+        "inv_t": "edgefl.learning.schedules:InverseRate",
+        "polynomial": "edgefl.learning.schedules:PolynomialRate",
+    },
+)

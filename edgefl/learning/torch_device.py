@@ -1,0 +1,27 @@
+"""Where torch trains: the CPU, or GPUs of this machine."""
+
+from __future__ import annotations
+
+from edgefl.core.errors import InputError
+
+
+def gpu_count() -> int:
+    """How many GPUs torch sees here."""
+    import torch
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
+def choose_device(name: str) -> str:
+    """The torch device behind auto, cpu, cuda or cuda:i.
+
+    Raises:
+        InputError: there is no such device.
+    """
+    count = gpu_count()
+    if name == "auto":
+        return "cuda" if count else "cpu"
+    known = ["cpu", *(["cuda"] if count else []), *(f"cuda:{index}" for index in range(count))]
+    if name not in known:
+        raise InputError(f"--device {name}: not on this machine; there is: auto, {', '.join(known)}")
+    return name

@@ -1,0 +1,102 @@
+"""The section `training`: local work and its solver."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+
+from edgefl.core.section import Count, Section, fault, fault_at, shown
+from edgefl.learning.codecs import CODECS, Codec
+from edgefl.learning.codecs.none import NoCodec
+from edgefl.learning.schedules import SCHEDULES, ConstantRate, Schedule
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+def _batch_size(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """One sentence for the two alternatives."""
+    try:
+        return handler(value)
+    except ValidationError:
+        raise fault(f'must be a whole number from 1 to 1e9 or "full", got {shown(value)}') from None
+
+
+BatchSize = Annotated[Count | Literal["full"], WrapValidator(_batch_size)]
+
+
+class Stragglers(Section):
+    """Devices that do a part of their local work (FedProx, Li et al., MLSys 2020, section 5.2)."""
+
+    share: Annotated[float, Field(ge=0, le=1)]  # probability with which a device is one in a round
+    keep: bool = True  # whether their updates count, as FedProx has it, or come too late, as its FedAvg has it
+
+
+class Training(Section):
+    """Local training: SGD (algorithm cards, section 0.2), or Adam (Kingma and Ba, ICLR 2015)."""
+
+    local_epochs: Count | None = None  # 5 where neither is given
+    local_steps: Count | None = None
+    wrap: bool = True  # whether steps go on with another pass over the local data where one ends, or stop there
+    stragglers: Stragglers | None = None
+    batch_size: BatchSize = 50
+    lr: NonNegativeFloat = 0.1
+    lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()
+    optimizer: Literal["sgd", "adam"] = "sgd"
+    momentum: Share = 0.0  # of SGD
+    adam_betas: Annotated[tuple[Share, Share], Field(strict=False)] = (0.9, 0.999)  # decay of Adam's two moments
+    adam_eps: PositiveFloat = 1e-8  # added to the root of the second one
+    weight_decay: NonNegativeFloat = 0.0
+    clip_norm: PositiveFloat | None = None
+    engine: Literal["auto", "serial", "batched"] = "auto"  # the fastest, one client after another, or together
+    width: Count | None = None  # clients trained together; measured where not given
+    precision: Literal["float32", "tf32", "bfloat16"] = "float32"  # of matrix products
+    codec: Annotated[Codec, CODECS] = NoCodec()  # compression of uploads
+    minimal_uploads: bool = False  # whether vectors are left out that the server can work out from the others
+    batch_norm: Literal["averaged", "local"] = "averaged"  # statistics: with the model, or each device's own
+    state_home: Literal["auto", "device", "host", "disk"] = "auto"  # where clients' states are kept
+
+    @property
+    def work(self) -> tuple[int | None, int | None, int | None]:
+        """Epochs or steps, and the batch size, None for all samples: as `device.local_steps` takes them."""
+        epochs = self.local_epochs if self.wrap else 1
+        return epochs, self.local_steps, None if self.batch_size == "full" else self.batch_size
+
+    def rate(self, index: int, rounds: int) -> float:
+        """The learning rate in round `index`, from 0, of so many."""
+        return self.lr * self.lr_schedule.factor(index, rounds)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _work(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        given = [key for key in ("local_epochs", "local_steps") if value.get(key) is not None]
+        if len(given) == 2:
+            raise fault("local_epochs and local_steps exclude each other: leave one out")
+        return value if given else {**value, "local_epochs": 5}
+
+    @model_validator(mode="after")
+    def _of_the_optimizer(self) -> Training:
+        if self.optimizer == "adam" and self.momentum:
+            raise fault_at(
+                ("momentum",), "is of SGD, Adam has adam_betas in its place: leave it out with optimizer: adam"
+            )
+        for key in ("adam_betas", "adam_eps"):
+            if self.optimizer != "adam" and getattr(self, key) != type(self).model_fields[key].default:
+                raise fault_at((key,), "is of Adam: it goes with optimizer: adam")
+        return self
+
+    @model_validator(mode="after")
+    def _wrapped(self) -> Training:
+        if not self.wrap and self.local_steps is None:
+            raise fault_at(("wrap",), "false needs local_steps: epochs are whole passes")
+        return self

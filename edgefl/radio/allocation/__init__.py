@@ -1,0 +1,17 @@
+"""Who gets which bandwidth: one file an allocation."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.radio.allocation.base import Allocation
+
+ALLOCATIONS: Catalogue[Allocation] = Catalogue(
+    "allocation",
+    {
+        "equal": "edgefl.radio.allocation.equal:EqualAllocation",
+        "proportional": "edgefl.radio.allocation.proportional:ProportionalAllocation",
+        "min_makespan": "edgefl.radio.allocation.min_makespan:MinMakespan",
+        "proportional_fair": "edgefl.radio.allocation.proportional_fair:ProportionalFair",
+        "round_robin": "edgefl.radio.allocation.round_robin:RoundRobin",
+    },
+)
+
+__all__ = ["ALLOCATIONS", "Allocation"]

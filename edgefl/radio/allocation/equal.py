@@ -1,0 +1,24 @@
+"""Equal OFDMA shares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from edgefl.core.arrays import Floats
+from edgefl.radio.allocation.base import Allocation
+
+if TYPE_CHECKING:
+    from channel.allocation import Shares
+    from channel.rate import Efficiency
+
+
+class EqualAllocation(Allocation):
+    """Every transfer gets the same share W/n of the band (dynamic-devices paper, section VI)."""
+
+    def shares(
+        self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
+    ) -> Shares:
+        """See `channel.allocation.equal`."""
+        from channel import allocation
+
+        return allocation.equal(band_hz, len(payload_bits))

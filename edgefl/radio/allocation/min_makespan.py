@@ -1,0 +1,24 @@
+"""OFDMA shares that finish together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from edgefl.core.arrays import Floats
+from edgefl.radio.allocation.base import Allocation
+
+if TYPE_CHECKING:
+    from channel.allocation import Shares
+    from channel.rate import Efficiency
+
+
+class MinMakespan(Allocation):
+    """Shares for which all finish at the same time under their mean rates, the soonest for the slowest of them."""
+
+    def shares(
+        self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
+    ) -> Shares:
+        """See `channel.allocation.min_makespan`."""
+        from channel import allocation
+
+        return allocation.min_makespan(band_hz, payload_bits, snr_hz, efficiency, spread=spread)

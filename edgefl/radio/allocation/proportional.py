@@ -1,0 +1,24 @@
+"""OFDMA shares in proportion to the payload."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from edgefl.core.arrays import Floats
+from edgefl.radio.allocation.base import Allocation
+
+if TYPE_CHECKING:
+    from channel.allocation import Shares
+    from channel.rate import Efficiency
+
+
+class ProportionalAllocation(Allocation):
+    """Shares in proportion to what is to be sent."""
+
+    def shares(
+        self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
+    ) -> Shares:
+        """See `channel.allocation.proportional`."""
+        from channel import allocation
+
+        return allocation.proportional(band_hz, payload_bits)

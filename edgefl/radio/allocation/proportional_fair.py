@@ -1,0 +1,24 @@
+"""Proportionally fair OFDMA shares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from edgefl.core.arrays import Floats
+from edgefl.radio.allocation.base import Allocation
+
+if TYPE_CHECKING:
+    from channel.allocation import Shares
+    from channel.rate import Efficiency
+
+
+class ProportionalFair(Allocation):
+    """Shares that maximise the sum of the logarithms of the mean rates (Kelly, Eur. Trans. Telecomm. 1997)."""
+
+    def shares(
+        self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
+    ) -> Shares:
+        """See `channel.allocation.proportional_fair`."""
+        from channel import allocation
+
+        return allocation.proportional_fair(band_hz, snr_hz, efficiency, spread=spread)

@@ -1,0 +1,26 @@
+"""Taking turns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from edgefl.core.arrays import Floats
+from edgefl.radio.allocation.base import Allocation
+
+if TYPE_CHECKING:
+    from channel.allocation import Shares
+    from channel.rate import Efficiency
+
+
+class RoundRobin(Allocation):
+    """Each in turn has the whole band, 1/n of the time (processor sharing in time)."""
+
+    in_turn: ClassVar[bool] = True
+
+    def shares(
+        self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
+    ) -> Shares:
+        """See `channel.allocation.round_robin`."""
+        from channel import allocation
+
+        return allocation.round_robin(band_hz, len(payload_bits))

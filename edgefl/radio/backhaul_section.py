@@ -1,0 +1,87 @@
+"""The section `backhaul`: what lies between the server and the base stations."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+
+from edgefl.core.section import Section, fault, fault_at, shown
+
+SERVER = "server"
+
+Node = str | int  # the server, a router by its name, or a base station by its number
+
+
+def _node(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """One sentence for the two alternatives."""
+    try:
+        return handler(value)
+    except ValidationError:
+        raise fault(f"must be server, the number of a base station or a router's name, got {shown(value)}") from None
+
+
+AnyNode = Annotated[NonNegativeInt | Annotated[str, Field(pattern=r"^\w[\w .-]*$")], WrapValidator(_node)]
+
+
+class BackhaulLink(Section):
+    """A link, which carries both ways at once."""
+
+    between: Annotated[tuple[AnyNode, AnyNode], Field(strict=False)]
+    rate_bps: PositiveFloat | None = None  # None: bits take no time
+    delay_s: NonNegativeFloat = 0.0
+
+
+class Backhaul(Section):
+    """Links between the server, routers and base stations; one of three shapes whose links are alike, or a graph."""
+
+    kind: Literal["star", "chain", "tree", "graph"] = "graph"
+    links: Annotated[tuple[BackhaulLink, ...], Field(strict=False)] = ()
+    rate_bps: PositiveFloat | None = None  # of each link of a star, chain or tree, as the next two
+    delay_s: NonNegativeFloat = 0.0
+    children: Annotated[int, Field(ge=1, le=10**6)] = 2  # of each base station in a tree, whose root is number 0
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Backhaul:
+        """Links of a graph are listed, those of a shape are alike."""
+        if self.kind == "graph" and not self.links:
+            raise fault_at(("links",), "a graph needs them: [{between: [server, 0], rate_bps: 1e9, delay_s: 0.002}]")
+        alike = ("rate_bps", "delay_s")
+        own = {"graph": {"links"}, "star": {*alike}, "chain": {*alike}, "tree": {*alike, "children"}}[self.kind]
+        for name, field in type(self).model_fields.items():
+            if name not in {*own, "kind"} and getattr(self, name) != field.default:
+                raise fault_at((name,), f"does not belong to the kind {self.kind}: leave it out")
+        return self
+
+    def edges(self, sites: int) -> list[BackhaulLink]:
+        """All links."""
+        if self.kind == "graph":
+            return list(self.links)
+        pairs: dict[str, list[tuple[Node, Node]]] = {
+            "star": [(SERVER, site) for site in range(sites)],
+            "chain": list(pairwise([SERVER, *range(sites)])),
+            "tree": [((site - 1) // self.children if site else SERVER, site) for site in range(sites)],
+        }
+        return [BackhaulLink(between=pair, rate_bps=self.rate_bps, delay_s=self.delay_s) for pair in pairs[self.kind]]
+
+    def check(self, sites: int) -> str | None:
+        """Why it does not serve so many base stations; None if it does."""
+        import networkx as nx
+
+        graph = nx.Graph([link.between for link in self.edges(sites)])
+        beyond = [node for node in graph if isinstance(node, int) and node >= sites]
+        if beyond:
+            return f"names base station {min(beyond)}, but they are numbered 0 to {sites - 1}"
+        reached = nx.node_connected_component(graph, SERVER) if SERVER in graph else set()
+        cut_off = [site for site in range(sites) if site not in reached]
+        return f"no path leads from the server to base station {cut_off[0]}" if cut_off else None

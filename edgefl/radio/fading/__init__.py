@@ -1,0 +1,16 @@
+"""Small-scale fading: one file a model."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.radio.fading.base import Fading
+
+FADING: Catalogue[Fading] = Catalogue(
+    "fading model",
+    {
+        "rayleigh": "edgefl.radio.fading.rayleigh:Rayleigh",
+        "ricean": "edgefl.radio.fading.ricean:Ricean",
+        "block": "edgefl.radio.fading.block:BlockFading",
+        "none": "edgefl.radio.fading.none:NoFading",
+    },
+)
+
+__all__ = ["FADING", "Fading"]

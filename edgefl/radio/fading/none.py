@@ -1,0 +1,16 @@
+"""No fading."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgefl.core.arrays import Bools, Floats
+from edgefl.radio.fading.base import Fading
+
+
+class NoFading(Fading):
+    """The mean gain in every slot, |h| = 1: path loss and shadowing alone."""
+
+    def k_factor(self, los: Bools, k_db: Floats) -> Floats:
+        """A line of sight without scatter."""
+        return np.full(los.shape, np.inf)

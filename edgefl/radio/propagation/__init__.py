@@ -1,0 +1,19 @@
+"""Path loss: one file a propagation model."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.radio.propagation.base import LOS, NLOS, O2I, Draws, LargeScale, Propagation
+
+PROPAGATION: Catalogue[Propagation] = Catalogue(
+    "propagation model",
+    {
+        "umi_los": "edgefl.radio.propagation.umi_los:UmiLos",
+        "umi": "edgefl.radio.propagation.umi:Umi",
+        "uma": "edgefl.radio.propagation.uma:Uma",
+        "rma": "edgefl.radio.propagation.rma:Rma",
+        "inh": "edgefl.radio.propagation.inh:Inh",
+        "free_space": "edgefl.radio.propagation.free_space:FreeSpace",
+        "log_distance": "edgefl.radio.propagation.log_distance:LogDistance",
+    },
+)
+
+__all__ = ["LOS", "NLOS", "O2I", "PROPAGATION", "Draws", "LargeScale", "Propagation"]

@@ -1,0 +1,40 @@
+"""Free space."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import ClassVar
+
+import numpy as np
+
+from edgefl.core.arrays import Floats
+from edgefl.radio.propagation.base import LOS, Draws, LargeScale, Propagation, on_the_ground_m
+
+
+class FreeSpace(Propagation):
+    """Free space: nothing in the way, no shadowing (Friis, Proc. IRE 34(5), 1946)."""
+
+    label: ClassVar[str] = "free_space"
+
+    def physics(self) -> ModuleType:
+        """See `channel.free_space`."""
+        from channel import free_space
+
+        return free_space
+
+    def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
+        """From one wavelength between the antennas on."""
+        from channel import free_space
+
+        return on_the_ground_m((float(free_space.wavelength_m(carrier_hz)), np.inf), bs_height_m, ut_height_m)
+
+    def large_scale(
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+    ) -> LargeScale:
+        """Nothing is drawn."""
+        from channel import free_space, geometry
+
+        distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
+        distance_3d = geometry.distance_3d_m(distance, bs_height_m, ut_height_m)
+        loss = free_space.path_loss_db(distance_3d, carrier_hz)
+        return self.by_state(LOS, np.ones(loss.shape, dtype=bool), loss)

@@ -1,0 +1,40 @@
+"""Indoor office."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from edgefl.core.arrays import Floats
+from edgefl.radio.propagation.base import LOS, NLOS, Draws, LargeScale, Propagation, on_the_ground_m
+
+
+class Inh(Propagation):
+    """InH-Office, mixed or open, base station and devices in one room or floor (3GPP TR 38.901, clause 7.4)."""
+
+    office: Literal["mixed", "open"] = "mixed"
+
+    label: ClassVar[str] = "inh"
+
+    def physics(self) -> ModuleType:
+        """See `channel.inh`."""
+        from channel import inh
+
+        return inh
+
+    def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
+        """From 1 m to 150 m between the antennas."""
+        return on_the_ground_m(self.validity().distance_m, bs_height_m, ut_height_m)
+
+    def large_scale(
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+    ) -> LargeScale:
+        """Line of sight by chance."""
+        from channel import inh
+
+        distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
+        los = draws.los < inh.los_probability(distance, self.office)
+        loss = inh.path_loss_db(distance, carrier_hz, los, bs_height_m, ut_height_m)
+        return self.by_state(np.where(los, LOS, NLOS), los, loss)

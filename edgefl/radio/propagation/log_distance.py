@@ -1,0 +1,76 @@
+"""Log-distance path loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from edgefl.core.arrays import Floats
+from edgefl.radio.propagation.base import LOS, Draws, LargeScale, Propagation, on_the_ground_m
+
+if TYPE_CHECKING:
+    from channel._tr38901 import Statistics
+
+Length = Annotated[float, Field(gt=0, le=1e5)]
+Decibels = Annotated[float, Field(ge=-300, le=300)]
+
+
+class LogDistance(Propagation):
+    """Log-distance: PL(d0) + 10 n log10(d/d0), log-normal shadowing (Rappaport, Wireless Communications, sec. 4.9)."""
+
+    exponent: Annotated[float, Field(gt=0, le=20)] = 3.0
+    reference_m: Length = 1.0
+    reference_loss_db: Decibels | None = None  # free space where none is given
+    shadowing_db: Annotated[float, Field(ge=0, le=100)] = 8.0
+    decorrelation_m: Length = 20.0
+
+    label: ClassVar[str] = "log_distance"
+
+    def physics(self) -> ModuleType:
+        """See `channel.log_distance`."""
+        from channel import log_distance
+
+        return log_distance
+
+    def statistics(self) -> Statistics:
+        """As the scenario says."""
+        usual = super().statistics()
+        return replace(usual, shadowing_db=(self.shadowing_db,), decorrelation_m=(self.decorrelation_m,))
+
+    def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
+        """From the reference distance between the antennas on."""
+        return on_the_ground_m((self.reference_m, np.inf), bs_height_m, ut_height_m)
+
+    def check(
+        self,
+        min_distance_m: float,
+        max_distance_m: float,
+        carrier_hz: float,
+        bs_height_m: float,
+        ut_height_m: tuple[float, float] = (1.5, 1.5),
+    ) -> str | None:
+        """Also whether free space holds at the reference distance."""
+        from channel import free_space
+
+        wavelength_m = float(free_space.wavelength_m(carrier_hz))
+        if self.reference_loss_db is None and self.reference_m < wavelength_m:
+            return (
+                f"log_distance needs reference_m of at least a wavelength, {wavelength_m:.3g} m, or reference_loss_db"
+            )
+        return super().check(min_distance_m, max_distance_m, carrier_hz, bs_height_m, ut_height_m)
+
+    def large_scale(
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+    ) -> LargeScale:
+        """Nothing is drawn."""
+        from channel import geometry, log_distance
+
+        distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
+        distance_3d = geometry.distance_3d_m(distance, bs_height_m, ut_height_m)
+        line = self.exponent, self.reference_m, self.reference_loss_db
+        loss = log_distance.path_loss_db(distance_3d, carrier_hz, *line)
+        return self.by_state(LOS, np.ones(loss.shape, dtype=bool), loss)

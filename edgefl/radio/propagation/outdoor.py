@@ -1,0 +1,50 @@
+"""What the outdoor scenarios of TR 38.901 have in common: line of sight by chance, and devices in buildings."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from edgefl.core.arrays import Bools, Floats
+from edgefl.radio.propagation.base import LOS, NLOS, O2I, Draws, LargeScale, Propagation
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Outdoor(Propagation):
+    """Base of UMi, UMa and RMa."""
+
+    indoor: Share = 0.0  # of the devices
+
+    depth_m: ClassVar[float] = 25.0  # how deep in its building a device may be
+
+    def large_scale(
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+    ) -> LargeScale:
+        """Indoors, line of sight is that of the outdoor part, and the path loss that of the whole way (7.4.3.1)."""
+        from channel import penetration
+
+        distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
+        indoor = draws.indoor < self.indoor
+        inside = np.where(indoor, penetration.indoor_distance_m(draws.indoor_distance, self.depth_m), 0.0)
+        los = draws.los < self.los_probability(np.maximum(distance - inside, 0.0), ut_height_m)
+        loss = self.outdoor_loss_db(distance, carrier_hz, los, bs_height_m, ut_height_m, draws)
+        entry = penetration.loss_db(carrier_hz, inside, self.high_loss_building(draws), draws.penetration)
+        state = np.where(indoor, O2I, np.where(los, LOS, NLOS))
+        return self.by_state(state, los, loss + np.where(indoor, entry, 0.0))
+
+    def los_probability(self, outdoor_m: Floats, ut_height_m: Floats) -> Floats:
+        """Probability [...] of line of sight over the outdoor part of the way [...]."""
+        return np.asarray(self.physics().los_probability(outdoor_m))
+
+    def outdoor_loss_db(
+        self, distance_m: Floats, carrier_hz: float, los: Bools, bs_height_m: float, ut_height_m: Floats, draws: Draws
+    ) -> Floats:
+        """Median path loss [...] of the whole way as if there were no building."""
+        return np.asarray(self.physics().path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m))
+
+    def high_loss_building(self, draws: Draws) -> Bools:
+        """Whether a device's building [...], if it is in one, is of the high-loss kind."""
+        return np.zeros(np.shape(draws.building), dtype=bool)

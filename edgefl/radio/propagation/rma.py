@@ -1,0 +1,59 @@
+"""Rural macro cell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import ModuleType
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from edgefl.core.arrays import Bools, Floats
+from edgefl.radio.propagation.base import O2I, Draws, LargeScale
+from edgefl.radio.propagation.outdoor import Outdoor
+
+Surroundings = Annotated[float, Field(ge=5, le=50)]
+
+
+class Rma(Outdoor):
+    """RMa (rural macro), in line of sight or not, outdoors or in low-loss buildings (3GPP TR 38.901, clause 7.4)."""
+
+    building_height_m: Surroundings = 5.0
+    street_width_m: Surroundings = 20.0
+
+    label: ClassVar[str] = "rma"
+    depth_m: ClassVar[float] = 10.0
+
+    def physics(self) -> ModuleType:
+        """See `channel.rma`."""
+        from channel import rma
+
+        return rma
+
+    def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
+        """To where both states are defined: any device may be out of sight."""
+        from channel import rma
+
+        shortest, longest = super().ground_range_m(carrier_hz, bs_height_m, ut_height_m)
+        return shortest, np.minimum(longest, rma.NLOS_DISTANCE_M)
+
+    def large_scale(
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+    ) -> LargeScale:
+        """Shadowing in line of sight is wider beyond the break point."""
+        from channel import rma
+
+        channel = super().large_scale(distance_2d_m, carrier_hz, bs_height_m, ut_height_m, draws)
+        distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
+        outdoors = rma.shadowing_std_db(distance, carrier_hz, channel.los, bs_height_m, ut_height_m)
+        return replace(channel, shadowing_std_db=np.where(channel.state == O2I, channel.shadowing_std_db, outdoors))
+
+    def outdoor_loss_db(
+        self, distance_m: Floats, carrier_hz: float, los: Bools, bs_height_m: float, ut_height_m: Floats, draws: Draws
+    ) -> Floats:
+        """With the surroundings of this scenario."""
+        from channel import rma
+
+        surroundings = self.building_height_m, self.street_width_m
+        return rma.path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m, *surroundings)

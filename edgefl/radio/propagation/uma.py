@@ -1,0 +1,42 @@
+"""Urban macro cell."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import ClassVar
+
+from edgefl.core.arrays import Bools, Floats
+from edgefl.radio.propagation.base import Draws
+from edgefl.radio.propagation.outdoor import Outdoor, Share
+
+
+class Uma(Outdoor):
+    """UMa (urban macro), in line of sight or not, outdoors or in buildings (3GPP TR 38.901, clause 7.4)."""
+
+    high_loss: Share = 0.0  # of the buildings
+
+    label: ClassVar[str] = "uma"
+
+    def physics(self) -> ModuleType:
+        """See `channel.uma`."""
+        from channel import uma
+
+        return uma
+
+    def los_probability(self, outdoor_m: Floats, ut_height_m: Floats) -> Floats:
+        """High terminals see farther."""
+        from channel import uma
+
+        return uma.los_probability(outdoor_m, ut_height_m)
+
+    def outdoor_loss_db(
+        self, distance_m: Floats, carrier_hz: float, los: Bools, bs_height_m: float, ut_height_m: Floats, draws: Draws
+    ) -> Floats:
+        """With the drawn height of the environment."""
+        from channel import uma
+
+        return uma.path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m, draws.environment)
+
+    def high_loss_building(self, draws: Draws) -> Bools:
+        """By the share of such buildings."""
+        return draws.building < self.high_loss

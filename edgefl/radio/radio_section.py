@@ -1,0 +1,132 @@
+"""The section `radio`; defaults are Table I of the dynamic-devices paper."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PositiveFloat, model_validator
+
+from edgefl.core.section import Section, fault, fault_at
+from edgefl.radio.allocation import ALLOCATIONS, Allocation
+from edgefl.radio.allocation.equal import EqualAllocation
+from edgefl.radio.fading import FADING, Fading
+from edgefl.radio.fading.rayleigh import Rayleigh
+from edgefl.radio.propagation import PROPAGATION, Propagation
+from edgefl.radio.propagation.umi_los import UmiLos
+from edgefl.radio.rates import RATES, Rate
+from edgefl.radio.rates.shannon import ShannonRate
+
+Decibels = Annotated[float, Field(ge=-300, le=300)]
+Part = Annotated[float, Field(gt=0, le=1)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "dynamic_devices": {"downlink": "broadcast", "allocation": "equal", "propagation": "umi_los", "shadowing_db": 4.0}
+}
+"""`radio.preset`: readings of a paper's radio model (spec of the channel, section 8)."""
+
+
+class Tdd(Section):
+    """Parts of the time in which each direction may send."""
+
+    downlink: Part = 0.7
+    uplink: Part = 0.3
+
+    @model_validator(mode="after")
+    def _one_frame(self) -> Tdd:
+        if self.downlink + self.uplink > 1 + 1e-9:
+            raise fault(f"downlink + uplink must be <= 1, got {self.downlink + self.uplink:g}")
+        return self
+
+
+class Overhead(Section):
+    """Parts of the resources that carry control and reference signals (3GPP TS 38.306: 0.14 and 0.08)."""
+
+    downlink: Share = 0.0
+    uplink: Share = 0.0
+
+
+class Faults(Section):
+    """What can go wrong with a transfer."""
+
+    failure_probability: Share = 0.0  # of each attempt, noticed at its end
+    attempts: Annotated[int, Field(ge=1, le=100)] = 1
+    max_transfer_s: PositiveFloat | None = None  # all attempts together
+
+
+class Interference(Section):
+    """Co-channel interference of the other cells."""
+
+    load: Annotated[float, Field(ge=0, le=1)] = 1.0  # part of the time in which the others' transmitters are on
+
+
+class Radio(Section):
+    """Carrier, powers and models of the radio link."""
+
+    preset: Literal["dynamic_devices"] | None = None
+    carrier_hz: PositiveFloat = 3.5e9
+    bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6
+    noise_dbm_hz: Decibels = -174.0
+    noise_figure_db: Annotated[float, Field(ge=0, le=100)] = 0.0
+    server_tx_power_dbm: Decibels = 43.0
+    server_power: Literal["per_device", "total"] = "per_device"  # that power on each share, or over the whole band
+    propagation: Annotated[Propagation, PROPAGATION] = UmiLos()
+    shadowing_db: Annotated[float, Field(ge=0, le=100)] | None = None  # the propagation model's own
+    spatial_consistency: bool = False  # shadowing, line of sight and K as maps; else new for each device and round
+    fading: Annotated[Fading, FADING] = Rayleigh()
+    rate: Annotated[Rate, RATES] = ShannonRate()
+    allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()
+    sharing: Literal["fixed", "processor"] = "fixed"  # shares hold for the round, or the band is divided anew
+    downlink: Literal["unicast", "broadcast"] = "unicast"
+    slot_s: Annotated[float, Field(ge=1e-6, le=10)] = 0.0005
+    subcarrier_spacing_hz: PositiveFloat | None = None  # whole resource blocks; else the band is divided freely
+    tdd: Tdd | None = None
+    overhead: Overhead = Overhead()
+    transfer: Literal["slots", "fast"] = "slots"
+    faults: Faults = Faults()
+    interference: Interference | None = None
+    reuse: Literal[1, 3, 4, 7] = 1  # parts into which the cells divide the band
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_preset(cls, value: Any) -> Any:
+        """Keys beside the preset override it."""
+        preset = value.get("preset") if isinstance(value, dict) else None
+        return {**PRESETS.get(preset, {}), **value} if isinstance(preset, str) else value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Radio:
+        if self.sharing == "processor" and self.downlink == "broadcast":
+            raise fault_at(("downlink",), "a broadcast is not shared: set it to unicast, or leave sharing out")
+        statistics = self.propagation.statistics()
+        try:
+            self.fading.k_statistics_db(statistics.k_mean_db, statistics.k_std_db)
+        except ValueError as error:
+            raise fault_at(("fading",), str(error)) from None
+        if self.subcarrier_spacing_hz is not None:
+            self._check_numerology(self.subcarrier_spacing_hz)
+        return self
+
+    def _check_numerology(self, spacing_hz: float) -> None:
+        from channel import numerology
+
+        try:
+            slot_s = numerology.slot_s(spacing_hz)
+        except ValueError as error:
+            raise fault_at(("subcarrier_spacing_hz",), str(error)) from None
+        try:
+            blocks = self.blocks
+        except ValueError as error:
+            raise fault_at(("bandwidth_hz",), str(error)) from None
+        if not math.isclose(slot_s, self.slot_s):
+            raise fault_at(("slot_s",), f"must be {slot_s:g} at {spacing_hz:g} Hz spacing, got {self.slot_s:g}")
+        if blocks < self.reuse:
+            raise fault_at(("reuse",), f"{blocks} resource blocks cannot be divided into {self.reuse} parts")
+
+    @property
+    def blocks(self) -> int:
+        """Resource blocks of the whole band (3GPP TS 38.101-1); asked only where a subcarrier spacing is set."""
+        from channel import numerology
+
+        return numerology.resource_blocks(self.bandwidth_hz, self.subcarrier_spacing_hz or 0.0)

@@ -1,0 +1,15 @@
+"""How an SNR becomes a rate: one file a rate model."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.radio.rates.base import Rate
+
+RATES: Catalogue[Rate] = Catalogue(
+    "rate model",
+    {
+        "shannon": "edgefl.radio.rates.shannon:ShannonRate",
+        "truncated_shannon": "edgefl.radio.rates.truncated_shannon:TruncatedShannonRate",
+        "mcs": "edgefl.radio.rates.mcs:McsRate",
+    },
+)
+
+__all__ = ["RATES", "Rate"]

@@ -1,0 +1,25 @@
+"""Modulation and coding schemes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from edgefl.radio.rates.base import Rate
+
+if TYPE_CHECKING:
+    from channel.rate import Efficiency
+
+
+class McsRate(Rate):
+    """The best modulation and coding scheme that a slot allows (3GPP TS 38.214, Tables 5.1.3.1-1 and 5.1.3.1-2)."""
+
+    snr_gap_db: Annotated[float, Field(ge=0, le=30)] = 3.0
+    table: Literal["64qam", "256qam"] = "256qam"
+
+    def efficiency(self) -> Efficiency:
+        """See `channel.mcs.Mcs`."""
+        from channel import mcs
+
+        return mcs.Mcs(self.snr_gap_db, self.table)

@@ -1,0 +1,26 @@
+"""Shannon's bound, attenuated and truncated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from edgefl.radio.rates.base import Rate
+
+if TYPE_CHECKING:
+    from channel.rate import Efficiency
+
+
+class TruncatedShannonRate(Rate):
+    """Attenuated Shannon bound with a lowest SNR and a highest efficiency (3GPP TR 36.942, Annex A.2, downlink)."""
+
+    attenuation: Annotated[float, Field(gt=0, le=1)] = 0.6
+    max_bps_hz: Annotated[float, Field(gt=0, le=100)] = 4.4
+    min_snr_db: Annotated[float, Field(ge=-100, le=100)] = -10.0
+
+    def efficiency(self) -> Efficiency:
+        """See `channel.rate.Shannon`."""
+        from channel import rate, units
+
+        return rate.Shannon(self.attenuation, float(units.db_to_linear(self.min_snr_db)), self.max_bps_hz)

@@ -1,0 +1,9 @@
+"""Finished rounds, as they end, in the formats of experiment trackers: TensorBoard, MLflow (docs/export.md)."""
+
+from __future__ import annotations
+
+from edgefl.results.tracking.base import Tracker, together
+from edgefl.results.tracking.mlflow_run import MlflowRun
+from edgefl.results.tracking.tensorboard_events import TensorBoardEvents
+
+__all__ = ["MlflowRun", "TensorBoardEvents", "Tracker", "together"]

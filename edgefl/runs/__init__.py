@@ -1,0 +1,1 @@
+"""One scenario to one result, and many scenarios to many results."""

@@ -1,9 +1,0 @@
-"""Finished rounds, as they end, in the formats of experiment trackers: TensorBoard, MLflow (docs/export.md)."""
-
-from __future__ import annotations
-
-from edgefl.tracking.base import Tracker, together
-from edgefl.tracking.mlflow_run import MlflowRun
-from edgefl.tracking.tensorboard_events import TensorBoardEvents
-
-__all__ = ["MlflowRun", "TensorBoardEvents", "Tracker", "together"]

@@ -1,0 +1,18 @@
+"""Who is there: one file a churn model."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.world.churn.base import Churn, Presence
+
+CHURN: Catalogue[Churn] = Catalogue(
+    "churn model",
+    {
+        "none": "edgefl.world.churn.none:NoChurn",
+        "bernoulli": "edgefl.world.churn.bernoulli:BernoulliChurn",
+        "poisson": "edgefl.world.churn.poisson:PoissonChurn",
+        "diurnal": "edgefl.world.churn.diurnal:DiurnalChurn",
+        "trace": "edgefl.world.churn.trace:TraceChurn",
+        "coverage": "edgefl.world.churn.coverage:CoverageChurn",
+    },
+)
+
+__all__ = ["CHURN", "Churn", "Presence"]

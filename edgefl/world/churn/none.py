@@ -1,0 +1,17 @@
+"""No churn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgefl.core.arrays import Ids
+from edgefl.core.streams import Streams
+from edgefl.world.churn.base import Churn, Presence
+
+
+class NoChurn(Churn):
+    """Everybody is there all the time."""
+
+    def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
+        """All of them."""
+        return Presence(np.ones(count))

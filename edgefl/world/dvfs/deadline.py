@@ -1,0 +1,30 @@
+"""As slow as the round allows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from pydantic import NonNegativeFloat, PositiveFloat
+
+from edgefl.core.arrays import Floats
+from edgefl.world.dvfs.base import Dvfs, Work
+
+
+class DeadlineClock(Dvfs):
+    """The lowest clock that meets the round's deadline, since energy grows with its square (dynamic-devices, eq. 28).
+
+    The time left for computing is the deadline less the download and `upload_margin` times the upload, as estimated
+    from the download (see radio.reciprocity). Where nothing is left, it is the fastest clock.
+    """
+
+    needs_deadline: ClassVar[bool] = True
+
+    min_cpu_hz: PositiveFloat  # no clock is lower; a device whose cpu_hz is below it keeps that
+    upload_margin: NonNegativeFloat = 1.5  # fading goes on, and others send at other times
+
+    def clock_hz(self, work: Work) -> Floats:
+        """Cycles over the time left."""
+        left_s = work.deadline_s - work.download_s - self.upload_margin * work.upload_s
+        needed_hz = np.where(left_s > 0, work.cycles / np.where(left_s > 0, left_s, 1.0), np.inf)
+        return np.minimum(work.cpu_hz, np.maximum(needed_hz, self.min_cpu_hz))

@@ -1,0 +1,14 @@
+"""One clock."""
+
+from __future__ import annotations
+
+from edgefl.core.arrays import Floats
+from edgefl.world.dvfs.base import Dvfs, Work
+
+
+class FixedClock(Dvfs):
+    """Every device computes at its cpu_hz (dynamic-devices paper, eq. 27 and 28)."""
+
+    def clock_hz(self, work: Work) -> Floats:
+        """The fastest clock, always."""
+        return work.cpu_hz

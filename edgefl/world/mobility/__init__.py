@@ -1,0 +1,20 @@
+"""How devices move: one file a mobility model."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.world.mobility.base import Area, Mobility, Track
+
+MOBILITY: Catalogue[Mobility] = Catalogue(
+    "mobility model",
+    {
+        "static": "edgefl.world.mobility.static:Static",
+        "constant_velocity": "edgefl.world.mobility.constant_velocity:ConstantVelocity",
+        "random_waypoint": "edgefl.world.mobility.random_waypoint:RandomWaypoint",
+        "gauss_markov": "edgefl.world.mobility.gauss_markov:GaussMarkov",
+        "group": "edgefl.world.mobility.group:Group",
+        "manhattan": "edgefl.world.mobility.manhattan:Manhattan",
+        "streets": "edgefl.world.mobility.streets:Streets",
+        "trace": "edgefl.world.mobility.trace:Trace",
+    },
+)
+
+__all__ = ["MOBILITY", "Area", "Mobility", "Track"]

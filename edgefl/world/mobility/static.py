@@ -1,0 +1,30 @@
+"""Devices that stand still."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgefl.core.arrays import Floats, Ids
+from edgefl.core.streams import Streams
+from edgefl.world.mobility.base import Area, Track, WithSpeed
+
+
+class Static(WithSpeed):
+    """Devices stay where they are; their speed only drives the Doppler spread (dynamic-devices paper, Table I)."""
+
+    def track(self, area: Area, count: int, streams: Streams) -> Track:
+        """One point each, uniform over the area."""
+        return _Still(area, self.speeds(count, streams), streams)
+
+
+class _Still(Track):
+    def __init__(self, area: Area, speeds_mps: Floats, streams: Streams) -> None:
+        super().__init__(speeds_mps)
+        self.area, self.streams = area, streams
+
+    def positions_m(self, ids: Ids, time_s: float) -> Floats:
+        return self.area.points(self.streams.uniform("placement", ids, count=2))
+
+    def holds_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
+        """For ever."""
+        return np.full(len(ids), np.inf)

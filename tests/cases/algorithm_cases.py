@@ -1,0 +1,83 @@
+"""Local training on quadratics and the hooks around it, without a learner."""
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from edgefl.learning.algorithms import Local, Run, Updates
+from edgefl.learning.algorithms.fedavg import FedAvg
+
+D, N, LR, STEPS = 4, 5, 0.05, 3
+PARTIAL = [[0, 1], [1, 2, 4], [0, 3], [2], [0, 1, 2, 3, 4], [3, 4]]
+FULL = [list(range(N))] * 6
+UNIFORM = FedAvg(weighting="uniform")
+CURVATURES = torch.rand(N, D, dtype=torch.float64, generator=torch.manual_seed(1)) + 0.5
+CENTRES = torch.randn(N, D, dtype=torch.float64, generator=torch.manual_seed(2))
+
+
+class Simulation:
+    """Local training on quadratics and the hooks around it, one client after another; all that happened is kept.
+
+    There are as many clients as `samples`; with `minimal` uploads the server derives what it can.
+    """
+
+    def __init__(
+        self, algorithm, schedule, samples=(1,) * N, rates=(LR,) * 6, steps=STEPS, labels=None, *, minimal=False
+    ):
+        start, n = torch.zeros(D, dtype=torch.float64), len(samples)
+        self.algorithm, self.samples, self.rates, self.steps = algorithm, np.array(samples), rates, steps
+        self.labels, self.minimal = labels, minimal
+        self.run = Run(n, len(schedule), sum(map(len, schedule)) / len(schedule), rates[0], steps)
+        self.states = [algorithm.initial_state(start, n)]
+        self.clients = [algorithm.client_state(start) for _ in range(n)]
+        self.moves, self.traces = [], []
+        for index, ids in enumerate(schedule):
+            self.round(index, ids)
+
+    def round(self, index, ids):
+        server, uploads, moves = self.states[-1], [], []
+        for i in ids:
+            start = self.algorithm.broadcast(server)
+            gradient = CURVATURES[i] * (start - CENTRES[i])
+            received, weight = self.algorithm.downlink(server), self.samples[i] / self.samples.mean()
+            rest = self.steps, weight, index, gradient, self.run
+            local = Local(start, self.rates[index], received, self.clients[i], *rest)
+            w = start
+            for _ in range(self.steps):
+                gradient = self.algorithm.correct(CURVATURES[i] * (w - CENTRES[i]), w, local)
+                w = w - local.lr * (gradient + self.algorithm.decay(local) * w)
+            sent = self.algorithm.upload(w, local, minimal=self.minimal)
+            known = replace(local, state={}, gradient=torch.nan)
+            uploads.append({**sent, **(self.algorithm.derived(sent, known) if self.minimal else {})})
+            self.clients[i] = self.algorithm.remember(w, local)
+            moves.append(w - start)
+        vectors = {name: torch.stack([upload[name] for upload in uploads]) for name in uploads[0]}
+        rest = {"index": index, "lr": self.rates[index], "run": self.run}
+        rest["labels"] = None if self.labels is None else self.labels[ids]
+        updates = Updates(vectors, np.array(ids), self.samples[ids], self.run.population, **rest)
+        self.states.append(self.algorithm.aggregate(server, updates))
+        self.moves.append(torch.stack(moves))
+        self.traces.append(self.algorithm.trace(self.states[-1], updates))
+
+    @property
+    def models(self):
+        return torch.stack([state["w"] for state in self.states])
+
+
+def same(first, second, schedule=PARTIAL, **options):
+    """Whether two algorithms go the same way."""
+    a, b = (Simulation(algorithm, schedule, **options).models for algorithm in (first, second))
+    return torch.allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def digits(algorithm, **training):
+    """A small scenario of real learning: 5 of 20 devices with skewed labels, 3 rounds."""
+    return {
+        "rounds": 3,
+        "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}},
+        "devices": {"count": 20},
+        "server": {"participants": 5},
+        "training": {"local_epochs": 2, "batch_size": 20, "engine": "serial", **training},
+        "algorithm": algorithm,
+    }

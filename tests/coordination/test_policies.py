@@ -1,0 +1,502 @@
+"""Server policies with rounds: closed forms of what a round lasts, who is cut when, limits, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+import simpy
+from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, STILL, still_slots
+from test_faults import check_books
+
+import edgefl
+from edgefl.cli import main
+from edgefl.coordination.policies.asynchronous import Asynchronous
+from edgefl.coordination.policies.buffered import Buffered
+from edgefl.coordination.policies.deadline import Deadline
+from edgefl.coordination.policies.over_selection import OverSelection
+from edgefl.runs.assembly import build
+from edgefl.runs.emulation import silent
+from edgefl.scenario import load
+from edgefl.server.server import Server
+
+PARAMETERS, FLOPS, BAND_HZ = 20_000, 1e5, 20e6
+BITS = 32 * PARAMETERS
+POLICIES = {
+    "synchronous": {},
+    "deadline": {"policy": "deadline", "deadline_s": 0.05},
+    "deadline_keep": {"policy": {"kind": "deadline", "late": "keep"}, "deadline_s": 0.05},
+    "over_selection": {"policy": "over_selection"},
+    "buffered": {"policy": {"kind": "buffered", "buffer": 4}},
+    "asynchronous": {"policy": "asynchronous"},
+    "sequential": {"policy": "sequential"},
+    "sequential_direct": {"policy": {"kind": "sequential", "links": "device_to_device"}},
+    "hierarchical": {"policy": {"kind": "hierarchical", "cloud_every": 2, "backhaul_delay_s": 0.01}},
+}
+BASE = {
+    "seed": 2,
+    "rounds": 4,
+    "data": {"dataset": "digits"},
+    "model": {"kind": "mlp", "cost": {"parameters": PARAMETERS, "flops_per_parameter": 5.0}},
+    "training": {"local_steps": 1, "batch_size": 1, "engine": "serial"},
+    "devices": {"count": 20, "cpu_hz": {"lognormal": [15.2, 0.5]}, "flops_per_cycle": 1.0, "rx_power_w": 0.3},
+    "radio": {**STILL, "bandwidth_hz": BAND_HZ},
+}
+
+
+def run(server, *, train=False, out=None, **changes):
+    return edgefl.run({**BASE, **changes, "server": {"participants": 6, **server}}, train=train, out=out, device="cpu")
+
+
+def tables(result):
+    return [result.rounds, result.devices, result.events]
+
+
+def assert_same(one, other):
+    """All rows, events and, where something was learned, all parameters, bit by bit."""
+    assert all(a.equals(b) for a, b in zip(tables(one), tables(other), strict=True))
+    assert (one.parameters is None) == (other.parameters is None)
+    assert one.parameters is None or np.array_equal(one.parameters, other.parameters)
+
+
+def needed_s(result, share_hz):
+    """What each row's device needs for its part on its share of a channel that holds, in closed form."""
+    devices = result.devices
+    computing_s = FLOPS / cpu_hz(result)[devices["device"]]
+    slots = np.array([
+        sum(still_slots(BITS, share_hz, power_w * 10 ** (-loss_db / 10) / NOISE_W_HZ / share_hz)
+            for power_w in (SERVER_W, DEVICE_W))
+        for loss_db in devices["pathloss_db"]
+    ])  # fmt: skip
+    return slots * SLOT_S + computing_s
+
+
+def cpu_hz(result):
+    return build(load(result.scenario), "cpu", train=False, progress=silent).world.cpu_hz
+
+
+def spent_s(devices):
+    return devices[["download_s", "compute_s", "upload_s"]].sum(axis=1).to_numpy()
+
+
+# How long rounds last
+
+
+def test_a_synchronous_round_lasts_as_long_as_the_slowest_needs():
+    result = run({})
+    needed = needed_s(result, BAND_HZ / 6).reshape(4, 6)
+    assert result.rounds["duration_s"].to_numpy() == pytest.approx(needed.max(axis=1))
+    assert np.ptp(needed.max(axis=1)) > 0.001
+    assert (result.devices["status"] == "received").all()
+
+
+@pytest.mark.parametrize("deadline_s", [0.03, 0.045, 0.055, 5.0])
+def test_a_round_lasts_no_longer_than_the_deadline_and_cuts_exactly_there(deadline_s):
+    result = run({"policy": "deadline", "deadline_s": deadline_s})
+    needed = needed_s(result, BAND_HZ / 6)
+    late = needed > deadline_s
+    assert {0.03: late.all(), 5.0: not late.any()}.get(deadline_s, 0 < late.sum() < late.size)
+    assert (result.devices["status"] == "late").tolist() == late.tolist()
+    slowest = needed.reshape(4, 6).max(axis=1)
+    assert result.rounds["duration_s"].to_numpy() == pytest.approx(np.minimum(slowest, deadline_s))
+    assert result.rounds["late"].tolist() == late.reshape(4, 6).sum(axis=1).tolist()
+    assert spent_s(result.devices) == pytest.approx(np.minimum(needed, deadline_s))
+    check_books(result.rounds, result.devices, result.summary)
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_what_arrives_at_the_deadline_is_in_time(sharing):
+    """The deadline is the moment at which the last of six arrives; a nanosecond less, and it is late."""
+    changes = {"rounds": 1, "radio": {**BASE["radio"], "sharing": sharing}}
+    whole = run({}, **changes)
+    last_s = whole.rounds["time_s"].item()
+    assert_same(run({"policy": "deadline", "deadline_s": last_s}, **changes), whole)
+    cut = run({"policy": "deadline", "deadline_s": last_s - 1e-9}, **changes)
+    assert cut.rounds[["received", "late"]].to_numpy().tolist() == [[5, 1]]
+    assert cut.rounds["time_s"].item() == last_s - 1e-9
+
+
+@pytest.mark.parametrize("factor", [1.3, 1.5, 2.0])
+def test_over_selection_waits_for_the_first_and_cuts_the_rest_there(factor):
+    """Six of ceil(6 factor), on shares for all who were asked."""
+    asked = math.ceil(6 * factor)
+    result = run({"policy": {"kind": "over_selection", "factor": factor}})
+    needed = needed_s(result, BAND_HZ / asked).reshape(4, asked)
+    sixth = np.sort(needed, axis=1)[:, 5]
+    assert result.rounds["duration_s"].to_numpy() == pytest.approx(sixth)
+    assert result.rounds[["selected", "received", "late"]].to_numpy().tolist() == [[asked, 6, asked - 6]] * 4
+    late = (result.devices["status"] == "late").to_numpy()
+    assert late.reshape(4, asked).tolist() == (needed > sixth[:, None] + 1e-9).tolist()
+    assert spent_s(result.devices) == pytest.approx(np.minimum(needed, sixth[:, None]).ravel())
+    check_books(result.rounds, result.devices, result.summary)
+
+
+def test_over_selection_asks_as_many_as_there_are():
+    result = run({"policy": {"kind": "over_selection", "factor": 100}, "participants": 5})
+    assert result.rounds[["selected", "received"]].to_numpy().tolist() == [[20, 5]] * 4
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_a_sequential_round_lasts_the_sum_and_each_has_the_band_alone(sharing):
+    """Under processor sharing an upload begins at the border of a slot."""
+    result = run({"policy": "sequential"}, radio={**BASE["radio"], "sharing": sharing})
+    needed = needed_s(result, BAND_HZ)
+    if sharing == "processor":
+        needed = np.ceil(needed / SLOT_S - 1e-6) * SLOT_S
+    assert result.rounds["duration_s"].to_numpy() == pytest.approx(needed.reshape(4, 6).sum(axis=1))
+    ends = result.events[result.events["kind"] == "upload_end"].sort_values("time_s")
+    assert np.diff(ends["time_s"]).min() >= needed.min() - 1e-9
+
+
+def test_devices_walk_in_the_order_of_the_selection():
+    schedule = {"kind": "schedule", "rounds": [[3, 1, 2], [0, 2]]}
+    events = run({"policy": "sequential", "selection": schedule}).events
+    ends = events[events["kind"] == "upload_end"].sort_values("time_s")
+    assert ends["device"].tolist() == [3, 1, 2, 0, 2] * 2
+
+
+# Sequential learning: oracles of the algorithm cards, 1.18
+
+
+def quadratics(policy, functions, steps, rounds, lr=0.01, x0=10.0, order=None, **training):
+    """A run on (a, b): the minimised functions are a x^2 + b x."""
+    order = order or [list(range(len(functions)))]
+    return edgefl.run({
+        "rounds": rounds,
+        "report": {"eval_every": rounds},
+        "data": {"dataset": "quadratic", "coefficients": [[a, b, 0] for a, b in functions]},
+        "model": {"init": {"kind": "value", "value": x0}},
+        "training": {"local_steps": steps, "batch_size": "full", "lr": lr, "engine": "serial", **training},
+        "algorithm": {"kind": "fedavg", "weighting": "uniform"},
+        "server": {"policy": policy, "selection": {"kind": "schedule", "rounds": order}},
+        "radio": STILL,
+    }, device="cpu")  # fmt: skip
+
+
+def locally(x, a, b, steps, lr=0.01):
+    """`steps` of gradient descent on a x^2 + b x from x."""
+    r = (1 - 2 * lr * a) ** steps
+    return r * x - (1 - r) * b / (2 * a) if a else x - steps * lr * b
+
+
+def learned(policy, functions, steps, rounds, x=10.0):
+    """Closed form: the models after each round."""
+    models = []
+    for _ in range(rounds):
+        if policy == "sequential":
+            for a, b in functions:
+                x = locally(x, a, b, steps)
+        else:
+            x = np.mean([locally(x, a, b, steps) for a, b in functions])
+        models.append(x)
+    return models
+
+
+PUBLISHED = [  # distance to the optimum after 500 rounds
+    ("synchronous", 2, 0.00043),
+    ("sequential", 2, 0.01005),
+    ("synchronous", 10, 0.0),
+    ("sequential", 10, 0.0502),
+]
+GROUP_1 = [(0.5, 1.0), (0.5, -1.0)]
+
+
+@pytest.mark.parametrize(("policy", "steps", "published"), PUBLISHED)
+def test_parallel_and_sequential_learning_are_their_closed_forms(policy, steps, published):
+    """Sequential-FL paper, section 5.1, group 1 with b = 1; the closed form gives what is published."""
+    result = quadratics(policy, GROUP_1, steps, 20)
+    assert result.rounds["parameter"].iloc[-1] == pytest.approx(learned(policy, GROUP_1, steps, 20)[-1], rel=1e-12)
+    digits = len(str(published)) - 2 if published else 5
+    assert round(abs(learned(policy, GROUP_1, steps, 500)[-1]), digits) == published
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("policy", "steps", "published"), PUBLISHED)
+def test_published_distances(policy, steps, published):
+    final = quadratics(policy, GROUP_1, steps, 500).rounds["distance_to_optimum"].iloc[-1]
+    assert round(final, len(str(published)) - 2 if published else 5) == published
+
+
+def test_the_model_walks_in_the_drawn_order():
+    """Three functions, two of them strictly convex, in another order each round."""
+    functions, order, x = [(2 / 3, 1.0), (1 / 3, -1.0), (0.0, 0.5)], [[2, 0, 1], [1, 2], [0]], 3.0
+    for ids in order:
+        for i in ids:
+            x = locally(x, *functions[i], steps=3, lr=0.1)
+    result = quadratics("sequential", functions, 3, 3, lr=0.1, x0=3.0, order=order)
+    assert result.rounds["parameter"].iloc[-1] == pytest.approx(x, rel=1e-12)
+
+
+@pytest.mark.parametrize("links", ["relayed", "device_to_device"])
+def test_no_more_walk_than_the_algorithm_admits(links):
+    """Two of four, others in each round, in the order of the selection."""
+    policy = {"kind": "sequential", "links": links}
+    result = run({"policy": policy, "participants": 4}, algorithm={"kind": "fedavg", "max_participants": 2}, rounds=8)
+    everybody = run({"policy": policy, "participants": 4}, rounds=8)
+    walks, orders = ([each.tolist() for _, each in walked(r).groupby("round")["device"]] for r in (result, everybody))
+    assert [len(walk) for walk in walks] == [2] * 8 == (result.rounds["selected"]).tolist()
+    assert all(
+        walk == [device for device in order if device in walk] for walk, order in zip(walks, orders, strict=True)
+    )
+    assert len({tuple(walk) for walk in walks}) > 3
+
+
+def walked(result):
+    """Parts in the order of their beginnings."""
+    return result.devices.sort_values(["round", "start_s"], kind="stable")
+
+
+def test_with_one_participant_sequential_is_parallel():
+    """The same samples in the same batches: bit by bit."""
+    assert_same(*(run({"policy": policy, "participants": 1}, train=True) for policy in ("sequential", "synchronous")))
+
+
+def test_identical_clients_in_a_row_are_one_client_with_more_steps():
+    """P K steps of gradient descent; with momentum not, as each client begins with none."""
+    chain = quadratics("sequential", [(0.5, 1.0)] * 3, 2, 5)
+    alone = quadratics("synchronous", [(0.5, 1.0)], 6, 5)
+    assert chain.rounds["parameter"].iloc[-1] == pytest.approx(alone.rounds["parameter"].iloc[-1], rel=1e-13)
+    chain = quadratics("sequential", [(0.5, 1.0)] * 3, 2, 5, momentum=0.5)
+    alone = quadratics("synchronous", [(0.5, 1.0)], 6, 5, momentum=0.5)
+    assert abs(chain.rounds["parameter"].iloc[-1] - alone.rounds["parameter"].iloc[-1]) > 0.01
+
+
+def test_one_step_of_everybody_is_an_epoch_of_incremental_gradient():
+    functions = [(0.5, 1.0), (1.0, -2.0), (0.25, 0.5)]
+    result, x = quadratics("sequential", functions, 1, 4, lr=0.1), 10.0
+    for _ in range(4):
+        for a, b in functions:
+            x -= 0.1 * (2 * a * x + b)
+    assert result.rounds["parameter"].iloc[-1] == pytest.approx(x, rel=1e-13)
+
+
+def test_the_training_loss_is_the_mean_over_the_walk():
+    functions = [(0.5, 1.0), (0.5, -1.0)]
+    result, x, losses = quadratics("sequential", functions, 1, 1), 10.0, []
+    for a, b in functions:
+        losses.append(a * x**2 + b * x)
+        x -= 0.01 * (2 * a * x + b)
+    assert result.rounds["train_loss"].item() == pytest.approx(np.mean(losses), rel=1e-12)
+
+
+def test_a_device_that_fails_is_passed_over():
+    """The model walks from the one before to the one after; without anybody it stays where it is."""
+    radio = {**BASE["radio"], "faults": {"failure_probability": 0.4}}
+    result = run({"policy": "sequential"}, radio=radio, train=True, rounds=6)
+    assert set(result.devices["status"]) == {"received", "download_failed", "upload_failed"}
+    check_books_of_a_walk(result)
+    radio["faults"] = {"max_transfer_s": 1e-4}
+    nothing = run({"policy": "sequential"}, radio=radio, train=True)
+    assert nothing.rounds["received"].sum() == 0
+    assert nothing.rounds["test_loss"].nunique() == 1
+    assert nothing.rounds["train_loss"].isna().all()
+
+
+def check_books_of_a_walk(result):
+    received = (result.devices["status"] == "received").groupby(result.devices["round"]).sum()
+    assert result.rounds["received"].tolist() == received.tolist()
+    assert result.rounds["energy_j"].iloc[-1] == pytest.approx(
+        result.devices[["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]].to_numpy().sum()
+    )
+
+
+# Limits
+
+
+DEADLINE, OVER = {"policy": "deadline", "deadline_s": 1e9}, {"policy": {"kind": "over_selection", "factor": 1.0}}
+KEEP = {"policy": {"kind": "deadline", "late": "keep"}, "deadline_s": 1e9}
+
+
+@pytest.mark.parametrize("faults", [{}, {"failure_probability": 0.3, "attempts": 2}], ids=["sound", "faulty"])
+@pytest.mark.parametrize(
+    ("limit", "sharing"),
+    [(DEADLINE, "fixed"), (DEADLINE, "processor"), (KEEP, "processor"), (OVER, "fixed"), (OVER, "processor")],
+)
+def test_limits_in_which_a_policy_is_synchronous(limit, sharing, faults):
+    changes = {"radio": {"bandwidth_hz": BAND_HZ, "sharing": sharing, "faults": faults}}
+    assert_same(run(limit, **changes), run({}, **changes))
+
+
+def test_the_limits_learn_the_same():
+    changes = {"train": True, "rounds": 2}
+    whole = run({}, **changes)
+    assert_same(run(DEADLINE, **changes), whole)
+    assert_same(run(OVER, **changes), whole)
+
+
+# What holds for every policy
+
+
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_two_runs_give_the_same_bytes(name, tmp_path):
+    changes = {"train": True, "rounds": 3}
+    folders = tmp_path / "one", tmp_path / "other"
+    for folder in folders:
+        run(POLICIES[name], out=folder, radio={"bandwidth_hz": BAND_HZ}, **changes)
+    with_wall_clock = {"manifest.json", "summary.json", "report.html"}
+    files = {path.name for path in folders[0].iterdir()} - with_wall_clock
+    assert {"rounds.csv", "devices.csv"} <= files
+    for file in files:
+        assert (folders[0] / file).read_bytes() == (folders[1] / file).read_bytes(), file
+
+
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_the_world_does_not_know_whether_something_is_learned(name):
+    trained, priced = (run(POLICIES[name], train=train, rounds=3) for train in (True, False))
+    learned = ["train_loss", "test_loss", "test_accuracy"]
+    assert trained.rounds.drop(columns=learned).equals(priced.rounds.drop(columns=learned))
+    assert trained.devices.equals(priced.devices)
+    assert trained.events.equals(priced.events)
+    assert trained.rounds[learned].notna().all(axis=None)
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if "sequential" not in name])
+def test_the_order_of_simultaneous_events_leaves_no_trace(name, monkeypatch):
+    """Equal devices and short transfers: many arrive together. Parts that begin together begin the other way round."""
+    devices = {"count": 12, "cpu_hz": FLOPS / 0.0203, "flops_per_cycle": 1.0}
+    changes = {"devices": devices, "radio": {**STILL, "bandwidth_hz": 10e9, "sharing": "processor"}, "rounds": 6}
+    server = {**POLICIES[name], "deadline_s": 0.0215} if "deadline" in name else POLICIES[name]
+    plain = run(server, **changes)
+    assert plain.events.groupby(["time_s", "kind"]).size().max() > 1
+    dispatch = Server.dispatch
+    monkeypatch.setattr(Server, "dispatch", lambda self, ids: dispatch(self, ids[::-1])[::-1])
+    assert_same(run(server, **changes), plain)
+
+
+class Steps:
+    """A server without a world: devices 0 to 3, whose parts all end at 1 s, device i's after 3 i steps of no time."""
+
+    participants, deadline_s = 2, 1.0
+
+    def __init__(self):
+        self.env, self.rounds, self.ended = simpy.Environment(), [], []
+
+    def ready(self):
+        yield self.env.timeout(0)
+        return not self.rounds
+
+    def select(self, count=None, *, refill=False):
+        return np.array([], dtype=int) if refill else np.arange(4)
+
+    def dispatch(self, ids):
+        return [self.env.process(self.part(int(device))) for device in ids]
+
+    def part(self, device):
+        try:
+            yield self.env.timeout(1.0)
+            for _ in range(3 * device):
+                yield self.env.timeout(0)
+            self.ended.append(device)
+        except simpy.Interrupt:
+            pass
+
+    def received(self):
+        return len(self.ended)
+
+    def aggregate(self):
+        self.rounds.append(self.ended.copy())
+
+    def close(self):
+        assert len(self.rounds) == 1
+
+
+@pytest.mark.parametrize(
+    "policy", [Deadline(), Deadline(late="keep"), OverSelection(), Buffered(buffer=1), Asynchronous()]
+)
+def test_who_arrives_at_one_moment_counts_together(policy):
+    """However many events a moment has."""
+    server = Steps()
+    server.env.run(server.env.process(policy.run(server)))
+    assert server.rounds == [[0, 1, 2, 3]]
+
+
+@pytest.mark.parametrize("limit_s", [1e-4, 0.0005], ids=["at once", "after a slot"])
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_when_all_transfers_fail_the_run_ends_and_the_model_stays(name, limit_s):
+    """No transfer has the time that it needs, or any time at all."""
+    radio = {"bandwidth_hz": 1e5, "sharing": "processor", "faults": {"max_transfer_s": limit_s}}
+    result = run(POLICIES[name], radio=radio, rounds=3, train=True)
+    assert result.status == "finished"
+    assert len(result.rounds) == 3
+    assert result.rounds["received"].sum() == 0
+    unfinished = result.devices["status"] == "unfinished"
+    assert (result.devices["status"][~unfinished] == "download_failed").all()
+    assert (result.devices["round"][unfinished] == 3).all()
+    assert (result.rounds["failed"] >= 6).all()
+    assert result.rounds["test_loss"].nunique() == 1
+    assert result.rounds["train_loss"].isna().all()
+
+
+# What is refused
+
+REFUSED = {
+    "no deadline": ("server: {policy: deadline}", "server.deadline_s: is required"),
+    "no deadline, kept": ("server: {policy: {kind: deadline, late: keep}}", "server.deadline_s: is required"),
+    "a deadline of 0": ("server: {policy: deadline, deadline_s: 0}", "server.deadline_s: must be > 0, got 0"),
+    "a deadline without meaning": (
+        "server: {deadline_s: 1}",
+        "server.deadline_s: the policy synchronous has no deadline",
+    ),
+    "of over-selection": (
+        "server: {policy: over_selection, deadline_s: 1}",
+        "server.deadline_s: the policy over_selection has no deadline",
+    ),
+    "an endless deadline": (
+        "server: {policy: deadline, deadline_s: .inf}",
+        "server.deadline_s: must be a finite number",
+    ),
+    "kept, but how": (
+        "server: {policy: {kind: deadline, late: maybe}, deadline_s: 1}",
+        "server.policy.late: must be 'drop' or 'keep', got \"maybe\"",
+    ),
+    "fixed shares, kept": (
+        "server: {policy: {kind: deadline, late: keep}, deadline_s: 1}\nradio: {sharing: fixed}",
+        "radio.sharing: shares that hold for a round need rounds",
+    ),
+    "fixed shares, buffered": (
+        "server: {policy: buffered}\nradio: {sharing: fixed}",
+        "radio.sharing: shares that hold for a round need rounds",
+    ),
+    "fixed shares, asynchronous": (
+        "server: {policy: asynchronous}\nradio: {sharing: fixed}",
+        "radio.sharing: shares that hold for a round need rounds",
+    ),
+    "a walk that averages": (
+        "server: {policy: sequential}\nalgorithm: scaffold",
+        "algorithm: the policy sequential averages nothing: set it to fedavg, fedprox or moon, without availability or",
+    ),
+    "a walk that buffers": (
+        "server: {policy: sequential}\nalgorithm: fedbuff",
+        "algorithm: the policy sequential averages nothing: set it to fedavg, fedprox or moon, without availability or",
+    ),
+    "an empty buffer": ("server: {policy: {kind: buffered, buffer: 0}}", "server.policy.buffer: must be >= 1, got 0"),
+    "a factor below 1": (
+        "server: {policy: {kind: over_selection, factor: 0.9}}",
+        "server.policy.factor: must be >= 1, got 0.9",
+    ),
+    "no such policy": (
+        "server: {policy: buffer}",
+        'server.policy: unknown server policy "buffer" (did you mean "buffered"?)',
+    ),
+    "no such key": ("server: {policy: {kind: asynchronous, buffer: 3}}", "server.policy.buffer: unknown key"),
+}
+
+
+@pytest.mark.parametrize("case", list(REFUSED))
+def test_one_clear_line_and_exit_code_2(case, tmp_path, capsys):
+    text, message = REFUSED[case]
+    file = tmp_path / "s.yaml"
+    file.write_text(text + "\n")
+    for arguments in (["validate", str(file)], ["run", str(file), "--no-train", "-o", str(tmp_path / "out")]):
+        assert main(arguments) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) == 1, lines
+        assert lines[0].startswith(f"edgefl: {file}:")
+        assert f": {message}" in lines[0]
+    assert not (tmp_path / "out").exists()
+
+
+def test_overlapping_policies_choose_processor_sharing_themselves():
+    for name in ("deadline_keep", "buffered", "asynchronous"):
+        assert load({"server": POLICIES[name]}).radio.sharing == "processor"
+    for name in ("synchronous", "deadline", "over_selection", "sequential"):
+        assert load({"server": POLICIES[name]}).radio.sharing == "fixed"

@@ -1,0 +1,285 @@
+"""Algorithms: limits, and what every member of the catalogue must do."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from algorithm_cases import digits
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.learning.algorithms import ALGORITHMS, Local, Run, Updates
+
+QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"
+# As large a tau that their steps shrink with what is left to go; by themselves they have a length of their own.
+SHRINKING = {kind: {"server_lr": 1.0, "tau": 1.0} for kind in ("fedadagrad", "fedadam", "fedyogi")}
+# Algorithm cards, section 11: F_i(x) = a_i/2 (x - b_i)^2, a = (1, 2, 4), b = (1, -1, 3), x0 = 0, lr 0.05, two steps
+FUNCTIONS = [[a / 2, -a * b, a * b * b / 2] for a, b in [(1, 1), (2, -1), (4, 3)]]
+
+
+def golden_scenario(algorithm, **data):
+    return {
+        "rounds": 4,
+        "data": {"dataset": "quadratic", "coefficients": FUNCTIONS, **data},
+        "model": {"init": {"kind": "value", "value": 0.0}},
+        "training": {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial"},
+        "algorithm": algorithm,
+        "server": {"selection": {"kind": "schedule", "rounds": [[0, 1], [1, 2], [0, 2], [0, 1, 2]]}},
+    }
+
+
+def test_fedprox_without_its_pull_is_fedavg():
+    with_pull = edgefl.run(digits({"kind": "fedprox", "mu": 0.0})).parameters
+    assert np.array_equal(with_pull, edgefl.run(digits({"kind": "fedavg"})).parameters)
+
+
+def test_one_step_of_fedprox_is_fedavg_for_any_mu():
+    """At the only step w is the received model, so there is nothing to pull (card 1.2, oracle ii)."""
+    work = {"local_epochs": None, "local_steps": 1}
+    prox = edgefl.run(digits({"kind": "fedprox", "mu": 5.0}, **work)).parameters
+    assert np.array_equal(prox, edgefl.run(digits({"kind": "fedavg"}, **work)).parameters)
+
+
+@pytest.mark.parametrize("engine", ["serial", "batched"])
+def test_a_pull_of_one_over_the_learning_rate_starts_each_step_anew(engine):
+    """theta_k = w - eta grad(theta_(k-1)) at eta = 1 / mu (card 1.2, oracle iii)."""
+    scenario = golden_scenario({"kind": "fedprox", "mu": 20.0})
+    scenario["training"] |= {"local_steps": 5, "engine": engine}
+    scenario["server"], x, expected = {}, 0.0, []
+    for _ in range(4):
+        thetas = np.full(3, x)
+        for _ in range(5):
+            thetas = x - 0.05 * np.array([1, 2, 4]) * (thetas - [1, -1, 3])
+        x = thetas.mean()
+        expected.append(x)
+    assert edgefl.run(scenario).rounds["parameter"].to_numpy() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("weighting", ["samples", "uniform"])
+def test_alike_clients_are_one(weighting, tmp_path):
+    """The same samples in the same batches: the mean is any of the local models (card 1.1, oracle iv)."""
+    work = {"local_epochs": None, "local_steps": 4, "batch_size": "full", "momentum": 0.5}
+    models = []
+    for count in (1, 3):
+        path = tmp_path / f"{count}.json"
+        path.write_text(json.dumps({str(i): list(range(100)) for i in range(count)}))
+        scenario = digits({"kind": "fedavg", "weighting": weighting}, **work)
+        scenario |= {"devices": {"count": count}, "server": {}}
+        scenario["data"] = {"dataset": "digits", "partition": {"kind": "file", "path": str(path)}}
+        models.append(edgefl.run(scenario).parameters)
+    assert models[1] == pytest.approx(models[0], abs=1e-6)
+
+
+def test_a_strong_pull_keeps_the_model_near():
+    """eta mu = 1: after the second step the distance is bounded by one step (card 1.2, oracle iii)."""
+    base = {"local_steps": 20, "local_epochs": None, "lr": 0.1}
+    start = edgefl.run({**digits({"kind": "fedavg"}, **{**base, "lr": 0.0}), "rounds": 1}).parameters
+    moved = [
+        np.linalg.norm(edgefl.run({**digits(algorithm, **base), "rounds": 1}).parameters - start)
+        for algorithm in ({"kind": "fedavg"}, {"kind": "fedprox", "mu": 10.0})
+    ]
+    assert moved[1] < moved[0] / 4
+
+
+def test_the_first_round_of_scaffold_is_fedavg():
+    """All control variates are 0 (card 1.3, oracle i)."""
+    first = {**digits({"kind": "fedavg", "weighting": "uniform"}), "rounds": 1}
+    fedavg = edgefl.run(first).parameters
+    assert edgefl.run({**first, "algorithm": {"kind": "scaffold"}}).parameters == pytest.approx(fedavg, abs=1e-7)
+
+
+def test_scaffold_with_one_full_batch_step_is_gradient_descent():
+    """Full participation and the same n_i: the trajectory of uniform FedAvg (card 1.3, oracle iv)."""
+    work = {"local_epochs": None, "local_steps": 1, "batch_size": "full"}
+    base = {**digits({"kind": "scaffold"}, **work), "data": {"dataset": "digits"}, "server": {}, "rounds": 8}
+    other = {**base, "algorithm": {"kind": "fedavg", "weighting": "uniform"}}
+    assert edgefl.run(base).parameters == pytest.approx(edgefl.run(other).parameters, abs=1e-6)
+
+
+def test_scaffold_finds_the_optimum_that_fedavg_misses():
+    """Quadratic clients of different curvature, several local steps (card 1.3, oracle v)."""
+    distance = {}
+    for kind in ("fedavg", "scaffold"):
+        scenario = {**golden_scenario({"kind": kind}), "server": {}, "rounds": 400}
+        distance[kind] = edgefl.run(scenario).rounds["distance_to_optimum"].iloc[-1]
+    assert distance["scaffold"] < 1e-9
+    assert distance["fedavg"] > 1e-3
+
+
+@pytest.mark.parametrize(("kind", "server", "client"), [("scaffold", "c", "c"), ("feddyn", "h", "h")])
+def test_the_servers_mean_of_client_states_is_their_mean(kind, server, client):
+    """Over the population, with partial participation: c = mean c_i, h = mean h_i (checklist, oracle 7)."""
+    algorithm, population, generator = ALGORITHMS.load(kind)(), 5, torch.manual_seed(0)
+    state = algorithm.server_state(torch.zeros(4, dtype=torch.float64))
+    clients = [algorithm.client_state(state["w"]) for _ in range(population)]
+    for participants in ([0, 1], [1, 3, 4], [0, 3]):
+        uploads = []
+        for i in participants:
+            local = Local(state["w"], 0.1, algorithm.downlink(state), clients[i], 3.0, 1.0)
+            w = state["w"] + torch.randn(4, generator=generator, dtype=torch.float64)
+            uploads.append(algorithm.finish(w, local))
+            clients[i] = algorithm.remember(w, local)
+        stacked = {name: torch.stack([upload[name] for upload in uploads]) for name in uploads[0]}
+        ids = np.array(participants)
+        state = algorithm.aggregate(state, Updates(stacked, ids, np.ones(len(ids), dtype=np.int64), population))
+        mean = torch.stack([each[client] for each in clients]).mean(dim=0)
+        assert torch.allclose(state[server], mean, rtol=1e-12)
+
+
+def test_uniform_weights_are_sample_weights_when_all_have_the_same():
+    sample = edgefl.run(
+        {**digits({"kind": "fedavg"}), "data": {"dataset": "digits"}, "devices": {"count": 2}, "server": {}}
+    )
+    uniform = edgefl.run(
+        {
+            **digits({"kind": "fedavg", "weighting": "uniform"}),
+            "data": {"dataset": "digits"},
+            "devices": {"count": 2},  # 1,438 samples: 719 each
+            "server": {},
+        }
+    )
+    assert np.array_equal(sample.parameters, uniform.parameters)
+
+
+VARIANTS = [
+    {"kind": "scaffold", "variant": "ssg_code"},
+    {"kind": "scaffold", "variant": "dyn"},
+    {"kind": "scaffold", "variant": "eve_code"},
+    {"kind": "fedvra", "variant": "ssg_code"},
+    {"kind": "fedar", "cutoff_rule": "root"},
+    {"kind": "feddisco", "base": "feddyn"},
+    {"kind": "feddisco", "base": "scaffold", "distance": "cosine"},
+    {"kind": "feddisco", "base": "moon", "distance": "l2"},
+]
+
+
+@pytest.mark.parametrize("case", [*({"kind": name} for name in ALGORITHMS.members), *VARIANTS], ids=str)
+class TestHooks:
+    """Catalogue conformance of the hooks, without exceptions."""
+
+    d = 6
+
+    def hooks(self, case):
+        keys = {key: value for key, value in case.items() if key != "kind"}
+        algorithm = ALGORITHMS.load(case["kind"]).model_validate(keys)
+        w = torch.linspace(-1, 1, self.d)
+        server = algorithm.initial_state(w, 3)
+        return algorithm, server, Local(w, 0.1, algorithm.downlink(server), algorithm.client_state(w))
+
+    def test_no_movement_no_change(self, case):
+        algorithm, server, local = self.hooks(case)
+        upload = {key: torch.stack([value] * 3) for key, value in algorithm.finish(local.start, local).items()}
+        updates = Updates(
+            upload,
+            np.arange(3),
+            np.array([1, 2, 3]),
+            3,
+            steps=np.ones(3),
+            losses=np.ones(3),
+            labels=np.array([[1, 0], [1, 1], [0, 3]]),
+        )
+        after = algorithm.aggregate(server, updates)
+        assert torch.equal(after["w"], server["w"])
+        assert {key: value.shape for key, value in after.items()} == {k: v.shape for k, v in server.items()}
+        assert all(np.isfinite(value) for value in algorithm.trace(after, updates).values())
+
+    def test_the_state_that_it_gets_stays_as_it_is(self, case):
+        """Hooks are pure, also those that keep a table."""
+        algorithm, server, local = self.hooks(case)
+        before = {key: value.clone() for key, value in server.items()}
+        upload = {key: torch.stack([value] * 2) for key, value in algorithm.finish(local.start + 1, local).items()}
+        labels, twos = np.array([[1, 0], [1, 1]]), np.full(2, 2.0)
+        algorithm.aggregate(server, Updates(upload, np.array([0, 2]), np.array([1, 2]), 3, twos, twos, labels=labels))
+        assert all(torch.equal(server[key], value) for key, value in before.items())
+
+    def test_a_client_axis_changes_nothing(self, case):
+        algorithm, _, local = self.hooks(case)
+        gradients, ws = torch.randn(3, self.d, generator=torch.manual_seed(0)), torch.eye(3, self.d)
+        received, state = ({k: v.expand(3, -1) for k, v in part.items()} for part in (local.received, local.state))
+        ones = torch.ones(3, 1)
+        many = Local(local.start.expand(3, -1), 0.1 * ones, received, state, ones, ones)
+        stacked = algorithm.correct(gradients.clone(), ws, many)
+        single = torch.stack([algorithm.correct(g.clone(), w, local) for g, w in zip(gradients, ws, strict=True)])
+        assert torch.equal(stacked, single)
+        for hook in (algorithm.finish, algorithm.remember):
+            together, alone = hook(ws, many), [hook(w, local) for w in ws]
+            for key, value in together.items():
+                assert torch.allclose(value, torch.stack([each[key] for each in alone]), rtol=1e-6)
+
+    def test_client_states_keep_their_names_and_shapes(self, case):
+        algorithm, _, local = self.hooks(case)
+        before, after = local.state, algorithm.remember(local.start + 1, local)
+        assert {key: value.shape for key, value in after.items()} == {key: v.shape for key, v in before.items()}
+
+    def test_what_is_derived_is_what_would_be_sent(self, case):
+        """And depends on nothing that the device alone knows."""
+        algorithm, _, local = self.hooks(case)
+        state = {name: value + 0.5 for name, value in local.state.items()}
+        received = {name: value + 0.2 for name, value in local.received.items()}
+        rest = {"steps": 3.0, "weight": 1.5, "run": Run(steps=4.0, lr=0.3, participants=0.5)}
+        local = replace(local, state=state, received=received, **rest)
+        w = local.start + torch.linspace(0, 1, self.d)
+        naive, sent = algorithm.finish(w, local), algorithm.upload(w, local, minimal=True)
+        whole = {**sent, **algorithm.derived(sent, replace(local, state={}, gradient=torch.nan))}
+        assert whole.keys() == naive.keys()
+        assert all(torch.allclose(whole[name], naive[name], rtol=1e-5, atol=1e-6) for name in naive)
+
+
+DIVIDES = {"fedar", "feddc", "fedssg", "mifa", "qfedavg", "scaffold"}  # a move by the learning rate
+
+
+@pytest.mark.parametrize("name", list(ALGORITHMS.members))
+def test_a_learning_rate_of_0_is_refused_or_harmless(name):
+    scenario = {**digits({"kind": name}, lr=0.0), "rounds": 1}
+    if name in DIVIDES:
+        with pytest.raises(InputError, match=rf"training\.lr: {name} divides moves by it: set it above 0$"):
+            edgefl.run(scenario)
+    else:
+        assert edgefl.run(scenario).status == "finished"
+
+
+@pytest.mark.parametrize(
+    "algorithm", [{"kind": "scaffold", "option": "I"}, {"kind": "fedssg", "variant": "paper_main"}]
+)
+def test_not_where_nothing_is_divided(algorithm):
+    assert edgefl.run({**digits(algorithm, lr=0.0), "rounds": 1}).status == "finished"
+
+
+@pytest.mark.parametrize("name", list(ALGORITHMS.members))
+class TestEveryAlgorithm:
+    """Catalogue conformance of whole runs."""
+
+    def test_builds_from_defaults_and_cites_its_source(self, name):
+        assert "(" in ALGORITHMS.summary(name)
+        assert any(char.isdigit() for char in ALGORITHMS.summary(name))
+
+    def test_one_changed_line_of_the_quickstart(self, name):
+        few = ["rounds=2", "devices.count=4", "server.participants=2", "training.local_epochs=1"]
+        result = edgefl.run(QUICKSTART, overrides=[f"algorithm.kind={name}", "training.engine=serial", *few])
+        assert result.status == "finished"
+        assert np.isfinite(result.parameters).all()
+        assert result.rounds["received"].tolist() == [2, 2]
+
+    def test_full_participation_with_equal_data_reaches_the_optimum(self, name):
+        scenario = golden_scenario({"kind": name, **SHRINKING.get(name, {})})
+        scenario["data"]["coefficients"] = [[1, -4, 4]] * 3
+        scenario["server"], scenario["rounds"] = {}, 300
+        distances = edgefl.run(scenario).rounds["distance_to_optimum"]
+        assert distances.iloc[-1] < 1e-6
+
+    def test_a_codec_costs_what_it_rounds(self, name):
+        """Half the bytes, but for scalars; of the way less than 2^-11, half of the last digit of a float16."""
+        base = {**digits({"kind": name}), "rounds": 2}
+        plain, coded = edgefl.run(base), edgefl.run({**base, "training": {**base["training"], "codec": "float16"}})
+        still = edgefl.run({**base, "training": {**base["training"], "lr": 1e-9}, "rounds": 1, "algorithm": "fedavg"})
+        way = np.linalg.norm(plain.parameters - still.parameters)
+        assert 0 < np.linalg.norm(plain.parameters - coded.parameters) < 2**-11 * way
+        assert coded.rounds["bytes_up"].sum() == pytest.approx(0.5 * plain.rounds["bytes_up"].sum(), rel=1e-3)
+
+    def test_runs_on_one_client(self, name):
+        result = edgefl.run({**digits({"kind": name}), "devices": {"count": 1}, "server": {}})
+        assert result.status == "finished"
+        assert np.isfinite(result.parameters).all()

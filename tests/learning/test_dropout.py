@@ -1,0 +1,90 @@
+"""Keyed dropout: the share that is dropped, the mean that is kept, and independence of keys, steps and layers."""
+
+import numpy as np
+import pytest
+import torch
+
+from edgefl.learning.learner.dropout import KEY, KeyedDropout, replace_dropout, step_keys
+from edgefl.learning.learner.network import Network, flatten
+from edgefl.learning.models.svhn import SvhnCnn
+
+
+def mask(p=0.4, key=1, layer=0, count=100_000):
+    module = KeyedDropout(p, layer)
+    setattr(module, KEY, torch.tensor(key))
+    return module(torch.ones(count))
+
+
+def test_share_and_scale():
+    """The share of zeros within 5 standard deviations of p; what is left keeps the mean."""
+    for p in (0.1, 0.4, 0.9):
+        kept = mask(p)
+        deviation = np.sqrt(p * (1 - p) / len(kept))
+        assert abs(float((kept == 0).double().mean()) - p) < 5 * deviation
+        assert torch.allclose(kept[kept > 0], torch.tensor(1 / (1 - p)))
+
+
+def test_masks_of_different_keys_steps_layers_and_positions_are_uncorrelated():
+    """|correlation| < 5 / sqrt(n) for each pair; a step's key differs from the next key's."""
+    steps = [int(key) for key in step_keys(torch.tensor([7, 7 + 2**40]), 3)]
+    masks = [mask(key=key, layer=layer) for key in (1, 2, 1 + 2**32, *steps) for layer in (0, 1)]
+    masks += [mask().roll(1), mask().roll(64)]
+    correlation = np.corrcoef(torch.stack(masks).numpy())
+    assert np.abs(correlation - np.eye(len(masks))).max() < 5 / np.sqrt(100_000)
+
+
+def test_the_same_key_draws_the_same_mask_and_leaves_the_global_generator_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    assert torch.equal(mask(), mask())
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_representations_come_before_the_last_dropout(together):
+    """Those of a model in training are then the ones of the same model that is not; its outputs are not."""
+    layers = torch.nn.Linear(6, 5), torch.nn.ReLU(), torch.nn.Dropout(0.4), torch.nn.Linear(5, 3)
+    network = Network(torch.nn.Sequential(*layers))
+    w = torch.linspace(-1, 1, 53)
+    if together:
+        x = torch.randn(2, 7, 6, generator=torch.Generator().manual_seed(0))
+        views, none, keys = (
+            network.parameters.views(w.expand(2, -1)),
+            network.statistics.views(w[:0].expand(2, 0)),
+            [3, 4],
+        )
+        own = network.many(network.represent, views, none, x, torch.tensor(keys))
+        other = network.many(network.frozen, views, none, x)
+    else:
+        x = torch.randn(7, 6, generator=torch.Generator().manual_seed(0))
+        views, none = network.parameters.views(w), network.statistics.views(w[:0])
+        own, other = network.represent(views, none, x, torch.tensor(3)), network.frozen(views, none, x)
+    expected = torch.relu(x @ w[:30].view(5, 6).T + w[30:35])
+    assert torch.allclose(own.z, expected, atol=1e-6)
+    assert torch.equal(own.z, other.z)
+    assert not torch.allclose(own.outputs, other.outputs)
+
+
+def test_what_the_svhn_model_is_compared_by_does_not_depend_on_the_mask():
+    network = Network(SvhnCnn().module((3, 32, 32), 10))
+    w = flatten(list(network.module.parameters()), torch.zeros(1))
+    x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    statistics = network.initial_statistics
+    one, two = (
+        network.represent(
+            network.parameters.views(w), network.statistics.views(statistics.clone()), x, torch.tensor(key)
+        )
+        for key in (1, 2)
+    )
+    assert one.z.shape == (2, 256)
+    assert torch.equal(one.z, two.z)
+    assert not torch.equal(one.outputs, two.outputs)
+
+
+def test_layers_are_replaced_wherever_they_stand():
+    module = torch.nn.Sequential(
+        torch.nn.Dropout(0.2), torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout(0.3)), torch.nn.Dropout(0.0)
+    )
+    assert replace_dropout(module) == [f"0.{KEY}", f"1.1.{KEY}"]
+    assert [layer.p for layer in module.modules() if isinstance(layer, KeyedDropout)] == [0.2, 0.3]

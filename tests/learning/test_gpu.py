@@ -1,0 +1,84 @@
+"""What must hold on a GPU too: the CPU's results, states in every home, exact products, the same bytes twice."""
+
+import numpy as np
+import pytest
+import torch
+from model_cases import default, samples
+
+import edgefl
+from edgefl.core.streams import Streams
+from edgefl.learning.algorithms.scaffold import Scaffold
+from edgefl.learning.datasets import Data
+from edgefl.learning.learner import Learner
+from edgefl.learning.learner.layers_gradient import LayersGradient
+from edgefl.learning.learner.network import Network
+from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.models import MODELS
+from edgefl.learning.models.fcn import Fcn
+from edgefl.learning.training_section import Training
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine"),
+]
+SIZES = [9, 4, 6]
+SMALL = 1_000_000  # parameters; double precision of the large ones takes long
+
+
+def learner(model, shape, classes, plan, device, dtype="float64", **training):
+    torch.manual_seed(0)
+    x = samples(model, shape, sum(SIZES)).numpy()
+    y = np.random.default_rng(0).integers(0, max(classes, 1), sum(SIZES))
+    parts = np.split(np.arange(sum(SIZES)), np.cumsum(SIZES)[:-1])
+    section = Training.model_validate({"batch_size": 4, "lr": 0.05, "local_steps": 5, **training})
+    data = Data(x, y, x[:5], y[:5], classes, dtype=dtype)
+    return Learner(model, Scaffold(), section, data, parts, Streams(3), device, plan=plan)
+
+
+def rounds(of, count=2):
+    """The server's state after some rounds of SCAFFOLD with changing participants."""
+    server = of._algorithm.server_state(of.initial)
+    for number in range(count):
+        for device in ([0, 1, 2], [0, 2])[number % 2]:
+            of.submit(device, number, server["w"], of._algorithm.downlink(server))
+        server = of.aggregate(server, of.collect()[0])
+    loss = of.evaluate(server["w"]).result().loss
+    of.close()
+    return server["w"].cpu(), loss
+
+
+@pytest.mark.parametrize("name", list(MODELS.members))
+def test_every_model_in_every_engine_as_on_the_cpu(name):
+    model, shape, classes = default(name)
+    if model.parameters(shape, classes) > SMALL:
+        pytest.skip("large: double precision takes long")
+    expected, expected_loss = rounds(learner(model, shape, classes, SERIAL, "cpu"))
+    plans = [SERIAL, Plan("batched", "vmap", 8)]
+    if LayersGradient.fits(Network(model.module(shape, classes)), model):
+        plans.append(Plan("batched", "layers", 8))
+    for plan in plans:
+        w, loss = rounds(learner(model, shape, classes, plan, "cuda:0"))
+        assert torch.linalg.norm(w - expected) <= 1e-9 * torch.linalg.norm(expected)
+        assert loss == pytest.approx(expected_loss, rel=1e-8)
+
+
+@pytest.mark.parametrize("home", ["device", "host", "disk"])
+def test_client_states_in_every_home(home):
+    model = Fcn(hidden=(8,))
+    expected, _ = rounds(learner(model, (4, 5), 3, SERIAL, "cpu"), 4)
+    w, _ = rounds(learner(model, (4, 5), 3, Plan("batched", "layers", 8), "cuda:0", state_home=home), 4)
+    assert torch.allclose(w, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_float32_multiplies_exactly_unless_told_otherwise():
+    learner(Fcn(hidden=(8,)), (4, 5), 3, SERIAL, "cuda:0").close()
+    assert not torch.backends.cudnn.allow_tf32
+    assert not torch.backends.cuda.matmul.allow_tf32
+    learner(Fcn(hidden=(8,)), (4, 5), 3, SERIAL, "cuda:0", precision="tf32").close()
+    assert torch.backends.cuda.matmul.allow_tf32
+
+
+def test_the_same_bytes_twice():
+    scenario = {"rounds": 3, "data": {"dataset": "digits"}, "devices": {"count": 10}}
+    first, second = (edgefl.run(scenario, device="cuda").parameters for _ in range(2))
+    assert np.array_equal(first, second)

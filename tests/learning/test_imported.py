@@ -1,0 +1,124 @@
+"""Anyone's own network: the same as ours where it is the same, and clear words where it does not fit."""
+
+import textwrap
+
+import pytest
+import yaml
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.scenario import load
+
+NETWORKS = """
+import torch
+from torch import nn
+from edgefl.learning.models.fcn import Fcn
+
+def stack(shape, classes, hidden=8):
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, hidden), nn.ReLU(), nn.Linear(hidden, classes))
+
+class Net(nn.Module):
+    def __init__(self, classes, hidden=8, branch=False):
+        super().__init__()
+        self.a, self.b, self.branch = nn.Linear(64, hidden), nn.Linear(hidden, classes), branch
+    def forward(self, x):
+        x = torch.relu(self.a(x.flatten(1)))
+        if self.branch and x.sum().item() < 0:
+            x = -x
+        return self.b(x)
+
+class Narrow(Fcn):
+    hidden: tuple[int, ...] = (8,)
+
+def words(classes):
+    return nn.Sequential(nn.Embedding(10, 4), nn.Flatten(), nn.Linear(8, classes))
+
+def nothing(shape, classes):
+    return nn.Flatten()
+
+def text():
+    return "a network"
+
+constant = 3
+"""
+
+SMALL = {
+    "name": "own",
+    "rounds": 2,
+    "data": {"dataset": "digits"},
+    "devices": {"count": 4},
+    "server": {"participants": 2},
+    "training": {"local_steps": 2, "engine": "serial"},
+}
+
+
+@pytest.fixture
+def run(tmp_path, request):
+    """Run a scenario with a model, beside which the user's module lies."""
+    module = f"networks_{request.node.name.translate(str.maketrans('[]-:. ,{}', '_' * 9))[:60]}_{id(request)}"
+    (tmp_path / f"{module}.py").write_text(textwrap.dedent(NETWORKS))
+
+    def call(name, *overrides, **keys):
+        file = tmp_path / "own.yaml"
+        file.write_text(yaml.safe_dump({**SMALL, "model": {"kind": f"{module}:{name}", **keys}}))
+        return edgefl.run(file, overrides=overrides)
+
+    call.file = tmp_path / "own.yaml"
+    return call
+
+
+@pytest.mark.parametrize("name", ["stack", "Net", "Narrow"])
+def test_the_same_network_gives_the_same_bytes_as_ours(run, name):
+    ours = edgefl.run({**SMALL, "model": {"kind": "fcn", "hidden": [8]}})
+    own = run(name)
+    assert (own.parameters == ours.parameters).all()
+    assert own.rounds.equals(ours.rounds)
+    assert own.devices.equals(ours.devices)
+
+
+def test_its_keys_stand_beside_kind_and_are_kept_in_the_scenario(run):
+    result = run("stack", hidden=5)
+    assert len(result.parameters) == 64 * 5 + 5 + 5 * 10 + 10
+    assert result.scenario["model"]["hidden"] == 5
+    assert load(result.scenario).model == load(run.file).model
+
+
+def test_a_forward_pass_that_cannot_be_batched_is_trained_one_by_one(run):
+    result = run("Net", "training.engine=auto", branch=True)
+    assert result.status == "finished"
+    assert result.rounds["train_loss"].notna().all()
+
+
+def test_asking_for_what_cannot_be_batched_is_refused(run):
+    with pytest.raises(InputError, match=r"training.engine: .* cannot be batched"):
+        run("Net", "training.engine=batched", branch=True)
+
+
+def test_it_is_priced_by_its_products():
+    from edgefl.learning.models.imported import Imported
+
+    assert Imported(import_path="torch.nn:Linear", in_features=7, out_features=3).multiplications((7,), 3) == 21
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "message"),
+    [
+        ("Missing", {}, r'model: ".*:Missing" cannot be imported: AttributeError'),
+        ("Net", {"hiden": 3}, r"model: .* takes other keys: got an unexpected keyword argument 'hiden'"),
+        ("constant", {}, r"is no class or function"),
+        ("nothing", {}, r"has no parameters to train"),
+        ("text", {}, r"gives a str, must give a torch.nn.Module"),
+        ("words", {}, r"on samples of shape \[8, 8\]: RuntimeError"),
+        ("stack", {"hidden": -1}, r"on samples of shape \[8, 8\]: RuntimeError"),
+    ],
+)
+def test_what_does_not_fit_is_said_clearly(run, name, keys, message):
+    with pytest.raises(InputError, match=message):
+        run(name, **keys)
+
+
+def test_a_module_that_is_not_there_is_said_with_its_line(tmp_path):
+    file = tmp_path / "scenario.yaml"
+    file.write_text("name: x\nmodel: {kind: 'nowhere.to_be:Found'}\n")
+    with pytest.raises(InputError, match=r"scenario.yaml:2: model.*cannot be imported: ModuleNotFoundError"):
+        load(file)

@@ -1,0 +1,262 @@
+"""Every model of the catalogue in every engine; and what models bring along: batch normalisation, dropout."""
+
+import numpy as np
+import pytest
+import torch
+from model_cases import default, samples
+from torch import nn
+
+from edgefl.core.streams import Streams
+from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.datasets import Data
+from edgefl.learning.learner import Learner
+from edgefl.learning.learner.batches import PAD, paired
+from edgefl.learning.learner.layers import layers_of
+from edgefl.learning.learner.layers_gradient import LayersGradient
+from edgefl.learning.learner.network import Network
+from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.models import MODELS, Model
+from edgefl.learning.models.resnet import ResNet18
+from edgefl.learning.models.svhn import SvhnCnn
+from edgefl.learning.training_section import Training
+
+SIZES = [9, 4, 6]
+CHAOTIC = (
+    "resnet34_feat"  # 34 layers normalised over a handful of samples: rounding reaches the first digit in 20 steps
+)
+LARGE = 1_000_000  # parameters, from which 20 steps are left to the slow tests
+KERNELS = {"layers": Plan("batched", "layers", 8), "vmap": Plan("batched", "vmap", 8)}
+PLAIN = {"logistic", "mlp", "fcn", "lenet5", "cnn", "cnn_mnist", "cnn_femnist", "cnn_mifa", "vgg9"}
+
+
+def data(model, shape, classes, dtype, seed=0):
+    torch.manual_seed(seed)
+    x = samples(model, shape, sum(SIZES)).numpy()
+    y = np.random.default_rng(seed).integers(0, max(classes, 1), sum(SIZES))
+    return Data(x, y, x[:5], y[:5], classes, dtype=dtype)
+
+
+def parts():
+    return np.split(np.random.default_rng(1).permutation(sum(SIZES)), np.cumsum(SIZES)[:-1])
+
+
+def trained(model, shape, classes, plan, algorithm=FedAvg(), *, dtype="float64", **training):  # noqa: B008
+    """Deltas [C, d], the mean loss and the statistics after one round of all clients."""
+    section = Training.model_validate({"batch_size": 4, "lr": 0.05, "local_steps": 20, **training})
+    args = (model, algorithm, section, data(model, shape, classes, dtype), parts(), Streams(3), "cpu")
+    of = Learner(*args, plan=plan, processes=0)
+    for device in range(len(SIZES)):
+        of.submit(device, 2, of.initial, {})
+    updates, loss = of.collect()
+    evaluation = of.evaluate(of.initial + updates.vectors["delta"].mean(0)).result()
+    of.close()
+    return updates.vectors["delta"], loss, of.statistics, evaluation
+
+
+def assert_alike(expected, got, tolerance):
+    """Each client's update, relative to its length; and the other results."""
+    for a, b in zip(expected[0], got[0], strict=True):
+        assert torch.linalg.norm(a - b) <= tolerance * torch.linalg.norm(a)
+    assert got[1] == pytest.approx(expected[1], rel=tolerance)
+    assert torch.allclose(expected[2], got[2], rtol=tolerance, atol=tolerance)
+    assert got[3].loss == pytest.approx(expected[3].loss, rel=100 * tolerance)
+
+
+def kernels_of(model, shape, classes):
+    network = Network(model.module(shape, classes))
+    return [name for name in KERNELS if name == "vmap" or LayersGradient.fits(network, model)]
+
+
+def is_large(name):
+    model, shape, classes = default(name)
+    return model.parameters(shape, classes) >= LARGE
+
+
+@pytest.mark.parametrize("name", list(MODELS.members))
+def test_every_model_in_every_engine(name):
+    """Relative 1e-10 in double precision; 20 steps, for large models 2 small ones on batches that do not blow up."""
+    model, shape, classes = default(name)
+    work = {"local_steps": 2, "lr": 1e-3, "batch_size": "full"} if is_large(name) else {}
+    oracle = trained(model, shape, classes, SERIAL, **work)
+    for kernel in kernels_of(model, shape, classes):
+        assert_alike(oracle, trained(model, shape, classes, KERNELS[kernel], **work), 1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in MODELS.members if is_large(name) and name != CHAOTIC])
+def test_large_models_in_every_engine_for_20_steps(name):
+    """Of clients with more than four samples: normalised over fewer, rounding grows tenfold a step."""
+    model, shape, classes = default(name)
+    work = {"lr": 1e-4, "batch_size": "full"}
+    oracle = trained(model, shape, classes, SERIAL, **work)[0]
+    for kernel in kernels_of(model, shape, classes):
+        for a, b, size in zip(oracle, trained(model, shape, classes, KERNELS[kernel], **work)[0], SIZES, strict=True):
+            assert size <= 4 or torch.linalg.norm(a - b) <= 1e-8 * torch.linalg.norm(a)
+
+
+@pytest.mark.parametrize("name", sorted(PLAIN | {"fasttext", "din"}))
+def test_engines_agree_in_single_precision(name):
+    """Relative 1e-5 after 20 steps, at a learning rate that does not amplify rounding."""
+    model, shape, classes = default(name)
+    work = {"dtype": "float32", "lr": 0.01, "local_steps": 2 if is_large(name) else 20}
+    oracle = trained(model, shape, classes, SERIAL, **work)
+    for kernel in kernels_of(model, shape, classes):
+        assert_alike(oracle, trained(model, shape, classes, KERNELS[kernel], **work), 1e-5)
+
+
+def test_the_plain_stacks_have_gradients_by_hand():
+    assert {name for name in MODELS.members if "layers" in kernels_of(*default(name))} == PLAIN
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        nn.Sequential(nn.Flatten(), nn.Linear(4, 2), nn.Tanh()),
+        nn.Sequential(nn.Flatten(), nn.Linear(4, 2, bias=False)),
+        nn.Sequential(nn.Conv2d(1, 2, 3, padding="same"), nn.Flatten(), nn.Linear(8, 2)),
+        nn.Sequential(nn.Conv2d(1, 2, 3), nn.MaxPool2d(2, ceil_mode=True), nn.Flatten(), nn.Linear(8, 2)),
+        nn.Sequential(nn.Conv2d(1, 2, 3, padding_mode="circular", padding=1), nn.Flatten(), nn.Linear(8, 2)),
+        nn.Linear(4, 2),
+    ],
+)
+def test_what_is_not_written_by_hand_goes_the_general_way(module):
+    assert layers_of(module) == []
+
+
+class Everything(Model):
+    """One of each layer that has a gradient by hand, with unusual sizes."""
+
+    def module(self, shape, classes):
+        return nn.Sequential(
+            nn.Unflatten(1, (1, shape[0])),
+            nn.Conv2d(1, 4, 3, stride=2, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(3, stride=2, padding=1),
+            nn.Conv2d(4, 6, 3, padding=2, dilation=2, groups=2),
+            nn.MaxPool2d(2),
+            nn.ReLU(),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(6, 40),
+            nn.ReLU(),
+            nn.Linear(40, classes),
+        )
+
+    def parameters(self, shape, classes):
+        return 40 + 114 + 280 + 41 * classes
+
+    def multiplications(self, shape, classes):
+        return 0
+
+
+class Held(FedAvg):
+    """Holds outputs and representations near those of another model; a loss of its own."""
+
+    by: str
+
+    def references(self, local):
+        return {"other": -local.start}
+
+    def loss(self, losses, own, references, batch):
+        return losses + 0.1 * (getattr(own, self.by) - getattr(references["other"], self.by)).square().mean(dim=-1)
+
+
+@pytest.mark.parametrize("algorithm", [FedAvg(), Held(by="outputs"), Held(by="z")], ids=repr)
+@pytest.mark.parametrize("width", [1, 2, 8])
+def test_each_layer_by_hand_is_autograd(width, algorithm):
+    shape, classes = (14, 18), 5
+    oracle = trained(Everything(), shape, classes, SERIAL, algorithm)
+    assert_alike(oracle, trained(Everything(), shape, classes, Plan("batched", "layers", width), algorithm), 1e-10)
+    if isinstance(algorithm, Held):
+        free = trained(Everything(), shape, classes, SERIAL)[0]
+        assert torch.linalg.norm(free - oracle[0]) > 1e-3 * torch.linalg.norm(free)
+
+
+class TestBatchNorm:
+    """Statistics are no parameters: they follow the samples, and the server averages them by samples."""
+
+    model, shape, classes = SvhnCnn(dropout=0.0), (8, 8), 3
+
+    def test_one_step_of_one_client_against_torch(self):
+        torch.manual_seed(0)
+        arrays = data(self.model, self.shape, self.classes, "float64")
+        section = Training(local_steps=1, batch_size="full", lr=0.1)
+        of = Learner(
+            self.model, FedAvg(), section, arrays, [np.arange(6)], Streams(3), "cpu", plan=KERNELS["vmap"], processes=0
+        )
+        module = self.model.module(self.shape, self.classes).double()
+        nn.utils.vector_to_parameters(of.initial.clone(), module.parameters())
+        of.submit(0, 0, of.initial, {})
+        updates, _ = of.collect()
+        x, y = torch.from_numpy(arrays.train_x[:6]), torch.from_numpy(arrays.train_y[:6])
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+        nn.functional.cross_entropy(module(x.double()), y).backward()
+        optimizer.step()
+        expected = nn.utils.parameters_to_vector(module.parameters())
+        assert torch.allclose(of.initial + updates.vectors["delta"][0], expected, rtol=1e-9, atol=1e-12)
+        buffers = torch.cat([b.flatten() for b in module.buffers() if b.is_floating_point()])
+        assert torch.allclose(of.statistics, buffers, rtol=1e-9)
+        module.eval()
+        outputs = module(torch.from_numpy(arrays.test_x).double())
+        loss = nn.functional.cross_entropy(outputs, torch.from_numpy(arrays.test_y)).item()
+        assert of.evaluate(expected.detach()).result().loss == pytest.approx(loss, rel=1e-8)
+        of.close()
+
+    def statistics(self, participants, **training):
+        section = Training.model_validate({"local_steps": 3, "batch_size": 4, **training})
+        arrays = data(self.model, self.shape, self.classes, "float64")
+        of = Learner(
+            self.model, FedAvg(), section, arrays, parts(), Streams(3), "cpu", plan=KERNELS["vmap"], processes=0
+        )
+        for number, devices in enumerate(participants):
+            for device in devices:
+                of.submit(device, number, of.initial, {})
+            of.collect()
+        states = of._store.gather(np.arange(3))["statistics"] if of._store else None
+        of.close()
+        return of.statistics, states
+
+    def test_the_server_averages_by_samples(self):
+        alone = [self.statistics([[device]])[0] for device in range(3)]
+        together, _ = self.statistics([[0, 1, 2]])
+        expected = sum(n * s for n, s in zip(SIZES, alone, strict=True)) / sum(SIZES)
+        assert torch.allclose(together, expected, rtol=1e-9)
+
+    def test_local_statistics_stay_with_their_device(self):
+        """Device 0 goes on from its own, whatever others did meanwhile; averaged ones it would have received."""
+        _, twice = self.statistics([[0], [0]], batch_norm="local")
+        _, others = self.statistics([[0, 1], [0, 2]], batch_norm="local")
+        assert torch.allclose(twice[0], others[0], rtol=1e-9)
+        averaged, _ = self.statistics([[0, 1], [0]])
+        assert not torch.allclose(averaged, twice[0], rtol=1e-3)
+
+    def test_a_single_sample_at_the_end_of_an_epoch_gets_company(self):
+        batches = np.array([[3, 1], [4, 5], [9, PAD], [1, 4], [3, 9], [5, PAD]])
+        assert paired(batches).tolist() == [[3, 1], [4, 5], [9, 3], [1, 4], [3, 9], [5, 3]]
+        assert paired(np.array([[7], [7]])).tolist() == [[7, 7], [7, 7]]
+
+    def test_images_that_shrink_to_one_pixel_can_be_trained_with_any_number_of_samples(self):
+        """Torch refuses to normalise a single value; 9 samples in batches of 4 leave one alone."""
+        deltas, *_ = trained(ResNet18(stem="imagenet", norm="batch"), (8, 8), 10, KERNELS["vmap"], local_steps=3)
+        assert torch.isfinite(deltas).all()
+
+
+class TestDropout:
+    """Masks are keyed by client, round, step and layer."""
+
+    model, shape, classes = SvhnCnn(dropout=0.5), (8, 8), 3
+
+    def test_engines_and_widths_draw_the_same_masks(self):
+        oracle = trained(self.model, self.shape, self.classes, SERIAL, local_steps=4)
+        for width in (1, 2, 8):
+            plan = Plan("batched", "vmap", width)
+            assert_alike(oracle, trained(self.model, self.shape, self.classes, plan, local_steps=4), 1e-10)
+
+    def test_it_does_drop(self):
+        without = trained(SvhnCnn(dropout=0.0), self.shape, self.classes, SERIAL, local_steps=4)
+        with_it = trained(self.model, self.shape, self.classes, SERIAL, local_steps=4)
+        assert not torch.allclose(without[0], with_it[0], rtol=1e-2)
+
+    def test_other_kinds_are_refused(self):
+        with pytest.raises(NotImplementedError, match="Dropout2d cannot be keyed"):
+            Network(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Dropout2d(0.5)))

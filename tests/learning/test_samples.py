@@ -1,0 +1,316 @@
+"""Samples: what is stored, how it is normalised, and where images are cropped and mirrored."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chisquare
+
+import edgefl
+from edgefl.core.streams import Streams
+from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.data_section import Augmentation
+from edgefl.learning.datasets import Data
+from edgefl.learning.learner import Learner
+from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.samples import Samples, augmentation_draws
+from edgefl.learning.models.fcn import Fcn
+from edgefl.learning.training_section import Training
+
+N = 12
+ROWS = torch.tensor([[3, 0, 3], [11, 7, 5]])  # two clients, one sample twice
+MEAN, STD = 33.3, 78.6
+AUGMENTATIONS = [Augmentation(crop_padding=p, flip=f) for p, f in [(4, True), (1, False), (0, True), (20, True)]]
+
+
+def images(shape, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    return (
+        rng.integers(0, 256, (N, *shape), dtype=np.uint8) if dtype == "uint8" else rng.normal(size=(N, *shape), loc=2.0)
+    )
+
+
+def samples(x, mean=MEAN, std=STD, dtype=torch.float32, augmentation=None):
+    return Samples(x, np.arange(len(x)) % 3, mean, std, "cpu", dtype, augmentation)
+
+
+def normalised(x, mean=MEAN, std=STD):
+    return (x.astype(np.float64) - mean) / std
+
+
+def assert_near(got, expected, dtype=torch.float32):
+    """To a few units in the last place of numbers of the size of mean / std."""
+    assert got.dtype == dtype
+    assert got.shape == expected.shape
+    assert np.abs(got.double().numpy() - expected).max() < 8 * torch.finfo(dtype).eps * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(28, 28), (3, 8, 8), (5,)])
+class TestNormalisation:
+    def test_bytes_stay_bytes(self, shape, dtype):
+        x = images(shape, "uint8")
+        x.flat[:2] = 0, 255
+        of = samples(x, dtype=dtype)
+        assert of.x.dtype == torch.uint8
+        assert of.x.nbytes == x.nbytes
+        assert_near(of.batch(ROWS), normalised(x)[ROWS], dtype)
+        assert_near(of.part(2, 9), normalised(x)[2:9], dtype)
+        assert np.array_equal(of.x.numpy(), x), "normalised in place"
+
+    @pytest.mark.parametrize("stored", [np.float32, np.float64])
+    def test_floats(self, shape, dtype, stored):
+        x = images(shape, "float").astype(stored)
+        before = x.copy()
+        of = samples(x, 2.0, 0.5, dtype)
+        expected = normalised(x, 2.0, 0.5)
+        assert_near(of.batch(ROWS), expected[ROWS], dtype)
+        assert_near(of.part(2, 9), expected[2:9], dtype)
+        assert_near(of.batch(ROWS), expected[ROWS], dtype)  # a second time, too
+        assert np.array_equal(x, before)
+
+    def test_labels_and_length(self, shape, dtype):
+        of = samples(images(shape, "uint8"), dtype=dtype)
+        assert len(of) == N
+        assert of.labels(ROWS).tolist() == (ROWS % 3).tolist()
+
+
+@pytest.mark.parametrize("stored", ["uint8", "float32"])
+@pytest.mark.parametrize("cropped", [False, True])
+def test_each_channel_by_its_own_statistics(stored, cropped):
+    """As if each channel were a set of its own, padding of crops included: black pixels of bytes, zero of floats."""
+    x = np.random.default_rng(3).integers(0, 255, (5, 3, 4, 4)).astype(stored)
+    mean, std = np.array([10.0, 100.0, 30.0]), np.array([3.0, 50.0, 7.0])
+    crops = Augmentation(crop_padding=2) if cropped else None
+    draws = torch.from_numpy(np.random.default_rng(4).integers(0, [5, 5, 2], (5, 3))) if cropped else None
+    rows, y = torch.arange(5), np.zeros(5, dtype=np.int64)
+    args = "cpu", torch.float64, crops
+    together = Samples(x, y, mean.reshape(-1, 1, 1), std.reshape(-1, 1, 1), *args).batch(rows, draws)
+    for channel in range(3):
+        alone = Samples(x[:, channel], y, float(mean[channel]), float(std[channel]), *args).batch(rows, draws)
+        assert torch.allclose(together[:, channel], alone, rtol=1e-12, atol=1e-12)
+
+
+def test_as_numpy_in_single_precision():
+    """The bytes of MNIST: what numpy makes of each of the 256, to two units in the last place of the largest."""
+    x = np.arange(256, dtype=np.uint8)[:, None]
+    mean, std = np.float32(0.1307 * 255), np.float32(0.3081 * 255)
+    expected = (x.astype(np.float32) - mean) / std
+    got = samples(x, float(mean), float(std)).part(0, 256).numpy()
+    assert got.dtype == expected.dtype
+    assert np.abs(got - expected).max() <= 2 * np.spacing(expected.max())
+
+
+def test_token_ids_are_handed_out_as_they_are():
+    x = np.random.default_rng(0).integers(0, 2**40, (N, 6))
+    of = samples(x, 3.0, 2.0)
+    assert of.batch(ROWS).dtype == torch.int64
+    assert np.array_equal(of.batch(ROWS).numpy(), x[ROWS])
+    assert np.array_equal(of.part(2, 9).numpy(), x[2:9])
+
+
+def augmented(image, draw, padding):
+    """One image [..., H, W] as stored: padded with zeros, cut out, mirrored."""
+    down, right, flip = draw
+    height, width = image.shape[-2:]
+    sides = [(0, 0)] * (image.ndim - 2) + [(padding, padding)] * 2
+    cut = np.pad(image, sides)[..., down : down + height, right : right + width]
+    return cut[..., ::-1] if flip else cut
+
+
+@pytest.mark.parametrize("augmentation", AUGMENTATIONS, ids=str)
+@pytest.mark.parametrize("shape", [(28, 28), (3, 8, 8), (2, 5, 9)])
+@pytest.mark.parametrize("stored", ["uint8", "float"])
+class TestAugmentation:
+    def test_image_by_image(self, augmentation, shape, stored):
+        """Zeros as stored, so black and not grey; after normalisation they are -mean / std."""
+        x = images(shape, stored)
+        mean, std = (MEAN, STD) if stored == "uint8" else (2.0, 0.5)
+        of = samples(x, mean, std, torch.float64, augmentation)
+        rows = torch.from_numpy(np.random.default_rng(1).integers(0, N, (4, 30)))
+        draws = augmentation_draws((4, 30), augmentation, np.random.default_rng(2))
+        got = of.batch(rows, torch.from_numpy(draws))
+        pairs = zip(rows.flatten(), draws.reshape(-1, 3), strict=True)
+        expected = np.stack([augmented(x[row], draw, augmentation.crop_padding) for row, draw in pairs])
+        assert_near(got, normalised(expected, mean, std).reshape(4, 30, *shape), torch.float64)
+
+    def test_the_corners(self, augmentation, shape, stored):
+        """The extreme offsets, mirrored and not."""
+        x, most = images(shape, stored), 2 * augmentation.crop_padding
+        of = samples(x, dtype=torch.float64, augmentation=augmentation)
+        draws = np.array([[d, r, f] for d in (0, most) for r in (0, most) for f in range(1 + augmentation.flip)])
+        got = of.batch(torch.full((len(draws),), 5), torch.from_numpy(draws))
+        expected = np.stack([augmented(x[5], draw, augmentation.crop_padding) for draw in draws])
+        assert_near(got, normalised(expected), torch.float64)
+
+    def test_the_middle_is_the_image_itself(self, augmentation, shape, stored):
+        x, padding = images(shape, stored), augmentation.crop_padding
+        of = samples(x, augmentation=augmentation)
+        draws = torch.tensor([padding, padding, 0]).expand(*ROWS.shape, 3)
+        assert torch.equal(of.batch(ROWS, draws), of.batch(ROWS))
+
+    def test_tests_are_not_augmented(self, augmentation, shape, stored):
+        x = images(shape, stored)
+        of, plain = samples(x, augmentation=augmentation), samples(x)
+        assert torch.equal(of.batch(ROWS), plain.batch(ROWS))
+        assert torch.equal(of.part(0, N), plain.part(0, N))
+
+
+@pytest.mark.parametrize("stored", ["uint8", "float"])
+@pytest.mark.parametrize("channels", [False, True])
+def test_padding_after_normalisation_is_zero(stored, channels):
+    """FedSSG's order: normalise, then pad and cut, image by image; also where each channel has its own statistics."""
+    x = images((3, 6, 7), stored)
+    mean, std = 2.0, 0.5
+    if channels:
+        mean, std = (np.array(value).reshape(3, 1, 1) for value in ([2.0, 60.0, 9.0], [0.5, 30.0, 4.0]))
+    section = Augmentation(crop_padding=2, fill="mean")
+    draws = augmentation_draws((N,), section, np.random.default_rng(2))
+    got = Samples(x, np.zeros(N, dtype=np.int64), mean, std, "cpu", torch.float64, section)
+    normal = (x.astype(np.float64) - mean) / std
+    expected = np.stack([augmented(image, draw, 2) for image, draw in zip(normal, draws, strict=True)])
+    assert_near(got.batch(torch.arange(N), torch.from_numpy(draws)), expected, torch.float64)
+
+
+@pytest.mark.parametrize("stored", ["uint8", "float"])
+def test_no_padding_and_no_mirror_is_no_augmentation(stored):
+    x, nothing = images((3, 8, 8), stored), Augmentation(crop_padding=0, flip=False)
+    draws = augmentation_draws(ROWS.shape, nothing, np.random.default_rng(0))
+    assert not draws.any()
+    assert torch.equal(samples(x, augmentation=nothing).batch(ROWS, torch.from_numpy(draws)), samples(x).batch(ROWS))
+
+
+def test_draws_of_padded_batches_are_harmless():
+    """Where clients have fewer samples, draws are filled up with -1."""
+    of = samples(images((28, 28), "uint8"), augmentation=Augmentation())
+    assert torch.isfinite(of.batch(ROWS, torch.full((*ROWS.shape, 3), -1))).all()
+
+
+class TestDraws:
+    @pytest.mark.parametrize("augmentation", AUGMENTATIONS, ids=str)
+    def test_they_are_uniform(self, augmentation):
+        """Chi-square on 40,000 draws of each number, alpha 1e-3, seed fixed; all values come up, and no others."""
+        draws = augmentation_draws((100, 400), augmentation, np.random.default_rng(3))
+        assert draws.shape == (100, 400, 3)
+        assert draws.dtype == np.int64
+        sizes = [2 * augmentation.crop_padding + 1] * 2 + [2 if augmentation.flip else 1]
+        for column, size in zip(draws.reshape(-1, 3).T, sizes, strict=True):
+            counts = np.bincount(column, minlength=size)
+            assert len(counts) == size
+            assert size == 1 or chisquare(counts).pvalue > 1e-3
+
+    @pytest.mark.parametrize("share", [0.0, 0.5])
+    def test_some_are_not_cropped(self, share):
+        """The middle comes up for 1 - p + p / 9 of 40,000, to four standard deviations; flips are as they were."""
+        of = augmentation_draws(
+            (40_000,), Augmentation(crop_padding=1, crop_probability=share), np.random.default_rng(5)
+        )
+        always = augmentation_draws((40_000,), Augmentation(crop_padding=1), np.random.default_rng(5))
+        chance, middle = 1 - share + share / 9, (of[:, :2] == 1).all(axis=1)
+        assert abs(middle.mean() - chance) <= 4 * np.sqrt(chance * (1 - chance) / 40_000)
+        assert np.array_equal(of[~middle], always[~middle])
+        assert np.array_equal(of[:, 2], always[:, 2])
+
+    def test_they_are_independent(self):
+        """Chi-square of all combinations of down, right and mirrored, alpha 1e-3."""
+        draws = augmentation_draws((40_000,), Augmentation(crop_padding=1, flip=True), np.random.default_rng(4))
+        assert chisquare(np.bincount(draws @ [6, 2, 1], minlength=18)).pvalue > 1e-3
+
+    def test_the_key_decides(self):
+        def draws(*key):
+            return augmentation_draws((3, 5), Augmentation(), Streams(1).generator("augmentation", *key))
+
+        assert np.array_equal(draws(7, 2), draws(7, 2))
+        others = [draws(7, 3), draws(8, 2)]
+        assert not any(np.array_equal(draws(7, 2), other) for other in others)
+
+
+SIZES = [7, 20, 13, 1]
+DEVICES = range(len(SIZES))
+PLANS = [SERIAL, *(Plan("batched", kernel, width) for kernel in ("vmap", "layers") for width in (1, 2, 4))]
+
+
+class TestTraining:
+    """Through a learner: the draws belong to (device, round), whatever the engine."""
+
+    @pytest.fixture
+    def trained(self):
+        def run(plan, augmentation, *, index=1, devices=DEVICES, x=None, processes=0, **training):
+            rng = np.random.default_rng(0)
+            x = rng.integers(0, 256, (sum(SIZES), 6, 6), dtype=np.uint8) if x is None else x
+            y = rng.integers(0, 3, sum(SIZES))
+            data = Data(x, y, x[:9], y[:9], 3, mean=100.0, std=70.0, dtype="float64")
+            section = Training.model_validate({"batch_size": 4, "local_epochs": 3, **training})
+            args = Fcn(hidden=(8,)), FedAvg(), section, data, np.split(np.arange(sum(SIZES)), np.cumsum(SIZES)[:-1])
+            of = Learner(*args, Streams(2), "cpu", augmentation=augmentation, plan=plan, processes=processes)
+            for device in devices:
+                of.submit(device, index, of.initial, {})
+            deltas = of.collect()[0].vectors["delta"]
+            loss = of.evaluate(of.initial).result().loss
+            of.close()
+            return deltas, loss
+
+        return run
+
+    @pytest.mark.parametrize("training", [{}, {"batch_size": "full"}])
+    def test_engines_agree(self, trained, training):
+        augmentation = Augmentation(crop_padding=2)
+        oracle, _ = trained(SERIAL, augmentation, **training)
+        for plan in PLANS[1:]:
+            for expected, got in zip(oracle, trained(plan, augmentation, **training)[0], strict=True):
+                assert torch.linalg.norm(got - expected) <= 1e-10 * torch.linalg.norm(expected)
+
+    @pytest.mark.parametrize("plan", PLANS, ids=str)
+    def test_it_does_something(self, trained, plan):
+        """To training and not to tests; and other things in another round."""
+        augmentation = Augmentation(crop_padding=2)
+        (with_it, tested), (without, plainly) = trained(plan, augmentation), trained(plan, None)
+        assert tested == plainly
+        far = torch.linalg.norm(with_it - without, dim=1) / torch.linalg.norm(without, dim=1)
+        assert float(far.min()) > 0.01
+        nothing = trained(plan, Augmentation(crop_padding=0, flip=False))[0]
+        assert torch.allclose(nothing, without, rtol=1e-10, atol=1e-13)
+
+    def test_each_round_has_draws_of_its_own(self, trained):
+        """With one sample there is no order of batches in which rounds could differ otherwise."""
+        augmentation = Augmentation(crop_padding=2)
+        first, again, second = (trained(SERIAL, augmentation, index=k, devices=[3])[0] for k in (0, 0, 1))
+        assert torch.equal(first, again)
+        assert not torch.allclose(first, second, rtol=1e-3)
+        assert torch.equal(*(trained(SERIAL, None, index=k, devices=[3])[0] for k in (0, 1)))
+
+    @pytest.mark.parametrize(("steps", "index"), [(1, 0), (1, 4), (6, 1)])
+    def test_draws_are_those_of_device_and_round(self, trained, steps, index):
+        """One sample: its first step is on the image that its key says, and later ones are on others."""
+        augmentation, work = Augmentation(crop_padding=2), {"local_epochs": None, "local_steps": steps}
+        got = trained(SERIAL, augmentation, devices=[3], index=index, **work)[0]
+        draws = augmentation_draws((steps, 1), augmentation, Streams(2).generator("augmentation", 3, index))
+        x = np.random.default_rng(0).integers(0, 256, (sum(SIZES), 6, 6), dtype=np.uint8)
+        x[-1] = augmented(x[-1], draws[0, 0], 2)
+        constant = trained(SERIAL, None, devices=[3], index=index, x=x, **work)[0]
+        assert torch.allclose(got, constant, rtol=1e-9, atol=1e-12) == (steps == 1)
+
+    @pytest.mark.parametrize("plan", PLANS, ids=str)
+    def test_devices_alone_or_together_or_in_a_worker(self, trained, plan):
+        augmentation = Augmentation(crop_padding=2)
+        together, _ = trained(plan, augmentation, processes=1)
+        alone = torch.cat([trained(plan, augmentation, devices=[device])[0] for device in range(len(SIZES))])
+        assert torch.allclose(together, alone, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["serial", "batched"])
+def test_in_a_scenario(engine):
+    def run(**augmentation):
+        return edgefl.run(
+            {
+                "rounds": 2,
+                "data": {"dataset": "digits", **augmentation},
+                "model": {"kind": "fcn", "hidden": [16]},
+                "training": {"local_epochs": 1, "engine": engine, "width": 4},
+                "devices": {"count": 8},
+            }
+        ).rounds["train_loss"]
+
+    with_it, again = (run(augmentation={"crop_padding": 2, "flip": True}) for _ in range(2))
+    assert with_it.tolist() == again.tolist()
+    assert with_it.tolist() != run().tolist()
+    assert with_it.notna().all()

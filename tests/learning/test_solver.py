@@ -1,0 +1,69 @@
+"""The local solver: Adam against torch.optim, step by step, and in closed form."""
+
+import numpy as np
+import pytest
+import torch
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.learning.algorithms import Local
+from edgefl.learning.algorithms.fedprox import FedProx
+from edgefl.learning.learner.solver import Solver
+from edgefl.learning.training_section import Training
+from edgefl.scenario import load
+
+
+@pytest.mark.parametrize("settings", [{}, {"weight_decay": 0.1}, {"clip_norm": 0.5, "weight_decay": 0.3}])
+def test_adam_is_torchs_step_by_step(settings):
+    """Three clients at once: FedProx's pull, clipping by each client's own norm, decay, moments; 20 steps."""
+    training = Training.model_validate({"optimizer": "adam", "lr": 0.05, **settings})
+    random, mu = torch.Generator().manual_seed(3), 0.2
+    start = torch.randn(3, 7, generator=random, dtype=torch.float64)
+    solver, w = Solver(FedProx(mu=mu), training), start.clone()
+    moments, clients = solver.moments(w), [torch.nn.Parameter(row.clone()) for row in start]
+    decay = settings.get("weight_decay", 0.0)
+    optimizers = [torch.optim.Adam([one], lr=0.05, weight_decay=decay) for one in clients]
+    for number in range(1, 21):
+        gradients = torch.randn(3, 7, generator=random, dtype=torch.float64)
+        for one, optimizer, gradient, first in zip(clients, optimizers, gradients, start, strict=True):
+            one.grad = gradient + mu * (one.detach() - first)
+            if "clip_norm" in settings:
+                torch.nn.utils.clip_grad_norm_([one], settings["clip_norm"])
+            optimizer.step()
+        solver.step(w, gradients.clone(), moments, Local(start, training.lr), number)
+        assert (w - torch.stack([one.detach() for one in clients])).abs().max() < 1e-10
+
+
+QUADRATIC = {
+    "rounds": 2,
+    "data": {"dataset": "quadratic", "coefficients": [[0.5, -1, 0], [2, 3, 0]]},
+    "model": {"init": {"kind": "value", "value": 2.0}},
+    "training": {"local_steps": 1, "batch_size": "full", "lr": 0.1, "optimizer": "adam"},
+    "algorithm": {"kind": "fedavg", "weighting": "uniform"},
+}
+
+
+@pytest.mark.parametrize("engine", ["serial", "batched"])
+def test_the_first_step_has_the_length_of_the_learning_rate(engine):
+    """m' = g and v' = g^2: lr g / (|g| + eps), in every round, as moments are fresh in each."""
+    eps = 0.5
+    result = edgefl.run(QUADRATIC, overrides=[f"training.engine={engine}", f"training.adam_eps={eps}"])
+    x, (a, b, _) = 2.0, np.array(QUADRATIC["data"]["coefficients"]).T
+    for expected in result.rounds["parameter"]:
+        gradient = 2 * a * x + b
+        x -= 0.1 * np.mean(gradient / (np.abs(gradient) + eps))
+        assert expected == pytest.approx(x, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [
+        ({"optimizer": "adam", "momentum": 0.9}, r"training\.momentum: is of SGD"),
+        ({"adam_eps": 1e-7}, r"training\.adam_eps: is of Adam"),
+        ({"optimizer": "adam", "adam_betas": [0.9, 1.0]}, r"training\.adam_betas.*: must be < 1, got 1\.0"),
+        ({"optimizer": "rmsprop"}, r'training\.optimizer: must be .*, got "rmsprop"'),
+    ],
+)
+def test_what_no_optimizer_has(training, message):
+    with pytest.raises(InputError, match=message):
+        load({"training": training})

@@ -1,0 +1,441 @@
+"""Worker processes: what goes in and comes out, how they fail, and that none is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+import torch
+
+from edgefl.core.errors import RunError
+from edgefl.learning.learner import workers as module
+from edgefl.learning.learner.workers import Forked, Inline, Slab, Workers
+
+
+class Handler:
+    """What tests have workers do."""
+
+    def echo(self, value):
+        return value
+
+    def pid(self):
+        return os.getpid()
+
+    def threads(self):
+        return torch.get_num_threads()
+
+    def sleep(self, seconds):
+        time.sleep(seconds)
+        return seconds
+
+    def full(self, value):
+        return torch.full((1000,), float(value))
+
+    def double(self, message):
+        return {name: (2 * tensor, tensor.dtype) for name, tensor in message.items()}
+
+    def swap(self, left, right):
+        return right, left
+
+    def fail(self, kind):
+        raise kind("what went wrong")
+
+
+def same(value):
+    return value
+
+
+def alive(pid):
+    """Whether the process runs; one that has ended but was not waited for does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def wait_until(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+@pytest.fixture
+def workers():
+    """Makes workers, and closes them."""
+    made = []
+
+    def make(processes=1, handlers=None):
+        made.append(Workers(handlers or [Handler()], processes))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def forked():
+    worker = Forked(Handler())
+    yield worker
+    worker.close()
+
+
+def pids(of):
+    return [worker.process.pid for worker in of._workers]
+
+
+DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.complex64]
+
+
+def message():
+    """Tensors of all kinds, deep inside other objects."""
+    torch.manual_seed(0)
+    grid = torch.arange(24.0).view(4, 6)
+    return {
+        "plain": [torch.randn(3, 5, 7).mul(50).to(dtype) for dtype in DTYPES],
+        "odd sizes": (torch.arange(3, dtype=torch.uint8), torch.arange(5.0, dtype=torch.float64), torch.ones(1) > 0),
+        "not contiguous": {"t": grid.t(), "step": grid[:, ::2], "expanded": torch.ones(1, 1).expand(3, 4)},
+        "empty": [torch.empty(0), torch.empty(0, 5, dtype=torch.int64), torch.empty(3, 0)],
+        "scalar": torch.tensor(3.5),
+        "twice": [grid, grid],
+        "rest": (1, "text", None, {"deep": [b"bytes", 2.5]}),
+    }
+
+
+def assert_same(left, right):
+    """Values, types and shapes, at any depth."""
+    assert type(left) is type(right)
+    if isinstance(left, torch.Tensor):
+        assert left.dtype == right.dtype
+        assert left.shape == right.shape
+        assert torch.equal(left, right)
+    elif isinstance(left, dict):
+        assert list(left) == list(right)
+        assert_same(list(left.values()), list(right.values()))
+    elif isinstance(left, list | tuple):
+        assert len(left) == len(right)
+        for a, b in zip(left, right, strict=True):
+            assert_same(a, b)
+    else:
+        assert left == right
+
+
+class TestSlab:
+    def test_round_trip(self):
+        slab = Slab()
+        assert_same(slab.unpack(slab.pack(message())), message())
+
+    def test_tensors_do_not_travel_in_the_bytes(self):
+        slab = Slab()
+        assert len(slab.pack({"a": torch.zeros(10**6), "b": torch.zeros(1000, 1000).t()})) < 1000
+
+    def test_what_comes_out_is_a_view_and_aligned(self):
+        """The next message overwrites it: that is why results are copied by `take`."""
+        slab = Slab()
+        first = slab.unpack(slab.pack([torch.ones(3, dtype=torch.uint8), torch.ones(2)]))
+        assert all(tensor.data_ptr() % 64 == 0 for tensor in first)
+        slab.pack([torch.zeros(3, dtype=torch.uint8), torch.zeros(2)])
+        assert [tensor.sum().item() for tensor in first] == [0, 0]
+
+    @pytest.mark.parametrize("size", [1, 64, 100, 1000, 3000])
+    def test_tensors_beyond_the_memory_arrive_all_the_same(self, monkeypatch, size):
+        monkeypatch.setattr(module, "SLAB_BYTES", size)
+        slab = Slab()
+        sent = [message(), torch.arange(30.0), torch.arange(10**4), torch.arange(7)]
+        assert_same(slab.unpack(slab.pack(sent)), sent)
+
+    def test_a_tensor_that_fits_exactly_does_not_travel_in_the_bytes(self, monkeypatch):
+        monkeypatch.setattr(module, "SLAB_BYTES", 2**16)
+        slab = Slab()
+        fits, beyond = torch.randn(2**14), torch.randn(2**14 + 1)
+        assert len(slab.pack(fits)) < 1000
+        assert len(slab.pack(beyond)) > 2**16
+        assert torch.equal(slab.unpack(slab.pack(beyond)), beyond)
+
+
+class TestForked:
+    def test_it_is_inline_but_for_the_process(self, forked):
+        inline = Inline(Handler())
+        sent = {"a": torch.randn(4, 5), "b": torch.arange(6).view(2, 3).t()}
+        for method, args in [("echo", [message()]), ("double", [sent]), ("full", [3])]:
+            assert_same(forked.call(method, args, same), inline.call(method, args, same))
+        assert inline.call("pid", [], same) == os.getpid()
+        assert forked.call("pid", [], same) == forked.process.pid != os.getpid()
+
+    def test_results_do_not_overwrite_arguments(self, forked):
+        """Each direction has memory of its own."""
+        left, right = torch.arange(1000.0), torch.arange(1000.0, 3000.0)
+        assert_same(forked.call("swap", [left, right], same), (right, left))
+
+    def test_small_shared_memory_changes_nothing(self, monkeypatch):
+        monkeypatch.setattr(module, "SLAB_BYTES", 1000)
+        worker = Forked(Handler())
+        assert_same(worker.call("echo", [message()], same), message())
+        worker.close()
+
+    def test_it_sees_what_was_there_before(self):
+        """Data are shared, not sent."""
+        handler = Handler()
+        handler.number = 17
+        worker = Forked(handler)
+        handler.number = 18
+        assert worker.call("__getattribute__", ["number"], same) == 17
+        worker.close()
+
+    @pytest.mark.parametrize("kind", [ValueError, MemoryError, torch.OutOfMemoryError, RunError, OSError, EOFError])
+    def test_exceptions_come_back(self, forked, kind):
+        """With their type, and with the lines in the worker; what the system raises is not the end of the process."""
+        with pytest.raises(kind, match="what went wrong") as caught:
+            forked.call("fail", [kind], same)
+        assert type(caught.value) is kind
+        shown = "".join(traceback.format_exception(caught.value))
+        assert "in fail" in shown
+        assert 'raise kind("what went wrong")' in shown
+        assert forked.call("echo", [5], same) == 5
+
+    def test_a_method_that_does_not_exist(self, forked):
+        with pytest.raises(AttributeError, match="nothing"):
+            forked.call("nothing", [], same)
+        assert forked.call("echo", [5], same) == 5
+
+    @pytest.mark.parametrize("when", ["between calls", "in a call"])
+    def test_a_killed_worker_is_named(self, forked, when):
+        if when == "between calls":
+            os.kill(forked.process.pid, signal.SIGKILL)
+        else:
+            threading.Timer(0.2, os.kill, [forked.process.pid, signal.SIGKILL]).start()
+        text = r"a worker process ended unexpectedly \(exit code -9\).*memory.*fewer workers.*training.width: 1"
+        with pytest.raises(RunError, match=text):
+            forked.call("sleep", [20], same)
+        with pytest.raises(RunError, match=r"exit code -9"):
+            forked.call("echo", [1], same)
+
+    def test_torch_has_one_thread(self, forked):
+        before = torch.get_num_threads()
+        torch.set_num_threads(2)  # in the parent, of a worker that is there already
+        assert forked.call("threads", [], same) == 1
+        another = Forked(Handler())
+        assert another.call("threads", [], same) == 1
+        another.close()
+        assert torch.get_num_threads() == 2
+        torch.set_num_threads(before)
+
+
+class TestWorkers:
+    @pytest.mark.parametrize("processes", [0, 1, 3])
+    def test_more_calls_than_workers(self, workers, processes):
+        of = workers(processes)
+        assert len(of) == max(processes, 1)
+        futures = [of.submit("full", lambda k=k: [k], torch.clone) for k in range(20)]
+        results = [future.result() for future in futures]
+        assert all(torch.equal(result, torch.full((1000,), float(k))) for k, result in enumerate(results))
+
+    def test_all_of_them_work(self, workers):
+        of = workers(2)
+        began = time.monotonic()
+        futures = [of.submit("sleep", lambda: [0.4], same) for _ in range(2)]
+        assert [future.result() for future in futures] == [0.4, 0.4]
+        assert time.monotonic() - began < 0.75
+        found = {future.result() for future in [of.submit("pid", list, same) for _ in range(20)]}
+        assert found <= set(pids(of))
+
+    def test_handlers_in_this_process_work_at_the_same_time(self, workers):
+        """As many GPUs do; each call goes to one that is free."""
+        together = threading.Barrier(2, timeout=5)
+
+        class Meeting:
+            def meet(self):
+                together.wait()
+                return id(self)
+
+        handlers = [Meeting(), Meeting()]
+        of = workers(0, handlers)
+        found = {future.result() for future in [of.submit("meet", list, same) for _ in range(2)]}
+        assert found == {id(handler) for handler in handlers}
+
+    def test_results_are_taken_before_their_memory_is_used_again(self, workers):
+        """`take` sees the tensor as it was returned, however slow it is; what is not copied is lost."""
+        of = workers(1)
+
+        def slowly(tensor):
+            time.sleep(0.02)
+            return tensor.clone(), tensor
+
+        results = [future.result() for future in [of.submit("full", lambda k=k: [k], slowly) for k in range(8)]]
+        assert [taken.unique().tolist() for taken, _ in results] == [[float(k)] for k in range(8)]
+        assert results[0][1].unique().tolist() == [7.0]
+
+    def test_arguments_are_made_when_a_worker_is_free(self, workers):
+        of, made = workers(1), []
+
+        def arguments(k):
+            made.append(k)
+            return [0.2]
+
+        futures = [of.submit("sleep", lambda k=k: arguments(k), same) for k in range(2)]
+        assert wait_until(lambda: made, 5)
+        assert made == [0]
+        assert [future.result() for future in futures] == [0.2, 0.2]
+        assert made == [0, 1]
+
+    @pytest.mark.parametrize("processes", [0, 1])
+    def test_an_exception_leaves_the_worker_to_the_next_call(self, workers, processes):
+        of = workers(processes)
+        for _ in range(3):
+            with pytest.raises(ValueError, match="what went wrong"):
+                of.submit("fail", lambda: [ValueError], same).result()
+            with pytest.raises(ZeroDivisionError):
+                of.submit("echo", lambda: [1 / 0], same).result()
+            with pytest.raises(ZeroDivisionError):
+                of.submit("echo", lambda: [0], lambda result: 1 / result).result()
+        assert of.submit("echo", lambda: [5], same).result() == 5
+
+    def test_others_go_on_when_one_is_killed(self, workers):
+        of = workers(2)
+        os.kill(pids(of)[0], signal.SIGKILL)
+        outcomes = [of.submit("echo", lambda: [5], same).exception() for _ in range(2)]
+        assert sorted(type(outcome).__name__ for outcome in outcomes) == ["NoneType", "RunError"]
+
+
+class TestTheEnd:
+    def test_close_ends_the_processes(self, workers):
+        of = workers(2)
+        before = pids(of)
+        assert all(alive(pid) for pid in before)
+        began = time.monotonic()
+        of.close()
+        assert not any(alive(pid) for pid in before)
+        assert time.monotonic() - began < 0.9  # at once, not by force after a second
+
+    @pytest.mark.parametrize("first", [0, 1])
+    def test_close_ends_the_processes_of_one_of_two(self, workers, first):
+        """A worker that held the other's pipe would keep it waiting."""
+        both = [workers(2), workers(2)]
+        closed, other = both[first], both[1 - first]
+        before, theirs = pids(closed), pids(other)
+        began = time.monotonic()
+        closed.close()
+        assert time.monotonic() - began < 0.9
+        assert not any(alive(pid) for pid in before)
+        assert all(alive(pid) for pid in theirs)
+        assert other.submit("echo", lambda: [5], same).result() == 5
+        other.close()
+        assert not any(alive(pid) for pid in theirs)
+
+    def test_close_does_not_wait_for_long_calls(self, workers):
+        of = workers(1)
+        running, waiting = (of.submit("sleep", lambda: [30], same) for _ in range(2))
+        (pid,) = pids(of)
+        assert wait_until(running.running)
+        began = time.monotonic()
+        of.close()
+        assert time.monotonic() - began < 5
+        assert not alive(pid)
+        assert waiting.cancelled()
+        assert isinstance(running.exception(timeout=5), RunError)
+
+
+SCRIPT = """
+import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+import edgefl.learning.learner.workers as module
+class Handler:
+    def pid(self): return os.getpid()
+    def sleep(self, seconds): time.sleep(seconds)
+first, second = module.Workers([Handler()], 2), module.Workers([Handler()], 1)
+pids = [worker.process.pid for of in (first, second) for worker in of._workers]
+for of in (first, second):
+    for _ in of._workers:
+        of.submit("pid", list, lambda pid: pid).result()
+"""
+
+
+@pytest.fixture
+def program():
+    """Starts Python with three workers in a process group of its own; gives it and the workers' ids."""
+    started = []
+
+    def start(after):
+        source = SCRIPT + "print(*pids, flush=True)\ninput()\n" + textwrap.dedent(after)
+        started.append(
+            subprocess.Popen(
+                [sys.executable, "-c", source],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+        )
+        found = [int(word) for word in started[-1].stdout.readline().split()]
+        assert len(found) == 3
+        assert all(alive(pid) for pid in found)
+        started[-1].stdin.write("\n")
+        started[-1].stdin.flush()
+        return started[-1], found
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+class TestThePrograms:
+    """What happens to workers when the program ends, in real processes."""
+
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+    def test_workers_end_with_their_killed_parent(self, program, number):
+        process, found = program("time.sleep(60)")
+        os.kill(process.pid, number)
+        assert process.wait(10) == -number
+        assert wait_until(lambda: not any(alive(pid) for pid in found))
+
+    def test_workers_end_with_a_parent_that_was_killed_during_a_call(self, program):
+        process, found = program("""
+            first.submit("sleep", lambda: [1], lambda result: result)
+            time.sleep(60)
+        """)
+        os.kill(process.pid, signal.SIGKILL)
+        assert wait_until(lambda: not any(alive(pid) for pid in found))
+
+    def test_workers_of_a_killed_parent_say_nothing(self, program):
+        process, found = program("""
+            first.submit("sleep", lambda: [0.5], lambda result: result)
+            time.sleep(0.1)
+            os.kill(os.getpid(), 9)
+        """)
+        assert wait_until(lambda: not any(alive(pid) for pid in found))
+        assert process.communicate(timeout=10)[1] == ""
+
+    @pytest.mark.parametrize("end", ["pass", "first.close(); raise ValueError"])
+    def test_workers_end_with_a_parent_that_does_not_close_them(self, program, end):
+        process, found = program(end)
+        _, errors = process.communicate(timeout=10)
+        assert process.returncode == errors.count("Traceback") == int("raise" in end)
+        assert not any(alive(pid) for pid in found)
+
+    def test_an_interrupt_is_the_parents_alone(self, program):
+        """Ctrl-C reaches the whole process group: workers finish their call and say nothing."""
+        process, found = program("""
+            running = first.submit("sleep", lambda: [1], lambda result: result)
+            try:
+                time.sleep(60)
+            except KeyboardInterrupt:
+                running.result()
+                print(*(first.submit("pid", list, lambda pid: pid).result() in pids for _ in range(2)), flush=True)
+        """)
+        time.sleep(0.3)
+        os.killpg(process.pid, signal.SIGINT)
+        output, errors = process.communicate(timeout=20)
+        assert output.split() == ["True", "True"]
+        assert errors == ""
+        assert process.returncode == 0
+        assert not any(alive(pid) for pid in found)

@@ -1,0 +1,189 @@
+"""The page in a real browser, from a file, without any network."""
+
+import pytest
+from result_folders import rewrite, write_csv
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from edgefl.results.report import write
+from edgefl.results.report.style import INK
+
+pytestmark = pytest.mark.browser
+COUNT = """
+const marks = '.scatterlayer .trace path, .barlayer .point path';
+return [...document.querySelectorAll('.js-plotly-plot')].map(div => {
+  const paths = [...div.querySelectorAll(marks)].filter(path => path.getAttribute('d'));
+  return [div.dataset.figure, paths.length, div.querySelectorAll('svg.main-svg').length];
+});
+"""
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """Makes the page of some folders and opens it; afterwards the console must be without errors."""
+
+    def build(*folders):
+        chromium.get(write(folders, tmp_path / "page.html").as_uri())
+        return chromium
+
+    chromium.get_log("browser")
+    yield build
+    assert [entry for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def drawn(browser):
+    """Chart -> the number of paths that its traces drew."""
+    charts = browser.execute_script(COUNT)
+    assert all(layers > 0 for _, _, layers in charts)
+    return {name: paths for name, paths, _ in charts}
+
+
+def axis_titles(browser):
+    found = browser.find_elements(By.CSS_SELECTOR, "#learning .xtitle")
+    return [element.get_attribute("textContent") for element in found]
+
+
+def test_every_chart_is_drawn(opened, result):
+    charts = drawn(opened(result()))
+    assert charts["accuracy"] >= 3  # the curve and two crossings
+    assert charts["loss"] == 2
+    assert charts["time-0"] == 4 * 60
+    assert charts["energy-0"] == 3 * 60
+    assert charts["map-0"] > 90
+    assert charts["timeline-0"] >= 3 * 30
+
+
+def test_a_living_world(opened, result):
+    folder = result(churn={"kind": "poisson"}, cells={"layout": "hexagonal", "radius_m": 120}, rounds=12)
+    columns = {"present": 80, "arrivals": 3, "departures": 2, "handovers": 4, "battery": 0.5, "depleted": 1}
+    rewrite(folder, "rounds.csv", lambda _: columns)
+    ended = {"2": "late", "3": "departed"}
+    rewrite(folder, "devices.csv", lambda row: {"battery_j": 5, "status": ended.get(row["round"], "received")})
+    tracks = [{"device": d, "time_s": t, "x_m": 10 * t, "y_m": 30 * d} for d in range(3) for t in range(20)]
+    write_csv(folder / "tracks.csv", list(tracks[0]), tracks)
+    browser = opened(folder)
+    charts = drawn(browser)
+    assert charts["population-0"] == 2 * 12 + 1
+    assert charts["handovers-0"] == 12
+    assert charts["battery-0"] > 3
+    assert charts["wasted-0"] == 2 * 12
+    assert charts["each-0"] >= 3 * 30
+    ways = "return document.querySelectorAll('[data-figure=map-0] .scatterlayer .js-line').length"
+    assert browser.execute_script(ways) == 3
+    assert len(browser.find_elements(By.CSS_SELECTOR, "[data-figure=map-0] .contourlayer .contour")) == 1
+    assert "came and went (poisson)" in browser.find_element(By.CSS_SELECTOR, ".story").text
+
+
+def test_a_still_world_has_no_such_charts(opened, result):
+    names = {name.rpartition("-")[0] for name in drawn(opened(result()))}
+    assert not names & {"population", "handovers", "battery", "wasted"}
+
+
+def test_charts_share_their_look(opened, result):
+    browser = opened(result())
+    colours = browser.execute_script(
+        "return [...document.querySelectorAll('.plot')].map(d => d._fullLayout.font.color)"
+    )
+    assert set(colours) == {INK}
+
+
+def test_the_horizontal_axis_can_be_chosen(opened, result):
+    browser = opened(result())
+    curve = "return document.querySelector('[data-figure=accuracy] .scatterlayer .js-line').getAttribute('d')"
+    seen = [browser.execute_script(curve)]
+    assert axis_titles(browser) == ["round", "round"]
+    for name, title in (
+        ("Virtual time", "virtual time [s]"),
+        ("Energy", "energy of all devices [J]"),
+        ("Rounds", "round"),
+    ):
+        button = browser.find_element(By.XPATH, f"//button[text()='{name}']")
+        button.click()
+        assert axis_titles(browser) == [title, title]
+        assert button.get_attribute("aria-pressed") == "true"
+        assert len(browser.find_elements(By.CSS_SELECTOR, '.toggle [aria-pressed="true"]')) == 1
+        seen.append(browser.execute_script(curve))
+    assert seen[3] == seen[0]
+    assert seen[1] != seen[0]
+
+
+def test_nothing_is_fetched(opened, result):
+    browser = opened(result())
+    assert browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)") == []
+
+
+def test_a_hostile_name_stays_text(opened, result):
+    evil = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+    browser = opened(result(name=evil, status="failed", error=evil, algorithm={"kind": evil}))
+    assert browser.find_element(By.TAG_NAME, "h1").text == evil[:59] + "…"
+    assert browser.title.startswith("</script><script>")
+    assert len(drawn(browser)) == 7
+
+
+def test_two_runs(opened, result):
+    browser = opened(result("a"), result("b", radio__bandwidth_hz=50e6))
+    charts = drawn(browser)
+    assert len(charts) == 12
+    assert all(charts.values())
+    assert axis_titles(browser) == ["virtual time [s]", "virtual time [s]"]
+
+
+def test_the_comparison_fits_its_cards(opened, result):
+    browser = opened(result("a"), result("b", rounds=40, algorithm={"kind": "fedprox", "mu": 0.01}))
+    fits = "return [...document.querySelectorAll('#comparison .scroll')].map(div => div.scrollWidth <= div.clientWidth)"
+    assert browser.execute_script(fits) == [True] * 3  # accuracy and two targets
+
+
+def test_folded_runs_are_drawn_when_unfolded(opened, result):
+    browser = opened(*(result(f"run-{seed}", seed=seed, rounds=5) for seed in range(6)))
+    assert "map-5" not in drawn(browser)
+    browser.find_elements(By.CSS_SELECTOR, "details.run > summary")[5].click()
+    WebDriverWait(browser, 10).until(lambda browser: drawn(browser).get("map-5", 0) > 10)
+    width = browser.execute_script("return document.querySelector('[data-figure=map-5] .main-svg').clientWidth")
+    assert width > 400
+
+
+@pytest.mark.parametrize(
+    ("options", "charts"),
+    [
+        ({"kind": "quadratic"}, 7),
+        ({"kind": "none"}, 5),
+        ({"rounds": 1}, 7),
+        ({"rounds": 0, "status": "interrupted"}, 0),
+        ({"devices__count": 1, "server__participants": 1}, 7),
+    ],
+    ids=["toy", "priced", "one round", "no round", "one device"],
+)
+def test_unusual_runs(opened, result, options, charts):
+    found = drawn(opened(result(**options)))
+    assert len(found) == charts
+    assert all(found.values())
+
+
+def test_a_narrow_window_is_not_overflown(opened, result):
+    browser = opened(result())
+    browser.set_window_size(900, 1200)
+    try:
+        fits = "return document.documentElement.scrollWidth <= window.innerWidth"
+        WebDriverWait(browser, 10).until(lambda browser: browser.execute_script(fits))
+    finally:
+        browser.set_window_size(1400, 1200)
+
+
+def test_paper_scales_the_charts(opened, result):
+    browser = opened(result())
+    wide = browser.execute_script("return [...document.querySelectorAll('.main-svg')].map(svg => svg.clientWidth)")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.set_window_size(1000, 1200)
+    try:
+        browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+        layers = browser.execute_script(
+            "return [...document.querySelectorAll('.main-svg')].map("
+            "svg => [svg.getAttribute('viewBox'), svg.clientWidth, svg.closest('.plot').clientWidth])"
+        )
+        assert all(box for box, _, _ in layers)
+        assert all(inner == outer for _, inner, outer in layers)
+        assert all(after < before for (_, after, _), before in zip(layers, wide, strict=True))
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        browser.set_window_size(1400, 1200)

@@ -1,0 +1,100 @@
+"""Labels, subtitles and differences."""
+
+import pytest
+
+from edgefl.results.report import describe
+from edgefl.results.report.read import load
+
+
+@pytest.fixture
+def runs(result):
+    def build(*changes):
+        return [load(result(f"run-{place}", rounds=1, **change)) for place, change in enumerate(changes)]
+
+    return build
+
+
+def test_different_names_are_labels_with_their_seeds(runs):
+    assert describe.labels(runs({"name": "a"}, {"name": "b", "seed": 7})) == ["a · seed 1", "b · seed 7"]
+
+
+def test_one_run(runs):
+    assert describe.labels(runs({})) == ["quickstart · seed 1"]
+
+
+def test_the_same_name_is_told_apart_by_the_keys_that_differ(runs):
+    labels = describe.labels(runs({}, {"radio__bandwidth_hz": 50e6}))
+    assert labels == ["bandwidth 100 MHz", "bandwidth 50 MHz"]
+
+
+def test_the_same_name_is_told_apart_by_the_seed(runs):
+    assert describe.labels(runs({}, {"seed": 2})) == ["seed 1", "seed 2"]
+
+
+def test_keys_and_seed(runs):
+    labels = describe.labels(runs({}, {"seed": 2, "training__lr": 0.2}))
+    assert labels == ["lr 0.1 · seed 1", "lr 0.2 · seed 2"]
+
+
+def test_some_names_the_same(runs):
+    labels = describe.labels(runs({}, {"training__lr": 0.2}, {"name": "other", "training__batch_size": 5}))
+    assert labels == ["quickstart · seed 1 · lr 0.1", "quickstart · seed 1 · lr 0.2", "other · seed 1"]
+
+
+def test_a_kind_is_told_by_its_block_and_a_missing_key_not_at_all(runs):
+    labels = describe.labels(runs({}, {"algorithm": {"kind": "fedprox", "mu": 0.01}}))
+    assert labels == ["algorithm fedavg", "algorithm fedprox · mu 0.01"]
+
+
+def test_equal_runs_are_numbered(runs):
+    assert describe.labels(runs({}, {})) == ["quickstart · seed 1 (1)", "quickstart · seed 1 (2)"]
+
+
+def test_labels_are_never_the_same(runs):
+    every = runs({}, {}, {"seed": 2}, {"training__lr": 0.2}, {"name": "quickstart · seed 1 (1)"})
+    labels = describe.labels(every)
+    assert len(set(labels)) == len(every)
+
+
+def test_differences_are_complete_and_in_units(runs):
+    pair = runs({}, {"radio__bandwidth_hz": 50e6, "algorithm": {"kind": "fedprox", "mu": 0.01}})
+    apart = describe.differences([run.scenario for run in pair])
+    assert apart == {
+        "algorithm.kind": ["fedavg", "fedprox"],
+        "radio.bandwidth_hz": ["100 MHz", "50 MHz"],
+        "algorithm.mu": ["–", "0.01"],
+    }
+
+
+def test_rounding_does_not_hide_a_difference(runs):
+    pair = runs({"radio__bandwidth_hz": 100e6}, {"radio__bandwidth_hz": 100_000_001.0})
+    apart = describe.differences([run.scenario for run in pair])
+    assert apart == {"radio.bandwidth_hz": ["100000000", "100000001"]}
+
+
+@pytest.mark.parametrize("policy", ["deadline", {"kind": "deadline"}])
+def test_the_facts(runs, policy):
+    (run,) = runs({"server__policy": policy})
+    assert describe.facts(run.scenario) == [
+        "fedavg",
+        "digits (dirichlet, alpha 0.3)",
+        "mlp",
+        "10 of 100 devices a round",
+        "deadline",
+        "100 MHz at 3.5 GHz",
+        "seed 1",
+    ]
+
+
+def test_the_facts_of_an_empty_scenario():
+    assert describe.facts({}) == []
+
+
+def test_long_texts_are_cut():
+    assert describe.cut("x" * 100) == "x" * 59 + "…"
+
+
+def test_a_rate_is_no_time():
+    assert describe.bare("churn.arrivals_per_s") == "arrivals"
+    assert describe.readable("churn.arrivals_per_s", ["0.2", "5"]) == ["0.2 /s", "5 /s"]
+    assert describe.readable("churn.check_s", ["0.2", "5"]) == ["200 ms", "5 s"]

@@ -1,0 +1,219 @@
+"""The page as a file: what it says, what it must not hold, how it is written."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+import edgefl.results.report
+from edgefl.core.errors import InputError
+from edgefl.results.report import write
+
+EVIL = "</script><script>alert(1)</script>"
+
+
+@pytest.fixture
+def page(result, tmp_path):
+    """The text of the page of one made-up run."""
+
+    def build(**options):
+        return write([result(**options)], tmp_path / "page.html").read_text(encoding="utf-8")
+
+    return build
+
+
+def own(text):
+    """The page without Plotly's script, which is full of markup and addresses."""
+    scripts = re.findall(r"<script>.*?</script>", text, flags=re.DOTALL)
+    return text.replace(max(scripts, key=len), "")
+
+
+def figures(text):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def test_headline(page):
+    text = own(page())
+    assert "<h1>quickstart</h1>" in text
+    assert "fedavg · digits (dirichlet, alpha 0.3) · mlp · 10 of 100 devices a round · 100 MHz at 3.5 GHz" in text
+    for title in ("Final accuracy", "Virtual time", "Energy of all devices", "Rounds", "To 80 % accuracy"):
+        assert f'<span class="name">{title}</span>' in text
+    assert "not reached" not in text
+    assert 'role="status"' not in text
+
+
+def test_every_chart_has_its_figure(page):
+    text = page()
+    wanted = ["accuracy", "loss", "map-0", "timeline-0", "time-0", "energy-0", "each-0"]
+    assert list(figures(text)["figures"]) == wanted
+    assert re.findall(r'data-figure="([^"]+)"', own(text)) == wanted
+
+
+def test_scenario_and_manifest_are_complete(result, tmp_path):
+    folder = result()
+    text = write([folder], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert (folder / "scenario.yaml").read_text(encoding="utf-8") in text
+    assert "&quot;numpy&quot;: &quot;2.4.0&quot;" in text
+
+
+def test_many_targets_have_a_row_of_their_own(page):
+    text = own(page(targets=[0.5, 0.8, 0.9]))
+    assert text.count('<div class="tiles">') == 2
+    assert text.count('class="tile target"') == 3
+
+
+def test_a_target_not_reached_is_said(page):
+    assert own(page(rounds=3)).count("not reached") == 5  # two tiles, two rows, the story
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("interrupted", "This run was interrupted after 9 of 60 rounds."),
+        ("failed", "This run failed after 9 of 60 rounds."),
+        ("running", "This run had not finished when this page was made: it stood at 9 of 60 rounds."),
+        ("odd", "has the status &#x27;odd&#x27;"),
+    ],
+)
+def test_a_run_that_did_not_finish_says_so(page, status, said):
+    text = own(page(rounds=9, status=status, error="RunError: <b>lost</b>"))
+    assert said in text
+    assert "RunError: &lt;b&gt;lost&lt;/b&gt;" in text
+
+
+def test_a_run_without_learning(page):
+    text = own(page(kind="none"))
+    assert "priced without learning" in text
+    assert 'data-figure="accuracy"' not in text
+    assert "data-view" not in text
+    assert "Final accuracy" not in text
+    assert 'data-figure="timeline-0"' in text
+
+
+def test_the_toy_problem(page):
+    text = own(page(kind="quadratic"))
+    assert 'data-figure="distance"' in text
+    assert 'data-figure="accuracy"' not in text
+    assert "Distance to the optimum" in text
+
+
+def test_no_round_at_all(page):
+    text = page(rounds=0, status="interrupted")
+    assert "interrupted after 0 of 60 rounds" in text
+    assert figures(text)["figures"] == {}
+
+
+def test_one_round(page):
+    assert len(figures(page(rounds=1))["figures"]) == 7
+
+
+def test_several_runs(result, tmp_path):
+    folders = [result("a"), result("b", radio__bandwidth_hz=50e6), result("c", kind="none", training__lr=0.2)]
+    text = own(write(folders, tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "<h1>quickstart: 3 runs</h1>" in text
+    assert "<code>radio.bandwidth_hz</code>" in text
+    assert text.count('<details class="run" open>') == 3
+    assert 'aria-pressed="true">Virtual time' in text
+    assert "bandwidth 100 MHz" in text
+    assert "lr 0.2 was priced without learning" in text.replace("bandwidth 100 MHz", "").replace(" · ", "")
+
+
+def test_many_runs_are_folded(result, tmp_path):
+    folders = [result(f"run-{seed}", seed=seed, rounds=2) for seed in range(6)]
+    text = own(write(folders, tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert text.count('<details class="run" open>') == 2
+    assert text.count('<details class="run">') == 4
+
+
+@pytest.mark.parametrize("together", [1, 2])
+def test_texts_from_files_are_escaped(result, tmp_path, together):
+    changes = {"name": EVIL, "data__dataset": EVIL, "algorithm": {"kind": EVIL}}
+    folders = [
+        result(f"run-{n}", status=EVIL, error=EVIL, training__lr=f"{EVIL}{n}", **changes) for n in range(together)
+    ]
+    for folder in folders:
+        lines = (folder / "devices.csv").read_text(encoding="utf-8").replace("received", EVIL)
+        (folder / "devices.csv").write_text(lines, encoding="utf-8")
+    text = own(write(folders, tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "alert(1)" in text
+    assert "<script>alert" not in text
+    assert text.count("<script") == text.count("</script>") == 2  # the data and our own; Plotly's was taken out
+    assert EVIL in json.dumps(figures(text))
+
+
+def test_nothing_is_loaded_from_elsewhere(page):
+    text = own(page())
+    assert not re.search(r"""(src|href|action|data)\s*=\s*["']?\s*(https?:)?//""", text)
+    assert not re.search(r"@import|url\(", text)
+    assert "default-src 'none'" in text
+
+
+def test_size(page):
+    assert len(page().encode()) < 5_000_000
+
+
+def test_the_data_stay_small(result, tmp_path):
+    folder = result(rounds=300, devices__count=1000, server__participants=15)
+    text = write([folder], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert len(json.dumps(figures(text))) < 250_000
+    assert len(text.encode()) < 5_100_000
+
+
+def test_a_long_run_is_quick(result, tmp_path):
+    folder = result(rounds=300, devices__count=1000, server__participants=15)
+    begin = time.process_time()
+    write([folder], tmp_path / "page.html")
+    assert time.process_time() - begin < 0.5
+
+
+def test_the_same_folders_make_the_same_page(result, tmp_path):
+    folder = result()
+    pages = [write([folder], tmp_path / name).read_bytes() for name in ("one.html", "two.html")]
+    assert pages[0] == pages[1]
+
+
+def test_no_heavy_import():
+    heavy = "{'torch', 'pandas', 'plotly', 'scipy', 'simpy', 'pyarrow'}"
+    code = f"import sys, edgefl.results.report; found = {heavy} & set(sys.modules); assert not found, found"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class TestWriting:
+    def test_returns_the_path_and_makes_its_folder(self, result, tmp_path):
+        out = tmp_path / "deep" / "er" / "page.html"
+        assert write([result()], out) == out
+        assert out.stat().st_mode & 0o777 == 0o644
+
+    def test_replaces_an_older_page(self, result, tmp_path):
+        out = tmp_path / "page.html"
+        out.write_text("old", encoding="utf-8")
+        write([result()], out)
+        assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+        assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["page.html"]
+
+    def test_a_failure_on_the_way_leaves_the_older_page_and_nothing_else(self, result, tmp_path, monkeypatch):
+        out, folder = tmp_path / "page.html", result()
+        out.write_text("old", encoding="utf-8")
+        monkeypatch.setattr(edgefl.results.report, "render", lambda _runs: "half a \ud800 page")  # cannot be encoded
+        with pytest.raises(UnicodeEncodeError):
+            write([folder], out)
+        assert out.read_text(encoding="utf-8") == "old"
+        assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["page.html"]
+
+    def test_bad_folders_are_all_named_and_nothing_is_written(self, result, tmp_path):
+        good, bad = result("good"), result("bad")
+        (bad / "rounds.csv").unlink()
+        with pytest.raises(InputError) as caught:
+            write([good, bad, tmp_path / "none"], tmp_path / "page.html")
+        first, second = caught.value.faults
+        assert str(bad) in first
+        assert "rounds.csv" in first
+        assert str(tmp_path / "none") in second
+        assert not (tmp_path / "page.html").exists()
+
+    def test_no_folder(self, tmp_path):
+        with pytest.raises(InputError):
+            write([], tmp_path / "page.html")

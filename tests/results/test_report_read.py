@@ -1,0 +1,138 @@
+"""Result folders as columns, and what is said of folders that are none."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from edgefl.core.errors import InputError
+from edgefl.results.report import read
+
+
+def faults(folder):
+    with pytest.raises(InputError) as caught:
+        read.load(folder)
+    assert len(caught.value.faults) == 1
+    assert "\n" not in caught.value.faults[0]
+    return caught.value.faults[0]
+
+
+def test_columns_and_mappings(result):
+    run = read.load(result(rounds=5))
+    assert run.scenario["radio"]["bandwidth_hz"] == 100e6
+    assert run.manifest["status"] == "finished"
+    assert run.rounds["round"].tolist() == [1, 2, 3, 4, 5]
+    assert run.devices["device"].shape == (50,)
+    assert run.devices["status"].tolist() == ["received"] * 50
+    assert run.devices["row"].tolist() == [row for row in range(5) for _ in range(10)]
+    assert run.final_accuracy == run.rounds["test_accuracy"][-1]
+
+
+@pytest.mark.parametrize("name", ["scenario.yaml", "manifest.json", "rounds.csv", "devices.csv", "summary.json"])
+def test_a_missing_file_is_named_with_its_folder(result, name):
+    folder = result()
+    (folder / name).unlink()
+    fault = faults(folder)
+    assert str(folder) in fault
+    assert name in fault
+
+
+def test_no_such_folder(tmp_path):
+    assert "no such folder" in faults(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("manifest.json", "{", "not JSON"),
+        ("summary.json", "[1]", "expected a mapping, got list"),
+        ("scenario.yaml", "a: [", "not YAML"),
+        ("scenario.yaml", "just text", "expected a mapping, got str"),
+        ("rounds.csv", "session,round\n1,1\n", "column time_s is missing"),
+        ("devices.csv", "", "column session is missing"),
+    ],
+)
+def test_a_file_of_another_kind(result, name, text, said):
+    folder = result()
+    (folder / name).write_text(text, encoding="utf-8")
+    fault = faults(folder)
+    assert said in fault
+    assert f"{folder}/{name}" in fault
+
+
+def test_a_cell_that_is_no_number_is_told_with_its_line(result):
+    folder = result(rounds=3)
+    path = folder / "rounds.csv"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[2] = lines[2].replace("1,2,", "1,two,", 1)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert "'two'" in faults(folder)
+
+
+def test_empty_cells_are_not_numbers_and_not_zero(result):
+    run = read.load(result(kind="none"))
+    assert np.isnan(run.rounds["test_accuracy"]).all()
+    assert not run.learned
+    assert run.last("test_accuracy") is None
+    assert run.targets == []  # nothing was measured, so nothing was missed
+
+
+def test_the_toy_problem_has_its_columns_others_have_them_empty(result):
+    toy, usual = read.load(result("toy", kind="quadratic")), read.load(result("usual"))
+    assert toy.last("distance_to_optimum") == pytest.approx(10 * 0.9**60)
+    assert toy.learned
+    assert usual.last("distance_to_optimum") is None
+
+
+def test_an_interrupted_run_may_lack_its_summary(result):
+    folder = result(rounds=4, status="interrupted")
+    (folder / "summary.json").unlink()
+    run = read.load(folder)
+    assert run.total("time_s") == run.rounds["time_s"][-1]
+    assert run.final_accuracy == run.rounds["test_accuracy"][-1]
+
+
+def test_a_header_alone_is_a_run_without_rounds(result):
+    run = read.load(result(rounds=0, status="interrupted"))
+    assert run.length == 0
+    assert run.devices["row"].shape == (0,)
+
+
+def test_devices_of_a_round_that_never_ended_are_left_out(result):
+    folder = result(rounds=5)
+    lines = (folder / "rounds.csv").read_text(encoding="utf-8").splitlines()
+    (folder / "rounds.csv").write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
+    run = read.load(folder)
+    assert run.devices["round"].max() == 4
+    assert run.devices["row"].size == 40
+
+
+def test_sessions_that_count_from_one_again_are_numbered_on(result):
+    folder = result(rounds=4)
+    for name in ("rounds.csv", "devices.csv"):
+        text = (folder / name).read_text(encoding="utf-8")
+        text = text.replace("\n1,3,", "\n2,1,").replace("\n1,4,", "\n2,2,")
+        (folder / name).write_text(text, encoding="utf-8")
+    run = read.load(folder)
+    assert run.rounds["round"].tolist() == [1, 2, 1, 2]
+    assert run.rounds["number"].tolist() == [1, 2, 3, 4]
+    assert np.unique(run.devices["row"]).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 50, 1000])
+def test_reading_in_parts_changes_nothing(result, monkeypatch, rows):
+    folder = result(rounds=5)
+    whole = read.load(folder).devices
+    monkeypatch.setattr(read, "CHUNK", rows)
+    parts = read.load(folder).devices
+    for name, column in whole.items():
+        np.testing.assert_array_equal(column, parts[name])
+
+
+def test_not_a_number_in_the_summary_is_unknown(result):
+    folder = result()
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8")) | {"time_s": math.nan}
+    (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    run = read.load(folder)
+    assert run.total("time_s") == run.rounds["time_s"][-1]

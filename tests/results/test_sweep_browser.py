@@ -1,0 +1,148 @@
+"""The page of a sweep in a real browser, from a file, without any network."""
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select, WebDriverWait
+from sweep_folders import FAILED, NEVER, make
+
+from edgefl.results.report import write
+
+pytestmark = pytest.mark.browser
+TWO = {"radio.bandwidth_hz": [50e6, 100e6, 200e6], "server.participants": [5, 10]}
+READY = "return document.querySelectorAll('#front .main-svg').length > 0"
+TRACES = "return document.getElementById(arguments[0]).data.map(one => [one.mode ?? one.type, one.x.length])"
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """Makes the page of a sweep and opens it; afterwards the console must be without errors."""
+
+    def build(folder):
+        chromium.get(write([folder], tmp_path / "page.html").as_uri())
+        WebDriverWait(chromium, 20).until(lambda browser: browser.execute_script(READY))
+        return chromium
+
+    chromium.get_log("browser")
+    yield build
+    assert [entry for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def lines(browser, chart):
+    """How many marks each of a chart's lines has."""
+    return [count for mode, count in browser.execute_script(TRACES, chart) if mode == "lines+markers"]
+
+
+def choose(browser, name, text):
+    Select(browser.find_element(By.ID, name)).select_by_visible_text(text)
+
+
+def rows(browser):
+    return [row.text for row in browser.find_elements(By.CSS_SELECTOR, ".points tbody tr") if row.is_displayed()]
+
+
+def shown(browser):
+    """The answer that can be read."""
+    return "".join(one.text for one in browser.find_elements(By.CSS_SELECTOR, ".story") if one.is_displayed())
+
+
+def test_all_charts_and_their_lines(opened, tmp_path):
+    browser = opened(make(tmp_path / "s", TWO))
+    assert lines(browser, "time") == lines(browser, "energy") == lines(browser, "accuracy") == [3, 3]
+    assert len(browser.execute_script(TRACES, "curves")) == 2 * 6  # a band and a line for each point
+    assert browser.execute_script("return document.getElementById('heat-time').data[0].z.map(row => row.length)") == [
+        3,
+        3,
+    ]
+    assert [count for _, count in browser.execute_script(TRACES, "front")] == [6, 2]  # both equal points of 200 MHz
+    assert browser.find_element(By.ID, "count").text == "6 of 6 points"
+    assert "time to 90 % falls" in shown(browser).replace("\N{NO-BREAK SPACE}", " ")
+    assert browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)") == []
+
+
+def test_filters_and_order(opened, tmp_path):
+    browser = opened(make(tmp_path / "s", TWO))
+    values = [[row.split()[0], row.split()[2]] for row in rows(browser)]
+    assert values == [[width, part] for width in ("50", "100", "200") for part in ("5", "10")]
+    head = browser.find_element(By.XPATH, "//table[@class='points']//button[text()='time']")
+    for direction, widths in (("ascending", "200 200 100 100 50 50"), ("descending", "50 50 100 100 200 200")):
+        head.click()
+        assert [row.split()[0] for row in rows(browser)] == widths.split()
+        assert head.find_element(By.XPATH, "..").get_attribute("aria-sort") == direction
+    choose(browser, "only-1", "10")
+    assert lines(browser, "time") == [3]
+    assert len(rows(browser)) == 3
+    choose(browser, "only-0", "100 MHz")
+    assert lines(browser, "time") == [1]
+    assert [row.splitlines()[0].split()[:3] for row in rows(browser)] == [["100", "MHz", "10"]]
+    assert [count for _, count in browser.execute_script(TRACES, "front")] == [1, 1]
+    choose(browser, "only-0", "all")
+    choose(browser, "only-1", "all")
+    assert len(rows(browser)) == 6
+
+
+def test_another_axis_another_goal_another_view(opened, tmp_path):
+    browser = opened(make(tmp_path / "s", TWO | {"algorithm": ["fedavg", "scaffold"]}))
+    choose(browser, "axis", "participants")
+    assert lines(browser, "energy") == [2] * 6
+    choose(browser, "axis", "algorithm")
+    marks = [count for mode, count in browser.execute_script(TRACES, "time") if mode == "markers"]
+    assert marks == [2, 0] * 6
+    title = "return document.querySelector('#{} .{}title').textContent"
+    assert browser.execute_script(title.format("time", "y")).startswith("time to 90 % [")
+    browser.find_element(By.XPATH, "//button[text()='the whole run']").click()
+    assert browser.execute_script(title.format("time", "y")).startswith("time of the whole run [")
+    assert "time of the whole run" in shown(browser).replace("\N{NO-BREAK SPACE}", " ")
+    browser.find_element(By.XPATH, "//button[text()='Rounds']").click()
+    assert browser.execute_script(title.format("curves", "x")) == "round"
+    assert "8 of 12 points with curves are drawn" in browser.find_element(By.CSS_SELECTOR, "#learning .left").text
+
+
+def test_censored_points_are_open_marks(opened, tmp_path):
+    missed = {50e6: (1, 2), 100e6: (1,)}
+    folder = make(
+        tmp_path / "s", TWO, change=lambda at, seed: NEVER if seed in missed.get(at["radio.bandwidth_hz"], ()) else {}
+    )
+    browser = opened(folder)
+    look = (
+        "return document.getElementById('time').data.filter(one => one.marker).map(one => [one.marker.symbol, one.y])"
+    )
+    (symbols, heights), (triangle, top), *_ = browser.execute_script(look)
+    assert symbols == ["circle-open", "circle-open", "circle"]
+    assert heights[0] is None
+    assert triangle == "triangle-up-open"
+    assert len(top) == 1
+    assert top[0] > max(heights[1:])
+
+
+@pytest.mark.parametrize(
+    ("grid", "options"),
+    [
+        ({}, {"seeds": (1,), "rounds": 1}),
+        ({"algorithm": ["fedavg", "<b>x</b>"]}, {}),
+        (TWO, {"train": False}),
+        (TWO, {"change": lambda *_: FAILED}),
+    ],
+    ids=["one run", "no numbers", "priced", "all failed"],
+)
+def test_unusual_sweeps(opened, tmp_path, grid, options):
+    browser = opened(make(tmp_path / "s", grid, **options))
+    assert len(rows(browser)) == max(1, np.prod([len(values) for values in grid.values()]))
+    assert browser.find_elements(By.CSS_SELECTOR, "b + x, td > b > x, .plot b") == []
+
+
+@pytest.mark.slow  # a second or two; writes 2,000 result folders
+def test_a_thousand_points(opened, tmp_path):
+    grid = {
+        "radio.bandwidth_hz": [1e6 * n for n in range(1, 11)],
+        "server.participants": [*range(1, 11)],
+        "training.lr": [*range(1, 11)],
+    }
+    folder = make(tmp_path / "s", grid, seeds=(1, 2), rounds=2, train=False)
+    browser = opened(folder)
+    assert (tmp_path / "page.html").stat().st_size < 5e6
+    assert "8 of 100 settings of the other keys are drawn" in browser.find_element(By.CSS_SELECTOR, "#takes .left").text
+    choose(browser, "only-1", "3")
+    assert browser.find_element(By.ID, "count").text == "100 of 1000 points"
+    choose(browser, "only-2", "7")
+    assert lines(browser, "time") == [10]

@@ -1,0 +1,286 @@
+"""A run that was killed goes on where its last checkpoint was, and ends with the same bytes."""
+
+import json
+import logging
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.learning.learner import Learner
+from edgefl.learning.record import Journal, Pace
+from edgefl.results.folder import DIGESTED
+
+ROUNDS, KILLED, EVERY = 9, 6, 4  # rounds in all, finished when it is killed, between checkpoints
+BASE = {
+    "rounds": ROUNDS,
+    "data": {"dataset": "synthetic", "owners": 8, "features": 5, "classes": 3},
+    "model": {"kind": "mlp", "hidden": [4]},
+    "training": {"local_steps": 2, "batch_size": 4, "lr": 0.1, "engine": "serial"},
+    "devices": {"count": 8},
+    "server": {"participants": 4},
+    "radio": {"bandwidth_hz": 1e6},
+}
+CELLS = {
+    "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 100},
+    "radio": {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}},
+}
+SESSIONS = {"rounds": None, "sessions": {"count": 4, "rounds": 2, "initialisation": {"kind": "proposed"}}}
+TEACHING = {"count": 4, "rounds": 2}
+CASES = {
+    "fedavg": {},
+    "client states": {"algorithm": "feddyn"},
+    "client states on disk": {"algorithm": "scaffold", "training": {**BASE["training"], "state_home": "disk"}},
+    "rows at the server": {"algorithm": "mifa"},
+    "momentum at the server": {"algorithm": "fedavgm"},
+    "a codec's losses": {"training": {**BASE["training"], "codec": {"kind": "top_k", "part": 0.3}}},
+    "who is awaited": {"algorithm": {"kind": "fedavg", "mode": "wait", "max_participants": 3}},
+    "models under way": {"server": {"participants": 4, "policy": "asynchronous"}},
+    "buffered": {"server": {"participants": 6, "policy": {"kind": "buffered", "buffer": 2}}},
+    "edge servers": {**CELLS, "server": {"participants": 6, "policy": {"kind": "hierarchical", "cloud_every": 3}}},
+    "a walking model": {"server": {"participants": 3, "policy": "sequential"}},
+    "sessions": SESSIONS,
+    "client states that begin anew": {**SESSIONS, "algorithm": "feddyn", "report": {"models": ["all"]}},
+    "counters that begin anew": {**SESSIONS, "algorithm": {"kind": "fedssg", "variant": "paper_main"}},
+    "contributions": {"report": {"contributions": {"every": 2, "value": "loss"}, "models": ["sel", "all"]}},
+    "tested seldom": {"report": {"eval_every": 5}},
+    "candidates who are asked": {"server": {"participants": 3, "selection": "power_of_choice"}},
+    "choosing by losses": {"server": {"participants": 3, "selection": "oort"}},
+    "old classes": {
+        "rounds": None,
+        "sessions": {**TEACHING, "initialisation": {"kind": "continuous", "loss": "relation"}},
+    },
+    "departures that are forgotten": {
+        "algorithm": "feddyn",
+        "churn": {"kind": "poisson", "arrivals_per_s": 500, "stay_s": {"exponential": 0.008}},
+        "server": {"participants": 4, "departed_state": "forgotten"},
+    },
+    "sessions by arrivals": {
+        "rounds": None,
+        "sessions": {"rounds": ROUNDS, "trigger": {"arrivals": 3}, "initialisation": {"kind": "proposed"}},
+        "churn": {"kind": "poisson", "arrivals_per_s": 400, "stay_s": {"exponential": 0.012}},
+    },
+}
+
+
+class Killed(BaseException):
+    """As kill -9 does: nothing of ours sees it, and nothing is written any more."""
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """How many devices have been trained, by round."""
+    counts, submit = Counter(), Learner.submit
+
+    def counting(self, device, index, *args, **more):
+        counts[index] += 1
+        return submit(self, device, index, *args, **more)
+
+    monkeypatch.setattr(Learner, "submit", counting)
+    return counts
+
+
+def kill_at(row_number):
+    rows = []
+
+    def progress(row):
+        rows.append(row)
+        if len(rows) == row_number:
+            raise Killed
+
+    return progress
+
+
+def killed(keys, out, *, after=KILLED, pace=EVERY):
+    with pytest.raises(Killed):
+        edgefl.run(keys, out=out, device="cpu", pace=Pace(rounds=pace), progress=kill_at(after))
+    assert json.loads((out / "manifest.json").read_text())["status"] == "running"
+    assert not (out / "rounds.csv").exists()
+
+
+def content(folder):
+    names = [*DIGESTED, "events.parquet"]
+    found = {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
+    summary = json.loads((folder / "summary.json").read_text())
+    return {**found, "summary": {name: value for name, value in summary.items() if name != "wall_s"}}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_ends_with_the_same_bytes(name, tmp_path, jobs):
+    keys = {**BASE, **CASES[name]}
+    edgefl.run(keys, out=tmp_path / "whole", device="cpu")
+    whole = jobs.total()
+    killed(keys, tmp_path / "cut")
+    jobs.clear()
+    result = edgefl.run(keys, out=tmp_path / "cut", device="cpu", resume=True)
+    assert result.status == "finished"
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+    assert 0 < jobs.total() < whole  # what came before the checkpoint has not been learned again
+    assert not (tmp_path / "cut" / "checkpoints").exists()
+
+
+def test_what_is_learned_again_begins_at_the_checkpoint(tmp_path, jobs):
+    killed(BASE, tmp_path)
+    jobs.clear()
+    edgefl.run(BASE, out=tmp_path, device="cpu", resume=True)
+    assert jobs == dict.fromkeys(range(EVERY, ROUNDS), 4)
+
+
+def test_without_a_checkpoint_it_begins_anew(tmp_path, jobs):
+    killed(BASE, tmp_path / "cut", pace=100)
+    jobs.clear()
+    edgefl.run(BASE, out=tmp_path / "cut", device="cpu", resume=True)
+    assert jobs.total() == 4 * ROUNDS
+    edgefl.run(BASE, out=tmp_path / "whole", device="cpu")
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+
+
+def test_killed_again_and_again(tmp_path):
+    killed(BASE, tmp_path / "cut", after=3, pace=2)
+    for after in (5, 8):
+        how = {"pace": Pace(rounds=2), "progress": kill_at(after), "resume": True}
+        with pytest.raises(Killed):
+            edgefl.run(BASE, out=tmp_path / "cut", device="cpu", **how)
+    edgefl.run(BASE, out=tmp_path / "cut", device="cpu", resume=True)
+    edgefl.run(BASE, out=tmp_path / "whole", device="cpu")
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+
+
+def states(folder):
+    return sorted((folder / "checkpoints").glob("*.state"), key=lambda path: path.stat().st_mtime_ns)
+
+
+@pytest.mark.parametrize("damage", ["byte", "half", "gone"])
+def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(damage, tmp_path, jobs, caplog):
+    killed(BASE, tmp_path / "cut", after=7, pace=2)
+    before, last = states(tmp_path / "cut")
+    data = last.read_bytes()
+    if damage == "gone":
+        last.unlink()
+    else:
+        last.write_bytes(data[: len(data) // 2] if damage == "half" else bytes([data[0] ^ 1]) + data[1:])
+    jobs.clear()
+    with caplog.at_level(logging.WARNING):
+        edgefl.run(BASE, out=tmp_path / "cut", device="cpu", resume=True)
+    assert last.name in caplog.text
+    assert before.name not in caplog.text
+    assert min(jobs) == 4  # that of round 4 is the one before that of round 6
+    edgefl.run(BASE, out=tmp_path / "whole", device="cpu")
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("keep", range(0, 900, 100))
+def test_a_journal_that_ends_anywhere(keep, tmp_path):
+    killed(BASE, tmp_path / "cut")
+    journal = tmp_path / "cut" / "checkpoints" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[: -1 - keep])
+    edgefl.run(BASE, out=tmp_path / "cut", device="cpu", resume=True)
+    edgefl.run(BASE, out=tmp_path / "whole", device="cpu")
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+
+
+def test_a_finished_run_is_left_as_it_is(tmp_path, jobs):
+    first = edgefl.run(BASE, out=tmp_path, device="cpu")
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.name != "report.html"}
+    jobs.clear()
+    again = edgefl.run(BASE, out=tmp_path, device="cpu", resume=True)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.name != "report.html"} == before
+    assert not jobs
+    assert np.array_equal(again.parameters, first.parameters)
+    assert again.rounds["energy_j"].to_numpy() == pytest.approx(first.rounds["energy_j"].to_numpy(), rel=1e-11)
+    assert again.summary == json.loads((tmp_path / "summary.json").read_text())
+
+
+def test_resume_begins_where_there_is_nothing(tmp_path):
+    assert edgefl.run(BASE, out=tmp_path / "new", device="cpu", resume=True).status == "finished"
+
+
+def test_without_learning_it_is_run_again(tmp_path):
+    keys = {**BASE, "rounds": 5}
+    with pytest.raises(Killed):
+        edgefl.run(keys, out=tmp_path, train=False, progress=kill_at(3))
+    assert edgefl.run(keys, out=tmp_path, train=False, resume=True).status == "finished"
+
+
+@pytest.mark.parametrize("change", [{"seed": 2}, {"rounds": ROUNDS + 1}, {"algorithm": "feddyn"}])
+def test_another_scenario_is_refused(change, tmp_path):
+    killed(BASE, tmp_path)
+    before = content_of_all(tmp_path)
+    with pytest.raises(InputError, match=r"was begun with another scenario: .* there, .* here"):
+        edgefl.run({**BASE, **change}, out=tmp_path, device="cpu", resume=True)
+    assert content_of_all(tmp_path) == before
+
+
+def content_of_all(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_other_samples_under_the_same_labels_are_learned_anew(tmp_path, jobs, caplog):
+    samples = {name: np.ones((24, 5), np.float32) for name in ("train_x", "test_x")}
+    labels = {name: np.arange(24) % 3 for name in ("train_y", "test_y")}
+    keys = {**BASE, "data": {"dataset": "npz", "path": str(tmp_path / "d.npz")}}
+    np.savez(tmp_path / "d.npz", **samples, **labels)
+    killed(keys, tmp_path / "cut")
+    np.savez(tmp_path / "d.npz", **{name: 2 * x for name, x in samples.items()}, **labels)
+    jobs.clear()
+    with caplog.at_level(logging.WARNING):
+        edgefl.run(keys, out=tmp_path / "cut", device="cpu", resume=True)
+    assert jobs.total() == 4 * ROUNDS
+    assert "from other data" in caplog.text
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(InputError, match="something else than a run"):
+        edgefl.run(BASE, out=tmp_path, device="cpu", resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_a_second_process_is_refused(tmp_path):
+    killed(BASE, tmp_path)
+    journal = Journal(tmp_path / "checkpoints")
+    before = content_of_all(tmp_path)
+    for how in ({"resume": True}, {"overwrite": True}):
+        with pytest.raises(InputError, match="another process is running there"):
+            edgefl.run(BASE, out=tmp_path, device="cpu", **how)
+    assert content_of_all(tmp_path) == before
+    journal.close()
+    assert edgefl.run(BASE, out=tmp_path, device="cpu", resume=True).status == "finished"
+
+
+def test_wrong_input_leaves_nothing_behind(tmp_path):
+    keys = {**BASE, "model": {"kind": "lenet5"}}
+    with pytest.raises(InputError, match="model"):
+        edgefl.run(keys, out=tmp_path / "new", device="cpu", resume=True)
+    assert not (tmp_path / "new").exists()
+
+
+# When checkpoints are written
+
+
+def test_by_default_they_take_at_most_two_per_cent(monkeypatch):
+    """Each takes 3 s of a clock by hand; rounds 1 s."""
+    now = [0.0]
+    monkeypatch.setattr("edgefl.learning.record.time.monotonic", lambda: now[0])
+    pace, taken = Pace(), 0
+    for _ in range(2_000):
+        now[0] += 1.0
+        if pace.due():
+            with pace.taking():
+                now[0] += 3.0
+            taken += 1
+    assert taken * 3.0 <= 0.02 * now[0] + 3.0  # the first one's cost nobody knows
+    assert taken >= 10
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_every_so_many_rounds(every):
+    pace, due = Pace(rounds=every), []
+    for number in range(1, 10):
+        due.append(pace.due())
+        if due[-1]:
+            with pace.taking():
+                pass
+        assert due[-1] == (number % every == 0)

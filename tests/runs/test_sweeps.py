@@ -1,0 +1,341 @@
+"""Sweeps: what they run, that nothing is learned twice, and that no point knows of another."""
+
+import csv
+import json
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from test_resume import content
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.runs.pool import Died, Pool
+from edgefl.scenario import load_sweep
+
+ROOT = Path(__file__).parents[2]
+BASE = {
+    "rounds": 4,
+    "data": {"dataset": "synthetic", "owners": 8, "features": 5, "classes": 3},
+    "training": {"local_steps": 2, "batch_size": 4, "lr": 0.1, "engine": "serial"},
+    "devices": {"count": 8},
+    "server": {"participants": 4},
+    "radio": {"bandwidth_hz": 1e6},
+    "targets": [0.1, 0.99],
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a base and a sweep file; the latter's path."""
+
+    def written(scenario=BASE, **keys):
+        (tmp_path / "base.yaml").write_text(yaml.safe_dump(scenario))
+        (tmp_path / "sweep.yaml").write_text(yaml.safe_dump({"base": "base.yaml", **keys}, sort_keys=False))
+        return tmp_path / "sweep.yaml"
+
+    return written
+
+
+def rows(folder):
+    with (folder / "index.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+# What there is to run
+
+
+def test_all_combinations(write):
+    keys = {
+        "set": {"radio.noise_figure_db": 5},
+        "points": [{"algorithm": "fedavg"}, {"algorithm": {"kind": "fedprox", "mu": 0.1}}],
+        "zip": {"devices.count": [8, 4], "server.participants": [4, 2]},
+        "grid": {"radio.bandwidth_hz": [1e6, 2e6, 3e6], "mobility.speed_mps": [1, 2]},
+        "seeds": [5, 6],
+    }
+    sweep = load_sweep(write({**BASE, "mobility": "random_waypoint"}, **keys))
+    assert len(sweep.points) == 2 * 2 * 3 * 2 * 2
+    assert sweep.keys == (
+        "algorithm",
+        "devices.count",
+        "server.participants",
+        "radio.bandwidth_hz",
+        "mobility.speed_mps",
+    )
+    scenarios = [point.scenario for point in sweep.points]
+    assert {one.radio.noise_figure_db for one in scenarios} == {5}
+    assert {(one.devices.count, one.server.participants) for one in scenarios} == {(8, 4), (4, 2)}
+    seen = {(json.dumps(dict(point.values), sort_keys=True), point.scenario.seed) for point in sweep.points}
+    assert len(seen) == len(sweep.points)
+    assert len({point.place for point in sweep.points}) == len(sweep.points)
+    for point in sweep.points:
+        assert point.scenario.radio.bandwidth_hz == point.values["radio.bandwidth_hz"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scenarios" / "sweeps").glob("*.yaml")), ids=lambda path: path.stem)
+def test_shipped_ones_are_valid(path):
+    sweep = load_sweep(path)
+    assert len(sweep.points) >= 12
+    assert sweep.keys
+
+
+def test_without_keys_it_is_the_base_alone(write):
+    (point,) = load_sweep(write()).points
+    assert (point.values, point.scenario.seed) == ({}, 1)
+
+
+HZ = "radio.bandwidth_hz"
+FAULTS = {
+    "unknown key of a sweep": ({"gird": {}}, r"sweep\.yaml:2: gird: unknown key .*did you mean \"grid\""),
+    "unknown key": ({"grid": {"radio.bandwith_hz": [1e6]}}, r"sweep\.yaml:4: radio\.bandwith_hz: unknown key"),
+    "a value that cannot be": ({"grid": {HZ: [1e6, -1]}}, rf"sweep\.yaml:5: {HZ}: must be >= 1, got -1"),
+    "no list": ({"grid": {HZ: 1e6}}, rf"sweep\.yaml:3: grid\.{HZ}: must be a list"),
+    "an empty list": ({"grid": {HZ: []}}, r"must not be empty"),
+    "lists of two lengths": ({"zip": {"rounds": [1, 2], HZ: [8]}}, rf"one length: rounds has 2, {HZ} has 1"),
+    "a key twice": ({"zip": {"rounds": [1]}, "grid": {"rounds": [1]}}, r"stands in two of grid, zip and points"),
+    "a seed as a key": ({"grid": {"seed": [1, 2]}}, r"grid\.seed: stands under seeds"),
+    "seeds twice": ({"seeds": [1, 1]}, r"seeds: must differ"),
+    "no base": ({"base": "nowhere.yaml"}, r"sweep\.yaml:1: base: .*nowhere\.yaml is not there"),
+    "too many": ({"grid": {"rounds": [*range(1, 400)], HZ: [*range(8, 400)]}}, r"more than 100000 points"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_have_the_line_of_the_sweep(name, write, tmp_path):
+    keys, pattern = FAULTS[name]
+    with pytest.raises(InputError, match=pattern):
+        edgefl.sweep(write(**keys), out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+# Learned once
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Runs without processes of their own: what they train can be counted."""
+    trained = []
+
+    class Here:
+        def __init__(self, work, count, settings):
+            self._work, self._answers = work, []
+
+        @property
+        def room(self):
+            return not self._answers
+
+        busy = property(lambda self: bool(self._answers))
+
+        def begin(self, number, task):
+            self._answers.append((number, self._work(task)))
+
+        def answers(self):
+            ended, self._answers = self._answers, []
+            return ended
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr("edgefl.runs.sweeps.Pool", Here)
+    from edgefl.learning.learner import Learner
+
+    collect = Learner.collect
+
+    def counting(self, where=None):
+        trained.append(1)
+        return collect(self, where)
+
+    monkeypatch.setattr(Learner, "collect", counting)
+    return trained
+
+
+def alone(point, folder):
+    edgefl.run(point.scenario, out=folder, device="cpu")
+    return content(folder)
+
+
+def test_a_bandwidth_sweep_learns_once_and_has_the_bytes_of_runs_alone(write, tmp_path, in_this_process):
+    path = write(grid={"radio.bandwidth_hz": [1e6, 2e6, 5e6, 1e7]})
+    edgefl.sweep(path, out=tmp_path / "out", device="cpu")
+    assert len(in_this_process) == BASE["rounds"]
+    for number, point in enumerate(load_sweep(path).points):
+        assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
+        assert not (tmp_path / "out" / point.place / "checkpoints").exists()
+    times = [float(row["time_s"]) for row in rows(tmp_path / "out")]
+    assert times == sorted(times, reverse=True)
+    assert len({row["final_accuracy"] for row in rows(tmp_path / "out")}) == 1
+
+
+PARTING = {
+    "deadline": {"server": {"policy": "deadline", "deadline_s": 0.02, "participants": 4}},
+    "asynchronous": {"server": {"policy": "asynchronous", "participants": 4}, "algorithm": "fedasync"},
+    "churn": {"churn": {"kind": "poisson", "arrivals_per_s": 100, "stay_s": {"exponential": 0.05}}},
+    "memory": {"algorithm": "feddyn", "training": {**BASE["training"], "codec": {"kind": "top_k", "part": 0.3}}},
+}
+
+
+@pytest.mark.parametrize("name", PARTING)
+def test_where_schedules_part_so_do_runs(name, write, tmp_path, in_this_process):
+    base = {**BASE, "rounds": 6, **PARTING[name], "devices": {"count": 8, "cpu_hz": {"uniform": [1e6, 1e8]}}}
+    path = write(base, grid={"radio.bandwidth_hz": [2e5, 4e5, 1e7]})
+    edgefl.sweep(path, out=tmp_path / "out", device="cpu")
+    for number, point in enumerate(load_sweep(path).points):
+        assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
+
+
+def test_other_learning_is_not_shared(write, tmp_path, in_this_process):
+    edgefl.sweep(write(grid={"training.lr": [0.1, 0.2]}, seeds=[1, 2]), out=tmp_path / "out", device="cpu")
+    assert len(in_this_process) == 4 * BASE["rounds"]
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        {"devices.data_share": [0.5, 1.0]},
+        {"devices.count": [8, 10]},
+        {"server.participants": [2, 4]},
+        {"server.selection": ["uniform", "round_robin"]},
+        {"churn": ["none", {"kind": "bernoulli", "probability": 0.9}]},
+    ],
+    ids=lambda grid: next(iter(grid)),
+)
+def test_what_cannot_be_shared_is_not_waited_for(grid, write, tmp_path, in_this_process, caplog):
+    path = write({**BASE, "data": {**BASE["data"], "partition": "iid"}}, grid=grid)
+    edgefl.sweep(path, out=tmp_path / "out", device="cpu")
+    assert len(in_this_process) == 2 * BASE["rounds"]
+    assert "on record" not in caplog.text
+    for number, point in enumerate(load_sweep(path).points):
+        assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
+
+
+def test_without_learning_worlds_are_priced(write, tmp_path, in_this_process):
+    edgefl.sweep(write(grid={"radio.bandwidth_hz": [1e6, 2e6]}), out=tmp_path / "out", train=False)
+    assert not in_this_process
+    assert [row["final_accuracy"] for row in rows(tmp_path / "out")] == ["", ""]
+    assert all(float(row["energy_j"]) > 0 for row in rows(tmp_path / "out"))
+
+
+# What fails, and what is missing
+
+
+def test_a_point_that_fails_leaves_the_others_alone(write, tmp_path, in_this_process):
+    path = write(grid={"training.lr": [0.1, 1e38]}, seeds=[1, 2])
+    index = edgefl.sweep(path, out=tmp_path / "out", device="cpu")
+    assert index["status"].tolist() == ["finished", "finished", "failed", "failed"]
+    assert index["error"][2:].str.contains("training.lr").all()
+
+
+def test_a_draw_that_cannot_be_fails_its_point_alone(write, tmp_path):
+    grid = {"devices.data_share": [0.5, {"lognormal": [1.0, 0.1]}]}
+    path = write({**BASE, "data": {**BASE["data"], "partition": "iid"}}, grid=grid)
+    edgefl.sweep(path, out=tmp_path / "out", device="cpu", workers=1)
+    fine, failed = rows(tmp_path / "out")
+    assert (fine["status"], failed["status"]) == ("finished", "failed")
+    assert failed["error"].startswith("devices.data_share: device 0 draws")
+
+
+def test_resume_runs_only_what_is_missing(write, tmp_path, in_this_process):
+    path = write(grid={"training.lr": [0.1, 0.2, 0.3]})
+    first = edgefl.sweep(path, out=tmp_path / "out", device="cpu")
+    points = load_sweep(path).points
+    (tmp_path / "out" / points[1].place / "manifest.json").unlink()
+    for file in (tmp_path / "out" / points[1].place).iterdir():
+        file.unlink()
+    in_this_process.clear()
+    again = edgefl.sweep(path, out=tmp_path / "out", device="cpu", resume=True)
+    assert len(in_this_process) == BASE["rounds"]
+    assert again.equals(first)
+
+
+def test_another_sweep_is_refused(write, tmp_path, in_this_process):
+    edgefl.sweep(write(), out=tmp_path / "out", device="cpu")
+    other = write(seeds=[1, 2])
+    with pytest.raises(InputError, match="another sweep"):
+        edgefl.sweep(other, out=tmp_path / "out", device="cpu", resume=True)
+    with pytest.raises(InputError, match="is not empty"):
+        edgefl.sweep(other, out=tmp_path / "out", device="cpu")
+
+
+def test_overwriting_removes_an_earlier_sweep_and_nothing_else(write, tmp_path, in_this_process):
+    edgefl.sweep(write(seeds=[1, 2]), out=tmp_path / "out", device="cpu")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    (tmp_path / "out" / "figures").mkdir()
+    edgefl.sweep(write(seeds=[3]), out=tmp_path / "out", device="cpu", overwrite=True)
+    assert [row["seed"] for row in rows(tmp_path / "out")] == ["3"]
+    assert [path.name for path in (tmp_path / "out").glob("*/seed-*")] == ["seed-3"]
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "out" / "figures").is_dir()
+
+
+@pytest.mark.parametrize("how", [{"resume": True}, {"overwrite": True}], ids=["resume", "overwrite"])
+def test_a_folder_of_something_else_is_refused(how, write, tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "letter.txt").write_text("dear")
+    with pytest.raises(InputError, match="something else than a sweep"):
+        edgefl.sweep(write(), out=tmp_path / "home", **how)
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter.txt"]
+
+
+# Processes
+
+
+def nothing_set(place):
+    """No environment variables."""
+    return {}
+
+
+def square(number):
+    """What tests have processes do."""
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 4:
+        raise ValueError("four")
+    return number**2
+
+
+def test_a_process_that_dies_takes_only_its_task_with_it():
+    pool, left, values = Pool(square, 2, nothing_set), list(range(7)), {}
+    while left or pool.busy:
+        while left and pool.room:
+            number = left.pop(0)
+            pool.begin(number, number)
+        values.update(pool.answers())
+    pool.close()
+    assert isinstance(values.pop(3), Died)
+    assert str(values.pop(4)) == "four"
+    assert values == {number: number**2 for number in (0, 1, 2, 5, 6)}
+
+
+def test_a_process_that_is_killed_while_it_waits_is_replaced():
+    pool = Pool(square, 1, nothing_set)
+    pool.begin(0, 5)
+    assert [answer.value for answer in pool.answers()] == [25]
+    (idle,) = pool._idle
+    idle.process.kill()
+    idle.process.join()
+    pool.begin(1, 6)
+    assert [answer.value for answer in pool.answers()] == [36]
+    pool.close()
+
+
+def test_no_more_processes_than_the_memory_has_room_for(monkeypatch):
+    monkeypatch.setattr("edgefl.runs.pool.available_bytes", lambda: 1)
+    pool = Pool(square, 4, nothing_set)
+    pool.begin(0, 0)
+    next(iter(pool.answers()))
+    pool.begin(1, 1)
+    assert not pool.room  # the first one has taken more than a byte
+    next(iter(pool.answers()))
+    pool.close()
+
+
+def test_in_processes_of_their_own(write, tmp_path):
+    index = edgefl.sweep(
+        write(grid={"radio.bandwidth_hz": [1e6, 2e6]}, seeds=[1, 2]), out=tmp_path / "out", device="cpu"
+    )
+    assert index["status"].tolist() == ["finished"] * 4
+    first, second = (np.load(tmp_path / "out" / folder / "parameters.npy") for folder in index["folder"][[0, 2]])
+    assert np.array_equal(first, second)

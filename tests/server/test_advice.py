@@ -1,0 +1,43 @@
+"""A run says when `radio.transfer: fast` would save more than a minute, once, and only then."""
+
+import logging
+
+import pytest
+
+import edgefl
+from edgefl.radio import engine
+from edgefl.server import server
+
+SCENARIO = {
+    "rounds": 6,
+    "model": {"kind": "logistic", "cost": {"parameters": 667_178, "flops_per_parameter": 91.04}},
+    "devices": {"count": 10},
+    "radio": {"bandwidth_hz": 1e6},
+}
+
+
+def advice(caplog, monkeypatch, worth_s, **radio):
+    monkeypatch.setattr(engine, "NOTICEABLE_S", 0.0)
+    monkeypatch.setattr(server, "WORTH_SAYING_S", worth_s)
+    with caplog.at_level(logging.WARNING):
+        edgefl.run({**SCENARIO, "radio": {**SCENARIO["radio"], **radio}}, train=False)
+    return [record.getMessage() for record in caplog.records]
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_said_once(caplog, monkeypatch, sharing):
+    (said,) = advice(caplog, monkeypatch, 0.0, sharing=sharing)
+    assert said.startswith("radio.transfer: fast would save about ")
+
+
+@pytest.mark.parametrize(
+    ("worth_s", "radio"),
+    [
+        (1e3, {}),  # not worth a word
+        (0.0, {"transfer": "fast"}),  # done already
+        (0.0, {"fading": "none"}),  # nothing is walked
+        (0.0, {"bandwidth_hz": 1e9}),  # transfers so short that `fast` would walk them, too
+    ],
+)
+def test_not_said(caplog, monkeypatch, worth_s, radio):
+    assert not advice(caplog, monkeypatch, worth_s, **radio)

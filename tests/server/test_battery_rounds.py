@@ -1,0 +1,284 @@
+"""Rounds of devices that run on batteries: who is cut when, who is waited for, and that every joule is found again."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_churn_rounds import trace
+from test_policies import BASE, POLICIES, run
+
+from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
+from edgefl.scenario import load
+from edgefl.world.batteries import Supply
+
+ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
+TIMES = ["download_s", "compute_s", "upload_s", "wait_s"]
+OVERLAPPING = {"deadline_keep", "buffered", "asynchronous"}  # need processor sharing
+CASES = [(name, "processor") for name in POLICIES if name != "sequential_direct"]
+CASES += [(name, "fixed") for name, _ in CASES if name not in OVERLAPPING]
+IDLE_W = 0.05
+NEAR_J = 20 * 0.3 * 1e-6 * 0.0005  # the radio takes times within a millionth of a slot for one
+SHARED = {**BASE["radio"], "sharing": "processor"}
+
+
+def powered(policy="synchronous", *, sharing=None, split=False, **battery):
+    """A run on batteries; all else is that of the tests of policies."""
+    devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": 0.012, **battery}}
+    radio = BASE["radio"] | ({"sharing": sharing} if sharing else {})
+    server = {"policy": {"kind": "split"}} if split else POLICIES[policy]
+    changes = {"model": {"kind": "mlp"}} if split else {}
+    return run(server, devices=devices, radio=radio, rounds=12, **changes)
+
+
+def spent_j(devices):
+    return devices[ENERGY].sum(axis=1)
+
+
+def unexplained_j(result):
+    """What all batteries hold at the end, less what they began with and have spent by the books."""
+    full_j = result.scenario["devices"]["battery"]["capacity_j"] * result.scenario["devices"]["count"]
+    return result.rounds["battery"].iloc[-1] * full_j - full_j + spent_j(result.devices).sum()
+
+
+# Books
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    capacity=st.floats(0.6, 3.0),
+    reserve=st.sampled_from([0.0, 0.004]),
+    charging=st.sampled_from([0.05, 0.2]),
+    idle=st.sampled_from([0.0, 0.03]),
+    power=st.sampled_from([0.02, IDLE_W]),
+)
+def test_each_device_has_what_it_began_with_and_got_less_what_it_spent(
+    sharing, capacity, reserve, charging, idle, power
+):
+    """start + charged - drained - spent = level, after each part of each device; never below the reserve."""
+    battery = {"capacity_j": capacity, "start": 0.01, "idle_w": idle, "reserve": reserve, "resume": reserve + 0.003}
+    battery["charging"] = {"power_w": charging, "from_h": 0, "to_h": 24}
+    devices = {**BASE["devices"], "idle_power_w": power, "battery": battery}
+    result = run({}, devices=devices, radio={**BASE["radio"], "sharing": sharing}, rounds=8)
+    rounds = result.rounds.set_index("round")
+    began_s = rounds["time_s"] - rounds["duration_s"]
+    for _, rows in result.devices.groupby("device"):
+        lasted_s = rows[TIMES].sum(axis=1)
+        until_s = rows["round"].map(began_s) + lasted_s
+        drained_j = idle * (until_s - lasted_s.cumsum())
+        level_j = 0.01 * capacity + charging * until_s - drained_j - spent_j(rows).cumsum()
+        found_j = rows["battery_j"] + (charging - power) * rows["wait_s"]
+        assert found_j.to_numpy() == pytest.approx(level_j.to_numpy(), abs=NEAR_J)
+        assert rows["battery_j"].min() >= reserve * capacity - 1e-15
+
+
+@pytest.mark.parametrize(("name", "sharing"), CASES)
+def test_what_batteries_have_lost_is_what_the_books_say(name, sharing):
+    """Nothing is charged or drained: at the end the levels of all add up to the start less all that was spent."""
+    result = powered(name, sharing=sharing, capacity_j=0.004 if name == "asynchronous" else 0.012)
+    departed = result.devices[result.devices["status"] == "departed"]
+    assert len(departed) > 0
+    assert departed["battery_j"].abs().max() == 0
+    assert abs(unexplained_j(result)) < NEAR_J
+    assert (departed["wait_s"] == 0).all()
+
+
+@pytest.mark.parametrize(("name", "sharing"), CASES)
+def test_the_balance_of_all_batteries(name, sharing):
+    """level_end = level_start + charged - drained - spent, over the run and, where parts end with rounds, over each."""
+    charging = {"power_w": {"uniform": [0.01, 0.06]}, "from_h": 0, "to_h": 24}
+    battery = {"capacity_j": {"uniform": [0.004, 0.02]}, "start": {"uniform": [0.3, 1.0]}, "idle_w": 0.02}
+    result = powered(name, sharing=sharing, charging=charging, reserve=0.1, **battery)
+    rounds = result.rounds
+    supply = Supply.drawn(load({"devices": result.scenario["devices"]}).devices, Streams(result.scenario["seed"]))
+    before_j = np.concatenate([[supply.start_j.sum()], rounds["stored_j"][:-1]])
+    gained_j = rounds["charged_j"] - rounds["drained_j"] - rounds["round_energy_j"]
+    assert rounds["stored_j"].iloc[-1] == pytest.approx(before_j[0] + gained_j.sum(), abs=NEAR_J)
+    if name not in OVERLAPPING:
+        assert rounds["stored_j"].to_numpy() == pytest.approx(before_j + gained_j.to_numpy(), abs=NEAR_J)
+    assert rounds["depleted"].max() > 0
+    assert (rounds[["charged_j", "drained_j"]].sum() > 0).all()
+    for column in ("charged_j", "drained_j"):
+        assert result.summary[column] == pytest.approx(rounds[column].sum())
+    ids = result.devices["device"]
+    assert np.array_equal(result.devices["battery_capacity_j"], supply.capacity_j[ids])
+
+
+def test_whoever_leaves_of_itself_is_metered_too():
+    churn = {"kind": "poisson", "arrivals_per_s": 200.0, "stay_s": {"exponential": 0.05}}
+    devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": 0.05}}
+    result = run({}, devices=devices, churn=churn, rounds=12)
+    assert result.rounds["departed"].sum() > 0
+    assert abs(unexplained_j(result)) < NEAR_J
+
+
+def test_split_learning_is_metered_too():
+    result = powered(split=True, capacity_j=0.004)
+    assert (result.devices["status"] == "departed").any()
+    assert abs(unexplained_j(result)) < NEAR_J
+
+
+def test_an_update_on_its_way_over_the_backhaul_arrives_without_its_device():
+    """It runs out while the update travels: nothing is sent again, nothing more is spent, and it counts."""
+    devices = {**BASE["devices"], "idle_power_w": 0.5, "battery": {"capacity_j": 0.06}}
+    result = run({}, devices=devices, backhaul={"kind": "star", "delay_s": 0.03}, rounds=8)
+    rows = result.devices[(result.devices["status"] == "received") & (result.devices["battery_j"] == 0)]
+    assert len(rows) > 0
+    assert abs(unexplained_j(result)) < NEAR_J
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_failing_transfers_turns_and_waits_are_metered_too(sharing):
+    """Attempts, the frame's other direction, round robin and limits: silence costs idle power, the air its own."""
+    radio = {
+        **BASE["radio"], "sharing": sharing, "tdd": {"downlink": 0.6, "uplink": 0.4}, "fading": "rayleigh",
+        "allocation": "round_robin", "faults": {"failure_probability": 0.3, "attempts": 2, "max_transfer_s": 0.1},
+    }  # fmt: skip
+    devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": 0.02}}
+    result = run({}, devices=devices, radio=radio, rounds=20)
+    assert {"departed", "received"} < set(result.devices["status"])
+    assert abs(unexplained_j(result)) < NEAR_J
+
+
+def test_a_device_that_fails_and_is_asked_again_does_not_wait_twice():
+    """Policies without rounds ask it again before the row of its failed part is written."""
+    radio = {**SHARED, "faults": {"failure_probability": 0.5}}
+    devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": 0.05}}
+    result = run(POLICIES["buffered"], devices=devices, radio=radio, rounds=6)
+    again = result.devices[result.devices["status"].str.endswith("failed")].groupby(["round", "device"]).size()
+    assert again.max() > 1
+    assert abs(unexplained_j(result)) < NEAR_J
+
+
+# Who takes part
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_whoever_runs_out_is_cut_there(sharing):
+    """The same run on mains: up to the moment of running out, in the first round, nothing differs."""
+    battery = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": {"uniform": [0.001, 0.01]}}}
+    radio = {**BASE["radio"], "sharing": sharing}
+    low, mains = (run({}, devices=kind, radio=radio, rounds=1) for kind in (battery, BASE["devices"]))
+    out = low.events[low.events["kind"] == "battery_empty"].set_index("device")["time_s"]
+    rows, others = (each.devices.set_index("device") for each in (low, mains))
+    departed = rows[rows["status"] == "departed"]
+    assert departed.index.tolist() == sorted(set(out.index) & set(departed.index))
+    for device, row in departed.iterrows():
+        assert row[TIMES].sum() == pytest.approx(out[device], rel=1e-12)
+        if sharing == "fixed" or out[device] == out.min():  # a share changes when another one has gone
+            first = next(kind for kind in TIMES if row[kind] < others.loc[device, kind] or kind == "wait_s")
+            before = TIMES[: TIMES.index(first)]
+            assert row[before].tolist() == pytest.approx(others.loc[device, before].tolist())
+            assert not row[TIMES[TIMES.index(first) + 1 :]].any()
+
+
+def test_running_out_after_the_update_has_arrived_costs_no_more():
+    """The fastest have 1.2 times what their part takes: they wait until that is gone; their update counts."""
+    plain = run({}, devices={**BASE["devices"], "idle_power_w": 20.0}, rounds=1)
+    rows = plain.devices.set_index("device")
+    fastest = rows["wait_s"].idxmax()
+    needed = rows.loc[fastest, ENERGY].sum() - 20.0 * rows.loc[fastest, "wait_s"]
+    battery = {"capacity_j": 1.2 * needed + 1e-9}
+    groups = [{"name": str(device), "count": 1} for device in range(20)]
+    groups[fastest]["battery"] = battery
+    low = run({}, devices={**BASE["devices"], "idle_power_w": 20.0, "groups": groups}, rounds=1)
+    row = low.devices.set_index("device").loc[fastest]
+    assert row["status"] == "received"
+    assert row[ENERGY].sum() == pytest.approx(battery["capacity_j"])
+    assert row["wait_s"] == pytest.approx(0.2 * needed / 20.0, rel=1e-6)
+    assert low.rounds["depleted"].item() == 1
+
+
+def test_whoever_has_run_out_is_not_asked_until_charged():
+    """Down to 30 % a device leaves, up to 60 % it comes back: selected exactly when the events say so."""
+    battery = {"reserve": 0.3, "resume": 0.6, "charging": {"power_w": 0.05, "from_h": 0, "to_h": 24}}
+    result = powered(**battery)
+    events = result.events[result.events["kind"].str.startswith("battery")]
+    assert set(events["kind"]) == {"battery_empty", "battery_charged"}
+    began_s = (result.rounds["time_s"] - result.rounds["duration_s"]).tolist()
+    for number, time in enumerate(began_s, 1):
+        last = events[events["time_s"] <= time].groupby("device").last()
+        low = set(last.index[last["kind"] == "battery_empty"])
+        assert not low & set(result.devices.loc[result.devices["round"] == number, "device"])
+        assert result.rounds["present"].iloc[number - 1] == 20 - len(low)
+    at_end = events[events["time_s"] <= result.rounds["time_s"].iloc[-1]].groupby("device").last()
+    assert result.rounds["depleted"].iloc[-1] == (at_end["kind"] == "battery_empty").sum()
+
+
+def test_whoever_runs_out_before_its_turn_has_left():
+    """One after another: idle power empties it while it waits; a row without any cost, as with churn."""
+    result = powered("sequential", idle_w=0.1, capacity_j={"uniform": [0.01, 0.03]}, charging={"power_w": 0.05})
+    out = result.events[result.events["kind"] == "battery_empty"]
+    rows = result.devices[result.devices["status"] == "departed"]
+    unused = rows[rows[ENERGY + TIMES].sum(axis=1) == 0]
+    assert 0 < len(unused) < len(rows) < len(out)
+
+
+def test_leaving_for_want_of_charge_is_no_choice():
+    """Where devices that leave complete their parts, those that run out do not; churn goes on beside it."""
+    churn = {"kind": "poisson", "arrivals_per_s": 100.0, "stay_s": {"exponential": 0.1}}
+    devices = {**BASE["devices"], "battery": {"capacity_j": 0.012}}
+    result = run({"on_departure": "completes"}, devices=devices, churn=churn, rounds=12)
+    out = result.events[result.events["kind"] == "battery_empty"]
+    departed = result.devices[result.devices["status"] == "departed"]
+    assert len(departed) == len(out) > 0
+    assert {"arrival", "departure"} < set(result.events["kind"])
+
+
+def test_the_server_waits_until_the_first_is_charged():
+    """All run out in the first seconds; at 22 h they are plugged in, and the first one at 20 % is asked at once."""
+    battery = {"idle_w": 0.001, "charging": {"power_w": 0.003}, "start": 0.5}
+    late = {"from_h": 1, "to_h": 2}
+    result = powered(**{**battery, "charging": {**battery["charging"], **late}})
+    waiting = result.events[result.events["kind"] == "waiting"]["time_s"]
+    assert len(waiting) >= 1
+    begun = result.events[result.events["kind"] == "round_start"]["time_s"]
+    assert begun[begun > waiting.iloc[0]].iloc[0] == pytest.approx(3600 + 0.2 * 0.012 / 0.002, rel=1e-9)
+    assert len(result.rounds) == 12
+
+
+@pytest.mark.parametrize("charged", [True, False])
+def test_the_server_waits_for_whoever_is_first_charged_or_there(tmp_path, charged):
+    """Six are there until 10,000 s, the others come then; the six are plugged in at 1 h, or never."""
+    churn = trace(tmp_path, [(device, 0.0, 1e4) if device < 6 else (device, 1e4, float("inf")) for device in range(20)])
+    hours = {"from_h": 1, "to_h": 2} if charged else {"from_h": 20, "to_h": 22}
+    battery = {"capacity_j": 0.012, "start": 0.5, "charging": {"power_w": 0.003, **hours}}
+    result = run({}, devices={**BASE["devices"], "battery": battery}, churn=churn, rounds=12)
+    waiting = result.events.loc[result.events["kind"] == "waiting", "time_s"].iloc[0]
+    begun = result.events.loc[result.events["kind"] == "round_start", "time_s"]
+    expected = 3600 + 0.2 * 0.012 / 0.003 if charged else 1e4
+    assert begun[begun > waiting].iloc[0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("churn", ["none", {"kind": "poisson", "arrivals_per_s": 50.0, "stay_s": {"exponential": 0.2}}])
+def test_a_run_ends_when_nobody_will_ever_be_charged(churn):
+    devices = {**BASE["devices"], "battery": {"capacity_j": 0.012, "idle_w": 0.01}}
+    result = run({}, devices=devices, churn=churn, rounds=200)
+    assert result.status == "failed"
+    assert result.error.startswith("devices.battery: no device has charge at ")
+    assert len(result.rounds) > 1
+
+
+def test_a_full_battery_changes_nothing():
+    """More than enough for all rounds: the same rows and events as on mains, bit by bit."""
+    for name in ("synchronous", "buffered", "sequential"):
+        devices = {**BASE["devices"], "battery": {"capacity_j": 1e9, "idle_w": 1.0, "charging": {"power_w": 2.0}}}
+        low, mains = (run(POLICIES[name], devices=kind) for kind in (devices, BASE["devices"]))
+        assert low.rounds.drop(columns=["battery", "depleted", "stored_j", "charged_j", "drained_j"]).equals(
+            mains.rounds
+        )
+        assert low.devices.drop(columns=["battery_j", "battery_capacity_j"]).equals(mains.devices)
+        assert low.events.equals(mains.events)
+
+
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        (POLICIES["sequential_direct"], "over direct links a device receives before its part"),
+        ({"selection": "power_of_choice", "participants": 5}, "the selection polls devices"),
+    ],
+)
+def test_what_does_not_go_with_batteries_is_refused(server, message):
+    with pytest.raises(InputError, match=f"devices.battery: {message}"):
+        load({"server": server, "devices": {"groups": [{"name": "a", "share": 1.0, "battery": {"capacity_j": 1}}]}})

@@ -1,0 +1,229 @@
+"""What devices kept that have left: kept for their return, lost, or forgotten by the server, too."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from algorithm_cases import PARTIAL, Simulation
+from test_churn_rounds import trace
+from test_session_state import KEYS, SUMS, seen  # noqa: F401 - a fixture
+from test_sessions import scalar
+
+import edgefl
+from edgefl.cli import main
+from edgefl.learning.algorithms import ALGORITHMS
+from edgefl.learning.algorithms.feddisco import FedDisco
+from edgefl.learning.algorithms.scaffold import Scaffold
+from edgefl.learning.learner import Learner
+
+CURVES = [[1.0, -4.0, 0.0], [0.5, 3.0, 0.0], [2.0, 1.0, 0.0], [1.5, -1.0, 0.0]]
+ROUNDS, GONE = 9, 2  # the device that leaves in the middle of a round, and is back some rounds later
+TRAINING = {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial"}
+SAMPLES = (1, 2, 3, 4, 5)
+
+# The servers' means
+
+
+def loaded(case):
+    keys = {key: value for key, value in case.items() if key != "kind"}
+    return ALGORITHMS.load(case["kind"]).model_validate(keys)
+
+
+HOLDING = [
+    *KEYS.values(),
+    {"kind": "scaffold", "option": "I"},
+    {"kind": "scaffold", "variant": "ssg_code"},
+    {"kind": "fedvra", "variant": "ssg_code"},
+    {"kind": "fedssg", "variant": "paper_main"},
+    {"kind": "feddisco", "base": "feddyn"},
+]
+
+
+def mean_held(algorithm, clients, left_out=()):
+    """Of all that counts, name by name, with those left out as at the beginning."""
+    omega, kept = np.array(SAMPLES) / np.mean(SAMPLES), []
+    for i, state in enumerate(clients):
+        fresh = algorithm.client_state(torch.zeros(4, dtype=torch.float64))
+        kept.append(algorithm.held(fresh if i in left_out else state, float(omega[i])))
+    return {name: torch.stack([each[name] for each in kept]).mean(dim=0) for name in kept[0]}
+
+
+@pytest.mark.parametrize("case", HOLDING, ids=str)
+def test_what_devices_hold_is_the_servers_mean_and_can_be_taken_out(case):
+    algorithm, labels = loaded(case), np.arange(10).reshape(5, 2) + 1
+    done = Simulation(algorithm, PARTIAL, SAMPLES, labels=labels)
+    server, omega = done.states[-1], np.array(SAMPLES) / np.mean(SAMPLES)
+    held = mean_held(algorithm, done.clients)
+    assert held
+    assert all(torch.allclose(server[name], mean, atol=1e-12) for name, mean in held.items())
+    gone = np.array([1, 3])
+    after = algorithm.without(server, gone, [algorithm.held(done.clients[i], float(omega[i])) for i in gone], 5)
+    for name, mean in mean_held(algorithm, done.clients, (1, 3)).items():
+        assert torch.allclose(after[name], mean, atol=1e-12)
+        assert not torch.allclose(after[name], server[name], atol=1e-3)
+    assert torch.equal(after["w"], server["w"])
+
+
+@pytest.mark.parametrize("kind", ["mifa", "fedar", "fedvarp"])
+def test_rows_of_who_is_taken_out_are_as_at_the_beginning(kind):
+    algorithm = loaded({"kind": kind})
+    done = Simulation(algorithm, PARTIAL)
+    after = algorithm.without(done.states[-1], np.array([3]), [algorithm.held(done.clients[3], 1.0)], 5)
+    for name in algorithm.device_rows(after["w"]):
+        assert torch.equal(after[name][3], done.states[0][name][3])
+        assert not torch.equal(done.states[-1][name][3], done.states[0][name][3])
+        assert torch.equal(after[name][:3], done.states[-1][name][:3])
+
+
+# In rounds
+
+
+def away(tmp_path, algorithm="scaffold", departed_state="kept", **changes):
+    """All four take part in each round, but one leaves and comes back; a round lasts as long as in `scalar`."""
+    pace_s = float(scalar(None, CURVES, rounds=1, training=TRAINING, algorithm=algorithm).rounds["time_s"].iloc[0])
+    rows = [(device, 0.0, float("inf")) for device in range(4) if device != GONE]
+    rows += [(GONE, 0.0, 3.5 * pace_s), (GONE, 6.5 * pace_s, float("inf"))]
+    keys = {"rounds": ROUNDS, "training": TRAINING, "churn": trace(tmp_path, sorted(rows)), **changes}
+    return scalar(None, CURVES, algorithm=algorithm, server={"departed_state": departed_state}, **keys)
+
+
+def test_it_leaves_and_comes_back(tmp_path):
+    devices = away(tmp_path).devices
+    mine = devices[devices["device"] == GONE]
+    received = mine.loc[mine["status"] == "received", "round"].tolist()
+    assert max(np.diff(received)) > 2
+    assert (received[0], received[-1]) == (1, ROUNDS)
+
+
+@pytest.mark.parametrize("departed_state", ["kept", "lost", "forgotten"])
+@pytest.mark.parametrize("name", SUMS)
+def test_what_it_has_when_it_is_back(name, departed_state, tmp_path, seen):  # noqa: F811
+    """And what the server has meanwhile: the mean of what devices have, where neither or both let go of it."""
+    away(tmp_path, KEYS[name], departed_state)
+    there = [number for number, (_, heard, *_) in enumerate(seen) if GONE in heard]
+    (left, back), *more = [pair for pair in pairwise(there) if pair[1] - pair[0] > 1]
+    assert not more
+    before, last = seen[back][4], seen[left][3]
+    others = [device for device in range(4) if device != GONE]
+    for own, mean in SUMS[name].items():
+        assert last[own][GONE].abs().max() > 1e-3
+        assert torch.equal(before[own][GONE], last[own][GONE] if departed_state == "kept" else 0 * last[own][GONE])
+        assert torch.equal(before[own][others], seen[back - 1][3][own][others])
+        for number, (_, _, server, devices, _) in enumerate(seen):
+            gap = server[mean] - devices[own].mean(dim=0)
+            orphaned = departed_state == "lost" and number > left + 1  # what the server keeps of it stays
+            assert torch.allclose(gap, last[own][GONE] / 4 if orphaned else 0 * gap, atol=1e-12), number
+
+
+def test_error_feedback_is_lost_too(tmp_path, monkeypatch):
+    before, collect = [], Learner.collect
+
+    def watched(self, where=None):
+        store = self._compression.lost
+        heard = [job.device for job in self._pending]
+        before.append((heard, None if store is None else store.gather(np.arange(4))["delta"][:, 0].abs().tolist()))
+        return collect(self, where)
+
+    monkeypatch.setattr(Learner, "collect", watched)
+    codec = {"kind": "float16", "error_feedback": True}
+    away(tmp_path, "fedavg", "lost", training={**TRAINING, "codec": codec})
+    there = [number for number, (heard, _) in enumerate(before) if GONE in heard]
+    left, back = max(pairwise(there), key=lambda pair: pair[1] - pair[0])
+    assert back - left > 2
+    assert before[left][1][GONE] > 0 == before[back][1][GONE] < before[back][1][0]
+
+
+def test_nobody_leaves_nothing_changes(tmp_path):
+    results = [
+        scalar(None, CURVES, rounds=4, algorithm="feddyn", training=TRAINING, server={"departed_state": how})
+        for how in ("kept", "lost", "forgotten")
+    ]
+    assert all(np.array_equal(results[0].parameters, each.parameters) for each in results)
+
+
+def test_who_keeps_nothing_loses_nothing(tmp_path):
+    kept, lost = (away(tmp_path, "fedavg", how) for how in ("kept", "forgotten"))
+    assert np.array_equal(kept.parameters, lost.parameters)
+
+
+def test_groups_that_make_room_lose_it_too(seen):  # noqa: F811
+    """SCAFFOLD whose control variates outlast sessions, three of two groups: c_i of the first group is gone."""
+    sessions = {"count": 3, "rounds": 2, "groups": 2, "keep_state": True}
+    for how in ("kept", "forgotten"):
+        seen.clear()
+        scalar(sessions, CURVES, algorithm="scaffold", training=TRAINING, server={"departed_state": how})
+        begins = {(place.session, place.round): before["c"] for place, _, _, _, before in seen}
+        there = seen[0][1]
+        assert (begins[3, 1][there].abs().max() == 0) == (how == "forgotten")
+        for _, _, server, devices, _ in seen:
+            assert torch.allclose(server["c"], devices["c"].mean(dim=0), atol=1e-12)
+
+
+def test_what_lasts_is_sent_again(tmp_path):
+    """The teacher goes to a device once a session, and once more after it has lost it."""
+    sent = {}
+    for how in ("kept", "lost"):
+        sessions = {"count": 2, "rounds": ROUNDS, "initialisation": {"kind": "continuous"}}
+        pace_s = float(digits(sessions).rounds["time_s"].iloc[ROUNDS - 1]) / ROUNDS
+        begins_s = pace_s * ROUNDS
+        rows = [(device, 0.0, float("inf")) for device in range(3)]
+        rows += [(3, 0.0, begins_s + 3.5 * pace_s), (3, begins_s + 5.5 * pace_s, float("inf"))]
+        devices = digits(sessions, churn=trace(tmp_path, rows), server={"departed_state": how}).devices
+        mine = devices[(devices["session"] == 2) & (devices["device"] == 3) & (devices["status"] == "received")]
+        sent[how] = mine["bytes_down"].tolist()
+        assert {3, 8} <= set(mine["round"])
+    model = min(sent["kept"])
+    assert sent["kept"] == [2 * model, *[model] * (len(sent["kept"]) - 1)]
+    assert sorted(sent["lost"])[-2:] == [2 * model] * 2
+    assert sum(sent["lost"]) == sum(sent["kept"]) + model
+
+
+def digits(sessions, **changes):
+    base = {
+        "sessions": sessions,
+        "data": {"dataset": "digits", "partition": "iid"},
+        "model": "logistic",
+        "training": {"local_steps": 1, "batch_size": 10, "engine": "serial"},
+        "devices": {"count": 4},
+        "radio": {"transfer": "fast", "bandwidth_hz": 1e6},
+    }
+    return edgefl.run({**base, **changes}, device="cpu", train=False)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("server: {departed_state: gone}", ":1: server.departed_state: "),
+        (
+            "server: {departed_state: lost, on_departure: completes}",
+            ":1: server.departed_state: who completes its part out of sight has lost nothing: set it to kept",
+        ),
+        (
+            "server: {departed_state: lost}\nchurn: {kind: bernoulli, probability: 0.5}",
+            ":1: server.departed_state: with the churn bernoulli devices miss rounds, and none departs: set it to kept",
+        ),
+        (
+            "server: {departed_state: forgotten}\nalgorithm: {kind: scaffold, variant: dyn}",
+            ":1: server.departed_state: scaffold's variant has no mean of what devices keep: set it to lost",
+        ),
+        (
+            "server: {departed_state: forgotten}\nalgorithm: feddyn\ntraining: {codec: float16}",
+            ":1: server.departed_state: the server does not know what the codec has lost of a device's: set it to lost",
+        ),
+    ],
+)
+def test_refused(lines, message, tmp_path, capsys):
+    path = tmp_path / "scenario.yaml"
+    path.write_text(lines + "\n")
+    assert main(["validate", str(path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_who_can_be_forgotten():
+    assert not Scaffold(variant="eve_code").forgets()
+    assert FedDisco(base=Scaffold()).forgets()
+    assert all(ALGORITHMS.load(name)().forgets() for name in ALGORITHMS.members)

@@ -1,0 +1,219 @@
+"""What begins anew with a session, at the server and at the devices: what both keep fits together in every round."""
+
+import numpy as np
+import pytest
+import torch
+from radio_cases import STILL
+from test_sessions import scalar
+
+import edgefl
+from edgefl.cli import main
+from edgefl.learning.algorithms.distilled import Distilled
+from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.algorithms.feddisco import FedDisco
+from edgefl.learning.algorithms.feddyn import FedDyn
+from edgefl.learning.algorithms.moon import Moon
+from edgefl.learning.algorithms.scaffold import Scaffold
+from edgefl.server.global_model import GlobalModel
+
+CURVES = [[1.0, -4.0, 0.0], [0.5, 3.0, 0.0], [2.0, 1.0, 0.0], [1.5, -1.0, 0.0]]  # two groups of two
+SUMS = {  # what the server keeps, by what devices keep of which it is the mean over all
+    "scaffold": {"c": "c"},
+    "feddyn": {"h": "h"},
+    "feddc": {"h": "h", "g": "g"},
+    "fedssg": {"h": "h", "g": "g"},
+    "fedvra": {"dual": "dual"},
+    "mifa": {"G": "mean"},
+}
+KEYS = {name: {"kind": name} for name in SUMS} | {"mifa": {"kind": "mifa", "state": "client"}}
+STRATEGIES = ["previous", "average", {"kind": "proposed", "gradient_rounds": 2}]
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """By round: its place, who was heard, what the server has then, what devices have, and what those had before."""
+    rounds, learn = [], GlobalModel.learn
+
+    def devices(model):
+        count = len(model.learner.parts)
+        return model.learner._store.gather(np.arange(count))
+
+    def watched(self, told):
+        before = devices(self)
+        outcome = learn(self, told)
+        rounds.append((told.place, [one.device for one in told.arrivals], self.state, devices(self), before))
+        return outcome
+
+    monkeypatch.setattr(GlobalModel, "learn", watched)
+    return rounds
+
+
+def three(algorithm, strategy="previous", **changes):
+    """Sessions of two groups; each minimises with two steps in three rounds."""
+    sessions = {"count": 3, "rounds": 3, "groups": 2, "initialisation": strategy}
+    training = {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial"}
+    return scalar(sessions, CURVES, algorithm=algorithm, **{"training": training, **changes})
+
+
+# Invariants
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=["previous", "average", "proposed"])
+@pytest.mark.parametrize("name", SUMS)
+def test_the_server_has_the_mean_of_what_devices_have(name, strategy, seen):
+    three(KEYS[name], strategy)
+    for place, _, server, devices, _ in seen:
+        for own, mean in SUMS[name].items():
+            assert torch.allclose(server[mean], devices[own].mean(dim=0), atol=1e-12), place
+            assert devices[own].abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("home", ["device", "host", "disk"])
+def test_in_every_home(home, seen):
+    training = {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial", "state_home": home}
+    three("scaffold", STRATEGIES[2], training=training, report={"models": ["all"]})
+    for place, _, server, devices, _ in seen:
+        assert torch.allclose(server["c"], devices["c"].mean(dim=0), atol=1e-12), place
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=["previous", "average", "proposed"])
+def test_counters_count_since_the_state_began(strategy, seen):
+    """In extra rounds, and in those of the session that follow, each by itself."""
+    three("fedssg", strategy)
+    counts, since = np.zeros(4), None
+    for place, heard, _, devices, _ in seen:
+        began = (place.session, place.extra)
+        counts, since = (counts if began == since else np.zeros(4)), began
+        counts[heard] += 1
+        assert devices["count"][:, 0].tolist() == counts.tolist()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=["previous", "average", "proposed"])
+def test_mifas_updates_are_the_same_wherever_they_are_kept(strategy):
+    at = {state: three({"kind": "mifa", "state": state}, strategy).rounds for state in ("server", "client")}
+    assert at["client"]["parameter"].to_numpy() == pytest.approx(at["server"]["parameter"].to_numpy(), nan_ok=True)
+
+
+@pytest.mark.parametrize("algorithm", [*KEYS.values(), {"kind": "fedssg", "variant": "paper_main"}], ids=str)
+def test_a_session_from_the_initial_model_is_a_run_of_its_own(algorithm):
+    """The server, the devices and all that counts rounds begin anew: so do the numbers."""
+    rounds = three(algorithm, "initial").rounds
+    first, second, third = (rounds["parameter"][rounds["session"] == session].tolist() for session in (1, 2, 3))
+    assert first == third != second
+    alone = scalar(
+        {"count": 1, "rounds": 3, "groups": 2, "first_group": 2},
+        CURVES,
+        algorithm=algorithm,
+        training={"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial"},
+    )
+    assert alone.rounds["parameter"].tolist() == second
+
+
+@pytest.mark.parametrize("variant", ["code", "paper_main"])
+def test_a_device_of_the_group_is_expected_in_every_round(variant):
+    """1 + c / T after c of T rounds (code), or 1 (main text), though half of all devices are never there."""
+    gates = three({"kind": "fedssg", "variant": variant}).rounds["gate"].tolist()
+    assert gates == pytest.approx(3 * ([4 / 3, 5 / 3, 2.0] if variant == "code" else [1.0] * 3), abs=1e-5)
+
+
+# What stays
+
+
+def images(**changes):
+    sessions = {"count": 2, "rounds": 2, "groups": 1}
+    base = {
+        "sessions": sessions,
+        "data": {"dataset": "digits", "partition": "iid"},
+        "model": "logistic",
+        "training": {"local_epochs": 1, "batch_size": 60, "engine": "serial"},
+        "devices": {"count": 3},
+        "radio": {**STILL, "transfer": "fast"},
+    }
+    return edgefl.run({**base, **changes}, device="cpu")
+
+
+def test_what_a_device_keeps_for_itself_stays(seen):
+    images(algorithm="moon")
+    begins = {place: before for place, _, _, _, before in seen}
+    assert begins[2, 1]["seen"].tolist() == [[1.0]] * 3
+    assert begins[2, 1]["previous"].abs().max() > 0
+
+
+def test_last_models_stay_where_control_variates_go(seen):
+    images(algorithm="scaffold", report={"models": ["all"]})
+    begins = {place: before for place, _, _, _, before in seen}
+    last = {place: devices for place, _, _, devices, _ in seen}
+    assert torch.equal(begins[2, 1]["last_model"], last[1, 2]["last_model"])
+    assert begins[2, 1]["c"].abs().max() == 0 < begins[2, 2]["c"].abs().max()
+
+
+def test_what_the_codec_has_lost_goes_with_what_it_is_a_part_of(seen):
+    """SCAFFOLD's sums and what uploads have lost of them: c + sum lost / N = mean c_i."""
+    codec = {"kind": "top_k", "part": 0.2, "error_feedback": True}
+    lost, learn = [], GlobalModel.learn
+
+    def watched(self, told):
+        outcome = learn(self, told)
+        lost.append(self.learner._compression.lost.mean("delta_c", np.arange(3)))
+        return outcome
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GlobalModel, "learn", watched)
+        images(algorithm="scaffold", training={"local_epochs": 1, "batch_size": 60, "engine": "serial", "codec": codec})
+    for part, (place, _, server, devices, _) in zip(lost, seen, strict=True):
+        assert part.abs().max() > 0
+        assert torch.allclose(server["c"] + part, devices["c"].mean(dim=0), atol=1e-5), place
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "coupled"),
+    [
+        *((algorithm, False) for algorithm in (FedAvg(), Moon(), Moon(availability=0.5), FedDisco(base=Moon()))),
+        *((algorithm, True) for algorithm in (FedDyn(), FedDisco(base=FedDyn()), Distilled(base=Scaffold()))),
+        (Distilled(base=Moon()), False),
+    ],
+    ids=repr,
+)
+def test_whose_state_begins_anew(algorithm, coupled):
+    assert algorithm.coupled() == coupled
+
+
+# Refusals
+
+PROPOSED = "sessions: {keep_state: true, initialisation: proposed}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            f"{PROPOSED}\nalgorithm: feddyn",
+            ":1: sessions.keep_state: gradient rounds would move what devices keep for feddyn, but not the server's",
+        ),
+        (
+            "sessions: {groups: 2}\nalgorithm: {kind: mifa, wait: true}",
+            ":2: algorithm.wait: waits for devices of all groups, of which one is there at a time: set it to false",
+        ),
+    ],
+)
+def test_refused(lines, message, tmp_path, capsys):
+    path = tmp_path / "scenario.yaml"
+    path.write_text(lines)
+    assert main(["validate", str(path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"{PROPOSED}\nalgorithm: moon",
+        f"{PROPOSED}\nalgorithm: mifa",
+        f"{PROPOSED}\nalgorithm: fedacg",
+        "sessions: {keep_state: true}\nalgorithm: feddyn",
+        "sessions: {groups: 1}\nalgorithm: {kind: mifa, wait: true}",
+    ],
+)
+def test_allowed(lines, tmp_path):
+    path = tmp_path / "scenario.yaml"
+    path.write_text(lines)
+    assert main(["validate", str(path)]) == 0

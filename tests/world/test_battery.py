@@ -1,0 +1,290 @@
+"""Levels of batteries by themselves: against a walk from moment to moment, and closed forms of who runs out when."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
+from edgefl.scenario import load
+from edgefl.world.batteries import DAY_S, HOUR_S, Batteries, Supply
+
+CAPACITY_J = 1000.0
+
+
+def supply(capacity_j=CAPACITY_J, start=1.0, idle_w=0.0, reserve=0.0, resume=0.2, charging_w=0.0, from_h=22, to_h=6,
+           windows=()):  # fmt: skip
+    """One battery; ``windows`` (power, hours from and to), or a single one by its keys."""
+    keys = {"capacity_j": capacity_j, "start": start, "idle_w": idle_w, "reserve": reserve, "resume": resume}
+    given = windows or ([(charging_w, from_h, to_h)] if charging_w else [])
+    keys["charging"] = [{"power_w": power, "from_h": begin, "to_h": end} for power, begin, end in given] or None
+    return Supply.drawn(load({"devices": {"count": 1, "battery": keys}}).devices, Streams(1))
+
+
+def batteries(**keys):
+    return Batteries(supply(**keys))
+
+
+ONE = np.array([0])
+
+
+class Walk:
+    """One battery from moment to moment: a change of draw, a border of the window, a crossing of a threshold."""
+
+    def __init__(self, of):
+        self.of = Supply(*(column[0] for column in of))
+        begins_s = self.of.from_s + np.cumsum(self.of.cycle_s) - self.of.cycle_s
+        self.windows = list(zip(self.of.charging_w, begins_s, self.of.window_s, strict=True))
+        self.now, self.level, self.draw = 0.0, self.of.start_j, self.of.idle_w
+        self.usable = self.level > self.of.reserve_j
+        self.changes = []
+
+    def offered(self, time):
+        return sum(power for power, begin, length in self.windows if (time - begin) % DAY_S < length)
+
+    def borders(self):
+        days = np.arange(-2, 40)[:, None] * DAY_S + np.array([begin for _, begin, _ in self.windows])
+        return np.sort(np.concatenate([days, days + self.of.window_s], axis=None))
+
+    def to(self, time):
+        for border in [*(b for b in self.borders() if self.now < b < time), time]:
+            while self.now < border:
+                self._straight(border)
+
+    def _straight(self, until):
+        net = self.offered((self.now + until) / 2) - self.draw
+        goals = [0.0] if net < 0 else [self.of.capacity_j] if net > 0 else []
+        goals += [self.of.reserve_j] if self.usable else [self.of.resume_j]
+        ends = [self.now + (goal - self.level) / net for goal in goals if net and (goal - self.level) / net > 1e-9]
+        end = min([until, *ends])
+        stuck = (net < 0 and self.level <= 0) or (net > 0 and self.level >= self.of.capacity_j)
+        gain = 0.0 if stuck else net * (end - self.now)
+        self.level, self.now = min(max(self.level + gain, 0.0), self.of.capacity_j), end
+        if self.usable and self.level <= self.of.reserve_j + 1e-9 and net < 0:
+            self.usable, self.draw = False, self.of.idle_w
+            self.changes.append((end, False))
+        elif not self.usable and self.level >= self.of.resume_j - 1e-9 and net > 0:
+            self.usable = True
+            self.changes.append((end, True))
+
+
+SEVERAL = [(0.04, 6, 8), (0.3, 13, 13.25), (0.005, 23, 2)], [(0.011, 12, 18), (0.05, 18, 20)]
+SUPPLIES = st.builds(
+    supply,
+    windows=st.sampled_from([(), (), *SEVERAL]),
+    start=st.sampled_from([0.0, 0.15, 0.5, 1.0]),
+    idle_w=st.sampled_from([0.0, 0.003, 0.011, 0.05]),
+    reserve=st.sampled_from([0.0, 0.1]),
+    resume=st.sampled_from([0.2, 0.6, 1.0]),
+    charging_w=st.sampled_from([0.0, 0.005, 0.04, 0.3]),
+    from_h=st.sampled_from([0, 3.5, 22]),
+    to_h=st.sampled_from([0, 3.5, 6, 24]),
+)
+DRAWS = st.lists(st.tuples(st.floats(1.0, 40_000.0), st.sampled_from([0.0, 0.002, 0.03, 0.4])), min_size=1, max_size=8)
+
+
+@settings(max_examples=150, deadline=None)
+@given(SUPPLIES, DRAWS)
+def test_levels_are_those_of_a_walk_from_moment_to_moment(of, draws):
+    """Whatever is drawn when: the same level, the same who is usable, the same changes; never negative nor too full."""
+    found, expected, now = Batteries(of), Walk(of), 0.0
+    for lasts_s, power_w in draws:
+        if found.usable[0]:
+            found.draw(ONE, power_w, now)
+            expected.draw = power_w
+        now += lasts_s
+        found.go_on(now)
+        expected.to(now)
+        level = found.levels_j(ONE, now).item()
+        assert 0 <= level <= CAPACITY_J
+        assert level == pytest.approx(expected.level, abs=1e-6)
+        assert found.usable[0] == expected.usable
+    changes = found.changes()
+    assert changes.came.tolist() == [came for _, came in expected.changes]
+    assert changes.times_s.tolist() == pytest.approx([time for time, _ in expected.changes], abs=1e-3)
+
+
+@settings(max_examples=150, deadline=None)
+@given(SUPPLIES, st.floats(0.0, 200_000.0))
+def test_when_the_next_is_charged_is_known_in_closed_form(of, now):
+    """Against going on for 60 days: charged then and not before, or never."""
+    found = Batteries(of)
+    found.go_on(now)
+    charged_s = found.charged_s(ONE, now)
+    if found.usable[0]:
+        assert charged_s == np.inf
+        return
+    later = Batteries(of)
+    later.go_on(now)
+    later.changes()
+    later.go_on(now + 60 * DAY_S)
+    came = [time for time, came in zip(*later.changes()[::2], strict=True) if came]
+    if charged_s < now + 60 * DAY_S:
+        assert came[0] == pytest.approx(charged_s, rel=1e-12)
+        found.go_on(charged_s)
+        assert found.usable[0]
+    else:
+        assert not came
+
+
+def test_running_out_and_being_charged_in_closed_form():
+    """1 kJ at 0.1 W is empty after 10,000 s; plugged in at 22 h with 0.2 W net, 200 J are there after 1,000 s."""
+    of = batteries(idle_w=0.1, charging_w=0.3)
+    of.go_on(12 * HOUR_S)  # in the night until 6 h it stays full
+    assert of.changes().times_s.tolist() == pytest.approx([6 * HOUR_S + 10_000])
+    assert of.levels_j(ONE, 12 * HOUR_S).item() == 0
+    assert of.charged_s(ONE, 12 * HOUR_S) == pytest.approx(22 * HOUR_S + 1_000)
+
+
+def test_several_windows_a_day():
+    """0.1 W empty 1 kJ in 10,000 s; at noon 1 W net fills it, from 22 h to 2 h 0.2 W net; half full it comes back."""
+    of = batteries(idle_w=0.1, resume=0.5, windows=[(1.1, 12, 13), (0.3, 22, 2)])
+    assert of.levels_j(ONE, 0.0).item() == 1000
+    rows = [of.columns(hour * HOUR_S) for hour in (2, 4, 12, 12.1, 13, 22, 24)]
+    assert [row["stored_j"] for row in rows] == pytest.approx([1000, 280, 0, 360, 1000, 0, 1000])
+    assert of.changes().times_s.tolist() == pytest.approx([2 * HOUR_S + 1e4, 12 * HOUR_S + 500,
+                                                           13 * HOUR_S + 1e4, 22 * HOUR_S + 2500])  # fmt: skip
+    of.go_on(24 * HOUR_S + 2 * HOUR_S + 1e4)
+    assert of.charged_s(ONE, 24 * HOUR_S + 2 * HOUR_S + 1e4) == pytest.approx(36 * HOUR_S + 500)
+
+
+def test_the_order_of_windows_does_not_matter():
+    """Whichever is named first; and two that touch, of one power, are one."""
+    night, noon = (0.3, 22, 2), (1.1, 12, 13)
+    for one, other in (([night, noon], [noon, night]), ([(0.3, 22, 2)], [(0.3, 0, 2), (0.3, 22, 24)])):
+        found = [Batteries(supply(idle_w=0.1, start=0.1, windows=windows)) for windows in (one, other)]
+        for hour in np.arange(0, 60, 0.7):
+            first, second = (of.columns(hour * HOUR_S) for of in found)
+            assert first == pytest.approx(second, abs=1e-8)
+
+
+def test_groups_may_have_different_windows():
+    """Who has two windows, one, or none beside others is charged as if alone."""
+    two = [{"power_w": 0.04, "from_h": 20, "to_h": 2}, {"power_w": {"uniform": [0.1, 0.3]}, "from_h": 11, "to_h": 13}]
+    kinds = {"two": two, "one": {"power_w": 0.2, "from_h": 3, "to_h": 4}, "never": None, "always": {"power_w": 0.2,
+             "from_h": 0, "to_h": 24}}  # fmt: skip
+    keys = {"capacity_j": 1000, "start": 0.1, "idle_w": 0.02}
+    groups = [{"name": name, "count": 1, "battery": {**keys, "charging": each}} for name, each in kinds.items()]
+    together = Batteries(Supply.drawn(load({"devices": {"count": 4, "groups": groups}}).devices, Streams(5)))
+    alone = [
+        Batteries(Supply.drawn(load({"devices": {"count": 4, "battery": each["battery"]}}).devices, Streams(5)))
+        for each in groups
+    ]
+    for hour in np.arange(0, 60, 1.3):
+        together.go_on(hour * HOUR_S)
+        for device, of in enumerate(alone):
+            of.go_on(hour * HOUR_S)
+            level_j, own_j = (each.levels_j(np.array([device]), hour * HOUR_S).item() for each in (together, of))
+            assert level_j == pytest.approx(own_j, abs=1e-8)
+            assert together.usable[device] == of.usable[device]
+
+
+def test_windows_are_drawn_apart_and_one_is_written_as_it_was():
+    hours = (
+        {"power_w": 1, "from_h": {"uniform": [0, 4]}, "to_h": 6},
+        {"power_w": 1, "from_h": {"uniform": [10, 14]}, "to_h": 20},
+    )
+    one, both = (load({"devices": {"count": 200, "battery": {"capacity_j": 5, "charging": each}}})
+                 for each in (hours[0], list(hours)))  # fmt: skip
+    drawn = Supply.drawn(both.devices, Streams(3))
+    assert np.array_equal(drawn.from_s, Supply.drawn(one.devices, Streams(3)).from_s)
+    first, second = drawn.from_s, drawn.from_s + drawn.cycle_s[:, 0]
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.3
+    assert one.model_dump(mode="json")["devices"]["battery"]["charging"] == {"power_w": 1.0, **hours[0], "to_h": 6.0}
+    for scenario in (one, both):
+        assert load(scenario.model_dump(mode="json")).devices == scenario.devices
+
+
+def test_windows_that_overlap_are_refused():
+    windows = [{"power_w": 1, "from_h": {"uniform": [0, 24]}, "to_h": 6}, {"power_w": 1, "from_h": 5, "to_h": 7}]
+    devices = load({"devices": {"count": 3, "battery": {"capacity_j": 5, "charging": windows}}}).devices
+    with pytest.raises(InputError, match=r"devices.battery.charging: windows of device 0 overlap"):
+        Supply.drawn(devices, Streams(1))
+
+
+def test_what_a_night_is_too_short_for_is_lost_by_the_next_one():
+    """450 J until 0:30, gone by 18 h; then from nothing to 600 J at 0.25 W."""
+    of = batteries(start=0.0, resume=0.6, idle_w=0.05, charging_w=0.3, from_h=18, to_h=0.5)
+    assert of.charged_s(ONE, 0.0) == pytest.approx(18 * HOUR_S + 2_400)
+
+
+def test_what_goes_in_and_out_in_closed_form():
+    """250 J last 500 s; at 10 h 1 W net fills 1 kJ in 1,000 s, then no more goes in than idling takes."""
+    of = batteries(start=0.25, idle_w=0.5, charging_w=1.5, from_h=10, to_h=12)
+    rows = [of.columns(hour * HOUR_S) for hour in (400 / 3600, 5, 10 + 500 / 3600, 12, 13)]
+    assert [row["drained_j"] for row in rows] == pytest.approx([200, 50, 250, 3350, 1000])
+    assert [row["charged_j"] for row in rows] == pytest.approx([0, 0, 750, 500 + 3350, 0])
+    assert [row["stored_j"] for row in rows] == pytest.approx([50, 0, 500, 1000, 0])
+
+
+def test_what_a_part_draws_is_not_drained():
+    """2 W for 100 s are learning, from 150 s on 1 W idling; all of it is charged meanwhile, as the battery is full."""
+    of = batteries(idle_w=1.0, charging_w=5.0, from_h=0, to_h=24)
+    of.begin(ONE, np.array([2.0]), 50.0)
+    of.release(ONE, 150.0)
+    row = of.columns(200.0)
+    assert (row["drained_j"], row["charged_j"], row["stored_j"]) == pytest.approx((100.0, 300.0, CAPACITY_J))
+
+
+def test_empty_and_full_last_until_the_power_turns():
+    of = batteries(start=0.5, idle_w=0.5, charging_w=1.5, from_h=10, to_h=12)
+    levels = []
+    for hour in (0, 0.25, 5, 10, 10.25, 12, 12 + 1000 / 3600):
+        of.go_on(hour * HOUR_S)
+        levels.append(of.levels_j(ONE, hour * HOUR_S).item())
+    assert levels == pytest.approx([500, 50, 0, 0, 900, 1000, 500])
+
+
+def test_below_the_reserve_a_device_draws_what_it_draws_alone():
+    """It leaves at 300 J, whatever it did before, and goes on with its idle power to 0."""
+    of = batteries(reserve=0.3, resume=0.5, idle_w=0.01)
+    of.draw(ONE, 7.0, 0.0)
+    of.go_on(150.0)
+    assert of.changes().times_s.tolist() == [100.0]
+    assert of.levels_j(ONE, 150.0).item() == pytest.approx(300 - 0.5)
+    of.go_on(1e9)
+    assert of.levels_j(ONE, 1e9).item() == 0
+
+
+def test_devices_without_a_battery_never_run_out():
+    sensor = {"name": "sensor", "count": 1, "battery": {"capacity_j": 10, "idle_w": 1}}
+    scenario = load({"devices": {"count": 4, "groups": [{"name": "mains", "count": 3}, sensor]}})
+    of = Batteries(Supply.drawn(scenario.devices, Streams(1)))
+    of.draw(np.arange(4), 5.0, 0.0)
+    assert of.present(np.arange(4), 1e6).tolist() == [0, 1, 2]
+    nothing = {"stored_j": 0.0, "charged_j": 0.0}
+    assert of.columns(1e6) == {"depleted": 1, "battery": 0.0, **nothing, "drained_j": 10.0}
+
+
+def test_what_is_drawn_depends_on_the_device_alone():
+    keys = {"capacity_j": {"uniform": [1, 2]}, "start": {"uniform": [0.3, 1]}, "idle_w": {"uniform": [0, 1]}}
+    hours = {"from_h": {"uniform": [18, 24]}, "to_h": {"uniform": [4, 8]}}
+    keys["charging"] = {"power_w": {"uniform": [1, 2]}, **hours}
+    few, many = (
+        Supply.drawn(load({"devices": {"count": count, "battery": keys}}).devices, Streams(3)) for count in (10, 1000)
+    )
+    for one, other in zip(few, many, strict=True):
+        assert np.array_equal(one, other[:10])
+    assert np.unique(np.round(many.start_j / many.capacity_j, 12)).size > 990
+    assert ((many.window_s >= 4 * HOUR_S) & (many.window_s <= 14 * HOUR_S)).all()
+
+
+@pytest.mark.parametrize(
+    ("battery", "message"),
+    [
+        ({}, r"devices.battery.capacity_j: is required"),
+        ({"capacity_j": 0}, r"devices.battery.capacity_j: must be from 1e-40"),
+        ({"capacity_j": 5, "start": 1.5}, r"devices.battery.start: must be from 0 to 1, got 1.5"),
+        ({"capacity_j": 5, "reserve": 0.2}, r"devices.battery.resume: must be > reserve = 0.2, got 0.2"),
+        ({"capacity_j": 5, "resume": 2}, r"devices.battery.resume: must be <= 1, got 2"),
+        ({"capacity_j": 5, "charging": {}}, r"devices.battery.charging.power_w: is required"),
+        ({"capacity_j": 5, "charging": {"power_w": 5, "to_h": 25}}, r"charging.to_h: must be from 0 to 24, got 25"),
+        ({"capacity_j": 5, "charging": [{"power_w": 5}, {}]}, r"devices.battery.charging.1.power_w: is required"),
+        ({"capacity_j": 5, "charging": []}, r"devices.battery.charging: must not be empty"),
+        ({"capacity_j": 5, "charging": 8}, r"devices.battery.charging: must be a list"),
+    ],
+)
+def test_batteries_that_cannot_be_are_refused(battery, message):
+    with pytest.raises(InputError, match=message):
+        load({"devices": {"battery": battery}})

@@ -1,0 +1,151 @@
+"""Clocks that are as slow as the deadline allows: closed forms of clock, time and energy, and limits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from radio_cases import DEVICE_W, SERVER_W, SLOT_S
+from test_policies import BAND_HZ, BASE, BITS, FLOPS, assert_same, cpu_hz, run
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.scenario import load
+from edgefl.world.compute import Computing
+from edgefl.world.dvfs.deadline import DeadlineClock
+
+DEADLINE_S = 0.2
+COSTLY = {
+    "model": {"kind": "mlp", "cost": {"parameters": 667_178, "flops_per_parameter": 91.04}},
+    "training": {"local_epochs": 5, "batch_size": 50},
+}
+DEADLINE = {"policy": "deadline", "deadline_s": DEADLINE_S}
+POSITIVE = st.floats(1e-3, 1e3)
+
+
+def clocks(dvfs="fixed", server=DEADLINE, radio=None, **changes):
+    radio = BASE["radio"] | (radio or {})
+    return run(server, devices={**BASE["devices"], "dvfs": dvfs}, radio=radio, **changes)
+
+
+def slow(margin=1.5, least_hz=1.0):
+    return {"kind": "deadline", "min_cpu_hz": least_hz, "upload_margin": margin}
+
+
+def estimate_s(download_s, share_hz, snr_ratio):
+    """Of an upload, from Shannon's capacity of the download."""
+    snr = 2 ** (BITS / share_hz / download_s) - 1
+    return BITS / (BAND_HZ / 6) / np.log2(1 + snr * snr_ratio)
+
+
+@given(*[POSITIVE] * 6)
+def test_the_clock_is_the_lowest_that_leaves_time_for_the_upload(flops, fast_hz, least_hz, down_s, up_s, deadline_s):
+    """f = cycles / (deadline - download - margin x estimated upload), between the least and the own."""
+    dvfs, one = DeadlineClock(min_cpu_hz=least_hz, upload_margin=2.0), np.ones(1)
+    computing = Computing(dvfs, flops * one, fast_hz * one, 4.0 * one, deadline_s * one, lambda seen, _: up_s * seen)
+    clock_hz, seconds = computing.of(0, down_s)
+    left_s = deadline_s - down_s - 2.0 * up_s * down_s
+    needed_hz = flops / 4.0 / left_s if left_s > 0 else np.inf
+    assert clock_hz == pytest.approx(min(fast_hz, max(least_hz, needed_hz)))
+    assert seconds == pytest.approx(flops / 4.0 / clock_hz)
+    if needed_hz <= fast_hz:
+        assert seconds <= left_s * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_devices_compute_as_slowly_as_the_deadline_allows(sharing):
+    """Each row by itself: its time, and its energy as f^2 (eq. 28); whoever can be in time is."""
+    result = clocks(slow(), radio={"sharing": sharing})
+    rows, own_hz = result.devices, cpu_hz(result)[result.devices["device"]]
+    estimated_s = estimate_s(rows["download_s"], BAND_HZ / 6, DEVICE_W / SERVER_W)
+    left_s = DEADLINE_S - rows["download_s"] - 1.5 * estimated_s
+    clock_hz = np.minimum(FLOPS / left_s, own_hz)
+    assert rows["compute_s"].to_numpy() == pytest.approx((FLOPS / clock_hz).to_numpy())
+    assert rows["cpu_energy_j"].to_numpy() == pytest.approx((1e-28 * FLOPS * clock_hz**2).to_numpy())
+    able = (FLOPS / own_hz < left_s) & (rows["upload_s"] < 1.5 * estimated_s)
+    assert (rows["status"][able] == "received").all()
+    assert able.mean() > 0.5
+    assert (clock_hz < 0.5 * own_hz).any()
+
+
+@pytest.mark.parametrize(
+    ("radio", "share_hz", "snr_ratio"),
+    [
+        ({"downlink": "unicast"}, BAND_HZ / 6, DEVICE_W / SERVER_W),
+        ({"downlink": "broadcast"}, BAND_HZ, 6 * DEVICE_W / SERVER_W),
+        ({"server_power": "total"}, BAND_HZ / 6, 6 * DEVICE_W / SERVER_W),
+    ],
+)
+def test_an_upload_is_known_from_the_download_where_the_channel_holds(radio, share_hz, snr_ratio):
+    """One path both ways, so only powers and shares differ: right but for the slots that transfers end with."""
+    rows = clocks(slow(1.1), radio={"slot_s": 1e-6, **radio}).devices
+    assert (rows["upload_s"] > 0).all()
+    estimated_s = estimate_s(rows["download_s"], share_hz, snr_ratio)
+    assert rows["upload_s"].to_numpy() == pytest.approx(estimated_s.to_numpy(), rel=0.01)
+
+
+@pytest.mark.parametrize("preset", [{"downlink": "broadcast"}, {"preset": "dynamic_devices"}, {"downlink": "unicast"}])
+def test_who_can_be_in_time_is_and_hardly_before(preset):
+    """Also where the download has the whole band, and the upload a share; under fading."""
+    radio = {"bandwidth_hz": 20e6, "transfer": "fast", **preset}
+    slower = {"server": {**DEADLINE, "deadline_s": 20.0}, "devices": {"count": 20, "dvfs": slow()}, "radio": radio}
+    result = edgefl.run({**BASE, **COSTLY, **slower}, train=False, device="cpu")
+    assert (result.devices["status"] == "received").all()
+    assert (result.devices[["download_s", "compute_s", "upload_s"]].sum(axis=1) > 18).all()
+
+
+def test_slower_clocks_save_energy_as_their_square():
+    fast, economic = clocks(), clocks(slow())
+    columns = ["round", "device", "status", "cpu_energy_j", "compute_s"]
+    both = fast.devices[columns].merge(economic.devices[columns], on=["round", "device"])
+    both = both[(both["status_x"] == "received") & (both["status_y"] == "received")]
+    slower = both["compute_s_y"] / both["compute_s_x"]
+    assert (both["cpu_energy_j_x"] / both["cpu_energy_j_y"]).to_numpy() == pytest.approx((slower**2).to_numpy())
+    assert slower.max() > 2
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_a_least_clock_that_is_the_fastest_is_fixed(sharing):
+    """Bit by bit, also where fading goes on while devices compute."""
+    keys = {"radio": {"sharing": sharing, "fading": "rayleigh"}, "mobility": {"kind": "static", "speed_mps": 3.0}}
+    assert_same(clocks(slow(least_hz=1e15), **keys), clocks(**keys))
+
+
+def test_fading_goes_on_for_as_long_as_the_device_computes():
+    """Shares that hold are priced ahead, processor sharing as it goes: for one device alone both are the same.
+
+    But for the upload's wait for the border of a slot, which only transfers that share the band meet.
+    """
+    radio, one = {"fading": "rayleigh", "bandwidth_hz": 2e6}, {**DEADLINE, "participants": 1}
+    keys = {"mobility": {"kind": "static", "speed_mps": 0.5}, "rounds": 1}
+    uploads_s = []
+    for seed in range(6):
+        ahead, shared = (
+            clocks(slow(), one, {**radio, "sharing": sharing}, seed=seed, **keys).devices.iloc[0]
+            for sharing in ("fixed", "processor")
+        )
+        assert ahead[["download_s", "compute_s"]].tolist() == pytest.approx(
+            shared[["download_s", "compute_s"]].tolist()
+        )
+        waits_s = -(ahead["download_s"] + ahead["compute_s"]) % SLOT_S
+        assert shared["upload_s"] - waits_s == pytest.approx(ahead["upload_s"])
+        uploads_s.append(ahead["upload_s"])
+    assert len(set(uploads_s)) > 3
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"dvfs": slow()}, r"devices.dvfs: deadline needs server.deadline_s"),
+        ({"dvfs": "deadline"}, r"devices.dvfs.min_cpu_hz: is required"),
+        ({"dvfs": {"kind": "deadline", "min_cpu_hz": 0}}, r"devices.dvfs.min_cpu_hz: must be > 0, got 0"),
+        ({"dvfs": "ondemand"}, r'unknown clock rule "ondemand"'),
+    ],
+)
+def test_clocks_that_cannot_be_are_refused(keys, message):
+    with pytest.raises(InputError, match=message):
+        load({"devices": keys})
+
+
+def test_a_poll_before_the_deadline_is_refused():
+    with pytest.raises(InputError, match=r"devices.dvfs: the selection polls devices before the deadline runs"):
+        load({"devices": {"dvfs": slow()}, "server": {**DEADLINE, "selection": "power_of_choice", "participants": 5}})

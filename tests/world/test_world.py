@@ -1,0 +1,121 @@
+"""Where devices are: stationary laws, staying in the cell, and positions that are functions of (device, time)."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
+from edgefl.scenario import load
+from edgefl.world.mobility import Area
+from edgefl.world.mobility.random_waypoint import RandomWaypoint
+from edgefl.world.mobility.static import Static
+from edgefl.world.world import World
+
+AREA = Area(10.0, 250.0)
+IDS = np.arange(4_000)
+
+
+def tracks(mobility, seed=1):
+    return mobility.track(AREA, len(IDS), Streams(seed))
+
+
+def distances(track, ids, time_s):
+    return np.hypot(*track.positions_m(ids, time_s).T)
+
+
+def test_static_devices_have_the_papers_density():
+    """Dynamic-devices paper, eq. 22: F(d) = (d^2 - 10^2) / (250^2 - 10^2); angles uniform. KS at 1 %, 4,000 devices."""
+    track = tracks(Static())
+    positions = track.positions_m(IDS, 0.0)
+    cdf = lambda d: (d**2 - 100) / (62_500 - 100)  # noqa: E731
+    assert stats.kstest(np.hypot(*positions.T), cdf).pvalue > 0.01
+    assert stats.kstest(np.arctan2(*positions.T), "uniform", (-np.pi, 2 * np.pi)).pvalue > 0.01
+    assert np.array_equal(positions, track.positions_m(IDS, 1e6))
+
+
+def test_random_waypoint_starts_in_its_stationary_law():
+    """The distance has the same law at time 0 and long after; 4,000 devices, two-sample KS at 1 %."""
+    track = tracks(RandomWaypoint())
+    start, later = distances(track, IDS, 0.0), distances(track, IDS, 500.0)
+    assert stats.ks_2samp(start, later).pvalue > 0.01
+
+
+def test_a_start_that_is_not_stationary_would_be_seen():
+    """The uniform start that many simulators use differs from the stationary law: the power of the test above."""
+    later = distances(tracks(RandomWaypoint()), IDS, 500.0)
+    assert stats.ks_2samp(distances(tracks(Static()), IDS, 0.0), later).pvalue < 1e-6
+
+
+def test_random_waypoint_matches_the_known_density_of_a_disc():
+    """Without the hole, E[d^2] / R^2 is 0.354: from Bettstetter et al., IEEE TMC 2003, f(r) ~ (1 - r^2) of a disc
+
+    is an approximation; the exact second moment is integrated here from uniform pairs weighted by their length.
+    """
+    rng = np.random.default_rng(0)
+    u = rng.random((400_000, 2, 2))
+    points = np.sqrt(u[..., 0])[..., None] * np.stack(
+        [np.cos(2 * np.pi * u[..., 1]), np.sin(2 * np.pi * u[..., 1])], axis=-1
+    )
+    a, b = points[:, 0], points[:, 1]
+    length = np.hypot(*(a - b).T)
+    along = a + rng.random((400_000, 1)) * (b - a)
+    expected = np.average((along**2).sum(axis=1), weights=length)
+    track = RandomWaypoint(speed_mps=0.01).track(Area(1e-3, 1.0), len(IDS), Streams(2))
+    measured = distances(track, IDS, 0.0) ** 2
+    assert measured.mean() == pytest.approx(expected, abs=4 * measured.std() / np.sqrt(len(IDS)))
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 3_999), st.lists(st.floats(0, 2_000), min_size=2, max_size=6))
+def test_positions_are_functions_of_device_and_time(device, times):
+    """In any order of asking, the same answers; never outside the annulus; never faster than the speed."""
+    track, ids = tracks(RandomWaypoint()), np.array([device])
+    asked = [track.positions_m(ids, time)[0] for time in times]
+    again = [track.positions_m(ids, time)[0] for time in reversed(times)][::-1]
+    fresh = [tracks(RandomWaypoint()).positions_m(ids, time)[0] for time in times]
+    assert np.array_equal(asked, again)
+    assert np.array_equal(asked, fresh)
+    assert all(10 - 1e-9 <= np.hypot(*position) <= 250 + 1e-9 for position in asked)
+    order = np.argsort(times)
+    for i, j in pairwise(order):
+        assert np.hypot(*(asked[j] - asked[i])) <= 10 * (times[j] - times[i]) + 1e-6
+
+
+def test_no_leg_crosses_the_hole():
+    track = tracks(RandomWaypoint())
+    closest = min(distances(track, IDS[:50], time).min() for time in np.arange(0, 400, 0.25))
+    assert closest >= 10 - 1e-9
+
+
+def test_a_device_without_speed_stays():
+    track = tracks(RandomWaypoint(speed_mps=0.0))
+    assert np.array_equal(track.positions_m(IDS[:5], 0.0), track.positions_m(IDS[:5], 1e5))
+
+
+def world(**devices):
+    scenario = load({"devices": devices, "mobility": {"kind": "static", "speed_mps": {"uniform": [1, 3]}}})
+    presence = scenario.churn.presence(scenario.devices.count, np.zeros(1, dtype=np.int64), 1, Streams(4))
+    return World(scenario.devices, scenario.cells, scenario.mobility, presence, Streams(4))
+
+
+def test_a_population_of_ten_is_inside_a_population_of_ten_thousand():
+    small, large = world(count=10, cpu_hz={"lognormal": [20, 1]}), world(count=10_000, cpu_hz={"lognormal": [20, 1]})
+    assert np.array_equal(small.cpu_hz, large.cpu_hz[:10])
+    assert np.array_equal(small.speeds_mps(np.arange(10), 0.0), large.speeds_mps(np.arange(10), 0.0))
+    assert np.array_equal(small.positions_m(np.arange(10), 5.0), large.positions_m(np.arange(10), 5.0))
+
+
+def test_attributes_are_drawn_independently():
+    """Two attributes with the same distribution: correlation of 10,000 pairs has standard error 0.01."""
+    both = world(count=10_000, cpu_hz={"uniform": [1, 2]}, flops_per_cycle={"uniform": [1, 2]})
+    assert abs(np.corrcoef(both.cpu_hz, both.flops_per_cycle)[0, 1]) < 0.04
+
+
+def test_a_draw_that_cannot_be_is_refused():
+    with pytest.raises(InputError, match=r"cpu_hz: device \d+ draws -.*must be from"):
+        world(count=100, cpu_hz={"normal": [1e9, 1e9]})
