@@ -8,6 +8,8 @@ from dataset_files import RNG, leaf, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import minimize
+from scipy.special import logsumexp
 
 import edgefl
 from edgefl.core.errors import InputError
@@ -309,11 +311,32 @@ def test_synthetic_sizes_follow_their_law():
 
 def agreement(data):
     """How often a linear classifier learned from half of the devices is right about the others' samples."""
-    from sklearn.linear_model import LogisticRegression
-
     half = data.owner < (data.owner.max() + 1) / 2
-    model = LogisticRegression(C=1e3, max_iter=2000).fit(data.train_x[half], data.train_y[half])
-    return model.score(data.train_x[~half], data.train_y[~half])
+    weights = multinomial_regression(data.train_x[half], data.train_y[half])
+    guessed = np.argmax(with_bias(data.train_x[~half]) @ weights, axis=1)
+    return np.mean(guessed == data.train_y[~half])
+
+
+def with_bias(x):
+    return np.column_stack([x, np.ones(len(x))])
+
+
+def multinomial_regression(x, y, penalty=1e-3):
+    """Weights [features + 1, classes] of the penalised maximum likelihood, by L-BFGS."""
+    inputs = with_bias(np.asarray(x, dtype=np.float64))
+    shape = (inputs.shape[1], y.max() + 1)
+    targets = np.eye(shape[1])[y]
+
+    def loss_and_gradient(flat):
+        weights = flat.reshape(shape)
+        scores = inputs @ weights
+        log_probabilities = scores - logsumexp(scores, axis=1, keepdims=True)
+        loss = -np.sum(targets * log_probabilities) + 0.5 * penalty * np.sum(weights**2)
+        gradient = inputs.T @ (np.exp(log_probabilities) - targets) + penalty * weights
+        return loss, gradient.ravel()
+
+    found = minimize(loss_and_gradient, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 2000})
+    return found.x.reshape(shape)
 
 
 def test_synthetic_classifiers():
