@@ -11,16 +11,16 @@ import numpy.typing as npt
 
 from edgefl.core.errors import InputError
 from edgefl.learning.algorithms import Algorithm, Local
+from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.datasets import Data
 from edgefl.learning.models import Model
-from edgefl.learning.models.base import Layer
+from edgefl.learning.models.base import LayerCost
 from edgefl.learning.training_section import Training
 from edgefl.learning.workload import Workload, batch_sizes, local_samples, local_steps
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-BITS_PER_FLOAT = 32
 BITS_PER_LABEL = 8  # algorithm cards, section 8.4
 
 
@@ -126,7 +126,7 @@ class SplitPayload:
 
 def measure_split(
     model: Model,
-    front: Layer,
+    front: LayerCost,
     algorithm: Algorithm,
     training: Training,
     data: Data,

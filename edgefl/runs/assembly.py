@@ -18,10 +18,11 @@ from edgefl.core.arrays import Indices
 from edgefl.core.distributions import KEPT
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
+from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.cache import without_reading
 from edgefl.learning.partitions.base import Marks, keep
-from edgefl.learning.payload import BITS_PER_FLOAT, Payload, SplitPayload, measure, measure_split
+from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
 from edgefl.learning.record import Record
 from edgefl.radio import Link
 from edgefl.scenario import Scenario

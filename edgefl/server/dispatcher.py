@@ -10,7 +10,8 @@ import simpy
 import channel
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.streams import Streams
-from edgefl.learning.payload import BITS_PER_FLOAT, Payload, SplitPayload
+from edgefl.learning.codecs.base import BITS_PER_FLOAT
+from edgefl.learning.payload import Payload, SplitPayload
 from edgefl.learning.workload import Workload
 from edgefl.radio import Chain, Drop, Link, Peer
 from edgefl.radio.backhaul import routes

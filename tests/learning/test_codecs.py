@@ -13,7 +13,7 @@ from edgefl.learning.codecs import CODECS
 from edgefl.learning.codecs.float16 import Float16
 from edgefl.learning.codecs.qsgd import Qsgd
 from edgefl.learning.codecs.sparse import RandomK, TopK
-from edgefl.learning.codecs.uniform import Uniform
+from edgefl.learning.codecs.uniform import UniformQuantiser
 
 D = 400
 X = torch.from_numpy(np.random.default_rng(1).normal(size=D))
@@ -61,7 +61,7 @@ def test_its_line_names_its_source(name):
 
 def test_bits_by_hand():
     assert Float16().bits(1000) == 16_000
-    assert Uniform(bits_each=4).bits(1000) == 4_064
+    assert UniformQuantiser(bits_each=4).bits(1000) == 4_064
     assert Qsgd(levels=255).bits(1000) == 9 * 1000 + 32
     assert Qsgd(levels=1).bits(1000) == 2 * 1000 + 32
     assert TopK(part=0.01).bits(1000) == 10 * (32 + 10)
@@ -76,7 +76,7 @@ def test_half_precision_is_relative_to_2_to_the_11():
 
 @pytest.mark.parametrize("bits_each", [1, 3, 8])
 def test_uniform_errs_by_half_a_step_and_hits_both_ends(bits_each):
-    got, step = decoded(Uniform(bits_each=bits_each)), float(X.max() - X.min()) / (2**bits_each - 1)
+    got, step = decoded(UniformQuantiser(bits_each=bits_each)), float(X.max() - X.min()) / (2**bits_each - 1)
     assert float((got - X).abs().max()) <= step / 2 * (1 + 1e-12)
     assert (got.min(), got.max()) == (X.min(), pytest.approx(X.max()))
     assert len(set(((got - X.min()) / step).round().tolist())) <= 2**bits_each

@@ -8,7 +8,7 @@ CODECS: Catalogue[Codec] = Catalogue(
     {
         "none": "edgefl.learning.codecs.none:NoCodec",
         "float16": "edgefl.learning.codecs.float16:Float16",
-        "uniform": "edgefl.learning.codecs.uniform:Uniform",
+        "uniform": "edgefl.learning.codecs.uniform:UniformQuantiser",
         "qsgd": "edgefl.learning.codecs.qsgd:Qsgd",
         "top_k": "edgefl.learning.codecs.sparse:TopK",
         "random_k": "edgefl.learning.codecs.sparse:RandomK",

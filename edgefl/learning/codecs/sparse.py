@@ -13,7 +13,7 @@ from edgefl.learning.codecs.base import BITS_PER_FLOAT, Codec
 if TYPE_CHECKING:
     from torch import Tensor
 
-Part = Annotated[float, Field(gt=0, le=1)]
+KeptFraction = Annotated[float, Field(gt=0, le=1)]
 
 
 class TopK(Codec):
@@ -21,7 +21,7 @@ class TopK(Codec):
 
     error_feedback: bool = True
 
-    part: Part = 0.01  # of the values
+    part: KeptFraction = 0.01  # of the values
 
     def bits(self, d: int) -> float:
         """A float and a place each."""
@@ -39,7 +39,7 @@ class RandomK(Codec):
     Without error feedback they are scaled to be unbiased. The server draws the same places from a seed.
     """
 
-    part: Part = 0.01
+    part: KeptFraction = 0.01
 
     def bits(self, d: int) -> float:
         """A float each, and a seed."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Uniform(Codec):
+class UniformQuantiser(Codec):
     """Uniform quantisation between a vector's ends, to the nearest level (Konecny et al., 2016, section 4)."""
 
     error_feedback: bool = True

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
-class Cost(Section):
+class ModelCost(Section):
     """A price tag that replaces counting (dynamic-devices paper, Table I)."""
 
     parameters: Annotated[int, Field(gt=0, le=10**12)]  # N_p
@@ -58,7 +58,7 @@ class Init(Section):
         return np.array(vector, dtype=np.float64)
 
 
-class Layer(NamedTuple):
+class LayerCost(NamedTuple):
     """A layer with parameters and those without that follow it, for counting; or several such layers together."""
 
     parameters: int
@@ -66,17 +66,17 @@ class Layer(NamedTuple):
     outputs: int  # floats of a sample that the next layer gets
 
 
-def total(layers: Sequence[Layer]) -> Layer:
+def total(layers: Sequence[LayerCost]) -> LayerCost:
     """Layers in a row as one."""
     parameters, multiplications, outputs = zip(*layers, strict=True)
-    return Layer(sum(parameters), sum(multiplications), outputs[-1])
+    return LayerCost(sum(parameters), sum(multiplications), outputs[-1])
 
 
 class Model(Member):
     """Base of all models; sizes follow from the data: `shape` of one sample and the number of `classes`."""
 
     init: Init = Init()
-    cost: Cost | None = None
+    cost: ModelCost | None = None
 
     tokens: ClassVar[bool] = False  # whether samples are whole numbers (int64 ids) in place of float32
     usual_cut: ClassVar[int] = 1  # layers before the cut where none is named (sequential-FL paper's code)
@@ -111,7 +111,7 @@ class Model(Member):
         """Multiply-accumulates of one sample's forward pass, activations not counted (algorithm cards, section 4)."""
         return total(self.layers(shape, classes)).multiplications
 
-    def layers(self, shape: tuple[int, ...], classes: int) -> list[Layer]:
+    def layers(self, shape: tuple[int, ...], classes: int) -> list[LayerCost]:
         """For chains of layers: in the order in which they compute and their parameters lie in the flat vector."""
         raise NotImplementedError
 
@@ -129,7 +129,7 @@ class Model(Member):
         known = ", ".join(f"{name} ({number})" for number, name in enumerate(names, 1))
         return f"the model has no layer {shown(cut)} to be cut after{nearest(cut, names)}; known: {known}"
 
-    def front(self, cut: str | int | None, shape: tuple[int, ...], classes: int) -> Layer:
+    def front(self, cut: str | int | None, shape: tuple[int, ...], classes: int) -> LayerCost:
         """The layers before a cut that `check_cut` allows, as one."""
         count = self.cuts().index(cut) + 1 if isinstance(cut, str) else cut or self.usual_cut
         return total(self.layers(shape, classes)[:count])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from edgefl.learning.models.dense import dense
-from edgefl.learning.models.images import Convolution, ImageModel, channels_first, entrance
+from edgefl.learning.models.images import ConvolutionCost, ImageModel, channels_first, entrance
 
 if TYPE_CHECKING:
     from torch import nn
@@ -47,14 +47,14 @@ class Convolutional(ImageModel):
 
         return [nn.ReLU()]
 
-    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[Convolution], int]]:
+    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[ConvolutionCost], int]]:
         """Each convolution by itself, with the pooling that follows it."""
         channels, height, width = channels_first(shape)
         found = []
         for stage in self.stages:
             for number, outputs in enumerate(stage, 1):
                 height, width = (max(0, side + 2 * self.padding - self.kernel + 1) for side in (height, width))
-                layer = Convolution(channels, outputs, self.kernel, height * width)
+                layer = ConvolutionCost(channels, outputs, self.kernel, height * width)
                 channels = outputs
                 if number == len(stage):
                     height, width = height // 2, width // 2

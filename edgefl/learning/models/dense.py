@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from edgefl.learning.models.base import Layer
+from edgefl.learning.models.base import LayerCost
 
 if TYPE_CHECKING:
     from torch import nn
@@ -23,9 +23,9 @@ def dense(widths: Sequence[int], dropout: float | None = None) -> list[nn.Module
     return layers
 
 
-def dense_layers(widths: Sequence[int]) -> list[Layer]:
+def dense_layers(widths: Sequence[int]) -> list[LayerCost]:
     """Weights and biases; one multiplication a weight."""
-    return [Layer((inputs + 1) * outputs, inputs * outputs, outputs) for inputs, outputs in pairwise(widths)]
+    return [LayerCost((inputs + 1) * outputs, inputs * outputs, outputs) for inputs, outputs in pairwise(widths)]
 
 
 def dense_cuts(hidden: Sequence[int]) -> tuple[str, ...]:

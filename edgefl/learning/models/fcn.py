@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from edgefl.core.section import Count
-from edgefl.learning.models.base import Layer, Model
+from edgefl.learning.models.base import LayerCost, Model
 from edgefl.learning.models.dense import dense, dense_cuts, dense_layers
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Fcn(Model):
 
         return nn.Sequential(nn.Flatten(), *dense(self._widths(shape, classes), self.dropout))
 
-    def layers(self, shape: tuple[int, ...], classes: int) -> list[Layer]:
+    def layers(self, shape: tuple[int, ...], classes: int) -> list[LayerCost]:
         """fc1, fc2, ..."""
         return dense_layers(self._widths(shape, classes))
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from edgefl.learning.models.base import Layer, Model
+from edgefl.learning.models.base import LayerCost, Model
 from edgefl.learning.models.dense import dense_cuts, dense_layers
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-class Convolution(NamedTuple):
+class ConvolutionCost(NamedTuple):
     """One convolutional layer, for counting."""
 
     inputs: int  # channels
@@ -37,20 +37,20 @@ class ImageModel(Model):
             return f"needs images [H, W] or [channels, H, W], got samples of shape {list(shape)}"
         return super().check(shape, classes)
 
-    def layers(self, shape: tuple[int, ...], classes: int) -> list[Layer]:
+    def layers(self, shape: tuple[int, ...], classes: int) -> list[LayerCost]:
         """Stages of convolutions, then dense layers: one multiplication a weight and output pixel, none for norms."""
         each, found = self._channel_parameters(), []
         for stage, area in self._stages(shape):
             parameters = sum(one.weights + each * one.outputs for one in stage)
             multiplications = sum(one.weights * one.area for one in stage)
-            found.append(Layer(parameters, multiplications, stage[-1].outputs * area))
+            found.append(LayerCost(parameters, multiplications, stage[-1].outputs * area))
         return found + dense_layers(self._widths(shape, classes))
 
     def cuts(self) -> tuple[str, ...]:
         """The stages and the hidden dense layers."""
         return self._stage_names() + dense_cuts(self.hidden)
 
-    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[Convolution], int]]:
+    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[ConvolutionCost], int]]:
         """Convolutions between which there is no cut, and the pixels of the map that they hand on."""
         raise NotImplementedError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from edgefl.learning.models.base import Layer, Model
+from edgefl.learning.models.base import LayerCost, Model
 from edgefl.learning.models.dense import dense_layers
 
 if TYPE_CHECKING:
@@ -21,6 +21,6 @@ class Logistic(Model):
 
         return nn.Sequential(nn.Flatten(), nn.Linear(prod(shape), classes))
 
-    def layers(self, shape: tuple[int, ...], classes: int) -> list[Layer]:
+    def layers(self, shape: tuple[int, ...], classes: int) -> list[LayerCost]:
         """A single one."""
         return dense_layers((prod(shape), classes))

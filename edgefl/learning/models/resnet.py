@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from edgefl.learning.models.dense import dense
-from edgefl.learning.models.images import Convolution, ImageModel, channels_first, entrance
+from edgefl.learning.models.images import ConvolutionCost, ImageModel, channels_first, entrance
 
 if TYPE_CHECKING:
     from torch import nn
@@ -45,13 +45,13 @@ class ResNet18(ImageModel):
         network.fc = nn.Sequential(*dense((*projection, features)), nn.Linear(features, classes))
         return nn.Sequential(*entrance(shape), network)
 
-    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[Convolution], int]]:
+    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[ConvolutionCost], int]]:
         """The first convolution, and the blocks of the same number of channels."""
         channels, *sides = channels_first(shape)
         if self.stem == "cifar":
-            stem = Convolution(channels, 64, 3, prod(sides))
+            stem = ConvolutionCost(channels, 64, 3, prod(sides))
         else:
-            stem = Convolution(channels, 64, 7, prod(halves(sides)))
+            stem = ConvolutionCost(channels, 64, 7, prod(halves(sides)))
             sides = halves(halves(sides))
         return residual_stages(stem, sides, (64, 128, 256, 512), self.blocks)
 
@@ -87,8 +87,8 @@ class ResNet34Feat(ResNet18Feat):
 
 
 def residual_stages(
-    stem: Convolution, sides: list[int], widths: Sequence[int], blocks: Sequence[int]
-) -> list[tuple[list[Convolution], int]]:
+    stem: ConvolutionCost, sides: list[int], widths: Sequence[int], blocks: Sequence[int]
+) -> list[tuple[list[ConvolutionCost], int]]:
     """Convolutions of each stage, and the pixels of its output.
 
     Args:
@@ -102,9 +102,9 @@ def residual_stages(
         stage = []
         if outputs != channels:
             sides = halves(sides)
-            stage.append(Convolution(channels, outputs, 1, prod(sides)))
-        stage.append(Convolution(channels, outputs, 3, prod(sides)))
-        stage += [Convolution(outputs, outputs, 3, prod(sides))] * (2 * count - 1)
+            stage.append(ConvolutionCost(channels, outputs, 1, prod(sides)))
+        stage.append(ConvolutionCost(channels, outputs, 3, prod(sides)))
+        stage += [ConvolutionCost(outputs, outputs, 3, prod(sides))] * (2 * count - 1)
         found.append((stage, prod(sides)))
         channels = outputs
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from edgefl.learning.models.images import Convolution, ImageModel, channels_first, entrance
+from edgefl.learning.models.images import ConvolutionCost, ImageModel, channels_first, entrance
 from edgefl.learning.models.resnet import residual_stages
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ class ResNet20(ImageModel):
                 channels = outputs
         return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes))
 
-    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[Convolution], int]]:
+    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[ConvolutionCost], int]]:
         """The first convolution, and the blocks of the same number of channels."""
         channels, *sides = channels_first(shape)
-        return residual_stages(Convolution(channels, WIDTHS[0], 3, prod(sides)), sides, WIDTHS, BLOCKS)
+        return residual_stages(ConvolutionCost(channels, WIDTHS[0], 3, prod(sides)), sides, WIDTHS, BLOCKS)
 
     def _stage_names(self) -> tuple[str, ...]:
         return ("conv1", *(f"layer{number}" for number in range(1, len(WIDTHS) + 1)))
