@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.errors import InputError
-from edgefl.learning.algorithms import Algorithm, Local
+from edgefl.learning.algorithms import Algorithm, LocalContext
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.datasets import Data
 from edgefl.learning.models import Model
@@ -194,10 +194,10 @@ def _corrections(algorithm: Algorithm, d: int) -> int:
     return sum(sizes)
 
 
-def _first_round(algorithm: Algorithm, zeros: npt.NDArray[np.float32]) -> Local:
+def _first_round(algorithm: Algorithm, zeros: npt.NDArray[np.float32]) -> LocalContext:
     """What a device knows in its first round; hooks are arithmetic, so NumPy serves, and torch is not needed."""
     w = cast("Tensor", zeros)
-    return Local(w, 1.0, algorithm.downlink(algorithm.server_state(w)), algorithm.client_state(w))
+    return LocalContext(w, 1.0, algorithm.downlink(algorithm.server_state(w)), algorithm.client_state(w))
 
 
 def _floats(vectors: Mapping[str, Any]) -> int:

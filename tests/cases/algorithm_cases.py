@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from edgefl.learning.algorithms import Local, Run, Updates
+from edgefl.learning.algorithms import LocalContext, RunInfo, Updates
 from edgefl.learning.algorithms.fedavg import FedAvg
 
 D, N, LR, STEPS = 4, 5, 0.05, 3
@@ -28,7 +28,7 @@ class Simulation:
         start, n = torch.zeros(D, dtype=torch.float64), len(samples)
         self.algorithm, self.samples, self.rates, self.steps = algorithm, np.array(samples), rates, steps
         self.labels, self.minimal = labels, minimal
-        self.run = Run(n, len(schedule), sum(map(len, schedule)) / len(schedule), rates[0], steps)
+        self.run = RunInfo(n, len(schedule), sum(map(len, schedule)) / len(schedule), rates[0], steps)
         self.states = [algorithm.initial_state(start, n)]
         self.clients = [algorithm.client_state(start) for _ in range(n)]
         self.moves, self.traces = [], []
@@ -42,7 +42,7 @@ class Simulation:
             gradient = CURVATURES[i] * (start - CENTRES[i])
             received, weight = self.algorithm.downlink(server), self.samples[i] / self.samples.mean()
             rest = self.steps, weight, index, gradient, self.run
-            local = Local(start, self.rates[index], received, self.clients[i], *rest)
+            local = LocalContext(start, self.rates[index], received, self.clients[i], *rest)
             w = start
             for _ in range(self.steps):
                 gradient = self.algorithm.correct(CURVATURES[i] * (w - CENTRES[i]), w, local)

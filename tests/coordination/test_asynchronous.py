@@ -11,7 +11,7 @@ from test_faults import ENERGY, TIMES
 
 import edgefl
 from edgefl.coordination.policies.buffered import PATIENCE
-from edgefl.learning.algorithms import Local, Updates
+from edgefl.learning.algorithms import LocalContext, Updates
 from edgefl.learning.algorithms.fedasync import FedAsync
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.fedbuff import FedBuff
@@ -316,13 +316,13 @@ class TestArithmetic:
         assert (after <= everything.amax(dim=0) + 1e-12).all()
 
     def test_the_pull_is_that_of_fedprox(self):
-        local, w, gradient = Local(self.W, 0.1), self.MODELS[0], self.MODELS[1]
+        local, w, gradient = LocalContext(self.W, 0.1), self.MODELS[0], self.MODELS[1]
         assert torch.equal(FedAsync(mu=0.3).correct(gradient, w, local), FedProx(mu=0.3).correct(gradient, w, local))
         assert torch.equal(FedAsync().correct(gradient, w, local), FedAvg().correct(gradient, w, local))
 
     def test_both_send_a_model_each_way(self):
         for algorithm in (FedAsync(), FedBuff()):
-            sent = algorithm.finish(self.MODELS[0], Local(self.W, 0.1))
+            sent = algorithm.finish(self.MODELS[0], LocalContext(self.W, 0.1))
             assert {name: vector.tolist() for name, vector in sent.items()} == {"delta": [2, 2, -4]}
             assert not algorithm.downlink(algorithm.server_state(self.W))
 

@@ -11,7 +11,7 @@ from algorithm_cases import digits
 
 import edgefl
 from edgefl.core.errors import InputError
-from edgefl.learning.algorithms import ALGORITHMS, Local, Run, Updates
+from edgefl.learning.algorithms import ALGORITHMS, LocalContext, RunInfo, Updates
 
 QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"
 # As large a tau that their steps shrink with what is left to go; by themselves they have a length of their own.
@@ -118,7 +118,7 @@ def test_the_servers_mean_of_client_states_is_their_mean(kind, server, client):
     for participants in ([0, 1], [1, 3, 4], [0, 3]):
         uploads = []
         for i in participants:
-            local = Local(state["w"], 0.1, algorithm.downlink(state), clients[i], 3.0, 1.0)
+            local = LocalContext(state["w"], 0.1, algorithm.downlink(state), clients[i], 3.0, 1.0)
             w = state["w"] + torch.randn(4, generator=generator, dtype=torch.float64)
             uploads.append(algorithm.finish(w, local))
             clients[i] = algorithm.remember(w, local)
@@ -167,7 +167,7 @@ class TestHooks:
         algorithm = ALGORITHMS.load(case["kind"]).model_validate(keys)
         w = torch.linspace(-1, 1, self.d)
         server = algorithm.initial_state(w, 3)
-        return algorithm, server, Local(w, 0.1, algorithm.downlink(server), algorithm.client_state(w))
+        return algorithm, server, LocalContext(w, 0.1, algorithm.downlink(server), algorithm.client_state(w))
 
     def test_no_movement_no_change(self, case):
         algorithm, server, local = self.hooks(case)
@@ -200,7 +200,7 @@ class TestHooks:
         gradients, ws = torch.randn(3, self.d, generator=torch.manual_seed(0)), torch.eye(3, self.d)
         received, state = ({k: v.expand(3, -1) for k, v in part.items()} for part in (local.received, local.state))
         ones = torch.ones(3, 1)
-        many = Local(local.start.expand(3, -1), 0.1 * ones, received, state, ones, ones)
+        many = LocalContext(local.start.expand(3, -1), 0.1 * ones, received, state, ones, ones)
         stacked = algorithm.correct(gradients.clone(), ws, many)
         single = torch.stack([algorithm.correct(g.clone(), w, local) for g, w in zip(gradients, ws, strict=True)])
         assert torch.equal(stacked, single)
@@ -219,7 +219,7 @@ class TestHooks:
         algorithm, _, local = self.hooks(case)
         state = {name: value + 0.5 for name, value in local.state.items()}
         received = {name: value + 0.2 for name, value in local.received.items()}
-        rest = {"steps": 3.0, "weight": 1.5, "run": Run(steps=4.0, lr=0.3, participants=0.5)}
+        rest = {"steps": 3.0, "weight": 1.5, "run": RunInfo(steps=4.0, lr=0.3, participants=0.5)}
         local = replace(local, state=state, received=received, **rest)
         w = local.start + torch.linspace(0, 1, self.d)
         naive, sent = algorithm.finish(w, local), algorithm.upload(w, local, minimal=True)

@@ -13,7 +13,7 @@ from torch.nn.functional import cosine_similarity, cross_entropy, log_softmax
 import edgefl
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.streams import Streams
-from edgefl.learning.algorithms import ALGORITHMS, Local, Run, Updates
+from edgefl.learning.algorithms import ALGORITHMS, LocalContext, RunInfo, Updates
 from edgefl.learning.algorithms.fedar import FedAR
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.feddc import FedDC
@@ -103,7 +103,7 @@ class TestDriftMemories:
         for _ in range(200):
             moves = []
             for i, (a, b) in enumerate(zip(CURVATURES, CENTRES, strict=True)):
-                local = Local(server["w"], LR, state=clients[i])
+                local = LocalContext(server["w"], LR, state=clients[i])
                 w = (a * b + alpha * (server["w"] - clients[i]["h"])) / (a + alpha)
                 slope = algorithm.correct(a * (w - b), w, local) + algorithm.decay(local) * w
                 assert torch.allclose(slope, torch.zeros(D, dtype=torch.float64), atol=1e-13)
@@ -220,7 +220,7 @@ class TestDriftMemories:
     def test_the_main_text_of_fedssg_sends_a_vector_each_way(self):
         algorithm, w = FedSSG(variant="paper_main"), torch.zeros(D)
         assert not algorithm.downlink(algorithm.server_state(w))
-        sent = algorithm.finish(w, Local(w, 0.1, {}, algorithm.client_state(w)))
+        sent = algorithm.finish(w, LocalContext(w, 0.1, {}, algorithm.client_state(w)))
         assert {name: len(vector) for name, vector in sent.items()} == {"delta": D, "gate": 1}
 
     @pytest.mark.parametrize(
@@ -434,9 +434,9 @@ class TestLastUpdates:
     def test_fedars_weights(self):
         """psi(0) = 1, psi(9) = 10^0.1, psi(1023) = 2 and no more; 0 from the cut-off on (card 1.12, 7)."""
         ages = torch.tensor([0.0, 9.0, 1023.0, 10_000.0, 100_000.0, torch.inf], dtype=torch.float64)
-        psi = FedAR(cutoff=100_000.0, cutoff_slope=0.0).weights(ages, 0, Run()).tolist()
+        psi = FedAR(cutoff=100_000.0, cutoff_slope=0.0).weights(ages, 0, RunInfo()).tolist()
         assert psi == pytest.approx([1, 1.2589254118, 2, 2, 0, 0], rel=1e-10)
-        counts = FedAR().weights(torch.tensor([53.9, 54.0]), 9, Run()) > 0  # in the tenth round, 50 + 0.4 * 10
+        counts = FedAR().weights(torch.tensor([53.9, 54.0]), 9, RunInfo()) > 0  # in the tenth round, 50 + 0.4 * 10
         assert counts.tolist() == [True, False]
 
     def test_fedars_ages(self):
@@ -625,7 +625,9 @@ class TestEngines:
         of.begin(7, 2.5)
         updates = train(of, {}, 2)
         labels = (tuple(int((y == label).sum()) for label in range(3)) for y in (data().train_y, data().test_y))
-        expected = Run(5, 7, 2.5, 0.2, 3 * 2, 0.4, *labels, samples=24.2, work=(3, None, 16))  # N, T, m, eta_0, K_ref
+        expected = RunInfo(
+            5, 7, 2.5, 0.2, 3 * 2, 0.4, *labels, samples=24.2, work=(3, None, 16)
+        )  # N, T, m, eta_0, K_ref
         assert updates.run == of.run == expected
         assert (updates.index, updates.lr) == (2, pytest.approx(0.05))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import edgefl
 from edgefl.core.errors import InputError
-from edgefl.learning.algorithms import ALGORITHMS, Local, Run, Updates
+from edgefl.learning.algorithms import ALGORITHMS, LocalContext, RunInfo, Updates
 from edgefl.learning.algorithms.fedacg import FedACG
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.fedavgm import FedAvgM
@@ -69,7 +69,9 @@ class TestNeutralSettings:
         for seed in range(3):
             delta = random(3, D, seed=seed)
             start = algorithm.broadcast(server).expand(3, -1)
-            upload = algorithm.finish(start + delta, Local(start, 0.1, steps=torch.full((3, 1), 4.0, dtype=w.dtype)))
+            upload = algorithm.finish(
+                start + delta, LocalContext(start, 0.1, steps=torch.full((3, 1), 4.0, dtype=w.dtype))
+            )
             this = updates(samples=[1, 2, 3], **{**upload, "delta": delta})
             server, plain = algorithm.aggregate(server, this), fedavg.aggregate(plain, this)
             assert torch.allclose(server["w"], plain["w"], rtol=1e-14)
@@ -300,8 +302,8 @@ class TestFedNova:
     @settings(max_examples=50, deadline=None)
     def test_closed_forms_of_the_normaliser(self, steps, momentum, mu, lr):
         """K; sum (1 - rho^k) / (1 - rho); (1 - (1 - lr mu)^K) / (lr mu); with both, what SGD does to gradients of 1."""
-        local = Local(zeros(), lr, steps=float(steps))
-        heavy = replace(local, run=Run(momentum=momentum))
+        local = LocalContext(zeros(), lr, steps=float(steps))
+        heavy = replace(local, run=RunInfo(momentum=momentum))
         assert float(FedNova().normaliser(local)) == steps
         ball = sum(1 - momentum**k for k in range(1, steps + 1)) / (1 - momentum)
         assert float(FedNova().normaliser(heavy)) == pytest.approx(ball, rel=1e-12)
@@ -316,10 +318,10 @@ class TestFedNova:
 
     def test_each_client_has_its_own_normaliser(self):
         """Together as one after another, also where some have fewer steps."""
-        algorithm, counts, run = FedNova(mu=0.5), [3.0, 1.0, 2.0], Run(momentum=0.3)
+        algorithm, counts, run = FedNova(mu=0.5), [3.0, 1.0, 2.0], RunInfo(momentum=0.3)
         steps = torch.tensor(counts, dtype=torch.float64)[:, None]
-        together = algorithm.normaliser(Local(torch.zeros(3, D, dtype=torch.float64), 0.1, steps=steps, run=run))
-        alone = [algorithm.normaliser(Local(zeros(), 0.1, steps=count, run=run)) for count in counts]
+        together = algorithm.normaliser(LocalContext(torch.zeros(3, D, dtype=torch.float64), 0.1, steps=steps, run=run))
+        alone = [algorithm.normaliser(LocalContext(zeros(), 0.1, steps=count, run=run)) for count in counts]
         assert torch.equal(together, torch.stack(alone))
 
     def test_one_client_with_momentum_is_its_sgd(self):
@@ -352,7 +354,7 @@ class TestQFedAvg:
         """Delta_k = F^q L (w - w_k), h_k = q F^(q-1) |L (w - w_k)|^2 + L F^q."""
         algorithm, lr, delta, losses = QFedAvg(q=q), 0.2, random(3, D), np.array([0.3, 2.0, 0.01])
         start = torch.zeros(3, D, dtype=torch.float64)
-        upload = algorithm.finish(start + delta, Local(start, lr))
+        upload = algorithm.finish(start + delta, LocalContext(start, lr))
         after = algorithm.aggregate({"w": zeros()}, updates(losses=losses, **upload))["w"].numpy()
         moves = -delta.numpy() / lr
         h = q * losses ** (q - 1) * (moves**2).sum(axis=1) + losses**q / lr
@@ -420,7 +422,7 @@ def test_a_pull_costs_fednova_a_scalar_and_three_operations():
 def test_server_states_keep_their_names_shapes_and_types(kind):
     algorithm, w = ALGORITHMS.load(kind)(), random(D)
     server, start = algorithm.server_state(w), w.expand(3, -1)
-    upload = algorithm.finish(start + random(3, D), Local(start, 0.1, steps=torch.ones(3, 1, dtype=w.dtype)))
+    upload = algorithm.finish(start + random(3, D), LocalContext(start, 0.1, steps=torch.ones(3, 1, dtype=w.dtype)))
     after = algorithm.aggregate(server, updates(losses=[1.0, 2.0, 3.0], **upload))
     assert {k: (v.shape, v.dtype) for k, v in after.items()} == {k: (v.shape, v.dtype) for k, v in server.items()}
 

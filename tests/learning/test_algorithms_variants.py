@@ -11,7 +11,7 @@ from algorithm_cases import CENTRES, CURVATURES, FULL, LR, PARTIAL, STEPS, UNIFO
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
-from edgefl.learning.algorithms import ALGORITHMS, Algorithm, Run, Updates
+from edgefl.learning.algorithms import ALGORITHMS, Algorithm, RunInfo, Updates
 from edgefl.learning.algorithms.fedacg import FedACG
 from edgefl.learning.algorithms.fedar import FedAR
 from edgefl.learning.algorithms.fedavg import FedAvg
@@ -257,7 +257,7 @@ class TestFedDisco:
     @pytest.mark.parametrize("reference", ["global", "test"])
     def test_other_references(self, reference):
         """The only participant that is like the reference has no distance; the other one loses all weight."""
-        run = Run(labels=(1, 3), test_labels=(3, 1))
+        run = RunInfo(labels=(1, 3), test_labels=(3, 1))
         moves, labels = torch.eye(2, dtype=torch.float64), np.array([[10, 30], [30, 10]])
         updates = Updates({"delta": moves}, np.arange(2), np.ones(2, dtype=np.int64), 2, labels=labels, run=run)
         after = FedDisco(a=9.0, b=0.0, reference=reference).aggregate({"w": torch.zeros(2).double()}, updates)
@@ -300,7 +300,7 @@ class TestFedDisco:
 class TestFedAR:
     def test_cut_offs(self):
         """Theorems 1 and 2 of the paper, and a constant; t = 10."""
-        run, keys = Run(population=20, steps=5), {"cutoff": 30.0, "cutoff_slope": 0.25}
+        run, keys = RunInfo(population=20, steps=5), {"cutoff": 30.0, "cutoff_slope": 0.25}
         assert FedAR(**keys).cutoff_rounds(9, run) == pytest.approx(30 + 10 / 4)
         assert FedAR(cutoff_rule="constant", **keys).cutoff_rounds(9, run) == 30
         constants = {"smoothness": 2.0, "dissimilarity": 3.0, "hessian_lipschitz": 0.1}

@@ -6,7 +6,7 @@ import torch
 from test_sessions import distilled
 from torch.nn.functional import binary_cross_entropy_with_logits as entropy
 
-from edgefl.learning.algorithms import Batch, Seen, Updates
+from edgefl.learning.algorithms import Batch, ForwardPass, Updates
 from edgefl.learning.algorithms.distilled import LEARNED, OLD, TEACHER, Distilled, relation_loss
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.moon import Moon
@@ -99,8 +99,8 @@ def test_the_algorithms_own_loss_is_added():
     outputs, teacher, label = drawn(5)
     z = torch.randn(3, 7, 6, generator=torch.Generator().manual_seed(9))
     batch = Batch(label, torch.full((7,), 1 / 7), {OLD: mask([1])})
-    seen = {name: Seen(teacher, each) for name, each in zip(("received", "previous", TEACHER), z, strict=True)}
-    losses, own = torch.zeros(7), Seen(outputs, z[0] + z[1])
+    seen = {name: ForwardPass(teacher, each) for name, each in zip(("received", "previous", TEACHER), z, strict=True)}
+    losses, own = torch.zeros(7), ForwardPass(outputs, z[0] + z[1])
     both = Distilled(base=Moon(), by="relation").loss(losses, own, seen, batch)
     apart = relation_loss(outputs, teacher, batch, 1.0) + Moon().loss(losses, own, seen, batch)
     assert both.detach().numpy() == pytest.approx(apart.detach().numpy(), rel=1e-6)

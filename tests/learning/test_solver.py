@@ -6,7 +6,7 @@ import torch
 
 import edgefl
 from edgefl.core.errors import InputError
-from edgefl.learning.algorithms import Local
+from edgefl.learning.algorithms import LocalContext
 from edgefl.learning.algorithms.fedprox import FedProx
 from edgefl.learning.learner.solver import Solver
 from edgefl.learning.training_section import Training
@@ -30,7 +30,7 @@ def test_adam_is_torchs_step_by_step(settings):
             if "clip_norm" in settings:
                 torch.nn.utils.clip_grad_norm_([one], settings["clip_norm"])
             optimizer.step()
-        solver.step(w, gradients.clone(), moments, Local(start, training.lr), number)
+        solver.step(w, gradients.clone(), moments, LocalContext(start, training.lr), number)
         assert (w - torch.stack([one.detach() for one in clients])).abs().max() < 1e-10
 
 

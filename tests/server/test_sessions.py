@@ -13,7 +13,7 @@ from radio_cases import STILL
 import edgefl
 from edgefl.cli import main
 from edgefl.core.errors import InputError
-from edgefl.learning.algorithms import Batch, Seen, Updates
+from edgefl.learning.algorithms import Batch, ForwardPass, Updates
 from edgefl.learning.algorithms.distilled import Distilled
 from edgefl.learning.algorithms.fedacg import FedACG
 from edgefl.learning.algorithms.fedavg import FedAvg
@@ -484,8 +484,8 @@ def test_distillation_is_torchs():
     generator = torch.Generator().manual_seed(1)
     student, teacher, losses = (torch.randn(shape, generator=generator) for shape in ((6, 4), (6, 4), (6,)))
     algorithm = Distilled(base=FedAvg(), weight=0.7)
-    seen = {"teacher": Seen(teacher, teacher)}
-    got = algorithm.loss(losses, Seen(student, student), seen, Batch(torch.zeros(6), torch.ones(6), {})).mean()
+    seen = {"teacher": ForwardPass(teacher, teacher)}
+    got = algorithm.loss(losses, ForwardPass(student, student), seen, Batch(torch.zeros(6), torch.ones(6), {})).mean()
     apart = torch.nn.functional.kl_div(student.log_softmax(1), teacher.softmax(1), reduction="batchmean")
     assert float(got) == pytest.approx(float(losses.mean() + 0.7 * apart), rel=1e-5)
 

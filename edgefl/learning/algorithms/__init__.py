@@ -1,7 +1,7 @@
 """The mathematics of learning: one file an algorithm."""
 
 from edgefl.core.catalogue import Catalogue
-from edgefl.learning.algorithms.base import Algorithm, Batch, Local, Run, Seen, Updates
+from edgefl.learning.algorithms.base import Algorithm, Batch, ForwardPass, LocalContext, RunInfo, Updates
 
 ALGORITHMS: Catalogue[Algorithm] = Catalogue(
     "algorithm",
@@ -31,4 +31,4 @@ ALGORITHMS: Catalogue[Algorithm] = Catalogue(
     },
 )
 
-__all__ = ["ALGORITHMS", "Algorithm", "Batch", "Local", "Run", "Seen", "Updates"]
+__all__ = ["ALGORITHMS", "Algorithm", "Batch", "ForwardPass", "LocalContext", "RunInfo", "Updates"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunInfo:
     """What all rounds of a run have in common."""
 
     population: int = 1  # devices in the scenario, N
@@ -39,7 +39,7 @@ class Run:
     work: tuple[int | None, int | None, int | None] = (None, 1, None)  # epochs or steps, and batch size, None for all
 
 
-class Seen(NamedTuple):
+class ForwardPass(NamedTuple):
     """What a model makes of samples."""
 
     outputs: Tensor  # [..., B, classes]
@@ -55,7 +55,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Local:
+class LocalContext:
     """What one device knows during its local training."""
 
     start: Tensor  # [d] the model as received
@@ -66,7 +66,7 @@ class Local:
     weight: Tensor | float = 1.0  # its samples over the mean of all devices, omega
     index: Tensor | float = 0.0  # of the round, from 0
     gradient: Tensor | float = 0.0  # [d] of the mean loss of all its samples at `start`, where `needs_gradient`
-    run: Run = Run()
+    run: RunInfo = RunInfo()
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Updates:
     labels: npt.NDArray[np.int64] | None = None  # [C, classes] how many samples of each class a device has
     statistics: Tensor | None = None  # [C, b] of batch normalisation
     weights: npt.NDArray[np.float64] | None = None  # [C], in place of the algorithm's own in `mean`
-    run: Run = Run()
+    run: RunInfo = RunInfo()
 
     def mean(self, name: str = "delta", *, by_samples: bool = False) -> Tensor:
         """The mean [d] of an upload over participants: by `weights` where there are any, else uniform or by samples."""
@@ -219,7 +219,9 @@ class Algorithm(Member):
         import numpy as np
 
         zero = _zeros(1)
-        local = Local(zero, 0.0, self.downlink(self.server_state(zero)), self.client_state(zero), run=Run(lr=0.0))
+        local = LocalContext(
+            zero, 0.0, self.downlink(self.server_state(zero)), self.client_state(zero), run=RunInfo(lr=0.0)
+        )
         with np.errstate(all="ignore"):
             made = [*self.finish(zero, local).values(), *self.remember(zero, local).values()]
         return not all(np.isfinite(np.asarray(vector)).all() for vector in made)
@@ -258,14 +260,14 @@ class Algorithm(Member):
         return frozenset()
 
     def needs_gradient(self) -> bool:
-        """Whether devices take one more pass over all their samples, for `Local.gradient`."""
+        """Whether devices take one more pass over all their samples, for `LocalContext.gradient`."""
         return False
 
-    def references(self, local: Local) -> dict[str, Tensor]:
+    def references(self, local: LocalContext) -> dict[str, Tensor]:
         """Models [d] that stay as they are, with which `loss` compares; a forward pass each a step."""
         return {}
 
-    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen], batch: Batch) -> Tensor:
+    def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
         """The loss of each sample [..., B], where it is not the task's.
 
         Args:
@@ -280,19 +282,19 @@ class Algorithm(Member):
         """No hook: whether `loss` is another than the task's."""
         return type(self).loss is not Algorithm.loss
 
-    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """The gradient after the algorithm's corrections, before clipping and weight decay."""
         return gradient
 
-    def decay(self, local: Local) -> Tensor | float:
+    def decay(self, local: LocalContext) -> Tensor | float:
         """Weight decay beside that of the scenario, which no clipping sees; the same at every step."""
         return 0.0
 
-    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """The vectors that a device uploads after training; w [d] is the result of its training."""
         return {"delta": w - local.start}
 
-    def derived(self, upload: Mapping[str, Tensor], local: Local) -> dict[str, Tensor]:
+    def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
         """Those vectors of `finish` that the server can work out itself, so that they need not be sent.
 
         Args:
@@ -301,13 +303,13 @@ class Algorithm(Member):
         """
         return {}
 
-    def upload(self, w: Tensor, local: Local, *, minimal: bool) -> dict[str, Tensor]:
+    def upload(self, w: Tensor, local: LocalContext, *, minimal: bool) -> dict[str, Tensor]:
         """No hook: what a device sends, `finish`; where it is to be minimal, without what is `derived`."""
         sent = self.finish(w, local)
         left_out = self.derived(sent, local) if minimal else {}
         return {name: vector for name, vector in sent.items() if name not in left_out}
 
-    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """The device's next client state; w [d] is the result of its training."""
         return {}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import NonNegativeFloat
 
-from edgefl.learning.algorithms.base import Batch, Local, Seen, Updates
+from edgefl.learning.algorithms.base import Batch, ForwardPass, LocalContext, Updates
 from edgefl.learning.algorithms.wrapper import Wrapper
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Distilled(Wrapper):
         """The teacher too."""
         return self.base.lasting() | {TEACHER}
 
-    def references(self, local: Local) -> dict[str, Tensor]:
+    def references(self, local: LocalContext) -> dict[str, Tensor]:
         """The teacher too."""
         return {**self.base.references(local), TEACHER: local.received[TEACHER]}
 
@@ -56,7 +56,7 @@ class Distilled(Wrapper):
         """Always."""
         return True
 
-    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen], batch: Batch) -> Tensor:
+    def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
         """L + weight sum_c p_teacher (log p_teacher - log p_student), or of `relation_loss`."""
         from torch.nn.functional import log_softmax
 

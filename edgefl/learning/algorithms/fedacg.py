@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, NonNegativeFloat
 
 from edgefl.learning.algorithms.averaging import Averaging
-from edgefl.learning.algorithms.base import Local, Updates
+from edgefl.learning.algorithms.base import LocalContext, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,7 +29,7 @@ class FedACG(Averaging):
         """The look-ahead w + lambda m."""
         return server["w"] + self.server_momentum * server["m"]
 
-    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Gradient of the loss + (beta/2) |w - start|^2."""
         return gradient + self.beta * (w - local.start)
 

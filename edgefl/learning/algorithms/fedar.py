@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field, NonNegativeFloat, PositiveFloat
 
-from edgefl.learning.algorithms.base import Algorithm, Local, Run, Updates
+from edgefl.learning.algorithms.base import Algorithm, LocalContext, RunInfo, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -42,11 +42,11 @@ class FedAR(Algorithm):
         """A device's last update, G_i = 0, and its age tau_i in rounds, infinite before there is one."""
         return {"G": 0 * w, "age": 0 * w[:1] + inf}
 
-    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """G_i = (start - w) / lr."""
         return {"G": (local.start - w) / local.lr}
 
-    def cutoff_rounds(self, index: int, run: Run) -> float:
+    def cutoff_rounds(self, index: int, run: RunInfo) -> float:
         """G(t) in round t = index + 1; N and K are the run's."""
         t, n = index + 1, run.population
         if self.cutoff_rule == "root":
@@ -54,7 +54,7 @@ class FedAR(Algorithm):
             return sqrt(self.smoothness / (l_2 * run.steps * n) * max(t, self.cutoff)) / 4
         return self.cutoff + (self.cutoff_slope * t if self.cutoff_rule == "linear" else 0.0)
 
-    def weights(self, age: Tensor, index: int, run: Run) -> Tensor:
+    def weights(self, age: Tensor, index: int, run: RunInfo) -> Tensor:
         """psi_i [N, 1] for the ages tau_i: 0 from the cut-off on, else min((tau_i + 1)^rho, psi_max)."""
         return ((age + 1) ** self.rho).clamp(max=self.psi_max) * (age < self.cutoff_rounds(index, run))
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, NonNegativeFloat
 
-from edgefl.learning.algorithms.base import Algorithm, Local, Updates
+from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,7 +36,7 @@ class FedAsync(Algorithm):
         """The model."""
         return {"w": w}
 
-    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Gradient of the loss + (mu/2) |w - start|^2."""
         return gradient + self.mu * (w - local.start)
 

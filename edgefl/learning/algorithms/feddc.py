@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import NonNegativeFloat
 
-from edgefl.learning.algorithms.base import Algorithm, Local, Updates
+from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,23 +35,23 @@ class FedDC(Algorithm):
         """The mean correction goes with the model."""
         return {"g": server["g"]}
 
-    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Gradient + alpha_i (w - start + h_i) + g / omega_i - g_i with alpha_i = alpha / omega_i."""
         pull = self.alpha * (w - local.start + local.state["h"])
         return gradient + (pull + local.received["g"]) / local.weight - local.state["g"]
 
-    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """h_i+ = h_i + delta; g_i+ = g_i - g / omega_i - delta / (K_ref lr)."""
         delta, lr = w - local.start, local.run.lr if self.cv_lr == "initial" else local.lr
         g = local.state["g"] - local.received["g"] / local.weight - delta / (local.run.steps * lr)
         return {"h": local.state["h"] + delta, "g": g}
 
-    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """The move, and omega_i times the change of the correction."""
         change = self.remember(w, local)["g"] - local.state["g"]
         return {"delta": w - local.start, "delta_g": local.weight * change}
 
-    def derived(self, upload: Mapping[str, Tensor], local: Local) -> dict[str, Tensor]:
+    def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
         """omega_i times the change of the correction: -g - omega_i delta / (K_ref lr)."""
         lr = local.run.lr if self.cv_lr == "initial" else local.lr
         change = local.weight * upload["delta"] / (local.run.steps * lr)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import NonNegativeFloat
 
-from edgefl.learning.algorithms.base import Algorithm, Local, Updates
+from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,15 +30,15 @@ class FedDyn(Algorithm):
         """H is the mean of h_i."""
         return {"h": state["h"]}
 
-    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Gradient + alpha_i (h_i - start), alpha_i = alpha / omega_i; `decay` adds alpha_i w."""
         return gradient + (self.alpha / local.weight) * (local.state["h"] - local.start)
 
-    def decay(self, local: Local) -> Tensor | float:
+    def decay(self, local: LocalContext) -> Tensor | float:
         """alpha_i: the quadratic term is weight decay in the authors' program."""
         return self.alpha / local.weight
 
-    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """h_i+ = h_i + w - start."""
         return {"h": local.state["h"] + w - local.start}
 

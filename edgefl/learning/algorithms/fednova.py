@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field, NonNegativeFloat
 
 from edgefl.learning.algorithms.averaging import Averaging
-from edgefl.learning.algorithms.base import Local, Updates
+from edgefl.learning.algorithms.base import LocalContext, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,11 +26,11 @@ class FedNova(Averaging):
         """The model and, with momentum, its momentum u = 0."""
         return {"w": w, "u": 0 * w} if self.server_momentum else {"w": w}
 
-    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Gradient of the loss + (mu/2) |w - start|^2."""
         return gradient + self.mu * (w - local.start) if self.mu else gradient
 
-    def normaliser(self, local: Local) -> Tensor:
+    def normaliser(self, local: LocalContext) -> Tensor:
         """|a_i|_1 [1]: the move, in units of -lr, that gradients of 1 would make.
 
         K for plain SGD, sum_k (1 - rho^k) / (1 - rho) with training.momentum, (1 - (1 - lr mu)^K) / (lr mu) with a
@@ -43,7 +43,7 @@ class FedNova(Averaging):
             a = a + (step < steps) * velocity
         return a
 
-    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """The move and its normaliser; with a pull also the number of steps."""
         a = self.normaliser(local)
         steps = {"steps": 0 * a + local.steps} if self.mu else {}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import NonNegativeFloat
 
-from edgefl.learning.algorithms.base import Local
+from edgefl.learning.algorithms.base import LocalContext
 from edgefl.learning.algorithms.fedavg import FedAvg
 
 if TYPE_CHECKING:
@@ -18,6 +18,6 @@ class FedProx(FedAvg):
 
     mu: NonNegativeFloat = 0.01
 
-    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Gradient of the loss + (mu/2) |w - start|^2."""
         return gradient + self.mu * (w - local.start)

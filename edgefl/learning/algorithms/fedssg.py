@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat
 
-from edgefl.learning.algorithms.base import Algorithm, Local, Updates
+from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,7 +46,7 @@ class FedSSG(Algorithm):
         """The mean correction goes with the model."""
         return {"g": server["g"]} if self.variant == "code" else {}
 
-    def gate(self, local: Local) -> Tensor:
+    def gate(self, local: LocalContext) -> Tensor:
         """p_i [1]: 1 + c_i / (T m/N), or c_i / (t m/N), at most 1, in round t of the main text; c_i has this round."""
         run, count = local.run, local.state["count"] + 1
         share = self.participation or run.participants * run.groups / run.population
@@ -55,14 +55,14 @@ class FedSSG(Algorithm):
         ratio = count / (share * (local.index - run.began + 1) + 1e-6)
         return 1 - (ratio < 1) * (1 - ratio) if self.clip_gate else ratio
 
-    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Gradient + alpha_i h_i + g / omega_i - g_i, or gradient + alpha p_i (w - start + h_i) of the main text."""
         h = local.state["h"]
         if self.variant == "code":
             return gradient + self.alpha / local.weight * h + local.received["g"] / local.weight - local.state["g"]
         return gradient + self.alpha * self.gate(local) * (w - local.start + h)
 
-    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """h_i+ = h_i + p_i delta; g_i+ = g_i - g / omega_i - p_i delta / (K_ref lr)."""
         gated, lr = self.gate(local) * (w - local.start), local.run.lr if self.cv_lr == "initial" else local.lr
         memory = {"h": local.state["h"] + gated, "count": local.state["count"] + 1}
@@ -70,14 +70,14 @@ class FedSSG(Algorithm):
             return memory
         return {**memory, "g": local.state["g"] - local.received["g"] / local.weight - gated / (local.run.steps * lr)}
 
-    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """The move, its gate, and in the program omega_i times the change of the correction."""
         sent = {"delta": w - local.start, "gate": self.gate(local)}
         if self.variant == "paper_main":
             return sent
         return {**sent, "delta_g": local.weight * (self.remember(w, local)["g"] - local.state["g"])}
 
-    def derived(self, upload: Mapping[str, Tensor], local: Local) -> dict[str, Tensor]:
+    def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
         """omega_i times the change of the correction: -g - omega_i p_i delta / (K_ref lr)."""
         if self.variant == "paper_main":
             return {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import NonNegativeFloat, PositiveFloat
 
-from edgefl.learning.algorithms.base import Local, Updates
+from edgefl.learning.algorithms.base import LocalContext, Updates
 from edgefl.learning.algorithms.feddyn import FedDyn
 
 if TYPE_CHECKING:
@@ -38,17 +38,17 @@ class FedVRA(FedDyn):
         """Lambda is the mean of lambda_i."""
         return super().held(state, weight) if self.variant == "ssg_code" else {"dual": state["dual"]}
 
-    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Gradient of the loss + <lambda_i, w - start> + (gamma/2) |w - start|^2."""
         if self.variant == "ssg_code":
             return super().correct(gradient, w, local)
         return gradient + local.state["dual"] + self.gamma * (w - local.start)
 
-    def decay(self, local: Local) -> Tensor | float:
+    def decay(self, local: LocalContext) -> Tensor | float:
         """None; FedDyn's in its program."""
         return super().decay(local) if self.variant == "ssg_code" else 0.0
 
-    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """lambda_i+ = lambda_i + a gamma (w - start)."""
         if self.variant == "ssg_code":
             return super().remember(w, local)

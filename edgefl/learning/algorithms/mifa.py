@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from edgefl.learning.algorithms.base import Algorithm, Local, Updates
+from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -42,11 +42,11 @@ class Mifa(Algorithm):
         """With the updates at the devices G is the mean of G_i."""
         return {"mean": state["G"]} if self.state == "client" else {}
 
-    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """G_i = (start - w) / lr."""
         return {"G": (local.start - w) / local.lr} if self.state == "client" else {}
 
-    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """G_i, or how it has changed."""
         update = (local.start - w) / local.lr
         return {"G": update - local.state["G"] if self.state == "client" else update}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import NonNegativeFloat, PositiveFloat
 
-from edgefl.learning.algorithms.base import Batch, Local, Seen
+from edgefl.learning.algorithms.base import Batch, ForwardPass, LocalContext
 from edgefl.learning.algorithms.fedavg import FedAvg
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ class Moon(FedAvg):
         """What the device's last training gave, and whether there was one."""
         return {"previous": 0 * w, "seen": 0 * w[:1]}
 
-    def references(self, local: Local) -> dict[str, Tensor]:
+    def references(self, local: LocalContext) -> dict[str, Tensor]:
         """The received model, and the device's last one."""
         seen = local.state["seen"]
         return {"received": local.start, "previous": seen * local.state["previous"] + (1 - seen) * local.start}
 
-    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen], batch: Batch) -> Tensor:
+    def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
         """L - mu log(e^p / (e^p + e^q)), p = cos(z, z_received) / temperature, q = cos(z, z_previous) / temperature."""
         from torch.nn.functional import cosine_similarity, softplus
 
@@ -40,6 +40,6 @@ class Moon(FedAvg):
         far = cosine_similarity(own.z, references["previous"].z, dim=-1)
         return losses + self.mu * softplus((far - near) / self.temperature)
 
-    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """The trained model."""
         return {"previous": w, "seen": 0 * local.state["seen"] + 1}

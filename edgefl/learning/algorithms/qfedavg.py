@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import NonNegativeFloat
 
 from edgefl.core.errors import RunError
-from edgefl.learning.algorithms.base import Algorithm, Local, Updates
+from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,7 +25,7 @@ class QFedAvg(Algorithm):
 
     q: NonNegativeFloat = 1.0
 
-    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """The move, and the scalar L |move|^2 with L = 1 / lr, from which the server makes h_k."""
         delta = w - local.start
         return {"delta": delta, "curvature": (delta * delta).sum(-1)[..., None] / local.lr}

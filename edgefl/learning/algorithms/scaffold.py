@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import PositiveFloat, model_validator
 
 from edgefl.core.section import fault_at
-from edgefl.learning.algorithms.base import Algorithm, Local, Updates
+from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,7 +56,7 @@ class Scaffold(Algorithm):
         """In option I."""
         return self.option == "I"
 
-    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Gradient - c_i + c; c / omega_i in ssg_code, the gradient alone in dyn."""
         if self.variant == "dyn":
             return gradient
@@ -64,7 +64,7 @@ class Scaffold(Algorithm):
             return gradient - local.state["c"] + local.received["c"] / local.weight
         return gradient - local.state["c"] + local.received["c"]
 
-    def divisor(self, local: Local) -> Tensor | float:
+    def divisor(self, local: LocalContext) -> Tensor | float:
         """K lr in option II: K_ref lr in ssg_code, E (floor(n_i / B) + 1) lr in eve_code where both are given."""
         lr = local.run.lr if self.cv_lr == "initial" else local.lr
         epochs, _, batch = local.run.work
@@ -75,19 +75,19 @@ class Scaffold(Algorithm):
             return epochs * (samples // batch + 1) * lr
         return local.steps * lr
 
-    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """c_i+ = gradient of all samples at start (I), or c_i - c + (start - w) / (K lr) (II)."""
         if self.option == "I":
             return {"c": 0 * w + local.gradient}
         return {"c": local.state["c"] - local.received["c"] + (local.start - w) / self.divisor(local)}
 
-    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """The move, and the change of the control variate; omega_i times it in ssg_code, c_i+ - c in eve_code."""
         before = local.received["c"] if self.variant == "eve_code" else local.state["c"]
         change = self.remember(w, local)["c"] - before
         return {"delta": w - local.start, "delta_c": local.weight * change if self.variant == "ssg_code" else change}
 
-    def derived(self, upload: Mapping[str, Tensor], local: Local) -> dict[str, Tensor]:
+    def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
         """The change of the control variate, -c - delta / (K lr), unless the device alone knows what it depends on."""
         if self.option == "I" or self.variant == "eve_code":
             return {}

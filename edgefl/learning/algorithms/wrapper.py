@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from edgefl.learning.algorithms.base import Algorithm, Batch, Local, Seen, Updates
+from edgefl.learning.algorithms.base import Algorithm, Batch, ForwardPass, LocalContext, Updates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,11 +75,11 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.needs_gradient()
 
-    def references(self, local: Local) -> dict[str, Tensor]:
+    def references(self, local: LocalContext) -> dict[str, Tensor]:
         """..."""
         return self.base.references(local)
 
-    def loss(self, losses: Tensor, own: Seen, references: Mapping[str, Seen], batch: Batch) -> Tensor:
+    def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
         """..."""
         return self.base.loss(losses, own, references, batch)
 
@@ -87,23 +87,23 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.has_own_loss()
 
-    def correct(self, gradient: Tensor, w: Tensor, local: Local) -> Tensor:
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """..."""
         return self.base.correct(gradient, w, local)
 
-    def decay(self, local: Local) -> Tensor | float:
+    def decay(self, local: LocalContext) -> Tensor | float:
         """..."""
         return self.base.decay(local)
 
-    def finish(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """..."""
         return self.base.finish(w, local)
 
-    def derived(self, upload: Mapping[str, Tensor], local: Local) -> dict[str, Tensor]:
+    def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
         """..."""
         return self.base.derived(upload, local)
 
-    def remember(self, w: Tensor, local: Local) -> dict[str, Tensor]:
+    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """..."""
         return self.base.remember(w, local)
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from edgefl.core.arrays import Indices
-from edgefl.learning.algorithms import Local, Run
+from edgefl.learning.algorithms import LocalContext, RunInfo
 from edgefl.learning.learner.gradients import Frozen
 from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.samples import Draws, Samples
@@ -35,15 +35,15 @@ class Cohort:
     draws: list[Draws] | None  # per client [K_i, B_i, 3] of augmentation
     keys: Tensor | None  # [C] of dropout
     whole: list[Indices]  # per client [k_i, B_i] one pass over its samples, where their gradient is needed
-    run: Run
+    run: RunInfo
 
-    def local(self, gradient: Tensor | float = 0.0) -> Local:
+    def local(self, gradient: Tensor | float = 0.0) -> LocalContext:
         """What the algorithm's hooks see; `gradient` [C, d] is that of all samples, where it is needed."""
         steps = self.lr.new_tensor([[len(batch)] for batch in self.batches])
         uniform = bool((self.lr == self.lr[0]).all())
         lr = float(self.lr[0]) if uniform else self.lr  # a plain number saves a broadcast at every step
         args = self.start, lr, self.received, self.state, steps, self.weight, self.index
-        return Local(*args, gradient, self.run)
+        return LocalContext(*args, gradient, self.run)
 
     def one_pass(self) -> Cohort:
         """The same clients with one pass over all their samples as they are, none of them augmented."""
@@ -91,12 +91,12 @@ class Engine:
         """Train the clients."""
         raise NotImplementedError
 
-    def frozen(self, local: Local, cohort: Cohort) -> Frozen | None:
+    def frozen(self, local: LocalContext, cohort: Cohort) -> Frozen | None:
         """The models that the algorithm's loss compares with; None where it is the task's."""
         models = self.solver.algorithm.references(local)
         return Frozen(models, cohort.statistics, local.received) if models else None
 
-    def _trained(self, w: Tensor, cohort: Cohort, local: Local, statistics: Tensor, loss_sum: Tensor) -> Trained:
+    def _trained(self, w: Tensor, cohort: Cohort, local: LocalContext, statistics: Tensor, loss_sum: Tensor) -> Trained:
         algorithm, steps = self.solver.algorithm, loss_sum.new_tensor([len(batch) for batch in cohort.batches])
         uploads = algorithm.upload(w, local, minimal=self.solver.training.minimal_uploads)
         state = algorithm.remember(w, local)
@@ -105,13 +105,13 @@ class Engine:
         return Trained(uploads, state, statistics, loss_sum / steps)
 
 
-def rows(local: Local, which: int | slice) -> Local:
+def rows(local: LocalContext, which: int | slice) -> LocalContext:
     """What the hooks of one client see, or of several."""
 
     def cut(value: Tensor | float) -> Tensor | float:
         return value if isinstance(value, float) else value[which]
 
-    return Local(
+    return LocalContext(
         local.start[which],
         cut(local.lr),
         {name: value[which] for name, value in local.received.items()},

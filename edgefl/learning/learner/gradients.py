@@ -10,7 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from edgefl.learning.algorithms import Algorithm, Batch, Seen
+from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
 from edgefl.learning.learner.network import Network, as_leaves, gradient
 from edgefl.learning.models import Model
 
@@ -30,7 +30,7 @@ class Frozen:
         models, received = ({name: each[part] for name, each in of.items()} for of in (self.models, self.received))
         return Frozen(models, self.statistics[part], received)
 
-    def seen(self, network: Network, x: Tensor) -> dict[str, Seen]:
+    def seen(self, network: Network, x: Tensor) -> dict[str, ForwardPass]:
         """What each makes of the samples x [C, B, ...]."""
         statistics = network.statistics.views(self.statistics)
         views = {name: network.parameters.views(model) for name, model in self.models.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from edgefl.learning.algorithms import Algorithm, Batch, Seen
+from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
 from edgefl.learning.learner.gradients import Frozen, Step
 from edgefl.learning.learner.layers import IMAGES, Convolution, Linear, Saved, layers_of
 from edgefl.learning.learner.network import Network
@@ -57,7 +57,7 @@ class LayersGradient:
 
         return step
 
-    def _forward(self, parameters: list[list[Tensor]], x: Tensor) -> tuple[Seen, list[Saved]]:
+    def _forward(self, parameters: list[list[Tensor]], x: Tensor) -> tuple[ForwardPass, list[Saved]]:
         """What models make of samples, as `network.representation` has it, and what their layers save."""
         kept, z = [], None
         for i, (layer, p) in enumerate(zip(self.layers, parameters, strict=True)):
@@ -65,15 +65,17 @@ class LayersGradient:
                 z = x
             x, saved = layer.forward(x, p)
             kept.append(saved)
-        return Seen(x, x if z is None else z), kept
+        return ForwardPass(x, x if z is None else z), kept
 
-    def _compared(self, own: Seen, others: dict[str, Seen], batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
+    def _compared(
+        self, own: ForwardPass, others: dict[str, ForwardPass], batch: Batch
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Each client's weighted sum of the algorithm's losses [C]; its gradients in outputs and representations."""
         with torch.enable_grad():
             outputs = own.outputs.detach().requires_grad_()
             z = outputs if own.z is own.outputs else own.z.detach().requires_grad_()
             each = self.model.sample_losses(outputs, batch.y)
-            each = self.algorithm.loss(each, Seen(outputs, z), others, batch)
+            each = self.algorithm.loss(each, ForwardPass(outputs, z), others, batch)
             losses = (each * batch.weight).sum(1)
             leaves = [outputs] if z is outputs else [outputs, z]
             gradients = torch.autograd.grad(losses.sum(), leaves, materialize_grads=True)

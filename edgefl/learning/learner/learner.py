@@ -14,7 +14,7 @@ from torch import Tensor
 
 from edgefl.core.errors import RunError
 from edgefl.core.streams import Streams
-from edgefl.learning.algorithms import Algorithm, Local, Run, Updates
+from edgefl.learning.algorithms import Algorithm, LocalContext, RunInfo, Updates
 from edgefl.learning.data_section import Augmentation
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner import snapshot
@@ -66,7 +66,7 @@ class Learner:
         InputError: the model does not fit the data, or the initial parameters do not fit the model.
     """
 
-    run: Run  # what all rounds have in common; `begin` says how many there are
+    run: RunInfo  # what all rounds have in common; `begin` says how many there are
 
     def __init__(
         self,
@@ -251,7 +251,7 @@ class Learner:
             lr: the round's learning rate.
         """
         algorithm, w, nothing = self._algorithm, self.initial, np.empty(0, dtype=np.int64)
-        local = Local(w, 1.0, algorithm.downlink(server), algorithm.client_state(w), run=self.run)
+        local = LocalContext(w, 1.0, algorithm.downlink(server), algorithm.client_state(w), run=self.run)
         vectors = {name: vector[None][:0] for name, vector in algorithm.finish(w, local).items()}
         return Updates(vectors, nothing, nothing, len(self.parts), staleness=nothing, index=index, lr=lr, run=self.run)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from torch import Tensor
 
 from edgefl.core.arrays import Floats
-from edgefl.learning.algorithms import Algorithm, Local, Run
+from edgefl.learning.algorithms import Algorithm, LocalContext, RunInfo
 from edgefl.learning.learner.round import Job, stacked
 from edgefl.learning.training_section import Training
 
@@ -19,7 +19,7 @@ def completed(
     weights: Floats,
     algorithm: Algorithm,
     training: Training,
-    run: Run,
+    run: RunInfo,
 ) -> dict[str, Tensor]:
     """Uploads [C, ...] with the vectors that were left out, as the algorithm derives them from the others.
 
@@ -36,4 +36,4 @@ def completed(
     of_jobs = [job.lr for job in jobs], steps, weights, [job.index for job in jobs]
     lr, k, omega, index = (start.new_tensor(each)[:, None] for each in of_jobs)
     received = {name: stacked([job.received[name] for job in jobs]) for name in jobs[0].received}
-    return {**uploads, **algorithm.derived(uploads, Local(start, lr, received, {}, k, omega, index, run=run))}
+    return {**uploads, **algorithm.derived(uploads, LocalContext(start, lr, received, {}, k, omega, index, run=run))}

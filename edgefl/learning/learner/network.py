@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from edgefl.learning.algorithms import Seen
+from edgefl.learning.algorithms import ForwardPass
 from edgefl.learning.learner.dropout import KeyedDropout, replace_dropout
 
 T = TypeVar("T")
@@ -58,11 +58,11 @@ class Network:
         keys = {} if key is None else dict.fromkeys(self._key_names, key)
         return self._call(self._training, parameters, statistics, x, keys)
 
-    def represent(self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None) -> Seen:
+    def represent(self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None) -> ForwardPass:
         """As `train`, and the representations [B, features]: see `representation`."""
         return representation(self._training, lambda: self.train(parameters, statistics, x, key))
 
-    def frozen(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Seen:
+    def frozen(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> ForwardPass:
         """As `represent`, for a model that is not trained; changes nothing."""
         with torch.no_grad():
             return representation(self._testing, lambda: self.test(parameters, statistics, x))
@@ -88,7 +88,7 @@ class Network:
         return output
 
 
-def representation(module: nn.Module, call: Callable[[], Tensor]) -> Seen:
+def representation(module: nn.Module, call: Callable[[], Tensor]) -> ForwardPass:
     """The outputs [B, ...] of a call of the module, and the representations [B, n].
 
     These are what its last linear layer got, before a dropout that stands directly in front of it, so that those of a
@@ -110,7 +110,7 @@ def representation(module: nn.Module, call: Callable[[], Tensor]) -> Seen:
     z = got[0] if got else outputs
     z = next((before for before, after in dropped if after is z), z)
     dtype = next(module.parameters()).dtype
-    return Seen(outputs.to(dtype), z.reshape(len(z), -1).to(dtype))
+    return ForwardPass(outputs.to(dtype), z.reshape(len(z), -1).to(dtype))
 
 
 def flatten(tensors: Tensors, like: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from edgefl.core.arrays import Ids
 from edgefl.core.errors import RunError
-from edgefl.learning.algorithms import Run
+from edgefl.learning.algorithms import RunInfo
 from edgefl.learning.learner.engine import Trained
 from edgefl.learning.learner.memory import is_out_of_memory
 from edgefl.learning.learner.plan import Plan
@@ -49,7 +49,7 @@ class Round:
         run: what all rounds have in common.
     """
 
-    def __init__(self, jobs: Sequence[Job], workers: Workers, store: StateStore | None, run: Run) -> None:
+    def __init__(self, jobs: Sequence[Job], workers: Workers, store: StateStore | None, run: RunInfo) -> None:
         self.jobs, self._workers, self._store, self._run = jobs, workers, store, run
         self._ids = np.array([job.device for job in jobs])
         self.uploads: dict[str, Tensor] = {}  # [C, ...] each, in the order of the jobs, as what follows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from edgefl.learning.algorithms import Batch, Seen
+from edgefl.learning.algorithms import Batch, ForwardPass
 from edgefl.learning.learner.batches import PAD, shares
 from edgefl.learning.learner.dropout import step_keys
 from edgefl.learning.learner.engine import Cohort, Engine, Trained, rows
@@ -60,7 +60,7 @@ class SerialEngine(Engine):
             else:
                 own = network.represent(leaves, buffers, x, key)
                 of_one = frozen.seen(network, x[None])
-                others = {name: Seen(seen.outputs[0], seen.z[0]) for name, seen in of_one.items()}
+                others = {name: ForwardPass(seen.outputs[0], seen.z[0]) for name, seen in of_one.items()}
                 outputs = own.outputs
         losses = self.model.sample_losses(outputs.to(w.dtype), y)
         if frozen is not None:

@@ -8,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from edgefl.learning.algorithms import Run
+from edgefl.learning.algorithms import RunInfo
 from edgefl.learning.datasets import Data
 from edgefl.learning.training_section import Training
 from edgefl.learning.workload import local_steps
 
 
-def in_common(training: Training, data: Data, parts: Sequence[npt.NDArray[np.int64]]) -> Run:
+def in_common(training: Training, data: Data, parts: Sequence[npt.NDArray[np.int64]]) -> RunInfo:
     """What all rounds have in common, as far as local training and data say; `parts` [devices] are their samples."""
     sizes = np.array([len(part) for part in parts])
     (steps,) = local_steps(np.array([-(-sizes.sum() // len(parts))]), *training.work)  # of the mean size
     labels, test_labels = (_counts(y, data.classes) for y in (data.train_y[np.concatenate(parts)], data.test_y))
-    return Run(
+    return RunInfo(
         population=len(parts),
         participants=len(parts),
         lr=training.lr,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from edgefl.learning.algorithms import Algorithm, Local
+from edgefl.learning.algorithms import Algorithm, LocalContext
 from edgefl.learning.training_section import Training
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Solver:
         count = 2 if self.training.optimizer == "adam" else int(self.training.momentum > 0)
         return [w.new_zeros(w.shape) for _ in range(count)]
 
-    def step(self, w: Tensor, gradient: Tensor, moments: Sequence[Tensor], local: Local, number: int) -> None:
+    def step(self, w: Tensor, gradient: Tensor, moments: Sequence[Tensor], local: LocalContext, number: int) -> None:
         """Advance w in place, for the `number`th time in the round, from 1; `gradient` may be overwritten."""
         training = self.training
         gradient = self.algorithm.correct(gradient, w, local)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from edgefl.core.arrays import Indices
 from edgefl.core.streams import Streams
-from edgefl.learning.algorithms import Algorithm, Run
+from edgefl.learning.algorithms import Algorithm, RunInfo
 from edgefl.learning.learner.attempt import attempt
 from edgefl.learning.learner.batched import BatchedEngine
 from edgefl.learning.learner.batches import mini_batches, one_pass, paired
@@ -44,7 +44,7 @@ class Vectors:
     state: Mapping[str, Tensor]  # [C, ...] each
     statistics: Tensor  # [C or 1, b]
     lr: Tensor  # [C or 1, 1] learning rates
-    run: Run  # what all rounds have in common
+    run: RunInfo  # what all rounds have in common
 
     def to(self, device: torch.device) -> Vectors:
         """The same on another device."""
