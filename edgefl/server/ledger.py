@@ -2,63 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-ROUND_COLUMNS = (
-    "session",
-    "round",
-    "time_s",
-    "duration_s",
-    "energy_j",
-    "round_energy_j",
-    "selected",
-    "received",
-    "late",
-    "departed",
-    "bytes_down",
-    "bytes_up",
-    "train_loss",
-    "test_loss",
-    "test_accuracy",
-    "failed",
-    "wasted_j",
-    "present",
-    "arrivals",
-    "departures",
+from edgefl.server.columns import (
+    CONTRIBUTION_COLUMNS,
+    DEVICE_COLUMNS,
+    EVENT_COLUMNS,
+    ROUND_COLUMNS,
+    check_known,
+    fixed_names,
 )
-DEVICE_COLUMNS = (
-    "session",
-    "round",
-    "device",
-    "cell",
-    "distance_m",
-    "los",
-    "pathloss_db",
-    "download_s",
-    "compute_s",
-    "upload_s",
-    "wait_s",
-    "rx_energy_j",
-    "cpu_energy_j",
-    "tx_energy_j",
-    "status",
-    "bytes_down",
-    "bytes_up",
-    "x_m",
-    "y_m",
-    "shadowing_db",
-    "idle_energy_j",
-    "start_s",
-)
-ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j")  # all that a device spends
-CONTRIBUTION_COLUMNS = ("session", "round", "device", "contribution")
-EVENT_COLUMNS = ("time_s", "kind", "device", "cell", "detail")
 
-Row = dict[str, Any]
+RoundRow = dict[str, Any]
 Columns = dict[str, list[Any]]
 
 
@@ -66,7 +25,7 @@ class Ledger:
     """Finished rounds only: a round is entered whole, when it ends."""
 
     def __init__(self) -> None:
-        self.rounds: list[Row] = []
+        self.rounds: list[RoundRow] = []
         self._devices: list[Mapping[str, npt.NDArray[Any]]] = []
         self._events: list[tuple[float, str, int, int, str]] = []
         self._pending: list[tuple[float, str, int, int, str]] = []
@@ -92,13 +51,28 @@ class Ledger:
         """Note an event; device -1 is the server."""
         self._pending.append((time_s, kind, device, cell, detail))
 
-    def close_round(self, row: Row, devices: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Enter a round, its participants (a column [n] each, in order of their ids) and its events."""
+    def close_round(self, row: RoundRow, devices: Mapping[str, npt.NDArray[Any]], traced: Iterable[str] = ()) -> None:
+        """Enter a round, its participants (a column [n] each, in order of their ids) and its events.
+
+        Args:
+            row: the round's columns.
+            devices: the participants' columns [n].
+            traced: which columns of the row an algorithm has traced; algorithms from outside may choose any name.
+
+        Raises:
+            KeyError: a column stands in no table (edgefl.server.columns).
+        """
+        check_known(row.keys() - set(traced), ROUND_COLUMNS)
         self.rounds.append(row)
         self.add(devices)
 
     def add(self, devices: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Enter participants, and the events so far, below those of the last round."""
+        """Enter participants, and the events so far, below those of the last round.
+
+        Raises:
+            KeyError: a column stands in no table (edgefl.server.columns).
+        """
+        check_known(devices, DEVICE_COLUMNS)
         self._devices.append(devices)
         self._events += sorted(self._pending)  # by time, kind and device: simultaneous events have one order
         self._pending.clear()
@@ -108,23 +82,29 @@ class Ledger:
         self._contributions += [(session, number, device, value) for device, value in values]
 
     def round_columns(self) -> Columns:
-        """Rounds as columns; keys beyond the fixed ones (the scalar problem's) come last."""
-        names = list(dict.fromkeys((*ROUND_COLUMNS, *(key for row in self.rounds for key in row))))
+        """Return the rounds as columns; those that not every run has come last."""
+        names = dict.fromkeys(fixed_names(ROUND_COLUMNS))  # a dict keeps the order and drops what comes twice
+        for row in self.rounds:
+            names |= dict.fromkeys(row)
         return {name: [row.get(name) for row in self.rounds] for name in names}
 
     def device_columns(self) -> Columns:
-        """Participants as columns, round after round."""
+        """Return the participants as columns, round after round."""
+        names = dict.fromkeys(fixed_names(DEVICE_COLUMNS))
         if not self._devices:
-            return {name: [] for name in DEVICE_COLUMNS}
-        names = dict.fromkeys((*DEVICE_COLUMNS, *self._devices[0]))  # the fixed ones first
+            return {name: [] for name in names}
+        names |= dict.fromkeys(self._devices[0])
         return {name: np.concatenate([part[name] for part in self._devices]).tolist() for name in names}
 
     def contribution_columns(self) -> Columns:
-        """Contributions as columns, round after round."""
-        columns = zip(*self._contributions, strict=True) if self._contributions else ([] for _ in CONTRIBUTION_COLUMNS)
-        return {name: list(column) for name, column in zip(CONTRIBUTION_COLUMNS, columns, strict=True)}
+        """Return the contributions as columns, round after round."""
+        return _columns(self._contributions, fixed_names(CONTRIBUTION_COLUMNS))
 
     def event_columns(self) -> Columns:
-        """Events as columns, in order of time."""
-        columns = zip(*self._events, strict=True) if self._events else ([] for _ in EVENT_COLUMNS)
-        return {name: list(column) for name, column in zip(EVENT_COLUMNS, columns, strict=True)}
+        """Return the events as columns, in order of time."""
+        return _columns(self._events, fixed_names(EVENT_COLUMNS))
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> Columns:
+    """Return rows of values as one column for each name."""
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}

@@ -19,8 +19,9 @@ from edgefl.learning.payload import Payload, SplitPayload
 from edgefl.radio import Drop, Link
 from edgefl.scenario import RoundKey, Scenario
 from edgefl.server.battery_meter import BatteryMeter
+from edgefl.server.columns import ENERGY_COLUMNS
 from edgefl.server.dispatcher import Dispatcher
-from edgefl.server.ledger import ENERGY_COLUMNS, Ledger
+from edgefl.server.ledger import Ledger
 from edgefl.server.participation import (
     FAILED,
     POLLED,
@@ -300,7 +301,7 @@ class Server:
         self.memory.enter(seen(parts, devices, self.replay.losses, self.env.now))
         self._vain = not parts and self.env.now == self._began_s
         self.ledger.event(self.env.now, "round_end")
-        self.ledger.close_round(row, devices)
+        self.ledger.close_round(row, devices, traced=learned)
         self._depart(gone)
         self.round_key = following(self.sessions, self.ledger.rounds)
         self.replay.evaluate(row, last=self.round_key.session > round_key.session)

@@ -14,7 +14,7 @@ import pytest
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.results.metrics import fairness
-from edgefl.server.ledger import DEVICE_COLUMNS, ROUND_COLUMNS
+from edgefl.server.columns import DEVICE_COLUMNS, ROUND_COLUMNS, fixed_names
 
 QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"
 BASE = {
@@ -39,8 +39,8 @@ def result():
 
 
 def test_columns_and_types(result):
-    assert tuple(result.rounds.columns) == ROUND_COLUMNS
-    assert tuple(result.devices.columns) == DEVICE_COLUMNS
+    assert tuple(result.rounds.columns) == fixed_names(ROUND_COLUMNS)
+    assert tuple(result.devices.columns) == fixed_names(DEVICE_COLUMNS)
     assert result.rounds["round"].tolist() == [1, 2, 3, 4]
     assert result.parameters.dtype == np.float32
     assert result.parameters.shape == (64 * 64 + 64 + 64 * 10 + 10,)

@@ -1,0 +1,213 @@
+"""The columns of all result files: one table of names, types, units and meanings.
+
+The ledger, the readers of result folders, the exports and `results/README.md` take their columns from here, and the
+ledger refuses a column that is missing here. To add a column to ``devices.csv``, add one entry to `DEVICE_COLUMNS` and
+one statement where its value is known (`edgefl.server.participation.columns`); nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column of a result file."""
+
+    name: str
+    type: type[bool | int | float | str]
+    unit: str  # empty for counts, fractions and texts
+    meaning: str
+    when: str = ""  # which runs have it; empty: all of them
+    added_later: bool = False  # every run writes it now, but folders of earlier versions lack it
+
+    @property
+    def optional(self) -> bool:
+        """Whether some runs do without this column."""
+        return bool(self.when)
+
+
+BATTERY_RUNS = "`devices.battery`"
+RANKING_RUNS = "data sets of rankings (MovieLens)"
+SCALAR_RUNS = "`data.dataset: quadratic`"
+SEL_RUNS = "`report.models` with `sel`"
+ALL_RUNS = "`report.models` with `all`"
+SESSION = ResultColumn("session", int, "", "number of the session, from 1; always 1 without sessions")
+ROUND = ResultColumn("round", int, "", "number of the round in its session, from 1; extra rounds have 0 and less")
+DEVICE = ResultColumn("device", int, "", "number of the device, from 0")
+
+ROUND_COLUMNS = (
+    SESSION,
+    ROUND,
+    ResultColumn("time_s", float, "s", "virtual time at the end of the round, since the beginning of the run"),
+    ResultColumn("duration_s", float, "s", "virtual time that the round has taken"),
+    ResultColumn("energy_j", float, "J", "energy that all devices have spent on taking part, since the beginning"),
+    ResultColumn("round_energy_j", float, "J", "energy that all devices have spent on taking part in this round"),
+    ResultColumn("selected", int, "", "participations that ended in the round"),
+    ResultColumn("received", int, "", "updates that arrived and were learned from"),
+    ResultColumn("late", int, "", "participations that a deadline or the policy cut short"),
+    ResultColumn("departed", int, "", "participations that ended because the device left or its battery ran out"),
+    ResultColumn("bytes_down", int, "B", "bytes that devices received"),
+    ResultColumn("bytes_up", int, "B", "bytes that devices sent"),
+    ResultColumn(
+        "train_loss",
+        float,
+        "",
+        "mean of the participants' training losses, weighted by samples; each is the mean over its local steps",
+    ),
+    ResultColumn("test_loss", float, "", "loss of the global model on the test set; empty where it was not tested"),
+    ResultColumn("test_accuracy", float, "", "accuracy of the global model on the test set, 0 to 1; empty likewise"),
+    ResultColumn("failed", int, "", "participations that a failed transfer or handover ended", added_later=True),
+    ResultColumn("wasted_j", float, "J", "energy of participations whose update was not used", added_later=True),
+    ResultColumn("present", int, "", "devices that were present when the round began", added_later=True),
+    ResultColumn("arrivals", int, "", "devices that arrived during the round", added_later=True),
+    ResultColumn("departures", int, "", "devices that left during the round", added_later=True),
+    ResultColumn("parameter", float, "", "the model, a single number", SCALAR_RUNS),
+    ResultColumn("distance_to_optimum", float, "", "distance of the model to the known optimum", SCALAR_RUNS),
+    ResultColumn("test_auc", float, "", "area under the ROC curve of the test set, 0 to 1", RANKING_RUNS),
+    ResultColumn("hr_5", float, "", "hit rate: share of users whose film is among their first 5", RANKING_RUNS),
+    ResultColumn("ndcg_5", float, "", "normalised discounted cumulative gain at 5, mean over users", RANKING_RUNS),
+    ResultColumn("hr_10", float, "", "hit rate: share of users whose film is among their first 10", RANKING_RUNS),
+    ResultColumn("ndcg_10", float, "", "normalised discounted cumulative gain at 10, mean over users", RANKING_RUNS),
+    ResultColumn("sel_loss", float, "", "test loss of the mean of the round's local models", SEL_RUNS),
+    ResultColumn("sel_accuracy", float, "", "test accuracy of the mean of the round's local models", SEL_RUNS),
+    ResultColumn("all_loss", float, "", "test loss of the mean of all devices' last local models", ALL_RUNS),
+    ResultColumn("all_accuracy", float, "", "test accuracy of the mean of all devices' last local models", ALL_RUNS),
+    ResultColumn("awaited", float, "", "devices still to be received before the model changes", "`mode: wait`"),
+    ResultColumn("contributing", float, "", "stored updates that count in the model", "`fedar`"),
+    ResultColumn(
+        "staleness",
+        float,
+        "",
+        "mean age of the updates, in aggregations",
+        "`fedbuff`, `fedasync`",
+    ),
+    ResultColumn(
+        "staleness_weight",
+        float,
+        "",
+        "mean weight of the updates by their age",
+        "`fedbuff`, `fedasync`, `fedar`",
+    ),
+    ResultColumn("seen", float, "", "devices that the server has received an update from so far", "`mifa`"),
+    ResultColumn("gate", float, "", "mean gate of the participants", "`fedssg`"),
+    ResultColumn("kalman_gain", float, "", "weight of the observed move against the predicted one", "`fedeve`"),
+    ResultColumn(
+        "history_bytes",
+        int,
+        "B",
+        "bytes that the server keeps for the initial models of later sessions",
+        "several sessions",
+    ),
+    ResultColumn("handovers", int, "", "handovers of devices under way between cells", "`cells.handover`"),
+    ResultColumn(
+        "backhaul_bytes",
+        int,
+        "B",
+        "bytes of models between base stations and the cloud, both ways",
+        "`server.policy: hierarchical`",
+    ),
+    ResultColumn(
+        "server_energy_j",
+        float,
+        "J",
+        "energy of the server's part of the model; not in `energy_j`",
+        "`server.policy: split`",
+    ),
+    ResultColumn("polled", int, "", "devices that were asked for their loss and not chosen", "selections that poll"),
+    ResultColumn("depleted", int, "", "devices without charge at the round's end", BATTERY_RUNS),
+    ResultColumn("battery", float, "", "mean level of all batteries at the round's end, 0 to 1", BATTERY_RUNS),
+    ResultColumn("stored_j", float, "J", "energy in all batteries at the round's end", BATTERY_RUNS),
+    ResultColumn("charged_j", float, "J", "energy charged into all batteries during the round", BATTERY_RUNS),
+    ResultColumn(
+        "drained_j",
+        float,
+        "J",
+        "energy that batteries lost during the round while devices took no part",
+        BATTERY_RUNS,
+    ),
+)
+DEVICE_COLUMNS = (
+    SESSION,
+    ROUND,
+    DEVICE,
+    ResultColumn("cell", int, "", "base station that served it when its participation began"),
+    ResultColumn("distance_m", float, "m", "distance on the ground to that base station"),
+    ResultColumn("los", bool, "", "whether it was in line of sight"),
+    ResultColumn("pathloss_db", float, "dB", "path loss, with shadowing"),
+    ResultColumn("download_s", float, "s", "time of the downloads"),
+    ResultColumn("compute_s", float, "s", "time of computing"),
+    ResultColumn("upload_s", float, "s", "time of the uploads"),
+    ResultColumn("wait_s", float, "s", "time of waiting, for the server, the backhaul or the end of the round"),
+    ResultColumn("rx_energy_j", float, "J", "energy of receiving"),
+    ResultColumn("cpu_energy_j", float, "J", "energy of computing"),
+    ResultColumn("tx_energy_j", float, "J", "energy of sending"),
+    ResultColumn(
+        "status",
+        str,
+        "",
+        "`received`, `download_failed`, `upload_failed`, `handover_failed`, `polled`, or what cut it short: `late`, "
+        "`departed`, `unfinished` (the end of the run)",
+    ),
+    ResultColumn("bytes_down", int, "B", "bytes received", added_later=True),
+    ResultColumn("bytes_up", int, "B", "bytes sent", added_later=True),
+    ResultColumn("x_m", float, "m", "position when it began, relative to the base station in the middle"),
+    ResultColumn("y_m", float, "m", "position when it began, relative to the base station in the middle"),
+    ResultColumn("shadowing_db", float, "dB", "shadowing, a part of the path loss", added_later=True),
+    ResultColumn("idle_energy_j", float, "J", "energy of waiting", added_later=True),
+    ResultColumn("start_s", float, "s", "virtual time at which the participation began", added_later=True),
+    ResultColumn("battery_j", float, "J", "energy in the battery when the participation ended", BATTERY_RUNS),
+    ResultColumn("battery_capacity_j", float, "J", "capacity of the battery", BATTERY_RUNS),
+)
+CONTRIBUTION_COLUMNS = (
+    SESSION,
+    ROUND,
+    DEVICE,
+    ResultColumn("contribution", float, "", "Shapley value: what the update has added to the model's value"),
+)
+EVENT_COLUMNS = (
+    ResultColumn("time_s", float, "s", "virtual time of the event"),
+    ResultColumn("kind", str, "", "what happened: `round_start`, `upload_end`, `departure`, a status, ..."),
+    ResultColumn("device", int, "", "number of the device; -1 is the server"),
+    ResultColumn("cell", int, "", "base station that serves the device"),
+    ResultColumn("detail", str, "", "what else there is to say, such as `from 2` for a handover"),
+)
+LABEL_COLUMNS = (
+    DEVICE,
+    ResultColumn("label", int, "", "class of the samples"),
+    ResultColumn("samples", int, "", "training samples of this class that the device holds"),
+)
+TRACK_COLUMNS = (
+    DEVICE,
+    ResultColumn("time_s", float, "s", "virtual time"),
+    ResultColumn("x_m", float, "m", "position, relative to the base station in the middle"),
+    ResultColumn("y_m", float, "m", "position, relative to the base station in the middle"),
+)
+COLUMNS_OF = {
+    "rounds.csv": ROUND_COLUMNS,
+    "devices.csv": DEVICE_COLUMNS,
+    "contributions.csv": CONTRIBUTION_COLUMNS,
+    "labels.csv": LABEL_COLUMNS,
+    "tracks.csv": TRACK_COLUMNS,
+    "events.parquet": EVENT_COLUMNS,
+}
+
+ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j")  # all that a participant spends
+
+
+def fixed_names(columns: Iterable[ResultColumn]) -> tuple[str, ...]:
+    """Return the names of the columns that every run writes, in the order of the file."""
+    return tuple(column.name for column in columns if not column.optional)
+
+
+def check_known(names: Iterable[str], columns: Sequence[ResultColumn]) -> None:
+    """Check that columns stand in the table.
+
+    Raises:
+        KeyError: one does not.
+    """
+    known = {column.name for column in columns}
+    for name in names:
+        if name not in known:
+            raise KeyError(f"column {name} stands in no table: add its type, unit and meaning to {__name__}")
