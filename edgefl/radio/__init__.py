@@ -1,6 +1,6 @@
 """The radio link: what a round's participants get from `channel`, with keyed randomness filled in."""
 
-from edgefl.radio.carrier import Carrier, Leg, Way
+from edgefl.radio.carrier import Carrier, Leg, OnAir, Way, ignore_on_air
 from edgefl.radio.exchange import Exchange, Turns
 from edgefl.radio.large_scale import Drop, LargeScaleChannel
 from edgefl.radio.link import Link
@@ -16,8 +16,10 @@ __all__ = [
     "LargeScaleChannel",
     "Leg",
     "Link",
+    "OnAir",
     "Peer",
     "RoamingCarrier",
     "Turns",
     "Way",
+    "ignore_on_air",
 ]

@@ -12,7 +12,7 @@ import simpy
 
 import channel
 from edgefl.core.arrays import Complex, Floats
-from edgefl.radio.carrier import GRID, OnAir, Participants, Way, slots_begun, slots_over, unheard
+from edgefl.radio.carrier import GRID, OnAir, Participants, Way, ignore_on_air, slots_begun, slots_over
 from edgefl.radio.engine import Attempt, Engine
 from edgefl.radio.large_scale import Drop
 
@@ -80,7 +80,7 @@ class Band:
     Between two divisions all shares hold. `_sent_by(k)` is what each transfer has sent k slots after the last one.
     """
 
-    def __init__(self, env: simpy.Environment, engine: Engine, way: Way, on_air: OnAir = unheard) -> None:
+    def __init__(self, env: simpy.Environment, engine: Engine, way: Way, on_air: OnAir = ignore_on_air) -> None:
         self._env, self._engine, self._budget, self._way, self._on_air = env, engine, engine.budget, way, on_air
         self._slot_s = engine.radio.slot_s
         self._active: list[Transfer] = []

@@ -28,7 +28,7 @@ GRID = 1e-6  # of a slot: two times that near are one
 WEAK = "check the radio section's powers and bandwidth, or set radio.faults.max_transfer_s"
 
 
-def unheard(device: int, way: Way, air: float) -> None:
+def ignore_on_air(device: int, way: Way, air: float) -> None:
     """Nobody wants to know whose radio is on."""
 
 

@@ -16,7 +16,7 @@ from edgefl.core.errors import RunError
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.band import Band
 from edgefl.radio.budget import Budget
-from edgefl.radio.carrier import FAULT, Bits, Carrier, Computing, OnAir, Participants, Way, slots_over, unheard
+from edgefl.radio.carrier import FAULT, Bits, Carrier, Computing, OnAir, Participants, Way, ignore_on_air, slots_over
 from edgefl.radio.engine import Attempt, Engine
 from edgefl.radio.exchange import WAYS, Exchange, FixedExchange, SharedExchange, Turns
 from edgefl.radio.fixed import FixedCarrier
@@ -64,12 +64,12 @@ class Priced(NamedTuple):
 class Link:
     """Divides the band and prices transfers."""
 
-    def __init__(self, radio: Radio, cells: Cells, streams: Streams) -> None:
+    def __init__(self, radio: Radio, cells: Cells, streams: Streams, on_air: OnAir = ignore_on_air) -> None:
         self.radio, self.streams = radio, streams
         self.channel = LargeScaleChannel(radio, cells, streams)
         self.budget = Budget(radio, cells)
         self.engine = Engine(self.budget, streams)
-        self.on_air: OnAir = unheard
+        self.on_air = on_air
         self._bands: dict[Way, Band] = {}
 
     def drop(self, ids: Ints, positions_m: Floats, height_m: Floats, index: int, cell: Ints | None = None) -> Drop:

@@ -24,7 +24,6 @@ from edgefl.learning.datasets.cache import without_reading
 from edgefl.learning.partitions.base import Marks, keep
 from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
 from edgefl.learning.record import Record
-from edgefl.radio import Link
 from edgefl.scenario import Scenario
 from edgefl.server.global_model import GlobalModel
 from edgefl.server.ledger import Ledger
@@ -107,8 +106,7 @@ def build(
         record.clear()
         record.note("base", base)
         replay.prepare()  # what does not fit is found before anything is written
-    link = Link(scenario.radio, scenario.cells, streams)
-    return Server(scenario, world, groups, link, payload, replay, ledger, streams, split)
+    return Server(scenario, world, groups, payload, replay, ledger, streams, split)
 
 
 def rehearse(scenario: Scenario) -> None:

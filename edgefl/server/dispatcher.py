@@ -13,7 +13,7 @@ from edgefl.core.streams import Streams
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.payload import Payload, SplitPayload
 from edgefl.learning.workload import Workload
-from edgefl.radio import Chain, Drop, Link, Peer
+from edgefl.radio import Chain, Drop, Link, OnAir, Peer
 from edgefl.radio.backhaul import routes
 from edgefl.scenario import Scenario
 from edgefl.server.handover import Roaming
@@ -37,6 +37,7 @@ class Dispatcher:
         split: the same where the model is cut in two; None where it is not.
         ledger: for events.
         streams: keyed randomness.
+        on_air: told whose radio is on, and for which share of the time.
     """
 
     def __init__(
@@ -49,12 +50,13 @@ class Dispatcher:
         split: SplitPayload | None,
         ledger: Ledger,
         streams: Streams,
+        on_air: OnAir,
     ) -> None:
         self.env, self.world, self.link, self.ledger = env, world, link, ledger
         self.payload, self.split, self.section = payload, split, scenario.server
         self.chain, self.routes = Chain(link), routes(scenario.wires, scenario.cells.sites)
         self._ways = routes(None, scenario.cells.sites) if scenario.server.policy.edges else self.routes
-        self.polling = Link(scenario.radio, scenario.cells, streams.apart("poll"))  # its draws are others
+        self.polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # its draws are others
         handover = scenario.cells.handover
         self.workload = Workload(scenario.training, payload.samples, streams)
         self.roaming = Roaming(env, ledger, world, link, handover) if handover else None
@@ -101,17 +103,13 @@ class Dispatcher:
         left_s = (self.section.deadline_s or float("inf")) - travel_s
         if not self.world.dvfs.needs_deadline:
             return self.world.computing(drop.ids, flops, left_s)
-        reciprocity = self.link.reciprocity(drop, self._powers_w(drop), down, up)
+        reciprocity = self.link.reciprocity(drop, self.world.tx_power_w(drop.ids), down, up)
         return self.world.computing(drop.ids, flops, left_s, reciprocity.upload_s)
 
     def _radio(self, drop: Drop) -> tuple[simpy.Environment, Drop, Floats, Floats]:
         """What every opening of the link asks for."""
         speeds_mps = self.world.speeds_mps(drop.ids, self.env.now)
-        return self.env, drop, speeds_mps, self._powers_w(drop)
-
-    def _powers_w(self, drop: Drop) -> Floats:
-        """What devices [n] send with."""
-        return np.asarray(channel.units.dbm_to_w(self.world.tx_power_dbm[drop.ids]))
+        return self.env, drop, speeds_mps, self.world.tx_power_w(drop.ids)
 
     def _down_bits(self, ids: Ids) -> Floats | float:
         """What devices [n] download: more where one has still to get what lasts for the session."""

@@ -16,7 +16,7 @@ from edgefl.coordination.server_view import DeviceTracker
 from edgefl.core.arrays import Ids
 from edgefl.core.streams import Streams
 from edgefl.learning.payload import Payload, SplitPayload
-from edgefl.radio import Drop, Link
+from edgefl.radio import Drop, Link, ignore_on_air
 from edgefl.scenario import RoundKey, Scenario
 from edgefl.server.battery_meter import BatteryMeter
 from edgefl.server.columns import ENERGY_COLUMNS
@@ -50,7 +50,6 @@ class Server:
         scenario: the whole scenario.
         world: the devices.
         groups: of them, that take turns from session to session.
-        link: the radio.
         payload: what a participant sends and computes.
         replay: its side of learning.
         ledger: where finished rounds are entered.
@@ -63,7 +62,6 @@ class Server:
         scenario: Scenario,
         world: World,
         groups: Groups,
-        link: Link,
         payload: Payload,
         replay: Replay,
         ledger: Ledger,
@@ -71,10 +69,13 @@ class Server:
         split: SplitPayload | None = None,
     ) -> None:
         self.env = simpy.Environment()
-        self.scenario, self.world, self.link, self.payload, self.split = scenario, world, link, payload, split
+        self.scenario, self.world, self.payload, self.split = scenario, world, payload, split
         self.ledger, self.streams, self.groups, self.sessions = ledger, streams, groups, scenario.in_sessions
         self.replay = replay
-        self.dispatcher = Dispatcher(self.env, scenario, world, link, payload, split, ledger, streams)
+        self.battery_meter = BatteryMeter(self.env, world, world.batteries) if world.batteries else None
+        on_air = self.battery_meter.on_air if self.battery_meter else ignore_on_air
+        self.link = Link(scenario.radio, scenario.cells, streams, on_air)
+        self.dispatcher = Dispatcher(self.env, scenario, world, self.link, payload, split, ledger, streams, on_air)
         self.memory = DeviceTracker(payload.samples)
         self._answers: dict[int, Participation] = {}  # of candidates, until participants have been chosen
         self._first_needless_s, self._advised = 0.0, False
@@ -83,9 +84,6 @@ class Server:
         self._ended: list[Participation] = []  # since the last round's end
         self._began_s, self._vain = 0.0, False  # the round under way; whether the last had no participants, and no time
         self.round_key = following(self.sessions, self.ledger.rounds)  # of the round under way, or the next to begin
-        self.battery_meter = BatteryMeter(self.env, world, world.batteries) if world.batteries else None
-        if self.battery_meter:
-            link.on_air = self.dispatcher.polling.on_air = self.battery_meter.on_air
         wanted = scenario.server.participants or 0
         self.population = Population(self.env, world.presence, world.batteries, ledger, wanted)
 

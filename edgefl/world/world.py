@@ -76,6 +76,13 @@ class World:
         """The local computing of devices [n]: operations, the time for all of a part, and what the upload may take."""
         return Computing(self.dvfs, flops, self.cpu_hz[ids], self.flops_per_cycle[ids], deadline_s, upload_s)
 
+    def tx_power_w(self, ids: Ids) -> Floats:
+        """Return the powers [n] at which devices [n] transmit [W].
+
+        The radio's rates and the devices' energy both start here, so an uplink power control belongs here.
+        """
+        return np.asarray(channel.units.dbm_to_w(self.tx_power_dbm[ids]))
+
     def powers_w(self, ids: Ids, cpu_hz: Floats | None = None) -> dict[str, Floats]:
         """What devices [n] draw while they receive, compute, send and wait (dynamic-devices paper, eq. 27, 28, 42).
 
@@ -85,7 +92,7 @@ class World:
         return {
             "rx": self.rx_power_w[ids],
             "cpu": compute_j(*cpu, self.capacitance[ids]) / compute_s(*cpu),
-            "tx": channel.units.dbm_to_w(self.tx_power_dbm[ids]),
+            "tx": self.tx_power_w(ids),
             "idle": self.idle_power_w[ids],
         }
 
