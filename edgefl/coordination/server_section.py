@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import NonNegativeFloat, PositiveFloat, model_validator
 
 from edgefl.coordination.policies import POLICIES, Policy
-from edgefl.coordination.policies.split import Split
 from edgefl.coordination.policies.synchronous import Synchronous
 from edgefl.coordination.selection import SELECTIONS, Selection
 from edgefl.coordination.selection.uniform import UniformSelection
@@ -28,7 +27,7 @@ class ServerSection(Section):
 
     @model_validator(mode="after")
     def _computing(self) -> ServerSection:
-        if self.flops_per_s is not None and not isinstance(self.policy, Split):
+        if self.flops_per_s is not None and not self.policy.splits_model:
             name = POLICIES.name_of(self.policy)
             raise fault_at(("flops_per_s",), f"the policy {name} leaves the server nothing to train: leave it out")
         if self.power_w and self.flops_per_s is None:

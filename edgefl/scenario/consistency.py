@@ -5,18 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgefl.coordination.policies import POLICIES
-from edgefl.coordination.policies.hierarchical import Hierarchical
-from edgefl.coordination.policies.split import Split
 from edgefl.core.distributions import HEIGHT_M
 from edgefl.core.section import fault_at
 from edgefl.learning.algorithms import ALGORITHMS, Algorithm
-from edgefl.learning.algorithms.fedavg import FedAvg
-from edgefl.learning.algorithms.mifa import Mifa
-from edgefl.learning.codecs.none import NoCodec
 from edgefl.world.churn import CHURN
-from edgefl.world.churn.none import NoChurn
 from edgefl.world.dvfs import DVFS
-from edgefl.world.dvfs.fixed import FixedClock
 from edgefl.world.mobility import Area
 
 if TYPE_CHECKING:
@@ -36,15 +29,15 @@ def check(scenario: Scenario) -> None:
 def _in_two(scenario: Scenario) -> None:
     """What training a model in two halves asks of other sections."""
     policy = scenario.server.policy
-    if not isinstance(policy, Split):
+    if not policy.splits_model:
         return
-    if reason := scenario.model.check_cut(policy.cut):
+    if reason := scenario.model.check_cut(policy.cut_layer):
         raise fault_at(("server", "policy", "cut"), reason)
-    if type(scenario.algorithm) is not FedAvg:
+    if not (scenario.algorithm.trains_by_plain_sgd() and scenario.algorithm.only_averages()):
         raise fault_at(("algorithm",), "the policy split trains by nothing but SGD: set it to fedavg")
     if scenario.model.cost is not None:
         raise fault_at(("model", "cost"), "the policy split prices a model's halves by counting them: leave it out")
-    if not isinstance(scenario.training.codec, NoCodec):
+    if scenario.training.codec.compresses:
         raise fault_at(("training", "codec"), "the policy split uploads no move of the model: leave it out")
     if scenario.radio.downlink == "broadcast":
         raise fault_at(("radio", "downlink"), "with the policy split each device gets other gradients: set unicast")
@@ -94,8 +87,8 @@ def _handed_over(scenario: Scenario) -> None:
     policy = scenario.server.policy
     if scenario.cells.handover is None:
         return
-    if isinstance(policy, Split) or policy.direct:
-        what = "the policy split" if isinstance(policy, Split) else "links from device to device"
+    if policy.splits_model or policy.direct:
+        what = "the policy split" if policy.splits_model else "links from device to device"
         raise fault_at(("cells", "handover"), f"there is none with {what}: leave it out")
     if not scenario.radio.spatial_consistency:
         text = "cells.handover needs what a device receives to be a function of its place: set it to true"
@@ -144,7 +137,7 @@ def _passed_on(scenario: Scenario) -> None:
     if training.stragglers and not training.stragglers.keep:
         text = "over direct links a device's work cannot be dropped after it was passed on: leave it out"
         raise fault_at(("training", "stragglers", "keep"), f"{text}, or set links to relayed")
-    if not isinstance(training.codec, NoCodec):
+    if training.codec.compresses:
         text = "compresses the move from a model that the next device does not have: leave it out"
         raise fault_at(("training", "codec"), f"{text}, or set links to relayed")
 
@@ -155,8 +148,8 @@ def _stored(scenario: Scenario) -> None:
     if wanted and wanted.players == "all" and not algorithm.keeps_updates():
         text = "all needs an algorithm whose server keeps each device's last update: fedar, fedvarp, mifa"
         raise fault_at(("report", "contributions", "players"), f"{text} with state server")
-    lossy = not isinstance(codec, NoCodec) and not codec.error_feedback
-    if lossy and isinstance(algorithm, Mifa) and algorithm.state == "client":
+    lossy = codec.compresses and not codec.error_feedback
+    if lossy and algorithm.uploads_changes():
         text = "devices keep what they have computed, and the server adds up what the codec leaves of it"
         raise fault_at(("algorithm", "state"), f"{text}: set it to server, or training.codec.error_feedback to true")
 
@@ -176,7 +169,7 @@ def _departed(scenario: Scenario) -> None:
     if not algorithm.forgets():
         text = f"{ALGORITHMS.name_of(algorithm)}'s variant has no mean of what devices keep"
         raise fault_at(where, f"{text}: set it to lost")
-    if algorithm.coupled() and not isinstance(scenario.training.codec, NoCodec):
+    if algorithm.coupled() and scenario.training.codec.compresses:
         raise fault_at(where, "the server does not know what the codec has lost of a device's: set it to lost")
 
 
@@ -188,10 +181,10 @@ def _in_turn(scenario: Scenario) -> None:
     if policy.overlapping or policy.edges:
         text = "one global model" if policy.edges else "rounds that do not overlap"
         raise fault_at(("sessions",), f"need {text}, which the policy {name} does not have: leave them out")
-    if isinstance(policy, Split) and scenario.learning.has_own_loss():
+    if policy.splits_model and scenario.learning.has_own_loss():
         text = "the policy split trains by nothing but the task's loss: take another"
         raise fault_at(("sessions", "initialisation"), text)
-    if scenario.sessions.trigger and (type(scenario.churn) is NoChurn or scenario.churn.by_round):
+    if scenario.sessions.trigger and (scenario.churn.always_present or scenario.churn.by_round):
         text = f"waits for devices that arrive, and with the churn {CHURN.name_of(scenario.churn)} none does"
         raise fault_at(("sessions", "trigger"), f"{text}: set that to coverage where movement brings them, or another")
     if scenario.sessions.trigger and (scenario.sessions.groups or 1) > 1:
@@ -209,11 +202,9 @@ def _remembered(scenario: Scenario) -> None:
     """What sessions ask of an algorithm's memory."""
     if scenario.sessions is None:
         return
-    if isinstance(scenario.algorithm, FedAvg) and scenario.algorithm.mode == "wait":
-        raise fault_at(("algorithm", "mode"), "wait has no end for devices of other sessions: set it to cap")
-    if isinstance(scenario.algorithm, Mifa) and scenario.algorithm.wait and scenario.groups > 1:
-        text = "waits for devices of all groups, of which one is there at a time: set it to false"
-        raise fault_at(("algorithm", "wait"), text)
+    if misfit := scenario.algorithm.check_sessions(scenario.groups):
+        key, reason = misfit
+        raise fault_at(("algorithm", key), reason)
     if scenario.sessions.keep_state and scenario.sessions.extra and scenario.algorithm.coupled():
         text = f"gradient rounds would move what devices keep for {ALGORITHMS.name_of(scenario.algorithm)}"
         raise fault_at(("sessions", "keep_state"), f"{text}, but not the server's sums of it: leave it out")
@@ -229,12 +220,12 @@ def _polled(scenario: Scenario) -> None:
     if selection.by_battery and not scenario.devices.has_batteries:
         text = "no device has a battery: set devices.battery, or by to energy"
         raise fault_at(("server", "selection", "by"), text)
-    if selection.polls and not isinstance(scenario.devices.dvfs, FixedClock):
+    if selection.polls and scenario.devices.dvfs.scales_clock:
         text = "asks devices to compute a loss, too, and dvfs sets their clock for the training: leave one out"
         raise fault_at(("server", "selection"), text)
-    if selection.reports and isinstance(policy, Split):
+    if selection.reports and policy.splits_model:
         raise fault_at(("server", "selection"), "needs a report with each update, which the policy split has not")
-    if selection.polls and (policy.overlapping or policy.edges or not policy.averages or isinstance(policy, Split)):
+    if selection.polls and (policy.overlapping or policy.edges or not policy.averages or policy.splits_model):
         text = f"polls devices before rounds in which all train one model; the policy {name} has none"
         raise fault_at(("server", "selection"), f"{text}: set the variant to rpow-d")
 
@@ -246,15 +237,15 @@ def _wired(scenario: Scenario) -> None:
     if reason := scenario.backhaul.check(scenario.cells.sites):
         raise fault_at(("backhaul",), reason)
     policy, name = scenario.server.policy, POLICIES.name_of(scenario.server.policy)
-    if policy.direct or isinstance(policy, Split):
+    if policy.direct or policy.splits_model:
         raise fault_at(("backhaul",), f"is not modelled under the policy {name}: leave it out")
-    if isinstance(policy, Hierarchical) and (policy.backhaul_bps or policy.backhaul_delay_s):
+    if policy.star_backhaul and any(policy.star_backhaul):
         raise fault_at(("server", "policy"), "has a backhaul of its own beside the section backhaul: leave one out")
 
 
 def _walks(algorithm: Algorithm) -> bool:
     """Whether it needs nothing of an aggregation but the last device's model."""
-    return type(algorithm).aggregate is FedAvg.aggregate and algorithm.divisible()
+    return algorithm.only_averages() and algorithm.divisible()
 
 
 CHECKS = (

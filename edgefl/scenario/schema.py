@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field, PositiveFloat, model_validator
 
 from edgefl.coordination.policies import POLICIES
-from edgefl.coordination.policies.hierarchical import Hierarchical
 from edgefl.coordination.server_section import ServerSection
 from edgefl.core.section import Count, Section, fault_at
 from edgefl.learning.algorithms import ALGORITHMS, Algorithm
@@ -92,10 +91,10 @@ class Scenario(Section):
     @property
     def wires(self) -> Backhaul | None:
         """The backhaul, also where the policy says what it is like."""
-        policy = self.server.policy
-        if self.backhaul or not isinstance(policy, Hierarchical):
+        star = self.server.policy.star_backhaul
+        if self.backhaul or star is None:
             return self.backhaul
-        return Backhaul(kind="star", rate_bps=policy.backhaul_bps, delay_s=policy.backhaul_delay_s)
+        return Backhaul(kind="star", rate_bps=star.rate_bps, delay_s=star.delay_s)
 
     @property
     def in_sessions(self) -> Sessions:

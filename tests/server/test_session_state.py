@@ -192,7 +192,7 @@ PROPOSED = "sessions: {keep_state: true, initialisation: proposed}"
         ),
         (
             "sessions: {groups: 2}\nalgorithm: {kind: mifa, wait: true}",
-            ":2: algorithm.wait: waits for devices of all groups, of which one is there at a time: set it to false",
+            ":2: algorithm.wait: waits for devices of all groups, but only one is present at a time: set it to false",
         ),
     ],
 )

@@ -564,7 +564,7 @@ ASYNCHRONOUS = "server: {policy: asynchronous}"
         ("devices: {count: 3}\nsessions: {groups: 4}", ":2: sessions.groups: must be <= devices.count = 3, got 4"),
         (
             "sessions: {}\nalgorithm: {kind: fedavg, mode: wait, max_participants: 2}",
-            ":2: algorithm.mode: wait has no end for devices of other sessions: set it to cap",
+            ":2: algorithm.mode: wait would never end, as some awaited devices belong to other sessions: set it to cap",
         ),
         ("sessions: {initialisation: {kind: proposed, pilot: ema, beta: 2}}", "beta: must be <= 1, got 2"),
         (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -68,11 +68,19 @@ class Coordinator(Protocol):
         """Enter the costs of what has been cut short since the last round ended into that round."""
 
 
+class StarBackhaul(NamedTuple):
+    """A link of its own from the server to each base station."""
+
+    rate_bps: float | None  # None: bits take no time
+    delay_s: float  # of a message, one way
+
+
 class Policy(Member):
     """Base of all server policies."""
 
     has_deadline: ClassVar[bool] = False  # whether server.deadline_s has a meaning
     edges: ClassVar[bool] = False  # whether each base station has a model of its own
+    splits_model: ClassVar[bool] = False  # whether devices train the model's front, and the server its back
 
     @property
     def averages(self) -> bool:
@@ -88,6 +96,16 @@ class Policy(Member):
     def direct(self) -> bool:
         """Whether devices send to each other."""
         return False
+
+    @property
+    def cut_layer(self) -> str | int | None:
+        """The last layer of the front, of a policy that splits the model; None stands for the model's usual one."""
+        return None
+
+    @property
+    def star_backhaul(self) -> StarBackhaul | None:
+        """The backhaul that the policy itself describes; None where only the section `backhaul` does."""
+        return None
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """The server's SimPy process, from the first round to the last."""

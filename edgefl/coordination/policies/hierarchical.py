@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import simpy
 from pydantic import Field, NonNegativeFloat, PositiveFloat
 
-from edgefl.coordination.policies.base import Coordinator, Policy
+from edgefl.coordination.policies.base import Coordinator, Policy, StarBackhaul
 
 
 class Hierarchical(Policy):
@@ -19,6 +19,11 @@ class Hierarchical(Policy):
     cloud_every: Annotated[int, Field(ge=1, le=10**9)] = 5  # rounds of the cells to one of the cloud, kappa_2
     backhaul_bps: PositiveFloat | None = None  # for a star, in place of the section backhaul; None: bits take no time
     backhaul_delay_s: NonNegativeFloat = 0.0  # of a message, one way
+
+    @property
+    def star_backhaul(self) -> StarBackhaul:
+        """The star to which `backhaul_bps` and `backhaul_delay_s` belong."""
+        return StarBackhaul(self.backhaul_bps, self.backhaul_delay_s)
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Synchronous rounds in all cells; every few of them end with all models' way to the cloud and back."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import simpy
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
@@ -28,6 +28,8 @@ Cut = Annotated[str | Annotated[int, Field(ge=1)] | None, WrapValidator(_layer)]
 class Split(Policy):
     """Devices train a model's front, the server its back (SplitFed, Thapa et al., AAAI 2022; SSL, Li & Lyu, 2023)."""
 
+    splits_model: ClassVar[bool] = True
+
     mode: Literal["parallel", "sequential"] = "parallel"  # SplitFed V1: all at once; SSL: the front walks
     cut: Cut = None  # the front's last layer; the model's usual one where not given
 
@@ -35,6 +37,11 @@ class Split(Policy):
     def averages(self) -> bool:
         """Fronts and backs of devices that train at once."""
         return self.mode == "parallel"
+
+    @property
+    def cut_layer(self) -> str | int | None:
+        """The last layer of the front."""
+        return self.cut
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """As with whole models."""

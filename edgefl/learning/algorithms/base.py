@@ -123,6 +123,12 @@ def _zeros(d: int) -> Tensor:
     return cast("Tensor", np.zeros(d))
 
 
+DEVICE_HOOKS = (
+    "client_state", "downlink", "needs_gradient", "references", "loss", "correct", "decay", "finish", "remember",
+)  # fmt: skip
+"""The hooks of `Algorithm` that decide how a device trains and what it sends."""
+
+
 class Algorithm(Member):
     """Base of all algorithms; the fields of a subclass are its hyper-parameters."""
 
@@ -225,6 +231,26 @@ class Algorithm(Member):
         with np.errstate(all="ignore"):
             made = [*self.finish(zero, local).values(), *self.remember(zero, local).values()]
         return not all(np.isfinite(np.asarray(vector)).all() for vector in made)
+
+    def trains_by_plain_sgd(self) -> bool:
+        """No hook: whether devices run nothing but SGD on the task's loss, and send nothing but how far they moved."""
+        return all(getattr(type(self), hook) is getattr(Algorithm, hook) for hook in DEVICE_HOOKS)
+
+    def only_averages(self) -> bool:
+        """Whether the next model is a weighted mean of the participants' models: of one device's, that model."""
+        return False
+
+    def uploads_changes(self) -> bool:
+        """Whether devices send how a vector that they keep has changed, and the server adds these changes up."""
+        return False
+
+    def check_sessions(self, groups: int) -> tuple[str, str] | None:
+        """Return the hyper-parameter that does not suit sessions, and why; None if all do.
+
+        Args:
+            groups: of devices that take turns; 1 if all devices may take part in each session.
+        """
+        return None
 
     def check(self, population: int) -> str | None:
         """Why this algorithm cannot work with so many devices; None if it can."""

@@ -65,6 +65,16 @@ class FedAvg(Averaging):
             return f"availability lists {len(p)} devices, but there are {population}"
         return None
 
+    def check_sessions(self, groups: int) -> tuple[str, str] | None:
+        """Waiting draws devices of the whole population, also such as belong to other sessions."""
+        if self.mode == "wait":
+            return "mode", "wait would never end, as some awaited devices belong to other sessions: set it to cap"
+        return None
+
+    def only_averages(self) -> bool:
+        """Unless a subclass aggregates otherwise."""
+        return type(self).aggregate is FedAvg.aggregate
+
     def divisible(self) -> bool:
         """Without `availability`, whose weights count all devices."""
         return self.availability is None and super().divisible()

@@ -21,6 +21,16 @@ class Mifa(Algorithm):
     state: Literal["server", "client"] = "server"
     wait: bool = False  # no step before every device has been heard, as the paper assumes; else they count as 0
 
+    def uploads_changes(self) -> bool:
+        """Of G_i, where devices keep it."""
+        return self.state == "client"
+
+    def check_sessions(self, groups: int) -> tuple[str, str] | None:
+        """Waiting needs all devices."""
+        if self.wait and groups > 1:
+            return "wait", "waits for devices of all groups, but only one is present at a time: set it to false"
+        return None
+
     def replays(self) -> bool:
         """The table is there (algorithm cards, 1.10.5)."""
         return True

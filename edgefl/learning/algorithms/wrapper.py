@@ -43,6 +43,15 @@ class Wrapper(Algorithm):
         """..."""
         return self.base.check(population)
 
+    def uploads_changes(self) -> bool:
+        """..."""
+        return self.base.uploads_changes()
+
+    def check_sessions(self, groups: int) -> tuple[str, str] | None:
+        """..."""
+        found = self.base.check_sessions(groups)
+        return found and ("base", found[1])
+
     def divisible(self) -> bool:
         """..."""
         return self.base.divisible()

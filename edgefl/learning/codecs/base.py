@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from edgefl.core.catalogue import Member
 
@@ -18,6 +18,8 @@ class Codec(Member):
 
     With `error_feedback` a device adds to each upload what earlier ones have lost (Karimireddy et al., ICML 2019).
     """
+
+    compresses: ClassVar[bool] = True  # whether uploads are other than plain 32-bit floats
 
     error_feedback: bool = False
 

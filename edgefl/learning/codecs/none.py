@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from edgefl.learning.codecs.base import BITS_PER_FLOAT, Codec
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 class NoCodec(Codec):
     """Every float in 32 bits, as it is."""
+
+    compresses: ClassVar[bool] = False
 
     error_feedback: Literal[False] = False
 

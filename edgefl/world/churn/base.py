@@ -77,6 +77,7 @@ class Churn(Member):
     """Base of all churn models."""
 
     by_round: ClassVar[bool] = False  # whether devices come and go with rounds rather than with time
+    always_present: ClassVar[bool] = False  # whether no device ever arrives or leaves
 
     def check(self, count: int) -> str | None:
         """Why this churn cannot be that of `count` devices; None if it can."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from edgefl.core.arrays import Ids
@@ -11,6 +13,8 @@ from edgefl.world.churn.base import Churn, Presence
 
 class NoChurn(Churn):
     """Everybody is there all the time."""
+
+    always_present: ClassVar[bool] = True
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
         """All of them."""

@@ -22,6 +22,7 @@ class Dvfs(Member):
     """Base of all clock rules."""
 
     needs_deadline: ClassVar[bool] = False
+    scales_clock: ClassVar[bool] = True  # whether a device may compute below its cpu_hz
 
     def clock_hz(self, work: Work) -> Floats:
         """Clocks [n], none above `work.cpu_hz`."""
