@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ import simpy
 
 from edgefl.coordination.policies.base import DEPARTED
 from edgefl.radio import Way
-from edgefl.server.participation import Participation
+from edgefl.server.participation import Activity, Participation
 from edgefl.world.batteries import Batteries
 from edgefl.world.world import World
 
@@ -44,7 +43,6 @@ class BatteryMeter:
             device = part.device
             self._parts[device], self._processes[device] = part, process
             self._powers_w[device] = {name: float(values[row]) for name, values in powers_w.items()}
-            part.doing = partial(self._does, device)
             self._plan(device)
 
     def capacity_j(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -56,6 +54,11 @@ class BatteryMeter:
         if device in self._parts:
             self._does(device, RADIO[way], air)
 
+    def on_activity(self, device: int, activity: Activity) -> None:
+        """Note that a device begins to compute, or to wait."""
+        if device in self._parts:
+            self._does(device, activity)
+
     def end(self, part: Participation) -> None:
         """A part has ended; its device waits for the round's end, if it has not gone."""
         if part.device not in self._parts:
@@ -63,8 +66,8 @@ class BatteryMeter:
         if part.gone:
             self._batteries.release(np.array([part.device]), self._env.now)
         else:
-            part.doing("idle")
-        part.battery_j = float(self._batteries.levels_j(np.array([part.device]), self._env.now)[0])
+            self._does(part.device, "idle")
+        part.measure_battery(float(self._batteries.levels_j(np.array([part.device]), self._env.now)[0]))
 
     def close(self, parts: Iterable[Participation]) -> None:
         """The round has ended in which these parts have ended: nobody waits any more."""
@@ -80,7 +83,7 @@ class BatteryMeter:
             self._forget(part)
 
     def _forget(self, part: Participation) -> None:
-        part.waits_until_s = min(part.waits_until_s, self._batteries.ran_out_s(part.device))
+        part.stop_waiting(self._batteries.ran_out_s(part.device))
         del self._parts[part.device], self._powers_w[part.device]
         self._processes.pop(part.device, None)
 

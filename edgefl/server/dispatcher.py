@@ -18,7 +18,7 @@ from edgefl.radio.backhaul import routes
 from edgefl.scenario import Scenario
 from edgefl.server.handover import Roaming
 from edgefl.server.ledger import Ledger
-from edgefl.server.participation import POLLED, Trips
+from edgefl.server.participation import POLLED, ProcessFactory
 from edgefl.server.round_trip import RoundTrip
 from edgefl.server.split_trip import SplitTrip, course
 from edgefl.world.compute import Computing
@@ -67,7 +67,7 @@ class Dispatcher:
         """Time of a model between the server and all base stations, side by side."""
         return float(self.routes.one_way_s(self.payload.model_bits).max())
 
-    def trips(self, drop: Drop, index: int, successor: int | None) -> Trips:
+    def trips(self, drop: Drop, index: int, successor: int | None) -> ProcessFactory:
         """What devices that begin together do: a model goes down, is trained and goes up, or is trained in halves."""
         world, payload, ids, radio = self.world, self.payload, drop.ids, self._radio(drop)
         number = len(self.ledger.rounds)
@@ -87,7 +87,7 @@ class Dispatcher:
         carrier = self.chain.open(*radio, computing.seconds, bits, index, peer)
         return RoundTrip(self.env, self.ledger, carrier, computing, self._ways, bits)
 
-    def polls(self, drop: Drop, index: int, samples: Ids) -> Trips:
+    def polls(self, drop: Drop, index: int, samples: Ids) -> ProcessFactory:
         """What candidates do: the model goes down, its loss is computed on `samples` [n] of each, and goes up."""
         ids, radio = drop.ids, self._radio(drop)
         flops = np.asarray(self.payload.loss_flops * samples, dtype=np.float64)

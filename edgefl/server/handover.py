@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any
@@ -14,7 +14,7 @@ import simpy
 from edgefl.core.arrays import Floats
 from edgefl.radio import Drop, Link, RoamingCarrier
 from edgefl.server.ledger import Ledger
-from edgefl.server.participation import Participation, Trip
+from edgefl.server.participation import ParticipantProcess, Participation
 from edgefl.world.cells_section import Handover
 from edgefl.world.world import World
 
@@ -35,10 +35,10 @@ class Roaming:
     link: Link
     section: Handover
 
-    def during(self, trip: Callable[[Participation], Trip], carrier: RoamingCarrier) -> Callable[[Participation], Trip]:
+    def during(self, trip: ProcessFactory, carrier: RoamingCarrier) -> ProcessFactory:
         """Trips as they are, with handovers while they last."""
 
-        def roaming(part: Participation) -> Trip:
+        def roaming(part: Participation) -> ParticipantProcess:
             over = self.env.event()
             self.env.process(self._follow(part, carrier, over))
             outcome = yield from trip(part)
@@ -80,7 +80,7 @@ class Roaming:
 
     def _hand_over(self, part: Participation, carrier: RoamingCarrier, cell: int) -> None:
         self.ledger.event(self.env.now, "handover", part.device, cell, f"from {part.serving}")
-        part.handovers.append(cell)
+        part.hand_over(cell)
         carrier.hand_over(part.row, self._drop(part, carrier.index))
 
     def _drop(self, part: Participation, index: int) -> Drop:

@@ -1,198 +1,238 @@
-"""One device's part in the learning, from the model that it gets to the update that arrives, and what it has cost."""
+"""One device's participation in a round: from the model it gets to the update that arrives, and what that has cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
 import simpy
 
 from edgefl.coordination.policies.base import DEPARTED
-from edgefl.coordination.server_view import DeviceReports
 from edgefl.core.arrays import Floats
 from edgefl.radio import HANDOVER_FAILED, Drop, Leg
 
-Trip = Generator[simpy.Event, Any, str]  # a device's part; how it ended
-
 RECEIVED = "received"
-POLLED = "polled"  # who was asked for the model's loss and not chosen, having answered or not
+LATE = "late"
+POLLED = "polled"  # of a device that was asked for the model's loss and not chosen, whether it answered or not
 FAILED = ("download_failed", "upload_failed", HANDOVER_FAILED)
-SAME_S = 1e-9  # times that near are one
-NOTHING = Leg(0.0, 0.0, 0.0, delivered=False)
+NOT_BEGUN = Leg(0.0, 0.0, 0.0, delivered=False)  # a transfer that has cost nothing yet
+
+Activity = Literal["cpu", "idle"]
+ActivityListener = Callable[[int, Activity], None]  # told which device begins to compute, or to wait
+ParticipantProcess = Generator[simpy.Event, Any, str]  # what a participant does in virtual time; returns its status
 
 
-def _unheard(activity: str) -> None:
-    """Nobody wants to know."""
+def ignore_activity(device: int, activity: Activity) -> None:
+    """Do nothing: no battery is metered."""
 
 
-@dataclass(slots=True, eq=False)
 class Participation:
-    """Times, bits and fate; entered as it happens."""
+    """Times, transfers and fate of one device in one round, entered as they happen.
 
-    device: int
-    cell: int  # at its beginning
-    drop: Drop  # of those that began together
-    row: int  # in it
-    position_m: tuple[float, float]
-    version: int  # of the model that it starts from: aggregations before
-    began_s: float
-    cpu_hz: float  # the clock at which it computes
-    down: Leg = NOTHING
-    up: Leg = NOTHING
-    compute_s: float = 0.0
-    server_s: float = 0.0  # of waiting for the server's computing, in split learning
-    idle_s: float = 0.0  # of waiting for what is on its way over the backhaul, or for the others to be polled
-    end_s: float = float("nan")
-    status: str = ""  # RECEIVED, one of FAILED, or who cut it short
-    handovers: list[int] = field(default_factory=list)  # the cells that it was handed over to, in turn
-    doing: Callable[[str], None] = _unheard  # told when it begins to compute ("cpu") or to wait ("idle")
-    waits_until_s: float = float("inf")  # when its battery ran out or it left while it waited, or it has begun anew
-    closed: bool = False  # whether its round has ended
-    battery_j: float = float("nan")  # in its battery when the part ended
+    Other modules read the attributes and change them by methods only.
+
+    Args:
+        device: its id.
+        drop: the large-scale channel of the devices that began together.
+        row: of the device in the drop.
+        position_m: (x, y) at the beginning [m].
+        version: of the model that it starts from: how many aggregations came before.
+        began_s: when it began [s].
+        cpu_hz: the fastest clock of its processor [Hz].
+        on_activity: told when the device begins to compute or to wait.
+    """
+
+    __slots__ = (
+        "_on_activity",
+        "battery_j",
+        "began_s",
+        "cell",
+        "closed",
+        "compute_s",
+        "cpu_hz",
+        "device",
+        "down",
+        "drop",
+        "end_s",
+        "handovers",
+        "idle_s",
+        "position_m",
+        "row",
+        "server_s",
+        "status",
+        "up",
+        "version",
+        "waits_until_s",
+    )
+
+    def __init__(
+        self,
+        device: int,
+        drop: Drop,
+        row: int,
+        position_m: tuple[float, float],
+        version: int,
+        began_s: float,
+        cpu_hz: float,
+        on_activity: ActivityListener = ignore_activity,
+    ) -> None:
+        self.device = device
+        self.drop = drop
+        self.row = row
+        self.cell = int(drop.cell[row])  # at the beginning
+        self.position_m = position_m
+        self.version = version
+        self.began_s = began_s
+        self.cpu_hz = cpu_hz  # at which it computes
+        self.down = NOT_BEGUN
+        self.up = NOT_BEGUN
+        self.compute_s = 0.0
+        self.server_s = 0.0  # of waiting for the server's computing, in split learning
+        self.idle_s = 0.0  # of waiting for what the backhaul carries, or for the other candidates to be polled
+        self.end_s = float("nan")
+        self.status = ""  # RECEIVED, LATE, POLLED, one of FAILED, or the cause of the interrupt
+        self.handovers: tuple[int, ...] = ()  # the cells that it was handed over to, in order
+        self.waits_until_s = float(
+            "inf"
+        )  # when it stopped waiting for the round's end: battery empty, left, asked anew
+        self.closed = False  # whether its round has ended
+        self.battery_j = float("nan")  # the battery's level at the end
+        self._on_activity = on_activity
 
     @property
     def gone(self) -> bool:
-        """Whether it has ended and waits for nobody: who left, or was not chosen."""
+        """Whether it has ended and does not wait for the round's end: the device has left, or was not chosen."""
         return self.status in (DEPARTED, POLLED)
 
     @property
     def serving(self) -> int:
-        """The cell that it is in, or was last."""
+        """The cell that serves the device, or did last."""
         return self.handovers[-1] if self.handovers else self.cell
 
-    def go_on(self, polled: Participation) -> None:
-        """Begin where a poll has ended, and have waited since then."""
-        polled.closed = True
-        self.idle_s = polled.idle_s + self.began_s - polled.end_s
-        self.began_s, self.down, self.up, self.compute_s = polled.began_s, polled.down, polled.up, polled.compute_s
+    # What happens to it
+
+    def resume_after_poll(self, poll: Participation) -> None:
+        """Begin where the device's answer to a poll has ended; it has waited for the other candidates since then."""
+        poll.close()
+        self.idle_s = poll.idle_s + self.began_s - poll.end_s
+        self.began_s = poll.began_s
+        self.down = poll.down
+        self.up = poll.up
+        self.compute_s = poll.compute_s
+
+    def choose_clock(self, cpu_hz: float) -> None:
+        """Compute at a clock [Hz] from now on."""
+        self.cpu_hz = cpu_hz
+
+    def add_download(self, transfer: Leg) -> None:
+        """Enter a transfer to the device, after those before it."""
+        self.down = transfer.after(self.down)
+
+    def add_upload(self, transfer: Leg) -> None:
+        """Enter a transfer from the device, after those before it."""
+        self.up = transfer.after(self.up)
+
+    def hand_over(self, cell: int) -> None:
+        """Be served by another cell from now on."""
+        self.handovers = (*self.handovers, cell)
+
+    def finish(self, status: str, time_s: float) -> None:
+        """End with a status at a time [s]."""
+        self.status = status
+        self.end_s = time_s
+
+    def pass_over(self) -> None:
+        """Take no part after the poll: the device was asked for its loss, whether it has answered, failed or left."""
+        self.status = POLLED
+
+    def stop_waiting(self, time_s: float) -> None:
+        """Wait for the round's end no longer than until a time [s]; the earliest counts."""
+        self.waits_until_s = min(self.waits_until_s, time_s)
+
+    def measure_battery(self, level_j: float) -> None:
+        """Enter the battery's level at the end [J]."""
+        self.battery_j = level_j
+
+    def close(self) -> None:
+        """End together with the round: nothing happens to it any more."""
+        self.closed = True
+
+    # What the device does, in virtual time; each returns "", or the cause of the interrupt that cut it short
+
+    def compute(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
+        """Train, or compute a loss, for some seconds."""
+        began_s = env.now
+        before_s = self.compute_s
+        self._on_activity(self.device, "cpu")
+        cause = yield from _pass(env, seconds)
+        # When nothing cuts it short, the time is as planned: the clock's difference has lost its last digits.
+        self.compute_s = before_s + env.now - began_s if cause else before_s + seconds
+        return cause
+
+    def wait_for_server(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
+        """Wait some seconds for the server, which computes its half of the model (split learning)."""
+        began_s = env.now
+        before_s = self.server_s
+        self._on_activity(self.device, "idle")
+        cause = yield from _pass(env, seconds)
+        self.server_s = before_s + env.now - began_s if cause else before_s + seconds
+        return cause
+
+    def wait(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
+        """Wait some seconds for what is on its way between the server and the base station."""
+        began_s = env.now
+        before_s = self.idle_s
+        self._on_activity(self.device, "idle")
+        cause = yield from _pass(env, seconds)
+        self.idle_s = before_s + env.now - began_s if cause else before_s + seconds
+        return cause
+
+    def wait_for_backhaul(self, env: simpy.Environment, seconds: float, *, arrives: bool = False) -> ParticipantProcess:
+        """Wait while the backhaul carries a message for some seconds.
+
+        An update that has reached the base station `arrives` also when its device leaves meanwhile.
+        """
+        began_s = env.now
+        cause = ""
+        while seconds > 0:
+            cause = yield from self.wait(env, max(began_s + seconds - env.now, 0.0))
+            if not (arrives and cause == DEPARTED):
+                break
+        return cause
 
 
-Trips = Callable[[Participation], Trip]  # what each of those does that begin together
+ProcessFactory = Callable[[Participation], ParticipantProcess]  # begins the process of each of several participants
 
 
-def participations(drop: Drop, positions_m: Floats, version: int, now_s: float, cpu_hz: Floats) -> list[Participation]:
-    """Those of devices [n] that begin together, in order of the drop; computing at clocks `cpu_hz` [n]."""
-    each = zip(drop.ids.tolist(), drop.cell.tolist(), positions_m.tolist(), cpu_hz.tolist(), strict=True)
-    rows = enumerate(each)
-    return [Participation(who, cell, drop, row, (x, y), version, now_s, hz) for row, (who, cell, (x, y), hz) in rows]
-
-
-def spend(
-    env: simpy.Environment, part: Participation, kind: Literal["compute_s", "server_s", "idle_s"], seconds: float
-) -> Trip:
-    """Time in which a device computes, or waits within its part; who cut it short, if somebody did."""
-    before_s, began_s = getattr(part, kind), env.now
-    part.doing("cpu" if kind == "compute_s" else "idle")
+def _pass(env: simpy.Environment, seconds: float) -> ParticipantProcess:
+    """Let some seconds pass; return "", or the cause of the interrupt that came before their end."""
     try:
         yield env.timeout(seconds)
-    except simpy.Interrupt as cut:
-        setattr(part, kind, before_s + env.now - began_s)
-        return str(cut.cause)
-    setattr(part, kind, before_s + seconds)
+    except simpy.Interrupt as interrupt:
+        return str(interrupt.cause)
     return ""
 
 
-def travel(env: simpy.Environment, part: Participation, seconds: float, *, arrives: bool = False) -> Trip:
-    """Time in which the backhaul carries something for a device; who cut its part short, if somebody did.
-
-    What `arrives` in any case does so also when the device leaves meanwhile.
-    """
-    began_s, cut = env.now, ""
-    while seconds > 0:
-        cut = yield from spend(env, part, "idle_s", max(began_s + seconds - env.now, 0.0))
-        if not (arrives and cut == DEPARTED):
-            break
-    return cut
-
-
-def columns(
-    parts: Sequence[Participation], session: int, number: int, now_s: float, powers_w: dict[str, Floats]
-) -> dict[str, npt.NDArray[Any]]:
-    """Ended participations [n] as columns of devices.csv.
-
-    Args:
-        parts: in order of their devices.
-        session: number of the session.
-        number: the round in which they ended.
-        now_s: the time at which it ends.
-        powers_w: what each device [n] draws while receiving, computing, sending and waiting.
-    """
-    count = len(parts)
-    download_s, down_air_s, down_bits = _legs([part.down for part in parts])
-    upload_s, up_air_s, up_bits = _legs([part.up for part in parts])
-    compute_s = np.array([part.compute_s for part in parts])
-    until_s = np.array([part.end_s if part.gone else min(now_s, part.waits_until_s) for part in parts])
-    waited_s = np.array([part.server_s + part.idle_s for part in parts])  # on the way
-    end_s = np.array([part.end_s for part in parts])
-    wait_s = until_s - (end_s - waited_s)
-    busy_s = download_s + compute_s + upload_s + waited_s
-    early_s = busy_s - (end_s - np.array([part.began_s for part in parts]))  # over a direct link, before it is its turn
-    silent_s = download_s - down_air_s + upload_s - up_air_s
-    large = {name: [getattr(part.drop, name)[part.row] for part in parts] for name in _LARGE_SCALE}
-    return {
-        "session": np.full(count, session),
-        "round": np.full(count, number),
-        "device": np.array([part.device for part in parts], dtype=np.int64),
-        "cell": np.array([part.cell for part in parts], dtype=np.int64),
-        "distance_m": np.array(large["distance_m"]),
-        "los": np.array(large["los"], dtype=bool),
-        "pathloss_db": np.array(large["pathloss_db"]),
-        "download_s": download_s,
-        "compute_s": compute_s,
-        "upload_s": upload_s,
-        "wait_s": wait_s,
-        "rx_energy_j": powers_w["rx"] * down_air_s,
-        "cpu_energy_j": powers_w["cpu"] * compute_s,
-        "tx_energy_j": powers_w["tx"] * up_air_s,
-        "status": np.array([part.status for part in parts], dtype=str),
-        "bytes_down": _whole_bytes(down_bits),
-        "bytes_up": _whole_bytes(up_bits),
-        "x_m": np.array([part.position_m[0] for part in parts]),
-        "y_m": np.array([part.position_m[1] for part in parts]),
-        "shadowing_db": np.array(large["shadowing_db"]),
-        "idle_energy_j": powers_w["idle"] * (wait_s + silent_s),
-        "start_s": np.array([part.began_s for part in parts]) - np.where(early_s > SAME_S, early_s, 0.0),
-    }
-
-
-def seen(
-    parts: Sequence[Participation],
-    devices: Mapping[str, npt.NDArray[Any]],
-    losses: Mapping[int, float],
+def participations(
+    drop: Drop,
+    positions_m: Floats,
+    version: int,
     now_s: float,
-) -> DeviceReports:
-    """What the server has seen of ended participations [n] at the round's end; polls have told it all they could.
+    cpu_hz: Floats,
+    on_activity: ActivityListener = ignore_activity,
+) -> list[Participation]:
+    """Return the participations of devices that begin together, in order of the drop.
 
     Args:
-        parts: in order of their devices.
-        devices: their columns.
-        losses: of the local training, by device, of those whose update has arrived.
-        now_s: the time.
+        drop: their large-scale channel [n].
+        positions_m: where they are [n, 2].
+        version: of the model that they start from.
+        now_s: the time [s].
+        cpu_hz: their fastest clocks [n].
+        on_activity: told when one of them begins to compute or to wait.
     """
-    rows = np.flatnonzero(devices["status"] != POLLED)
-    mine = [parts[row] for row in rows.tolist()]
-    received = devices["status"][rows] == RECEIVED
-    until_s = np.where(received, [part.end_s for part in mine], now_s)
-    return DeviceReports(
-        ids=devices["device"][rows],
-        received=received,
-        trip_s=until_s - [part.began_s for part in mine],
-        energy_j=np.sum([devices[name][rows] for name in ("rx_energy_j", "cpu_energy_j", "tx_energy_j")], axis=0),
-        battery_j=np.array([np.nan_to_num(part.battery_j, nan=np.inf) for part in mine], dtype=np.float64),
-        loss=np.array([losses.get(part.device, np.nan) for part in mine], dtype=np.float64),
-    )
-
-
-_LARGE_SCALE = ("distance_m", "los", "pathloss_db", "shadowing_db")
-
-
-def _legs(legs: list[Leg]) -> Floats:
-    """Durations, times on air and bits of transfers, [3, n]."""
-    return np.array([leg[:3] for leg in legs], dtype=np.float64).reshape(-1, 3).T
-
-
-def _whole_bytes(bits: Floats) -> npt.NDArray[np.int64]:
-    return np.floor(bits / 8.0 + 1e-3).astype(np.int64)  # a payload added up in parts may lack its last digit
+    begun = []
+    devices = zip(drop.ids.tolist(), positions_m.tolist(), cpu_hz.tolist(), strict=True)
+    for row, (device, (x_m, y_m), clock_hz) in enumerate(devices):
+        begun.append(Participation(device, drop, row, (x_m, y_m), version, now_s, clock_hz, on_activity))
+    return begun

@@ -11,7 +11,7 @@ from edgefl.core.arrays import Floats
 from edgefl.radio import Carrier
 from edgefl.radio.backhaul import Routes
 from edgefl.server.ledger import Ledger
-from edgefl.server.participation import RECEIVED, Participation, Trip, spend, travel
+from edgefl.server.participation import RECEIVED, ParticipantProcess, Participation
 from edgefl.world.compute import Computing
 
 
@@ -31,28 +31,30 @@ class RoundTrip:
     bits: tuple[Floats | float, float]  # down, for all participants alike or [n], and up
     outcome: str = RECEIVED
 
-    def __call__(self, part: Participation) -> Trip:
+    def __call__(self, part: Participation) -> ParticipantProcess:
         """A part; how it ended."""
         env = self.env
         if not part.down.delivered:
             bits = np.broadcast_to(self.bits[0], self.computing.flops.shape)[part.row]
-            if cut := (yield from travel(env, part, float(self.routes.one_way_s(bits, part.cell)))):
+            if cut := (yield from part.wait_for_backhaul(env, float(self.routes.one_way_s(bits, part.cell)))):
                 return cut
-            leg = part.down = yield from self.carrier.download(part.row)
+            leg = yield from self.carrier.download(part.row)
+            part.add_download(leg)
             if not leg.delivered:
                 return leg.cut or "download_failed"
             self._note("download_end", part)
-        part.cpu_hz, computing_s = self.computing.of(part.row, part.down.duration_s)
-        if cut := (yield from spend(env, part, "compute_s", computing_s)):
+        clock_hz, computing_s = self.computing.of(part.row, part.down.duration_s)
+        part.choose_clock(clock_hz)
+        if cut := (yield from part.compute(env, computing_s)):
             return cut
         if self.outcome == RECEIVED:
             self._note("compute_end", part)
         leg = yield from self.carrier.upload(part.row)
-        part.up = leg.after(part.up)
+        part.add_upload(leg)
         if not leg.delivered:
             return leg.cut or "upload_failed"
         way_s = float(self.routes.one_way_s(self.bits[1], part.serving))
-        if cut := (yield from travel(env, part, way_s, arrives=True)):
+        if cut := (yield from part.wait_for_backhaul(env, way_s, arrives=True)):
             return cut
         if self.outcome == RECEIVED:
             self._note("upload_end", part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
@@ -18,20 +18,21 @@ from edgefl.core.streams import Streams
 from edgefl.learning.payload import Payload, SplitPayload
 from edgefl.radio import Drop, Link, ignore_on_air
 from edgefl.scenario import RoundKey, Scenario
+from edgefl.server.accounting import device_columns, device_reports, spent_j
 from edgefl.server.battery_meter import BatteryMeter
 from edgefl.server.columns import ENERGY_COLUMNS
 from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.ledger import Ledger
 from edgefl.server.participation import (
     FAILED,
+    LATE,
     POLLED,
     RECEIVED,
+    ParticipantProcess,
     Participation,
-    Trip,
-    Trips,
-    columns,
+    ProcessFactory,
+    ignore_activity,
     participations,
-    seen,
 )
 from edgefl.server.population import Population
 from edgefl.server.replay import Replay
@@ -139,12 +140,12 @@ class Server:
         yield self.env.all_of(self._begin(chosen, self._asked))
         self._answers = {part.device: part for part in self._ended if part.status == POLLED}
         for part in self._ended:
-            part.status = POLLED  # also who has failed or left: it was asked, and takes no part
+            part.pass_over()
         ids = np.array(sorted(self._answers), dtype=np.int64)
         samples = selection.polled_samples(self.memory.known.samples[ids])
         self.memory.answered(ids, self.replay.losses_of(ids, samples, self._index))
 
-    def _asked(self, drop: Drop) -> Trips:
+    def _asked(self, drop: Drop) -> ProcessFactory:
         """What candidates do."""
         samples = self.scenario.server.selection.polled_samples(self.memory.known.samples[drop.ids])
         return self.dispatcher.polls(drop, self._index, samples)
@@ -202,7 +203,7 @@ class Server:
             self.replay.send(ids, self.round_key)
         return self._begin(ids, trips)
 
-    def _begin(self, ids: Ids, trips: Callable[[Drop], Trips]) -> list[simpy.Process]:
+    def _begin(self, ids: Ids, trips: Callable[[Drop], ProcessFactory]) -> list[simpy.Process]:
         """Begin the parts of some devices; who has been polled goes on."""
         world, now_s = self.world, self.env.now
         if not len(ids):
@@ -210,14 +211,15 @@ class Server:
         ordered = np.sort(ids)
         for failed in self._ended:  # in this round; who begins anew waits no more
             if failed.device in ordered:
-                failed.waits_until_s = min(failed.waits_until_s, now_s)
+                failed.stop_waiting(now_s)
         positions = world.positions_m(ordered, now_s)
         drop = self.link.drop(ordered, positions, world.height_m[ordered], self._index)
-        parts = participations(drop, positions, len(self.ledger.rounds), now_s, world.cpu_hz[ordered])
+        listener = self.battery_meter.on_activity if self.battery_meter else ignore_activity
+        parts = participations(drop, positions, len(self.ledger.rounds), now_s, world.cpu_hz[ordered], listener)
         for part in parts:
             if before := self._answers.pop(part.device, None):
                 self._ended.remove(before)
-                part.go_on(before)
+                part.resume_after_poll(before)
         trip = trips(drop)
         self._busy.update(ordered.tolist())
         part_of = {part.device: part for part in parts}
@@ -231,16 +233,16 @@ class Server:
 
     def _left(self, part: Participation) -> None:
         """A device has left that had only waited for the round's end."""
-        part.waits_until_s = min(part.waits_until_s, self.env.now)
+        part.stop_waiting(self.env.now)
         if self.battery_meter:
             self.battery_meter.leave(part)
 
-    def _participate(self, part: Participation, trip: Trip) -> Trip:
+    def _participate(self, part: Participation, process: ParticipantProcess) -> ParticipantProcess:
         """A device's part, to whatever end."""
-        part.status = yield from trip
-        if part.status == RECEIVED and self.dispatcher.workload.dropped(part.device, part.version):
-            part.status = "late"
-        part.end_s = self.env.now
+        status = yield from process
+        if status == RECEIVED and self.dispatcher.workload.dropped(part.device, part.version):
+            status = LATE
+        part.finish(status, self.env.now)
         self._ended.append(part)
         if self.battery_meter:
             self.battery_meter.end(part)
@@ -271,24 +273,24 @@ class Server:
         learned = self.replay.learn(received, round_key, merge=merge)
         previous, status = self.ledger, [part.status for part in parts]
         devices = self._columns(parts, round_key)
-        spent_j = _spent_j(devices)
+        spent = spent_j(devices)
         attended, gone = self.population.leave(self.groups.there(round_key.session))
         row = {
             "session": round_key.session,
             "round": round_key.round,
             "time_s": self.env.now,
             "duration_s": self.env.now - previous.time_s,
-            "energy_j": previous.energy_j + spent_j,
-            "round_energy_j": spent_j,
+            "energy_j": previous.energy_j + spent,
+            "round_energy_j": spent,
             "selected": len(parts) - status.count(POLLED),
             "received": status.count(RECEIVED),
-            "late": status.count("late"),
+            "late": status.count(LATE),
             "departed": status.count(DEPARTED),
             "bytes_down": int(devices["bytes_down"].sum()),
             "bytes_up": int(devices["bytes_up"].sum()),
             **learned,
             "failed": sum(map(status.count, FAILED)),
-            "wasted_j": _spent_j(devices, ~np.isin(devices["status"], (RECEIVED, POLLED))),
+            "wasted_j": spent_j(devices, ~np.isin(devices["status"], (RECEIVED, POLLED))),
             **attended,
             **self._backhaul(merge=merge),
             **self._history(round_key),
@@ -296,7 +298,7 @@ class Server:
             **self._handovers(parts),
             **({"polled": status.count(POLLED)} if self.scenario.server.selection.polls else {}),
         }
-        self.memory.enter(seen(parts, devices, self.replay.losses, self.env.now))
+        self.memory.enter(device_reports(parts, devices, self.replay.losses, self.env.now))
         self._vain = not parts and self.env.now == self._began_s
         self.ledger.event(self.env.now, "round_end")
         self.ledger.close_round(row, devices, traced=learned)
@@ -336,7 +338,7 @@ class Server:
             return
         row = self.ledger.rounds[-1]
         devices = self._columns(parts, RoundKey(row["session"], row["round"]))
-        spent = {name: _spent_j(devices) for name in ("energy_j", "round_energy_j", "wasted_j")}
+        spent = {name: spent_j(devices) for name in ("energy_j", "round_energy_j", "wasted_j")}
         sent = {name: int(devices[name].sum()) for name in ("bytes_down", "bytes_up")} | self._handovers(parts)
         row.update({name: row[name] + more for name, more in {"selected": len(parts), **spent, **sent}.items()})
         self.ledger.add(devices)
@@ -346,12 +348,12 @@ class Server:
         ids = np.array([part.device for part in parts], dtype=np.int64)
         powers_w = self.world.powers_w(ids, np.array([part.cpu_hz for part in parts]))
         for part in parts:
-            part.closed = True
+            part.close()
         if self.battery_meter is None:
-            return columns(parts, *round_key, self.env.now, powers_w)
+            return device_columns(parts, round_key, self.env.now, powers_w)
         self.battery_meter.close(parts)
         levels_j = np.array([part.battery_j for part in parts])
-        found = columns(parts, *round_key, self.env.now, powers_w)
+        found = device_columns(parts, round_key, self.env.now, powers_w)
         return {**found, "battery_j": levels_j, "battery_capacity_j": self.battery_meter.capacity_j(ids)}
 
     def _advise(self) -> None:
@@ -370,8 +372,3 @@ class Server:
         if not self.scenario.server.policy.edges:
             return {}
         return {"backhaul_bytes": 2 * self.scenario.cells.sites * int(self.payload.model_bits / 8) if merge else 0}
-
-
-def _spent_j(devices: Mapping[str, npt.NDArray[Any]], which: npt.NDArray[np.bool_] | slice = slice(None)) -> float:
-    """Energy of parts, or of some of them, from their columns of devices.csv."""
-    return float(sum(devices[name][which].sum() for name in ENERGY_COLUMNS))

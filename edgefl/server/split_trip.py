@@ -10,9 +10,9 @@ import simpy
 
 from edgefl.core.arrays import Floats
 from edgefl.learning.payload import SplitPayload
-from edgefl.radio import Exchange, Leg, Turns
+from edgefl.radio import Exchange, Turns
 from edgefl.server.ledger import Ledger
-from edgefl.server.participation import RECEIVED, Participation, Trip, spend
+from edgefl.server.participation import RECEIVED, ParticipantProcess, Participation
 
 
 class Course(NamedTuple):
@@ -54,28 +54,24 @@ class SplitTrip:
     exchange: Exchange
     courses: list[Course]
 
-    def __call__(self, part: Participation) -> Trip:
+    def __call__(self, part: Participation) -> ParticipantProcess:
         """A part; how it ended."""
         course, who = self.courses[part.row], (part.device, part.cell)
         last = len(course.bits) - 1
         for turn in range(last + 1):
-            if cut := (yield from spend(self.env, part, "compute_s", float(course.compute_s[turn]))):
+            if cut := (yield from part.compute(self.env, float(course.compute_s[turn]))):
                 return cut
             if turn == last:
                 self.ledger.event(self.env.now, "compute_end", *who)
-            if cut := (yield from spend(self.env, part, "server_s", float(course.server_s[turn]))):
+            if cut := (yield from part.wait_for_server(self.env, float(course.server_s[turn]))):
                 return cut
             leg = yield from self.exchange.send(part.row, turn)
-            self._add(part, turn, leg)
+            if turn % 2:
+                part.add_upload(leg)
+            else:
+                part.add_download(leg)
             if not leg.delivered:
                 return leg.cut or ("upload_failed" if turn % 2 else "download_failed")
             if turn in {0, last}:
                 self.ledger.event(self.env.now, "download_end" if turn == 0 else "upload_end", *who)
         return RECEIVED
-
-    def _add(self, part: Participation, turn: int, leg: Leg) -> None:
-        """A transfer to those before it."""
-        if turn % 2:
-            part.up = leg.after(part.up)
-        else:
-            part.down = leg.after(part.down)

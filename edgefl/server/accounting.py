@@ -1,0 +1,130 @@
+"""What ended participations have cost: their rows of devices.csv, and what the server has seen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.coordination.server_view import DeviceReports
+from edgefl.core.arrays import Floats
+from edgefl.core.times import SAME_TIME_S
+from edgefl.radio import Leg
+from edgefl.scenario import RoundKey
+from edgefl.server.ledger import ENERGY_COLUMNS
+from edgefl.server.participation import POLLED, RECEIVED, Participation
+
+DeviceColumns = dict[str, npt.NDArray[Any]]  # by name, one value a participant [n]
+
+
+def device_columns(
+    parts: Sequence[Participation], round_key: RoundKey, now_s: float, powers_w: Mapping[str, Floats]
+) -> DeviceColumns:
+    """Return ended participations [n] as columns of devices.csv.
+
+    Args:
+        parts: in order of their devices.
+        round_key: of the round in which they ended.
+        now_s: the time at which that round ends [s].
+        powers_w: what each device [n] draws while receiving (rx), computing (cpu), sending (tx) and waiting (idle) [W].
+    """
+    count = len(parts)
+    download_s, download_on_air_s, download_bits = _transfers([part.down for part in parts])
+    upload_s, upload_on_air_s, upload_bits = _transfers([part.up for part in parts])
+    compute_s = np.array([part.compute_s for part in parts])
+    began_s = np.array([part.began_s for part in parts])
+    end_s = np.array([part.end_s for part in parts])
+
+    # A device waits along its way, for the server's computing, the backhaul or other candidates, and then for the end
+    # of the round; who has left or was not chosen does not wait for that end.
+    waited_on_the_way_s = np.array([part.server_s + part.idle_s for part in parts])
+    until_s = np.array([part.end_s if part.gone else min(now_s, part.waits_until_s) for part in parts])
+    wait_s = until_s - (end_s - waited_on_the_way_s)
+
+    # Over a direct link a device listens while its predecessor sends, before its own turn: its activities add up to
+    # more than the time since that turn began, and it started so much earlier.
+    busy_s = download_s + compute_s + upload_s + waited_on_the_way_s
+    early_s = busy_s - (end_s - began_s)
+    early_s = np.where(early_s > SAME_TIME_S, early_s, 0.0)
+
+    # Within a transfer the radio is off in the frame's other direction and in the turns of others: idle power.
+    radio_off_s = download_s - download_on_air_s + upload_s - upload_on_air_s
+
+    def of_drop(name: str) -> list[Any]:
+        return [getattr(part.drop, name)[part.row] for part in parts]
+
+    return {
+        "session": np.full(count, round_key.session),
+        "round": np.full(count, round_key.round),
+        "device": np.array([part.device for part in parts], dtype=np.int64),
+        # Where it was, and what the channel was like, when it began: handovers are events.
+        "cell": np.array([part.cell for part in parts], dtype=np.int64),
+        "distance_m": np.array(of_drop("distance_m")),
+        "los": np.array(of_drop("los"), dtype=bool),
+        "pathloss_db": np.array(of_drop("pathloss_db")),
+        "download_s": download_s,
+        "compute_s": compute_s,
+        "upload_s": upload_s,
+        "wait_s": wait_s,
+        # Energy is power times the time for which it is drawn; the radio's, the time on the air.
+        "rx_energy_j": powers_w["rx"] * download_on_air_s,
+        "cpu_energy_j": powers_w["cpu"] * compute_s,
+        "tx_energy_j": powers_w["tx"] * upload_on_air_s,
+        "status": np.array([part.status for part in parts], dtype=str),
+        "bytes_down": _whole_bytes(download_bits),
+        "bytes_up": _whole_bytes(upload_bits),
+        "x_m": np.array([part.position_m[0] for part in parts]),
+        "y_m": np.array([part.position_m[1] for part in parts]),
+        "shadowing_db": np.array(of_drop("shadowing_db")),
+        "idle_energy_j": powers_w["idle"] * (wait_s + radio_off_s),
+        "start_s": began_s - early_s,
+    }
+
+
+def spent_j(devices: Mapping[str, npt.NDArray[Any]], which: npt.NDArray[np.bool_] | slice = slice(None)) -> float:
+    """Return the energy [J] of participants, or of some of them, from their columns of devices.csv."""
+    return float(sum(devices[name][which].sum() for name in ENERGY_COLUMNS))
+
+
+def device_reports(
+    parts: Sequence[Participation],
+    devices: Mapping[str, npt.NDArray[Any]],
+    losses: Mapping[int, float],
+    now_s: float,
+) -> DeviceReports:
+    """Return what the server has seen of ended participations [n] at the round's end, but for polls, which it knows.
+
+    Args:
+        parts: in order of their devices.
+        devices: their columns.
+        losses: of the local training, by device, of those whose update has arrived.
+        now_s: the time [s].
+    """
+    rows = np.flatnonzero(devices["status"] != POLLED)
+    reporting = [parts[row] for row in rows.tolist()]
+    received = devices["status"][rows] == RECEIVED
+    # The server's clock knows when an update came; for one that did not come it has waited until now.
+    until_s = np.where(received, [part.end_s for part in reporting], now_s)
+    return DeviceReports(
+        ids=devices["device"][rows],
+        received=received,
+        trip_s=until_s - [part.began_s for part in reporting],
+        energy_j=np.sum([devices[name][rows] for name in ("rx_energy_j", "cpu_energy_j", "tx_energy_j")], axis=0),
+        battery_j=np.array([np.nan_to_num(part.battery_j, nan=np.inf) for part in reporting], dtype=np.float64),
+        loss=np.array([losses.get(part.device, np.nan) for part in reporting], dtype=np.float64),
+    )
+
+
+def _transfers(transfers: Sequence[Leg]) -> tuple[Floats, Floats, Floats]:
+    """Return durations [n] [s], times on the air [n] [s] and bits sent [n]."""
+    duration_s = np.array([transfer.duration_s for transfer in transfers], dtype=np.float64)
+    on_air_s = np.array([transfer.air_s for transfer in transfers], dtype=np.float64)
+    sent_bits = np.array([transfer.sent_bits for transfer in transfers], dtype=np.float64)
+    return duration_s, on_air_s, sent_bits
+
+
+def _whole_bytes(bits: Floats) -> npt.NDArray[np.int64]:
+    """Return whole bytes [n]; a payload added up in parts may lack its last digit, which must not cost a byte."""
+    return np.floor(bits / 8.0 + 1e-3).astype(np.int64)
