@@ -14,7 +14,7 @@ import simpy
 from edgefl.core.arrays import Floats
 from edgefl.radio import Drop, Link, RoamingCarrier
 from edgefl.server.ledger import Ledger
-from edgefl.server.participation import ParticipantProcess, Participation
+from edgefl.server.participation import ParticipantProcess, Participation, ProcessFactory
 from edgefl.world.cells_section import Handover
 from edgefl.world.world import World
 
