@@ -13,7 +13,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.times import SAME_TIME_S
 from edgefl.radio import Leg
 from edgefl.scenario import RoundKey
-from edgefl.server.ledger import ENERGY_COLUMNS
+from edgefl.server.columns import ENERGY_COLUMNS
 from edgefl.server.participation import POLLED, RECEIVED, Participation
 
 DeviceColumns = dict[str, npt.NDArray[Any]]  # by name, one value a participant [n]

@@ -2,7 +2,7 @@
 
 The ledger, the readers of result folders, the exports and `results/README.md` take their columns from here, and the
 ledger refuses a column that is missing here. To add a column to ``devices.csv``, add one entry to `DEVICE_COLUMNS` and
-one statement where its value is known (`edgefl.server.participation.columns`); nothing else.
+one statement where its value is known (`edgefl.server.accounting.device_columns`); nothing else.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from edgefl.radio import Drop, Link, ignore_on_air
 from edgefl.scenario import RoundKey, Scenario
 from edgefl.server.accounting import device_columns, device_reports, spent_j
 from edgefl.server.battery_meter import BatteryMeter
-from edgefl.server.columns import ENERGY_COLUMNS
 from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.ledger import Ledger
 from edgefl.server.participation import (
