@@ -21,7 +21,7 @@ from edgefl.core.streams import Streams
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.cache import without_reading
-from edgefl.learning.partitions.base import Marks, keep
+from edgefl.learning.partitions.base import Labelled, keep
 from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
 from edgefl.learning.record import Record
 from edgefl.scenario import Scenario
@@ -69,7 +69,7 @@ def divide(scenario: Scenario) -> Divided:
         return Divided(data, parts)
     if not data.classes:
         raise InputError("data.test_partition: like_train needs samples with labels: leave it out")
-    train, test = Marks(data.train_y, data.owner), Marks(data.test_y, data.test_owner)
+    train, test = Labelled(data.train_y, data.owner), Labelled(data.test_y, data.test_owner)
     return Divided(data, parts, section.partition.assign_test(train, parts, test, streams.generator("test_partition")))
 
 

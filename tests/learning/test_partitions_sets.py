@@ -108,7 +108,7 @@ class TestTwoClass:
     @pytest.mark.parametrize(
         ("labels", "count", "chunks", "reason"),
         [
-            (np.zeros(50, int), 5, None, "data.partition: two classes a device, but there is one"),
+            (np.zeros(50, int), 5, None, "data.partition: two_class needs two classes a device, but there is only one"),
             (LABELS, 100, 19, "data.partition.chunks: 10 classes in 19 chunks each are too few for two chunks each of"),
             (LABELS, 500, None, "data.partition.chunks: the smallest class, 100 samples, is too small for 101 chunks"),
         ],
@@ -154,7 +154,14 @@ class TestTwoShard:
         [
             (3, None, "data.partition.batch: 10 classes in batches of 3, halved, give 3 devices no equal shares"),
             (10, 5, "data.partition.batch: 10 classes in batches of 5, halved, give 10 devices no equal shares"),
-            (1, None, "data.partition: the halves of a label go to two devices, but there is one"),
+            (
+                1,
+                None,
+                (
+                    "data.partition: the halves of a label go to two devices, but there is only one: "
+                    "set devices.count to 2 or more"
+                ),
+            ),
         ],
     )
     def test_impossible(self, count, batch, reason):
@@ -177,8 +184,9 @@ class TestHalf:
         ]
 
     def test_impossible(self):
-        assert refusal(Half(), count=1) == "devices.count: 1 device cannot be halved"
-        assert refusal(Half(), np.zeros(9, int), 2) == "data.partition: half the classes a device, but there is one"
+        assert refusal(Half(), count=1) == "devices.count: 1 device cannot be halved: set it to 2 or more"
+        text = "each half of the devices needs a class of its own, but there is only one"
+        assert refusal(Half(), np.zeros(9, int), 2) == f"data.partition: {text}"
         assert refusal(Half(), count=300) == "devices.count: 150 devices cannot share the 100 samples of a class"
 
 
@@ -217,7 +225,7 @@ class TestPartialOverlap:
         assert not table[5:, :4].any()
 
     def test_impossible(self):
-        assert refusal(PartialOverlap(), count=1) == "devices.count: 1 device cannot be halved"
+        assert refusal(PartialOverlap(), count=1) == "devices.count: 1 device cannot be halved: set it to 2 or more"
         text = "two sets of 9 of the 10 classes, 2 of them in both: there are no such sets"
         assert refusal(PartialOverlap(share=0.9)) == f"data.partition.share: {text}"
         assert "would get nothing" in refusal(PartialOverlap(), np.arange(10), 100)
@@ -237,7 +245,7 @@ class TestDistinct:
         assert (held(Distinct(), count=4) > 0).sum(axis=1).tolist() == [2, 3, 2, 3]
 
     def test_impossible(self):
-        text = "11 devices cannot have labels of their own, there are 10"
+        text = "11 devices cannot have labels of their own, as there are only 10 labels"
         assert refusal(Distinct(), count=11) == f"devices.count: {text}"
 
 
@@ -294,7 +302,7 @@ class TestLabelOverlap:
             tries = draws.choice(3, 14, p=mix)
             hits = tries[left[tries]]
             found[hits[0] if hits.size else draws.choice([1, 2])] += 1
-        chances = label_overlap._chances(mix, left)
+        chances = label_overlap._class_probabilities(mix, left)
         assert chances[0] == 0
         assert stats.chisquare(found[1:], 20_000 * chances[1:]).pvalue > 0.01
         assert found[1] / 20_000 < 0.66  # and not 0.7, as it would be with tries without end
@@ -308,7 +316,10 @@ class TestLabelOverlap:
         )
 
     def test_impossible(self):
-        assert refusal(LabelOverlap(), count=9) == "devices.count: 9 devices make no two groups of equal size"
+        assert (
+            refusal(LabelOverlap(), count=9)
+            == "devices.count: 9 devices make no two groups of equal size: set an even number"
+        )
         text = "1 class cannot be divided between two groups"
         assert refusal(LabelOverlap(), np.zeros(9, int), 2) == f"data.partition: {text}"
         assert refusal(LabelOverlap(), np.arange(10), 12) == (

@@ -81,7 +81,9 @@ def test_a_table_is_dealt_as_it_says(rows, unused):
     labels = np.repeat(np.arange(len(rows)), sizes)
     pools = [np.flatnonzero(labels == label) for label in range(len(rows))]
     if (table.sum(axis=0) == 0).any():
-        with pytest.raises(InputError, match=r"^devices\.count: 3 devices are too many for this: \d would get nothing"):
+        with pytest.raises(
+            InputError, match=r"^devices\.count: 3 devices are too many for this partition: \d would get nothing"
+        ):
             deal(pools, table)
         return
     parts = deal(pools, table)
@@ -263,8 +265,8 @@ class TestExDir:
     @pytest.mark.parametrize(
         ("each", "count", "reason"),
         [
-            (11, 20, "11 classes a device, but there are 10"),
-            (2, 4, "4 devices with 2 of them each cannot hold all 10 classes"),
+            (11, 20, "11 classes a device, but there are only 10"),
+            (2, 4, "4 devices with 2 classes each cannot hold all 10 classes"),
         ],
     )
     def test_impossible_allocations(self, each, count, reason):

@@ -10,7 +10,7 @@ import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.datasets.femnist import Femnist
 from edgefl.learning.datasets.synthetic import Synthetic
-from edgefl.learning.partitions.base import Marks, like
+from edgefl.learning.partitions.base import Labelled, divide_alike
 from edgefl.learning.partitions.dirichlet_by_class import DirichletByClass
 from edgefl.learning.partitions.file import FilePartition
 from edgefl.learning.partitions.iid import Iid
@@ -29,7 +29,7 @@ def counts(labels, parts, classes):
 def divided(partition, train, test, devices, seed=1):
     rng = np.random.default_rng(seed)
     parts = partition.split(train, devices, rng)
-    return parts, partition.assign_test(Marks(train), parts, Marks(test), rng)
+    return parts, partition.assign_test(Labelled(train), parts, Labelled(test), rng)
 
 
 @settings(max_examples=50)
@@ -79,7 +79,9 @@ def test_samples_that_are_listed_twice_and_not_at_all(tmp_path):
 
 
 def test_nobody_gets_a_class_that_nobody_has():
-    tests = like(np.array([0, 0]), [np.array([0]), np.array([1])], np.array([3, 3, 3]), np.random.default_rng(0))
+    tests = divide_alike(
+        np.array([0, 0]), [np.array([0]), np.array([1])], np.array([3, 3, 3]), np.random.default_rng(0)
+    )
     assert [len(part) for part in tests] == [0, 0]
 
 
@@ -90,7 +92,7 @@ class TestOwners:
         """A tenth of each owner's samples, whatever owners were chosen."""
         data, rng = Synthetic(owners=6).load(), np.random.default_rng(0)
         parts = Natural().assign(data.train_y, data.owner, 4, rng)
-        train, test = Marks(data.train_y, data.owner), Marks(data.test_y, data.test_owner)
+        train, test = Labelled(data.train_y, data.owner), Labelled(data.test_y, data.test_owner)
         tests = Natural().assign_test(train, parts, test, rng)
         for part, own in zip(parts, tests, strict=True):
             (owner,) = set(data.owner[part])
@@ -110,7 +112,7 @@ class TestOwners:
             data = Femnist(path=tmp_path).load()
             assert data.owner.tolist() == [0, 1, 1, 1, 2, 2]
             assert data.test_owner.tolist() == [0, 0, 2, -1, -1]
-            train, test = Marks(data.train_y, data.owner), Marks(data.test_y, data.test_owner)
+            train, test = Labelled(data.train_y, data.owner), Labelled(data.test_y, data.test_owner)
             parts = Natural().assign(data.train_y, data.owner, 3, np.random.default_rng(0))
             tests = Natural().assign_test(train, parts, test, np.random.default_rng(0))
             assert [part.tolist() for part in tests] == [[0, 1], [], [2]]

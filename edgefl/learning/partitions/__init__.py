@@ -1,4 +1,4 @@
-"""Which device holds which samples: one file a partition."""
+"""Partitions: which device holds which training samples; one file each."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.learning.partitions.base import Partition

@@ -1,4 +1,9 @@
-"""What a partition is: which device holds which training samples."""
+"""The base of partitions, and the arithmetic that they share.
+
+A partition says which device holds which training samples. To write one: a file with a subclass of `Partition` whose
+`split` returns the sample numbers of each device, a line in `__init__.py`, and a test. The fields of the class are its
+keys in the scenario.
+"""
 
 from __future__ import annotations
 
@@ -11,96 +16,114 @@ from edgefl.core.arrays import Bools, Floats, Indices
 from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
 
-T = TypeVar("T")
+Drawn = TypeVar("Drawn")
 
-DRAWS = 2000  # before a draw that has to meet a condition is given up
+MAX_DRAWS = 2000  # a draw that has to meet a condition is given up after so many attempts
+ROUNDING = 1e-9  # a product this close below an integer counts as that integer
 
 
-class Marks(NamedTuple):
-    """What partitions know of samples [n]."""
+class Labelled(NamedTuple):
+    """What a partition knows of samples [n]."""
 
-    labels: Indices  # [n] class of each
-    owner: Indices | None = None  # [n] whose it is, from 0; None where samples have no owners
+    labels: Indices  # [n] the class of each
+    owner: Indices | None = None  # [n] the owner of each, from 0; None where samples have no owners
 
 
 class Partition(Member):
     """Base of all partitions."""
 
-    groups: ClassVar[int] = 1  # of devices of consecutive ids, which take turns where there are sessions
+    groups: ClassVar[int] = 1  # groups of devices with consecutive ids, which alternate from session to session
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Sample numbers of each of `count` devices, none empty, disjoint unless the partition says otherwise.
+        """Return the sample numbers of each device: none empty, disjoint unless the partition says otherwise.
 
         Args:
             labels: [n] class of each training sample.
             count: number of devices.
-            rng: a generator of the partition's own.
+            rng: the partition's own generator.
 
         Raises:
-            InputError: the samples cannot be divided so.
+            InputError: the samples cannot be divided this way.
         """
         raise NotImplementedError
 
     def assign(self, labels: Indices, owner: Indices | None, count: int, rng: np.random.Generator) -> list[Indices]:
-        """As `split`, for samples that may have owners: `owner` [n] from 0, or None."""
+        """Return the same as `split`, for samples that may have owners: `owner` [n] from 0, or None."""
         return self.split(labels, count, rng)
 
-    def assign_test(self, train: Marks, parts: list[Indices], test: Marks, rng: np.random.Generator) -> list[Indices]:
-        """Test samples of each device, like the training samples `parts` that it has; some may get none."""
-        return like(train.labels, parts, test.labels, rng)
+    def assign_test(
+        self, train: Labelled, parts: list[Indices], test: Labelled, rng: np.random.Generator
+    ) -> list[Indices]:
+        """Return the test samples of each device, distributed like its training samples `parts`; some may get none."""
+        return divide_alike(train.labels, parts, test.labels, rng)
 
 
-def like(labels: Indices, parts: list[Indices], others: Indices, rng: np.random.Generator) -> list[Indices]:
-    """Other samples divided as some are: a device gets of each class the part that it has of that class already.
+def divide_alike(labels: Indices, parts: list[Indices], others: Indices, rng: np.random.Generator) -> list[Indices]:
+    """Divide other samples as these are divided: a device gets the fraction of each class that it already holds.
 
-    A class's samples are shuffled and cut at the devices' shares, added up and rounded: everybody has what is due to
-    one sample. What nobody has of a class stays unused; what several devices have in full they get in full (the cuts
-    go on from the class's beginning).
+    The samples of a class are shuffled and cut at the rounded cumulative fractions of the devices, so that nobody is
+    off by more than one sample. Samples of a class that no device holds stay unused. Where several devices hold all
+    samples of a class (overlapping partitions), each gets all of the others, too: the cuts start over at the beginning
+    of the class.
 
     Args:
         labels: [n] class of each sample that is divided already.
-        parts: [devices] their numbers.
-        others: [m] class of each sample that is to be divided.
+        parts: [devices] the numbers of those samples.
+        others: [m] class of each sample to divide.
         rng: for the shuffles.
+
+    Returns:
+        [devices] the numbers of the other samples.
     """
     sizes = [len(part) for part in parts]
-    device, label = np.repeat(np.arange(len(parts)), sizes), labels[np.concatenate(parts)]
+    device = np.repeat(np.arange(len(parts)), sizes)
+    label = labels[np.concatenate(parts)]
     given: list[list[Indices]] = [[] for _ in parts]
     for value, pool in zip(np.unique(others), by_class(others, rng), strict=True):
-        held, total = np.bincount(device[label == value], minlength=len(parts)), int((labels == value).sum())
+        held = np.bincount(device[label == value], minlength=len(parts))
+        total = int((labels == value).sum())
+        # Integer arithmetic rounds cumulative fractions to the nearest sample without any floating-point error.
         ends = (2 * np.cumsum(held) * len(pool) + total) // max(2 * total, 1)
-        for part, cut in zip(given, np.split(np.resize(pool, ends[-1]), ends[:-1]), strict=True):
+        repeated = np.resize(pool, ends[-1])
+        for part, cut in zip(given, np.split(repeated, ends[:-1]), strict=True):
             part.append(cut)
     return [np.concatenate(part) for part in given]
 
 
 def keep(parts: list[Indices], shares: Floats, rng: Callable[[int], np.random.Generator]) -> list[Indices]:
-    """What devices have left if each keeps at random a share of its samples: to the nearest sample, at least one.
+    """Return what devices hold after each has kept a random share of its samples, rounded, at least one.
 
-    A greater share keeps what a smaller one does, too. The samples stay in their order.
+    A device keeps with a greater share all that it keeps with a smaller one. Samples stay in their order.
 
     Args:
         parts: [devices] their samples.
         shares: [devices] in (0, 1].
-        rng: a generator of each device's own.
+        rng: makes the generator of a device.
 
     Raises:
-        InputError: shares below 1 leave everybody all they have.
+        InputError: there are shares below 1, but nobody holds enough samples to lose one.
     """
     sizes = np.array([len(part) for part in parts])
     left = np.maximum(np.floor(shares * sizes + 0.5).astype(np.int64), 1)
     if (shares < 1).any() and (left == sizes).all():
-        raise InputError("devices.data_share: devices have so few samples that none would do without one: leave it out")
-    fewer = np.flatnonzero(left < sizes).tolist()
-    kept = {device: np.sort(rng(device).permutation(sizes[device])[: left[device]]) for device in fewer}
-    return [part[kept[device]] if device in kept else part for device, part in enumerate(parts)]
+        raise InputError(
+            "devices.data_share: every device has so few samples that it keeps all of them: leave the key out, "
+            "or lower devices.count"
+        )
+    remaining = list(parts)
+    for device in np.flatnonzero(left < sizes).tolist():
+        # The first entries of one permutation: a greater share then includes what a smaller one keeps.
+        order = rng(device).permutation(sizes[device])
+        kept = np.sort(order[: left[device]])
+        remaining[device] = parts[device][kept]
+    return remaining
 
 
 def quotas(samples: int, count: int) -> Indices:
-    """Equal sizes [count] that add up to `samples`; the first devices get one more where it does not divide.
+    """Return equal sizes [count] that add up to `samples`; the first devices get one more where there is a remainder.
 
     Raises:
-        InputError: more devices than samples.
+        InputError: there are more devices than samples.
     """
     if count > samples:
         raise InputError(f"devices.count: {count} devices cannot share {samples} training samples: one each at least")
@@ -108,46 +131,56 @@ def quotas(samples: int, count: int) -> Indices:
 
 
 def evenly(samples: int, count: int) -> Indices:
-    """As `quotas`, where some may get nothing."""
+    """Return the same as `quotas`, where some devices may get nothing."""
     sizes = np.full(count, samples // count, dtype=np.int64)
     sizes[: samples % count] += 1
     return sizes
 
 
 def apportion(weights: Floats, samples: int) -> Indices:
-    """Sizes [count] that add up to `samples`: one each, the rest by weight, the largest remainders rounded up.
+    """Return sizes [count] that add up to `samples`: one for each device, the rest by weight [count].
+
+    Fractions are rounded by the largest remainders (Hamilton's method).
 
     Raises:
-        InputError: more devices than samples.
+        InputError: there are more devices than samples.
     """
     rest = samples - len(quotas(samples, len(weights)))
     ideal = rest * (weights / weights.sum())
     sizes: Indices = np.floor(ideal).astype(np.int64)
-    sizes[np.argsort(sizes - ideal, kind="stable")[: rest - sizes.sum()]] += 1
+    missing = rest - sizes.sum()
+    largest_remainders = np.argsort(sizes - ideal, kind="stable")[:missing]
+    sizes[largest_remainders] += 1
     sizes += 1
     return sizes
 
 
 def shares(alpha: float, among: Bools, rng: np.random.Generator) -> Floats:
-    """Dirichlet(alpha) shares [count], only those of `among` [count] kept; equal ones where nothing is left."""
+    """Return Dirichlet(alpha) shares [count] of the devices of `among` [count]; 0 for the others.
+
+    Where all of them drew 0 (a tiny alpha underflows), their shares are equal.
+    """
     drawn = rng.dirichlet(np.full(len(among), alpha)) * among
-    weights = drawn if drawn.sum() > 0 else among.astype(np.float64)
-    return np.asarray(weights / weights.sum())
+    if drawn.sum() == 0:
+        drawn = among.astype(np.float64)
+    return np.asarray(drawn / drawn.sum())
 
 
 def by_class(labels: Indices, rng: np.random.Generator | None = None) -> list[Indices]:
-    """Sample numbers of each class that occurs, in the order of the labels; shuffled inside a class by `rng`."""
+    """Return the sample numbers of each class that occurs, in the order of the labels; `rng` shuffles each class."""
     classes, inverse = np.unique(labels, return_inverse=True)
-    pools = [np.flatnonzero(inverse == place) for place in range(len(classes))]
-    return pools if rng is None else [rng.permutation(pool) for pool in pools]
+    pools = [np.flatnonzero(inverse == position) for position in range(len(classes))]
+    if rng is None:
+        return pools
+    return [rng.permutation(pool) for pool in pools]
 
 
 def deal(pools: list[Indices], table: Indices) -> list[Indices]:
-    """The parts of each device by a table [class, device] of how many samples it gets; from each class in turn.
+    """Return the samples of each device, given how many it gets of each class.
 
     Args:
-        pools: sample numbers of each class; what the table does not ask for stays unused.
-        table: each row adds up to at most the size of its pool.
+        pools: sample numbers of each class; those that the table does not ask for stay unused.
+        table: [class, device] how many; a row adds up to at most the size of its pool.
 
     Raises:
         InputError: a device would get nothing.
@@ -155,32 +188,37 @@ def deal(pools: list[Indices], table: Indices) -> list[Indices]:
     empty = np.flatnonzero(table.sum(axis=0) == 0)
     if empty.size:
         raise InputError(
-            f"devices.count: {table.shape[1]} devices are too many for this: {empty.size} would get nothing"
+            f"devices.count: {table.shape[1]} devices are too many for this partition: {empty.size} would get nothing"
         )
-    cuts = [np.split(pool, np.cumsum(row))[:-1] for pool, row in zip(pools, table, strict=True)]
-    return [np.concatenate(part) for part in zip(*cuts, strict=True)]
+    hands: list[list[Indices]] = [[] for _ in range(table.shape[1])]
+    for pool, row in zip(pools, table, strict=True):
+        for hand, cut in zip(hands, np.split(pool, np.cumsum(row))[:-1], strict=True):
+            hand.append(cut)
+    return [np.concatenate(hand) for hand in hands]
 
 
 def whole(value: float) -> int:
-    """The integer part, of 0.29 * 100 too."""
-    return int(value + 1e-9)
+    """Return the integer part; 0.29 * 100, which is just below 29 in floating point, counts as 29."""
+    return int(value + ROUNDING)
 
 
-def first_success(draw: Callable[[], T | None], complaint: str, most: int = DRAWS) -> T:
-    """The first of at most `most` draws that is not None.
+def first_success(draw: Callable[[], Drawn | None], complaint: str, most: int = MAX_DRAWS) -> Drawn:
+    """Return the first draw that is not None, of at most `most`.
 
     Raises:
-        InputError: none was.
+        InputError: all draws were None; the message is the complaint.
     """
     for _ in range(most):
-        if (drawn := draw()) is not None:
+        drawn = draw()
+        if drawn is not None:
             return drawn
     raise InputError(f"{complaint} ({most} draws)")
 
 
 def holdings(labels: Indices, parts: list[Indices]) -> dict[str, list[int]]:
-    """How many samples of each label each device holds, as columns device, label, samples; without zeros."""
+    """Return how many samples of each label each device holds: columns device, label, samples; no row for zero."""
     device = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    span = int(labels.max()) + 1
-    pairs, samples = np.unique(device * span + labels[np.concatenate(parts)], return_counts=True)
-    return {"device": (pairs // span).tolist(), "label": (pairs % span).tolist(), "samples": samples.tolist()}
+    classes = int(labels.max()) + 1
+    # One number per (device, label) pair, so that a single `unique` counts all pairs.
+    pairs, samples = np.unique(device * classes + labels[np.concatenate(parts)], return_counts=True)
+    return {"device": (pairs // classes).tolist(), "label": (pairs % classes).tolist(), "samples": samples.tolist()}

@@ -1,4 +1,4 @@
-"""Dirichlet partition with a prior per class."""
+"""Dirichlet partition with a prior for each class."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ class DirichletByClass(Partition):
     """Each class cut among devices by Dirichlet(alpha), unequal sizes (Yurochkin et al., ICML 2019; FedEve)."""
 
     alpha: PositiveFloat = 0.1
-    balanced: bool = False  # who has n / N samples gets no more classes (sequential-FL paper's code)
-    min_samples: NonNegativeInt = 0  # of each device, drawn again until so; 0: drawn once
+    balanced: bool = False  # a device with n / N samples gets no share of further classes (sequential-FL paper's code)
+    min_samples: NonNegativeInt = 0  # draw again until every device has so many; 0: draw once
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Without `min_samples` a device that comes away with nothing gets one sample of the largest one."""
-        pools, room = by_class(labels, rng), len(labels) / count if self.balanced else math.inf
-        sizes, everybody = np.array([len(pool) for pool in pools]), np.full((len(pools), count), True)
+        """Cut class after class; without `min_samples` an empty device gets one sample of the largest device."""
+        pools = by_class(labels, rng)
+        sizes = np.array([len(pool) for pool in pools])
+        everybody = np.full((len(pools), count), fill_value=True)
+        room = len(labels) / count if self.balanced else math.inf
         if self.min_samples:
             return deal(pools, cut_until(self.min_samples, sizes, everybody, self.alpha, room, rng))
         quotas(len(labels), count)
-        return deal(pools, _nobody_empty(cut(sizes, everybody, self.alpha, room, rng)))
+        return deal(pools, _fill_empty(cut(sizes, everybody, self.alpha, room, rng)))
 
 
-def _nobody_empty(table: Indices) -> Indices:
-    """The table [class, device] with a sample for each empty device, of the largest class of the largest device."""
+def _fill_empty(table: Indices) -> Indices:
+    """Return the table [class, device] with a sample for each empty device, of the largest device's largest class."""
     filled = table.copy()
     for device in np.flatnonzero(table.sum(axis=0) == 0):
         giver = filled.sum(axis=0).argmax()
-        given = filled[:, giver].argmax()
-        filled[given, giver] -= 1
-        filled[given, device] += 1
+        label = filled[:, giver].argmax()
+        filled[label, giver] -= 1
+        filled[label, device] += 1
     return filled

@@ -13,12 +13,15 @@ class Distinct(Partition):
     """Each device has labels of its own, all their samples (dynamic-devices paper, App. E)."""
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Device i owns the labels from i L / N on, rounded down."""
+        """Give device `i` of `N` the labels from `floor(i L / N)` on."""
         pools = by_class(labels)
-        if count > len(pools):
-            raise InputError(f"devices.count: {count} devices cannot have labels of their own, there are {len(pools)}")
-        begins = np.arange(count) * len(pools) // count
-        device = np.searchsorted(begins, np.arange(len(pools)), side="right") - 1
-        table = np.zeros((len(pools), count), dtype=np.int64)
-        table[np.arange(len(pools)), device] = [len(pool) for pool in pools]
+        classes = len(pools)
+        if count > classes:
+            raise InputError(
+                f"devices.count: {count} devices cannot have labels of their own, as there are only {classes} labels"
+            )
+        first_label = np.arange(count) * classes // count
+        device = np.searchsorted(first_label, np.arange(classes), side="right") - 1
+        table = np.zeros((classes, count), dtype=np.int64)
+        table[np.arange(classes), device] = [len(pool) for pool in pools]
         return deal(pools, table)

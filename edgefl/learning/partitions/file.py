@@ -13,7 +13,7 @@ from edgefl.core.paths import UserPath
 from edgefl.core.section import sentence
 from edgefl.learning.partitions.base import Partition
 
-Parts = dict[str, Annotated[list[NonNegativeInt], Field(min_length=1)]]
+SamplesByDevice = dict[str, Annotated[list[NonNegativeInt], Field(min_length=1)]]
 
 
 class FilePartition(Partition):
@@ -22,22 +22,31 @@ class FilePartition(Partition):
     path: UserPath
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """The lists as they stand: a sample may be listed more than once or not at all."""
-        try:
-            parts = TypeAdapter(Parts).validate_json(self.path.read_bytes(), strict=True)
-        except OSError as error:
-            raise InputError(f"data.partition.path: {self.path}: {error.strerror}") from None
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = "".join(f"{part}: " for part in first["loc"])
-            raise InputError(f"data.partition.path: {self.path}: {where}{sentence(first)}") from None
+        """Return the lists as they stand in the file; a sample may be listed several times, or not at all."""
+        parts = self._read()
         missing = [device for device in range(count) if str(device) not in parts]
         if missing or len(parts) != count:
             lacks = f'; device "{missing[0]}" is missing' if missing else ""
-            message = f"has {len(parts)} devices, the scenario has {count} (numbered from 0){lacks}"
-            raise InputError(f"data.partition.path: {self.path}: {message}")
-        worst = max(max(indices) for indices in parts.values())
-        if worst >= len(labels):
-            message = f"names sample {worst}, but there are {len(labels)} (numbered from 0)"
-            raise InputError(f"data.partition.path: {self.path}: {message}")
+            raise self._fault(f"has {len(parts)} devices, the scenario has {count} (numbered from 0){lacks}")
+        highest = max(max(indices) for indices in parts.values())
+        if highest >= len(labels):
+            raise self._fault(f"names sample {highest}, but there are {len(labels)} (numbered from 0)")
         return [np.array(parts[str(device)], dtype=np.int64) for device in range(count)]
+
+    def _read(self) -> SamplesByDevice:
+        """Read and check the file.
+
+        Raises:
+            InputError: it cannot be read, or is not such a mapping.
+        """
+        try:
+            return TypeAdapter(SamplesByDevice).validate_json(self.path.read_bytes(), strict=True)
+        except OSError as error:
+            raise self._fault(str(error.strerror)) from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = "".join(f"{part}: " for part in first["loc"])
+            raise self._fault(f"{where}{sentence(first)}") from None
+
+    def _fault(self, what: str) -> InputError:
+        return InputError(f"data.partition.path: {self.path}: {what}")

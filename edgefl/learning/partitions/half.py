@@ -17,19 +17,18 @@ class Half(Partition):
     groups: ClassVar[int] = 2
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Equal counts of a label in a half, in the order of the samples; a remainder stays unused."""
-        pools, first = by_class(labels), count // 2
+        """Give every device of a half equally many samples of a label, in file order; a remainder stays unused."""
+        pools = by_class(labels)
         if count < 2:
-            raise InputError(f"devices.count: {count} device cannot be halved")
+            raise InputError(f"devices.count: {count} device cannot be halved: set it to 2 or more")
         if len(pools) < 2:
-            raise InputError("data.partition: half the classes a device, but there is one")
-        in_first = np.arange(count) < first
+            raise InputError("data.partition: each half of the devices needs a class of its own, but there is only one")
+        in_first_half = np.arange(count) < count // 2
         table = np.zeros((len(pools), count), dtype=np.int64)
         for label, pool in enumerate(pools):
-            group = in_first if label < len(pools) // 2 else ~in_first
-            if len(pool) < group.sum():
-                raise InputError(
-                    f"devices.count: {group.sum()} devices cannot share the {len(pool)} samples of a class"
-                )
-            table[label, group] = len(pool) // group.sum()
+            group = in_first_half if label < len(pools) // 2 else ~in_first_half
+            devices = group.sum()
+            if len(pool) < devices:
+                raise InputError(f"devices.count: {devices} devices cannot share the {len(pool)} samples of a class")
+            table[label, group] = len(pool) // devices
         return deal(pools, table)

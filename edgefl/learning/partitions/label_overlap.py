@@ -1,4 +1,4 @@
-"""Two groups of devices whose label sets overlap: they take turns, session by session."""
+"""Two groups of devices with overlapping label sets, which alternate from session to session."""
 
 from __future__ import annotations
 
@@ -17,28 +17,30 @@ class LabelOverlap(Partition):
 
     groups: ClassVar[int] = 2
 
-    overlap: Annotated[float, Field(ge=0, lt=1)] = 0.2  # of a group's labels, that the other has too
+    overlap: Annotated[float, Field(ge=0, lt=1)] = 0.2  # fraction of a group's labels that the other group has, too
     alpha: PositiveFloat = 0.3
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """The first half of the devices is one group; a label of both is there in full twice, so samples are too."""
+        """Divide each group's samples among its half of the devices; both groups hold all samples of common labels."""
         pools = by_class(labels)
         if count % 2:
-            raise InputError(f"devices.count: {count} devices make no two groups of equal size")
+            raise InputError(f"devices.count: {count} devices make no two groups of equal size: set an even number")
         parts: list[Indices] = []
         for group in label_sets(len(pools), self.overlap):
-            mine = [rng.permutation(pools[label]) for label in group]
-            parts += deal(mine, fill(np.array([len(pool) for pool in mine]), count // 2, self.alpha, rng))
+            shuffled = [rng.permutation(pools[label]) for label in group]
+            sizes = np.array([len(pool) for pool in shuffled])
+            parts += deal(shuffled, fill(sizes, count // 2, self.alpha, rng))
         return parts
 
 
 def label_sets(classes: int, overlap: float) -> tuple[range, range]:
-    """The labels of both groups: G = floor(L / (2 - o)) each, the last floor(G o) of the first are the second's too.
+    """Return the labels of both groups.
 
-    Without any in common they are halved. Labels beyond the second group's are unused.
+    Each has `G = floor(L / (2 - o))` labels; the last `floor(G o)` labels of the first group are the second's, too.
+    Without common labels the labels are halved. Labels beyond the second group's stay unused.
 
     Raises:
-        InputError: fewer than two classes.
+        InputError: there are fewer than two classes.
     """
     if classes < 2:
         raise InputError(f"data.partition: {classes} class cannot be divided between two groups")
@@ -50,36 +52,47 @@ def label_sets(classes: int, overlap: float) -> tuple[range, range]:
 
 
 def fill(sizes: Indices, count: int, alpha: float, rng: np.random.Generator) -> Indices:
-    """How many samples of each class each of `count` devices gets [class, device]: equal quotas, one after the other.
+    """Return how many samples of each class each of `count` devices gets [class, device], filling device after device.
 
-    A device draws its mix from Dirichlet(alpha), then class by class from the mix until it meets one that is not used
-    up, in at most 3 L + 5 tries, then uniformly. Late devices get what is left over.
+    All devices have the same quota. A device draws its mix from Dirichlet(alpha), and a class for each sample from the
+    mix, until it meets a class that is not used up: in at most `3 L + 5` tries, then uniformly. So late devices get
+    what earlier ones have left.
 
     Args:
-        sizes: [class] samples; all are used.
+        sizes: [class] samples; all of them are dealt.
         count: devices.
-        alpha: the smaller, the fewer classes a device has.
+        alpha: concentration; the smaller, the fewer classes a device has.
         rng: for mixes and draws.
 
     Raises:
-        InputError: more devices than samples.
+        InputError: there are more devices than samples.
     """
-    left, table = sizes.copy(), np.zeros((len(sizes), count), dtype=np.int64)
+    left = sizes.copy()
+    table = np.zeros((len(sizes), count), dtype=np.int64)
     for device, quota in enumerate(quotas(int(sizes.sum()), count)):
         mix = rng.dirichlet(np.full(len(sizes), alpha))
-        chances = np.cumsum(_chances(mix, left > 0))
+        cumulative = np.cumsum(_class_probabilities(mix, left > 0))
         for u in rng.random(quota):
-            label = min(int(np.searchsorted(chances, u, side="right")), int(np.flatnonzero(left)[-1]))
+            drawn = int(np.searchsorted(cumulative, u, side="right"))
+            last_left = int(np.flatnonzero(left)[-1])
+            label = min(drawn, last_left)  # rounding may leave a gap above the last class
             left[label] -= 1
             table[label, device] += 1
             if not left[label] and left.any():
-                chances = np.cumsum(_chances(mix, left > 0))
+                cumulative = np.cumsum(_class_probabilities(mix, left > 0))
     return table
 
 
-def _chances(mix: Floats, some_left: Bools) -> Floats:
-    """The law [class] of the class that is drawn in the end."""
-    hit, uniform = mix * some_left, some_left / some_left.sum()
+def _class_probabilities(mix: Floats, remaining: Bools) -> Floats:
+    """Return the distribution [class] of the class that all tries together end with.
+
+    A try hits a remaining class with probability `s`, the mix's weight on those. All `3 L + 5` tries miss with
+    probability `(1 - s)^(3 L + 5)`; the class is then uniform over the remaining ones.
+    """
+    hit = mix * remaining
+    uniform = remaining / remaining.sum()
     share = min(float(hit.sum()), 1.0)
+    if share <= 0:
+        return np.asarray(uniform)
     miss = (1 - share) ** (3 * len(mix) + 5)
-    return np.asarray(hit / share * (1 - miss) + uniform * miss if share > 0 else uniform)
+    return np.asarray(hit / share * (1 - miss) + uniform * miss)

@@ -1,4 +1,4 @@
-"""One sample a device."""
+"""One sample for each device."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ class OneEach(Partition):
     """Device i holds sample i and nothing else: the default of `quadratic` (sequential-FL paper, section 5.1)."""
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """As many devices as samples."""
-        if count != len(labels):
-            raise InputError(
-                f"devices.count: {count} devices, but there are {len(labels)} samples, one for each device"
-            )
+        """Return one sample for each device; there must be as many devices as samples."""
+        samples = len(labels)
+        if count != samples:
+            raise InputError(f"devices.count: {count} devices, but there are {samples} samples, one for each device")
         return [np.array([device], dtype=np.int64) for device in range(count)]

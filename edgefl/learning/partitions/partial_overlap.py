@@ -1,4 +1,4 @@
-"""Two halves of the devices whose label sets overlap."""
+"""Two halves of the devices with overlapping label sets."""
 
 from __future__ import annotations
 
@@ -12,43 +12,48 @@ from edgefl.core.arrays import Indices
 from edgefl.core.errors import InputError
 from edgefl.learning.partitions.base import Partition, by_class, deal, evenly, whole
 
-Share = Annotated[float, Field(gt=0, le=1)]
-
 
 class PartialOverlap(Partition):
     """60 % of the labels to each half of the devices, 20 % to both, evenly (dynamic-devices paper, App. E)."""
 
     groups: ClassVar[int] = 2
 
-    share: Share = 0.6  # of the labels, for each half of the devices
-    overlap: Annotated[float, Field(ge=0, le=1)] = 0.2  # of the labels, for both
+    share: Annotated[float, Field(gt=0, le=1)] = 0.6  # of the labels, for each half of the devices
+    overlap: Annotated[float, Field(ge=0, le=1)] = 0.2  # of the labels, for both halves
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """In the order of the samples; a half gets half the samples of a label that both have."""
+        """Deal samples in file order; of a label that both halves have, each half gets half the samples."""
         pools = by_class(labels)
         first, second = label_sets(len(pools), self.share, self.overlap)
         if count < 2:
-            raise InputError(f"devices.count: {count} device cannot be halved")
+            raise InputError(f"devices.count: {count} device cannot be halved: set it to 2 or more")
+        half = count // 2
         table = np.zeros((len(pools), count), dtype=np.int64)
         for label, pool in enumerate(pools):
-            groups = [label in first, label in second]
-            sizes = evenly(len(pool), 2) if all(groups) else len(pool) * np.array(groups)
-            table[label, : count // 2] = evenly(int(sizes[0]), count // 2)
-            table[label, count // 2 :] = evenly(int(sizes[1]), count - count // 2)
+            in_both = label in first and label in second
+            sizes = evenly(len(pool), 2) if in_both else len(pool) * np.array([label in first, label in second])
+            table[label, :half] = evenly(int(sizes[0]), half)
+            table[label, half:] = evenly(int(sizes[1]), count - half)
         return deal(pools, table)
 
 
 def label_sets(classes: int, share: float, overlap: float) -> tuple[range, range]:
-    """The labels of both halves: the first `share` of them, and as many from the last `overlap` of those on.
+    """Return the labels of both halves: the first `share` of them, and as many that begin `overlap` before its end.
 
     Raises:
-        InputError: a half would have none, or there are not that many; or none is in both where some should be.
+        InputError: a half would have no label, there are too few labels, or none would be in both where some should be.
     """
-    size, common = whole(share * classes), whole(overlap * classes)
+    size = whole(share * classes)
+    common = whole(overlap * classes)
     if overlap and not common:
-        text = f"{overlap:.15g} of {classes} classes is less than one"
-        raise InputError(f"data.partition.overlap: {text}: set it to 0, or to {math.ceil(1e4 / classes) / 1e4} or more")
+        enough = math.ceil(1e4 / classes) / 1e4
+        raise InputError(
+            f"data.partition.overlap: {overlap:.15g} of {classes} classes is less than one: "
+            f"set it to 0, or to {enough} or more"
+        )
     if not size or common > size or 2 * size - common > classes:
-        text = f"two sets of {size} of the {classes} classes, {common} of them in both: there are no such sets"
-        raise InputError(f"data.partition.share: {text}")
+        raise InputError(
+            f"data.partition.share: two sets of {size} of the {classes} classes, {common} of them in both: "
+            "there are no such sets"
+        )
     return range(size), range(size - common, 2 * size - common)

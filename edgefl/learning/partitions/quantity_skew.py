@@ -1,4 +1,4 @@
-"""Alike devices of unlike sizes."""
+"""IID devices of unequal sizes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class QuantitySkew(Partition):
     alpha: PositiveFloat = 0.5
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """A random permutation cut at these sizes, one sample each at least."""
-        sizes = apportion(shares(self.alpha, np.full(count, True), rng), len(labels))
+        """Cut a random permutation at these sizes, each at least one sample."""
+        weights = shares(self.alpha, np.full(count, fill_value=True), rng)
+        sizes = apportion(weights, len(labels))
         return np.split(rng.permutation(len(labels)), np.cumsum(sizes)[:-1])

@@ -16,11 +16,13 @@ class Shards(Partition):
     per_device: Count = 2
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Every sample is used; shards differ by one sample at most and may hold the end of a class and the next."""
+        """Use every sample; shards differ by one sample at most, and may hold the end of a class and the next one."""
         shards = self.per_device * count
         if shards > len(labels):
-            text = f"{self.per_device} shards for each of {count} devices are more than {len(labels)} training samples"
-            raise InputError(f"data.partition.per_device: {text}")
-        cut = np.array_split(np.concatenate(by_class(labels, rng)), shards)
+            raise InputError(
+                f"data.partition.per_device: {self.per_device} shards for each of {count} devices are more than "
+                f"{len(labels)} training samples"
+            )
+        pieces = np.array_split(np.concatenate(by_class(labels, rng)), shards)
         hands = rng.permutation(shards).reshape(count, self.per_device)
-        return [np.concatenate([cut[shard] for shard in hand]) for hand in hands]
+        return [np.concatenate([pieces[shard] for shard in hand]) for hand in hands]

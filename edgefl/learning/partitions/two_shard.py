@@ -13,38 +13,46 @@ from edgefl.learning.partitions.base import Partition, by_class, deal, first_suc
 class TwoShard(Partition):
     """Every batch of labels halved between two random devices, equal shares (dynamic-devices paper, App. E)."""
 
-    batch: Count | None = None  # labels that stay together; L / N where not given, so that a device gets two batches
+    batch: Count | None = None  # labels that stay together; null: L / N, so that a device gets halves of two batches
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Random batches of labels, of which each device gets the halves of 2 L / (batch N)."""
+        """Cut labels into random batches; each device gets halves of `2 L / (batch N)` of them."""
         pools = by_class(labels, rng)
-        classes, batch = len(pools), self.batch or max(len(pools) // count, 1)
+        classes = len(pools)
+        batch = self.batch or max(classes // count, 1)
         if classes % batch or 2 * classes % (batch * count):
-            text = f"{classes} classes in batches of {batch}, halved, give {count} devices no equal shares"
-            raise InputError(f"data.partition.batch: {text}")
+            raise InputError(
+                f"data.partition.batch: {classes} classes in batches of {batch}, halved, give {count} devices "
+                "no equal shares"
+            )
+        batches = classes // batch
         halves = 2 * classes // (batch * count)
-        if halves > classes // batch:
-            raise InputError("data.partition: the halves of a label go to two devices, but there is one")
+        if halves > batches:
+            raise InputError(
+                "data.partition: the halves of a label go to two devices, but there is only one: set devices.count "
+                "to 2 or more"
+            )
 
         def draw() -> Indices | None:
-            return _pairs(classes // batch, halves, count, rng)
+            return _two_devices_each(batches, halves, count, rng)
 
         why = "no draw gave every device different labels"
         pairs = first_success(draw, f"data.partition.batch: {why}")
-        table = np.empty((classes, count), dtype=np.int64)
-        for label, place in enumerate(rng.permutation(classes)):
-            first, second = np.flatnonzero(pairs[place // batch])
-            table[label] = 0
-            table[label, [first, second]] = [len(pools[label]) - len(pools[label]) // 2, len(pools[label]) // 2]
+        table = np.zeros((classes, count), dtype=np.int64)
+        for label, position in enumerate(rng.permutation(classes)):
+            first, second = np.flatnonzero(pairs[position // batch])
+            smaller_half = len(pools[label]) // 2
+            table[label, first] = len(pools[label]) - smaller_half
+            table[label, second] = smaller_half
         return deal(pools, table)
 
 
-def _pairs(batches: int, halves: int, count: int, rng: np.random.Generator) -> Indices | None:
-    """Who gets a half of each batch [batch, device], two ones a row; None where only one device has room for two."""
+def _two_devices_each(batches: int, halves: int, count: int, rng: np.random.Generator) -> Indices | None:
+    """Draw the two devices of each batch [batch, device], two ones a row; None if only one device still has room."""
     taken = np.zeros((batches, count), dtype=np.int64)
     for row in taken:
-        room = np.flatnonzero(taken.sum(axis=0) < halves)
-        if len(room) < 2:
+        with_room = np.flatnonzero(taken.sum(axis=0) < halves)
+        if len(with_room) < 2:
             return None
-        row[rng.choice(room, 2, replace=False)] = 1
+        row[rng.choice(with_room, 2, replace=False)] = 1
     return taken
