@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from radio_cases import SLOT_S, STILL
-from test_faults import ENERGY, TIMES
+from server_cases import ENERGY, TIMES
 
 import edgefl
 from edgefl.coordination.policies.buffered import PATIENCE

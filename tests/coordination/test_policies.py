@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 import simpy
 from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, STILL, still_slots
-from test_faults import check_books
+from server_cases import (
+    BAND_HZ,
+    BASE,
+    BITS,
+    FLOPS,
+    POLICIES,
+    assert_same,
+    check_books,
+    check_books_of_a_walk,
+    cpu_hz,
+    locally,
+    run,
+)
 
 import edgefl
 from edgefl.cli import main
@@ -14,48 +26,8 @@ from edgefl.coordination.policies.asynchronous import Asynchronous
 from edgefl.coordination.policies.buffered import Buffered
 from edgefl.coordination.policies.deadline import Deadline
 from edgefl.coordination.policies.over_selection import OverSelection
-from edgefl.runs.assembly import build
-from edgefl.runs.emulation import silent
 from edgefl.scenario import load
 from edgefl.server.server import Server
-
-PARAMETERS, FLOPS, BAND_HZ = 20_000, 1e5, 20e6
-BITS = 32 * PARAMETERS
-POLICIES = {
-    "synchronous": {},
-    "deadline": {"policy": "deadline", "deadline_s": 0.05},
-    "deadline_keep": {"policy": {"kind": "deadline", "late": "keep"}, "deadline_s": 0.05},
-    "over_selection": {"policy": "over_selection"},
-    "buffered": {"policy": {"kind": "buffered", "buffer": 4}},
-    "asynchronous": {"policy": "asynchronous"},
-    "sequential": {"policy": "sequential"},
-    "sequential_direct": {"policy": {"kind": "sequential", "links": "device_to_device"}},
-    "hierarchical": {"policy": {"kind": "hierarchical", "cloud_every": 2, "backhaul_delay_s": 0.01}},
-}
-BASE = {
-    "seed": 2,
-    "rounds": 4,
-    "data": {"dataset": "digits"},
-    "model": {"kind": "mlp", "cost": {"parameters": PARAMETERS, "flops_per_parameter": 5.0}},
-    "training": {"local_steps": 1, "batch_size": 1, "engine": "serial"},
-    "devices": {"count": 20, "cpu_hz": {"lognormal": [15.2, 0.5]}, "flops_per_cycle": 1.0, "rx_power_w": 0.3},
-    "radio": {**STILL, "bandwidth_hz": BAND_HZ},
-}
-
-
-def run(server, *, train=False, out=None, **changes):
-    return edgefl.run({**BASE, **changes, "server": {"participants": 6, **server}}, train=train, out=out, device="cpu")
-
-
-def tables(result):
-    return [result.rounds, result.devices, result.events]
-
-
-def assert_same(one, other):
-    """All rows, events and, where something was learned, all parameters, bit by bit."""
-    assert all(a.equals(b) for a, b in zip(tables(one), tables(other), strict=True))
-    assert (one.parameters is None) == (other.parameters is None)
-    assert one.parameters is None or np.array_equal(one.parameters, other.parameters)
 
 
 def needed_s(result, share_hz):
@@ -68,10 +40,6 @@ def needed_s(result, share_hz):
         for loss_db in devices["pathloss_db"]
     ])  # fmt: skip
     return slots * SLOT_S + computing_s
-
-
-def cpu_hz(result):
-    return build(load(result.scenario), "cpu", train=False, progress=silent).world.cpu_hz
 
 
 def spent_s(devices):
@@ -170,12 +138,6 @@ def quadratics(policy, functions, steps, rounds, lr=0.01, x0=10.0, order=None, *
         "server": {"policy": policy, "selection": {"kind": "schedule", "rounds": order}},
         "radio": STILL,
     }, device="cpu")  # fmt: skip
-
-
-def locally(x, a, b, steps, lr=0.01):
-    """`steps` of gradient descent on a x^2 + b x from x."""
-    r = (1 - 2 * lr * a) ** steps
-    return r * x - (1 - r) * b / (2 * a) if a else x - steps * lr * b
 
 
 def learned(policy, functions, steps, rounds, x=10.0):
@@ -289,14 +251,6 @@ def test_a_device_that_fails_is_passed_over():
     assert nothing.rounds["received"].sum() == 0
     assert nothing.rounds["test_loss"].nunique() == 1
     assert nothing.rounds["train_loss"].isna().all()
-
-
-def check_books_of_a_walk(result):
-    received = (result.devices["status"] == "received").groupby(result.devices["round"]).sum()
-    assert result.rounds["received"].tolist() == received.tolist()
-    assert result.rounds["energy_j"].iloc[-1] == pytest.approx(
-        result.devices[["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]].to_numpy().sum()
-    )
 
 
 # Limits

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from radio_cases import STILL
-from test_faults import ENERGY
+from server_cases import ENERGY
 
 import edgefl
 from edgefl.cli import main

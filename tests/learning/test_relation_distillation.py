@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from test_sessions import distilled
+from session_cases import distilled
 from torch.nn.functional import binary_cross_entropy_with_logits as entropy
 
 from edgefl.learning.algorithms import Batch, ForwardPass, Updates

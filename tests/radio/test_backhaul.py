@@ -5,9 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_faults import check_books
-from test_hierarchical import hierarchical, run
-from test_policies import BITS, assert_same
+from server_cases import BITS, assert_same, check_books, hierarchical, run_in_seven_cells
 
 from edgefl.cli import main
 from edgefl.radio.backhaul import routes
@@ -77,13 +75,15 @@ def test_shapes(keys, hops):
 
 @pytest.mark.parametrize("policy", ["synchronous", "asynchronous", {"kind": "sequential"}])
 def test_a_backhaul_without_delay_changes_nothing(policy):
-    assert_same(run(policy, train=False), run(policy, train=False, backhaul={"kind": "star"}))
+    assert_same(
+        run_in_seven_cells(policy, train=False), run_in_seven_cells(policy, train=False, backhaul={"kind": "star"})
+    )
 
 
 def test_every_part_is_longer_by_the_way_there_and_back():
     """Fixed shares and a channel that holds: a chain of 0.1 s a hop, 10 Mbit/s; bits each way as the model has."""
-    one = run("synchronous", train=False)
-    other = run("synchronous", train=False, backhaul={"kind": "chain", "rate_bps": 1e7, "delay_s": 0.1})
+    one = run_in_seven_cells("synchronous", train=False)
+    other = run_in_seven_cells("synchronous", train=False, backhaul={"kind": "chain", "rate_bps": 1e7, "delay_s": 0.1})
     hops = other.devices["cell"].to_numpy() + 1
     way_s = 2 * (0.1 * hops + BITS / 1e7)
     for column in ("download_s", "compute_s", "upload_s", "bytes_up", "tx_energy_j", "cell"):
@@ -99,14 +99,14 @@ def test_every_part_is_longer_by_the_way_there_and_back():
 
 def test_what_is_at_the_base_station_arrives_though_the_device_leaves(tmp_path):
     """The device leaves when its update has been on the way for half a second."""
-    free = run("synchronous", train=False, rounds=1, devices={"count": 14})
+    free = run_in_seven_cells("synchronous", train=False, rounds=1, devices={"count": 14})
     until_s = free.rounds["duration_s"][0] + 1.5
     (tmp_path / "stays.csv").write_text("device,on_s,off_s\n" + "".join(f"{i},0,{until_s}\n" for i in range(14)))
     keys = {"rounds": 1, "devices": {"count": 14}, "churn": {"kind": "trace", "path": str(tmp_path / "stays.csv")}}
-    result = run("synchronous", train=False, backhaul={"kind": "star", "delay_s": 1.0}, **keys)
+    result = run_in_seven_cells("synchronous", train=False, backhaul={"kind": "star", "delay_s": 1.0}, **keys)
     assert result.rounds["received"].tolist() == [14]
     assert result.rounds["duration_s"][0] == pytest.approx(until_s + 0.5)
-    with_radio = run("synchronous", train=False, backhaul={"kind": "star", "delay_s": 2.0}, **keys)
+    with_radio = run_in_seven_cells("synchronous", train=False, backhaul={"kind": "star", "delay_s": 2.0}, **keys)
     assert with_radio.rounds["departed"].tolist() == [14]  # the model was still on its way
 
 
@@ -115,14 +115,14 @@ def test_what_is_at_the_base_station_arrives_though_the_device_leaves(tmp_path):
 )
 def test_a_cloud_reaches_the_edges_over_it(section):
     """Edge servers stand at the base stations, so that only models of the cloud travel, all side by side."""
-    plain = run(hierarchical(cloud_every=2), train=False)
-    other = run(hierarchical(cloud_every=2), train=False, backhaul=section)
+    plain = run_in_seven_cells(hierarchical(cloud_every=2), train=False)
+    other = run_in_seven_cells(hierarchical(cloud_every=2), train=False, backhaul=section)
     farthest_s = 0.25 + BITS / 1e6 if section["kind"] == "star" else 0.7
     extra_s = (other.rounds["duration_s"] - plain.rounds["duration_s"]).to_numpy()
     assert extra_s == pytest.approx(2 * farthest_s * np.array([0, 1, 0, 1]))
     if section["kind"] == "star":
         keys = {"backhaul_bps": 1e6, "backhaul_delay_s": 0.25}
-        assert_same(other, run(hierarchical(cloud_every=2, **keys), train=False))
+        assert_same(other, run_in_seven_cells(hierarchical(cloud_every=2, **keys), train=False))
 
 
 @pytest.mark.parametrize("section", [{"kind": "chain", "delay_s": 0.1}, {"links": [{"between": ["server", 0]}]}])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import simpy
 from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, STILL, drop, link, still_slots
-from test_policies import BAND_HZ, BASE, BITS, FLOPS, assert_same, check_books_of_a_walk, cpu_hz, locally, run
+from server_cases import BAND_HZ, BASE, BITS, FLOPS, assert_same, check_books_of_a_walk, cpu_hz, locally, run
 
 import edgefl
 from edgefl.cli import main

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +19,7 @@ from radio_cases import (
     still_slots,
     walk,
 )
+from server_cases import BITS, ONE_ROUND, TIMES, check_books, interrupted
 
 import channel
 import edgefl
@@ -28,68 +28,9 @@ from edgefl.runs.assembly import build
 from edgefl.runs.emulation import silent
 from edgefl.scenario import load
 
-COST = {"kind": "mlp", "cost": {"parameters": 20_000, "flops_per_parameter": 5.0}}  # 640,000 bits
-BITS = 640_000
-BASE = {
-    "model": COST,
-    "data": {"partition": "iid"},
-    "rounds": 1,
-    "devices": {"count": 12, "rx_power_w": 0.3, "idle_power_w": 0.01},
-    "server": {"participants": 6},
-}
-ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
-TIMES = ["download_s", "compute_s", "upload_s"]
-
 
 def run(**changes):
-    return edgefl.run({**BASE, **changes}, train=False)
-
-
-def interrupted(cuts_s, *, train=False, **changes):
-    """A run in which participant i of every round is interrupted `cuts_s[i]` after the round's begin, if still in."""
-    server = build(load({**BASE, **changes}), "cpu", train=train, progress=silent)
-
-    def cut(process, after_s):
-        yield server.env.timeout(after_s)
-        if process.is_alive:
-            process.interrupt("late")
-
-    def policy():
-        while (yield from server.ready()):
-            parts = server.dispatch(np.sort(server.select()))
-            for process, after_s in zip(parts, cuts_s, strict=False):
-                server.env.process(cut(process, after_s))
-            yield server.env.all_of(parts)
-            server.aggregate()
-
-    server.env.run(server.env.process(policy()))
-    accuracies = server.replay.finish()
-    server.replay.close()
-    ledger = server.ledger
-    return server, pd.DataFrame(ledger.round_columns()), pd.DataFrame(ledger.device_columns()), accuracies
-
-
-def check_books(rounds, devices, summary):
-    """Sums over devices are those of the rounds, and of the run; a participant's time is the round's."""
-    by_round = devices.groupby("round")
-    assert rounds["round_energy_j"].to_numpy() == pytest.approx(by_round[ENERGY].sum().sum(axis=1).to_numpy())
-    assert rounds["energy_j"].to_numpy() == pytest.approx(rounds["round_energy_j"].cumsum().to_numpy())
-    assert summary["energy_j"] == pytest.approx(devices[ENERGY].to_numpy().sum())
-    for way in ("bytes_down", "bytes_up"):
-        assert rounds[way].tolist() == by_round[way].sum().tolist()
-        assert summary[way] == devices[way].sum()
-    count = lambda *names: by_round["status"].agg(lambda status: status.isin(names).sum()).tolist()  # noqa: E731
-    assert rounds["received"].tolist() == count("received")
-    assert rounds["late"].tolist() == count("late")
-    assert rounds["failed"].tolist() == count("download_failed", "upload_failed")
-    assert rounds["selected"].tolist() == by_round.size().tolist()
-    assert summary["drops"] == {
-        **{name: rounds[name].sum() for name in ("late", "departed", "failed")},
-        "unfinished": 0,
-    }
-    spent_s = devices[[*TIMES, "wait_s"]].sum(axis=1).to_numpy()
-    assert spent_s == pytest.approx(rounds["duration_s"].to_numpy()[devices["round"] - 1], abs=1e-9)
-    assert (devices[[*TIMES, "wait_s", *ENERGY]].to_numpy() >= -1e-12).all()
+    return edgefl.run({**ONE_ROUND, **changes}, train=False)
 
 
 # Failures
@@ -199,7 +140,7 @@ def test_a_link_too_weak_without_a_longest_time_fails_the_run():
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_when_nothing_is_received_the_model_stays_and_the_run_goes_on(sharing):
-    scenario = {**BASE, "rounds": 3, "radio": {"sharing": sharing, "faults": {"max_transfer_s": 0.0005}}}
+    scenario = {**ONE_ROUND, "rounds": 3, "radio": {"sharing": sharing, "faults": {"max_transfer_s": 0.0005}}}
     scenario["model"] = "mlp"
     result = edgefl.run({**scenario, "radio": {**scenario["radio"], "bandwidth_hz": 1e5}}, device="cpu")
     assert result.status == "finished"
@@ -229,7 +170,7 @@ def test_what_an_interrupted_participant_has_done_is_entered_exactly(sharing, fa
     """A device alone, cut at many places: its times, energies and bits against a walk of its own."""
     radio = {"sharing": sharing, "fading": fading, "bandwidth_hz": 3e6, "tdd": {"downlink": 0.6, "uplink": 0.4},
              "overhead": {"uplink": 0.1}}  # fmt: skip
-    changes = {"devices": {**BASE["devices"], "count": 1}, "server": {}, "radio": radio}
+    changes = {"devices": {**ONE_ROUND["devices"], "count": 1}, "server": {}, "radio": radio}
     whole = run(**changes).devices.iloc[0]
     assert whole["status"] == "received"
     for spot in SPOTS:
@@ -332,7 +273,7 @@ def test_an_interrupted_update_is_lost():
     changes = {"model": "logistic", "rounds": 1, "devices": {"count": 3}, "server": {}}
     server, _, devices, _ = interrupted([5, 1e-5, 5], train=True, **changes)
     assert devices["status"].tolist() == ["received", "late", "received"]
-    other = build(load({**BASE, **changes, "server": {"selection": {"kind": "schedule", "rounds": [[0, 2]]}}}),
+    other = build(load({**ONE_ROUND, **changes, "server": {"selection": {"kind": "schedule", "rounds": [[0, 2]]}}}),
                   "cpu", train=True, progress=silent)  # fmt: skip
     other.env.run(other.env.process(other.scenario.server.policy.run(other)))
     other.replay.finish()

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from test_resume import content
-from test_sweeps import BASE, rows
+from run_cases import SWEEP_BASE, content, rows
 
 import edgefl
 from edgefl.core.errors import InputError, Taken
@@ -27,7 +26,7 @@ ROUNDS = 200
 
 
 def refused(tmp_path, pattern, **options):
-    (tmp_path / "base.yaml").write_text(yaml.safe_dump(BASE))
+    (tmp_path / "base.yaml").write_text(yaml.safe_dump(SWEEP_BASE))
     (tmp_path / "sweep.yaml").write_text("base: base.yaml")
     with pytest.raises(InputError, match=pattern) as error:
         edgefl.sweep(tmp_path / "sweep.yaml", out=tmp_path / "out", **options)
@@ -183,7 +182,7 @@ def ancestors(process):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_machine_is_lost(head, nodes, tmp_path):
-    (tmp_path / "base.yaml").write_text(yaml.safe_dump({**BASE, "rounds": ROUNDS}))
+    (tmp_path / "base.yaml").write_text(yaml.safe_dump({**SWEEP_BASE, "rounds": ROUNDS}))
     keys = {"base": "base.yaml", "grid": {"training.lr": [0.1, 0.2, 0.3], "radio.bandwidth_hz": [1e6, 2e6]}}
     (tmp_path / "sweep.yaml").write_text(yaml.safe_dump(keys))
     raylets = {node.all_processes["raylet"][0].process.pid: node for node in (nodes(num_cpus=1), nodes(num_cpus=1))}

@@ -6,12 +6,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from run_cases import content
 
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.learner import Learner
 from edgefl.learning.record import Journal, Pace
-from edgefl.results.folder import DIGESTED
 
 ROUNDS, KILLED, EVERY = 9, 6, 4  # rounds in all, finished when it is killed, between checkpoints
 BASE = {
@@ -98,13 +98,6 @@ def killed(keys, out, *, after=KILLED, pace=EVERY):
         edgefl.run(keys, out=out, device="cpu", pace=Pace(rounds=pace), progress=kill_at(after))
     assert json.loads((out / "manifest.json").read_text())["status"] == "running"
     assert not (out / "rounds.csv").exists()
-
-
-def content(folder):
-    names = [*DIGESTED, "events.parquet"]
-    found = {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
-    summary = json.loads((folder / "summary.json").read_text())
-    return {**found, "summary": {name: value for name, value in summary.items() if name != "wall_s"}}
 
 
 @pytest.mark.parametrize("name", CASES)

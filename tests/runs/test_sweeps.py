@@ -1,6 +1,5 @@
 """Sweeps: what they run, that nothing is learned twice, and that no point knows of another."""
 
-import csv
 import json
 import os
 import signal
@@ -9,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from test_resume import content
+from run_cases import SWEEP_BASE, content, rows
 
 import edgefl
 from edgefl.core.errors import InputError
@@ -17,32 +16,18 @@ from edgefl.runs.pool import Died, Pool
 from edgefl.scenario import load_sweep
 
 ROOT = Path(__file__).parents[2]
-BASE = {
-    "rounds": 4,
-    "data": {"dataset": "synthetic", "owners": 8, "features": 5, "classes": 3},
-    "training": {"local_steps": 2, "batch_size": 4, "lr": 0.1, "engine": "serial"},
-    "devices": {"count": 8},
-    "server": {"participants": 4},
-    "radio": {"bandwidth_hz": 1e6},
-    "targets": [0.1, 0.99],
-}
 
 
 @pytest.fixture
 def write(tmp_path):
     """Writes a base and a sweep file; the latter's path."""
 
-    def written(scenario=BASE, **keys):
+    def written(scenario=SWEEP_BASE, **keys):
         (tmp_path / "base.yaml").write_text(yaml.safe_dump(scenario))
         (tmp_path / "sweep.yaml").write_text(yaml.safe_dump({"base": "base.yaml", **keys}, sort_keys=False))
         return tmp_path / "sweep.yaml"
 
     return written
-
-
-def rows(folder):
-    with (folder / "index.csv").open() as file:
-        return list(csv.DictReader(file))
 
 
 # What there is to run
@@ -56,7 +41,7 @@ def test_all_combinations(write):
         "grid": {"radio.bandwidth_hz": [1e6, 2e6, 3e6], "mobility.speed_mps": [1, 2]},
         "seeds": [5, 6],
     }
-    sweep = load_sweep(write({**BASE, "mobility": "random_waypoint"}, **keys))
+    sweep = load_sweep(write({**SWEEP_BASE, "mobility": "random_waypoint"}, **keys))
     assert len(sweep.points) == 2 * 2 * 3 * 2 * 2
     assert sweep.keys == (
         "algorithm",
@@ -160,7 +145,7 @@ def alone(point, folder):
 def test_a_bandwidth_sweep_learns_once_and_has_the_bytes_of_runs_alone(write, tmp_path, in_this_process):
     path = write(grid={"radio.bandwidth_hz": [1e6, 2e6, 5e6, 1e7]})
     edgefl.sweep(path, out=tmp_path / "out", device="cpu")
-    assert len(in_this_process) == BASE["rounds"]
+    assert len(in_this_process) == SWEEP_BASE["rounds"]
     for number, point in enumerate(load_sweep(path).points):
         assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
         assert not (tmp_path / "out" / point.place / "checkpoints").exists()
@@ -173,13 +158,13 @@ PARTING = {
     "deadline": {"server": {"policy": "deadline", "deadline_s": 0.02, "participants": 4}},
     "asynchronous": {"server": {"policy": "asynchronous", "participants": 4}, "algorithm": "fedasync"},
     "churn": {"churn": {"kind": "poisson", "arrivals_per_s": 100, "stay_s": {"exponential": 0.05}}},
-    "memory": {"algorithm": "feddyn", "training": {**BASE["training"], "codec": {"kind": "top_k", "part": 0.3}}},
+    "memory": {"algorithm": "feddyn", "training": {**SWEEP_BASE["training"], "codec": {"kind": "top_k", "part": 0.3}}},
 }
 
 
 @pytest.mark.parametrize("name", PARTING)
 def test_where_schedules_part_so_do_runs(name, write, tmp_path, in_this_process):
-    base = {**BASE, "rounds": 6, **PARTING[name], "devices": {"count": 8, "cpu_hz": {"uniform": [1e6, 1e8]}}}
+    base = {**SWEEP_BASE, "rounds": 6, **PARTING[name], "devices": {"count": 8, "cpu_hz": {"uniform": [1e6, 1e8]}}}
     path = write(base, grid={"radio.bandwidth_hz": [2e5, 4e5, 1e7]})
     edgefl.sweep(path, out=tmp_path / "out", device="cpu")
     for number, point in enumerate(load_sweep(path).points):
@@ -188,7 +173,7 @@ def test_where_schedules_part_so_do_runs(name, write, tmp_path, in_this_process)
 
 def test_other_learning_is_not_shared(write, tmp_path, in_this_process):
     edgefl.sweep(write(grid={"training.lr": [0.1, 0.2]}, seeds=[1, 2]), out=tmp_path / "out", device="cpu")
-    assert len(in_this_process) == 4 * BASE["rounds"]
+    assert len(in_this_process) == 4 * SWEEP_BASE["rounds"]
 
 
 @pytest.mark.parametrize(
@@ -203,9 +188,9 @@ def test_other_learning_is_not_shared(write, tmp_path, in_this_process):
     ids=lambda grid: next(iter(grid)),
 )
 def test_what_cannot_be_shared_is_not_waited_for(grid, write, tmp_path, in_this_process, caplog):
-    path = write({**BASE, "data": {**BASE["data"], "partition": "iid"}}, grid=grid)
+    path = write({**SWEEP_BASE, "data": {**SWEEP_BASE["data"], "partition": "iid"}}, grid=grid)
     edgefl.sweep(path, out=tmp_path / "out", device="cpu")
-    assert len(in_this_process) == 2 * BASE["rounds"]
+    assert len(in_this_process) == 2 * SWEEP_BASE["rounds"]
     assert "on record" not in caplog.text
     for number, point in enumerate(load_sweep(path).points):
         assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
@@ -230,7 +215,7 @@ def test_a_point_that_fails_leaves_the_others_alone(write, tmp_path, in_this_pro
 
 def test_a_draw_that_cannot_be_fails_its_point_alone(write, tmp_path):
     grid = {"devices.data_share": [0.5, {"lognormal": [1.0, 0.1]}]}
-    path = write({**BASE, "data": {**BASE["data"], "partition": "iid"}}, grid=grid)
+    path = write({**SWEEP_BASE, "data": {**SWEEP_BASE["data"], "partition": "iid"}}, grid=grid)
     edgefl.sweep(path, out=tmp_path / "out", device="cpu", workers=1)
     fine, failed = rows(tmp_path / "out")
     assert (fine["status"], failed["status"]) == ("finished", "failed")
@@ -246,7 +231,7 @@ def test_resume_runs_only_what_is_missing(write, tmp_path, in_this_process):
         file.unlink()
     in_this_process.clear()
     again = edgefl.sweep(path, out=tmp_path / "out", device="cpu", resume=True)
-    assert len(in_this_process) == BASE["rounds"]
+    assert len(in_this_process) == SWEEP_BASE["rounds"]
     assert again.equals(first)
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_churn_rounds import trace
-from test_policies import BASE, POLICIES, run
+from server_cases import BASE, POLICIES, presence_trace, run
 
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
@@ -241,7 +240,9 @@ def test_the_server_waits_until_the_first_is_charged():
 @pytest.mark.parametrize("charged", [True, False])
 def test_the_server_waits_for_whoever_is_first_charged_or_there(tmp_path, charged):
     """Six are there until 10,000 s, the others come then; the six are plugged in at 1 h, or never."""
-    churn = trace(tmp_path, [(device, 0.0, 1e4) if device < 6 else (device, 1e4, float("inf")) for device in range(20)])
+    churn = presence_trace(
+        tmp_path, [(device, 0.0, 1e4) if device < 6 else (device, 1e4, float("inf")) for device in range(20)]
+    )
     hours = {"from_h": 1, "to_h": 2} if charged else {"from_h": 20, "to_h": 22}
     battery = {"capacity_j": 0.012, "start": 0.5, "charging": {"power_w": 0.003, **hours}}
     result = run({}, devices={**BASE["devices"], "battery": battery}, churn=churn, rounds=12)

@@ -4,20 +4,12 @@ import logging
 
 import numpy as np
 import pytest
-from test_policies import BASE, POLICIES, assert_same, run
+from server_cases import BASE, ENERGY, POLICIES, TIMES, assert_same, presence_trace, run
 
 import edgefl
 
-ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
-TIMES = ["download_s", "compute_s", "upload_s"]
 ROUNDS = ["synchronous", "deadline", "over_selection", "sequential", "hierarchical"]
 DEVICES = {**BASE["devices"], "idle_power_w": 0.05}
-
-
-def trace(tmp_path, rows):
-    path = tmp_path / "trace.csv"
-    path.write_text("device,on_s,off_s\n" + "".join(f"{device},{on!r},{off!r}\n" for device, on, off in rows))
-    return {"kind": "trace", "path": str(path)}
 
 
 def leaving(tmp_path, step_s=0.0007, away_s=0.02):
@@ -26,11 +18,11 @@ def leaving(tmp_path, step_s=0.0007, away_s=0.02):
     rows = [(device, 0.0, float("inf")) for device in range(1, 20, 2)]
     rows += [(device, 0.0, off) for device, off in off_s.items()]
     rows += [(device, off + away_s, float("inf")) for device, off in off_s.items()]
-    return trace(tmp_path, rows), off_s
+    return presence_trace(tmp_path, rows), off_s
 
 
 def everybody(tmp_path, on_s, off_s):
-    return trace(tmp_path, [(device, on_s, off_s) for device in range(20)])
+    return presence_trace(tmp_path, [(device, on_s, off_s) for device in range(20)])
 
 
 # Leaving in the middle
@@ -70,7 +62,7 @@ def test_who_leaves_after_its_upload_waits_until_it_leaves(tmp_path, battery, sh
     first = plain["wait_s"].argmax()
     leaves_s = float(plain[TIMES].sum(axis=1)[first] + plain["wait_s"][first] / 2)
     rows = [(device, 0.0, leaves_s if device == plain["device"][first] else float("inf")) for device in range(20)]
-    result = run({}, churn=trace(tmp_path, rows), **keys)
+    result = run({}, churn=presence_trace(tmp_path, rows), **keys)
     expected = plain["wait_s"].where(plain.index != first, plain["wait_s"] / 2)
     assert result.devices["status"].eq("received").all()
     assert result.devices["wait_s"].tolist() == pytest.approx(expected.tolist())
@@ -124,7 +116,7 @@ def test_the_server_hears_of_a_departure_at_its_deadline(tmp_path):
 
 def test_whoever_is_back_at_once_has_not_left(tmp_path):
     rows = [(device, on, off) for device in range(20) for on, off in ((0.0, 0.01), (0.01, float("inf")))]
-    result = run({}, churn=trace(tmp_path, rows))
+    result = run({}, churn=presence_trace(tmp_path, rows))
     assert (result.devices["status"] == "received").all()
 
 
@@ -159,7 +151,7 @@ def test_a_run_ends_with_a_reason_where_nobody_will_ever_come(tmp_path, name):
 def test_an_arrival_in_between_is_no_round_without_time(tmp_path):
     """Each device is there for 4 ms a second: every round has somebody, and no two begin at one moment."""
     rows = [(0, float(second), second + 0.004) for second in range(50)]
-    result = run({"participants": 3}, churn=trace(tmp_path, rows), rounds=6)
+    result = run({"participants": 3}, churn=presence_trace(tmp_path, rows), rounds=6)
     begun = result.events[result.events["kind"] == "round_start"]["time_s"].tolist()
     assert begun == pytest.approx([0, 1, 2, 3, 4, 5])
     assert (result.rounds["selected"] == 1).all()
@@ -169,7 +161,7 @@ def test_rounds_do_not_burn_while_the_awaited_device_is_away(tmp_path):
     """FedAvg(S) waits for devices that come at 10 s: at most one round is in vain before each arrival."""
     rows = [(0, 0.0, float("inf")), (1, 10.0, float("inf")), (2, 20.0, float("inf"))]
     algorithm = {"kind": "fedavg", "mode": "wait", "max_participants": 3}
-    churn, devices = trace(tmp_path, rows), {**BASE["devices"], "count": 3}
+    churn, devices = presence_trace(tmp_path, rows), {**BASE["devices"], "count": 3}
     result = run({"participants": 3}, churn=churn, devices=devices, algorithm=algorithm, rounds=6, train=True)
     vain = result.rounds[result.rounds["selected"] == 0]
     assert len(vain) <= 2
@@ -215,7 +207,7 @@ def test_single_changes_are_events_of_small_populations_alone():
 def test_too_few_devices_are_said_once(tmp_path, caplog):
     rows = [(device, 0.0, float("inf")) for device in range(4)]
     with caplog.at_level(logging.WARNING):
-        result = run({"participants": 6}, churn=trace(tmp_path, rows))
+        result = run({"participants": 6}, churn=presence_trace(tmp_path, rows))
     assert (result.rounds["selected"] == 4).all()
     said = [record.message for record in caplog.records if "fewer" in record.message or "takes whom" in record.message]
     assert said == ["round 1: 4 devices are there, server.participants: 6 asks for more; it takes whom it gets"]

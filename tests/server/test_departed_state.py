@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 from algorithm_cases import PARTIAL, Simulation
-from test_churn_rounds import trace
-from test_session_state import KEYS, SUMS, seen  # noqa: F401 - a fixture
-from test_sessions import scalar
+from server_cases import presence_trace
+from session_cases import KEYS, SUMS, scalar
 
 import edgefl
 from edgefl.cli import main
@@ -84,7 +83,7 @@ def away(tmp_path, algorithm="scaffold", departed_state="kept", **changes):
     pace_s = float(scalar(None, CURVES, rounds=1, training=TRAINING, algorithm=algorithm).rounds["time_s"].iloc[0])
     rows = [(device, 0.0, float("inf")) for device in range(4) if device != GONE]
     rows += [(GONE, 0.0, 3.5 * pace_s), (GONE, 6.5 * pace_s, float("inf"))]
-    keys = {"rounds": ROUNDS, "training": TRAINING, "churn": trace(tmp_path, sorted(rows)), **changes}
+    keys = {"rounds": ROUNDS, "training": TRAINING, "churn": presence_trace(tmp_path, sorted(rows)), **changes}
     return scalar(None, CURVES, algorithm=algorithm, server={"departed_state": departed_state}, **keys)
 
 
@@ -98,7 +97,7 @@ def test_it_leaves_and_comes_back(tmp_path):
 
 @pytest.mark.parametrize("departed_state", ["kept", "lost", "forgotten"])
 @pytest.mark.parametrize("name", SUMS)
-def test_what_it_has_when_it_is_back(name, departed_state, tmp_path, seen):  # noqa: F811
+def test_what_it_has_when_it_is_back(name, departed_state, tmp_path, seen):
     """And what the server has meanwhile: the mean of what devices have, where neither or both let go of it."""
     away(tmp_path, KEYS[name], departed_state)
     there = [number for number, (_, heard, *_) in enumerate(seen) if GONE in heard]
@@ -147,7 +146,7 @@ def test_who_keeps_nothing_loses_nothing(tmp_path):
     assert np.array_equal(kept.parameters, lost.parameters)
 
 
-def test_groups_that_make_room_lose_it_too(seen):  # noqa: F811
+def test_groups_that_make_room_lose_it_too(seen):
     """SCAFFOLD whose control variates outlast sessions, three of two groups: c_i of the first group is gone."""
     sessions = {"count": 3, "rounds": 2, "groups": 2, "keep_state": True}
     for how in ("kept", "forgotten"):
@@ -169,7 +168,7 @@ def test_what_lasts_is_sent_again(tmp_path):
         begins_s = pace_s * ROUNDS
         rows = [(device, 0.0, float("inf")) for device in range(3)]
         rows += [(3, 0.0, begins_s + 3.5 * pace_s), (3, begins_s + 5.5 * pace_s, float("inf"))]
-        devices = digits(sessions, churn=trace(tmp_path, rows), server={"departed_state": how}).devices
+        devices = digits(sessions, churn=presence_trace(tmp_path, rows), server={"departed_state": how}).devices
         mine = devices[(devices["session"] == 2) & (devices["device"] == 3) & (devices["status"] == "received")]
         sent[how] = mine["bytes_down"].tolist()
         assert {3, 8} <= set(mine["round"])

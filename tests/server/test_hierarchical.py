@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 import torch
 from radio_cases import STILL
-from test_faults import check_books
-from test_policies import BASE, PARAMETERS, locally
+from server_cases import (
+    PARAMETERS,
+    SEVEN_CELLS,
+    SEVEN_CELLS_RADIO,
+    check_books,
+    hierarchical,
+    locally,
+    run_in_seven_cells,
+)
 
 import edgefl
 from edgefl.cli import main
@@ -15,20 +22,7 @@ from edgefl.core.errors import InputError
 from edgefl.learning.algorithms import ALGORITHMS, Updates
 from edgefl.learning.edge_models import EdgeModels
 
-CELLS = {"layout": "hexagonal", "sites": 7, "radius_m": 100}
-RADIO = {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}, "bandwidth_hz": 20e6}
 LEARNED = ["train_loss", "test_loss", "test_accuracy"]
-
-
-def run(policy, *, train=True, **changes):
-    server = {"participants": 14, "policy": policy}
-    several = {"devices": {**BASE["devices"], "count": 28}, "cells": CELLS, "radio": RADIO, "server": server}
-    return edgefl.run({**BASE, "training": {**BASE["training"], "local_steps": 3}, **several, **changes},
-                      train=train, device="cpu")  # fmt: skip
-
-
-def hierarchical(**keys):
-    return {"kind": "hierarchical", **keys}
 
 
 # Limits
@@ -38,7 +32,8 @@ def hierarchical(**keys):
 def test_with_one_cell_it_is_synchronous(every, algorithm):
     """Bit by bit, however often a cloud averages the only model with itself."""
     changes = {"rounds": 3, "cells": {}, "radio": {"bandwidth_hz": 20e6}, "algorithm": algorithm}
-    one, other = run("synchronous", **changes), run(hierarchical(cloud_every=every), **changes)
+    one = run_in_seven_cells("synchronous", **changes)
+    other = run_in_seven_cells(hierarchical(cloud_every=every), **changes)
     assert one.rounds.equals(other.rounds.drop(columns="backhaul_bytes"))
     assert one.devices.equals(other.devices)
     assert np.array_equal(one.parameters, other.parameters)
@@ -47,7 +42,8 @@ def test_with_one_cell_it_is_synchronous(every, algorithm):
 def test_with_a_cloud_in_every_round_it_is_fedavg_over_all_cells():
     """A mean by samples of means by samples; cells and devices as under the synchronous policy."""
     changes = {"rounds": 3, "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.3}}}
-    one, other = run("synchronous", **changes), run(hierarchical(cloud_every=1), **changes)
+    one = run_in_seven_cells("synchronous", **changes)
+    other = run_in_seven_cells(hierarchical(cloud_every=1), **changes)
     assert one.devices.equals(other.devices)
     assert one.devices["cell"].nunique() > 3
     assert np.abs(one.parameters - other.parameters).max() < 1e-6
@@ -78,8 +74,8 @@ def test_quadratics_by_hand(every, shadowing_db, tmp_path):
         "model": {"init": {"kind": "value", "value": 3.0}},
         "training": {"local_steps": 2, "batch_size": "full", "lr": 0.1, "engine": "serial"},
         "server": {"policy": hierarchical(cloud_every=every), "participants": 6},
-        "cells": CELLS,
-        "radio": {**STILL, **RADIO, "shadowing_db": shadowing_db},
+        "cells": SEVEN_CELLS,
+        "radio": {**STILL, **SEVEN_CELLS_RADIO, "shadowing_db": shadowing_db},
     }, device="cpu")  # fmt: skip
     models, counts, empty = np.full(7, 3.0), np.zeros(7), 0
     for number, members in result.devices.groupby("round"):
@@ -133,8 +129,8 @@ def test_two_cells_by_hand():
 )
 def test_a_cloud_round_is_longer_by_the_way_to_the_cloud_and_back(keys, extra_s):
     """A round lasts as long as the slowest of all cells; base stations reach the cloud side by side."""
-    one = run("synchronous", train=False, rounds=5)
-    other = run(hierarchical(cloud_every=2, **keys), train=False, rounds=5)
+    one = run_in_seven_cells("synchronous", train=False, rounds=5)
+    other = run_in_seven_cells(hierarchical(cloud_every=2, **keys), train=False, rounds=5)
     cloud = np.array([0, 1, 0, 1, 0])
     assert (other.rounds["duration_s"] - one.rounds["duration_s"]).to_numpy() == pytest.approx(cloud * extra_s)
     assert other.rounds["backhaul_bytes"].tolist() == (cloud * 2 * 7 * 4 * PARAMETERS).tolist()
@@ -147,8 +143,8 @@ def test_a_cloud_round_is_longer_by_the_way_to_the_cloud_and_back(keys, extra_s)
 
 
 def test_a_round_without_anybody_moves_nothing():
-    radio = {**RADIO, "faults": {"max_transfer_s": 1e-4}}
-    result = run(hierarchical(cloud_every=2), radio=radio)
+    radio = {**SEVEN_CELLS_RADIO, "faults": {"max_transfer_s": 1e-4}}
+    result = run_in_seven_cells(hierarchical(cloud_every=2), radio=radio)
     assert result.rounds["received"].sum() == 0
     assert result.rounds["test_loss"].nunique() == 1
     assert np.isfinite(result.parameters).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from radio_cases import STILL
-from test_sessions import scalar
+from session_cases import KEYS, SUMS, scalar
 
 import edgefl
 from edgefl.cli import main
@@ -17,35 +17,7 @@ from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.server.global_model import GlobalModel
 
 CURVES = [[1.0, -4.0, 0.0], [0.5, 3.0, 0.0], [2.0, 1.0, 0.0], [1.5, -1.0, 0.0]]  # two groups of two
-SUMS = {  # what the server keeps, by what devices keep of which it is the mean over all
-    "scaffold": {"c": "c"},
-    "feddyn": {"h": "h"},
-    "feddc": {"h": "h", "g": "g"},
-    "fedssg": {"h": "h", "g": "g"},
-    "fedvra": {"dual": "dual"},
-    "mifa": {"G": "mean"},
-}
-KEYS = {name: {"kind": name} for name in SUMS} | {"mifa": {"kind": "mifa", "state": "client"}}
 STRATEGIES = ["previous", "average", {"kind": "proposed", "gradient_rounds": 2}]
-
-
-@pytest.fixture
-def seen(monkeypatch):
-    """By round: its place, who was heard, what the server has then, what devices have, and what those had before."""
-    rounds, learn = [], GlobalModel.learn
-
-    def devices(model):
-        count = len(model.learner.parts)
-        return model.learner._store.gather(np.arange(count))
-
-    def watched(self, told):
-        before = devices(self)
-        outcome = learn(self, told)
-        rounds.append((told.place, [one.device for one in told.arrivals], self.state, devices(self), before))
-        return outcome
-
-    monkeypatch.setattr(GlobalModel, "learn", watched)
-    return rounds
 
 
 def three(algorithm, strategy="previous", **changes):

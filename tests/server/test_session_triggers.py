@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from radio_cases import STILL
-from test_churn_rounds import trace
+from server_cases import presence_trace
 
 import edgefl
 from edgefl.cli import main
@@ -43,7 +43,7 @@ def arriving(tmp_path, ends_s, rounds):
     begins_s = [0.0, *ends_s]
     times = [(begins_s[index] + begins_s[index + 1]) / 2 for index in rounds]
     rows = [(0, 0.0, INF), (1, 0.0, INF), *((2 + n, time, INF) for n, time in enumerate(times))]
-    return trace(tmp_path, rows)
+    return presence_trace(tmp_path, rows)
 
 
 # Where sessions begin
@@ -63,7 +63,7 @@ def arriving(tmp_path, ends_s, rounds):
 )
 def test_borders_are_where_arrivals_say(tmp_path, trigger, wanted):
     """Three devices come in the third round, two in the fifth, one in the sixth."""
-    still = trace(tmp_path, [(0, 0.0, INF), (1, 0.0, INF)])
+    still = presence_trace(tmp_path, [(0, 0.0, INF), (1, 0.0, INF)])
     ends_s = emulate(rounds=8, churn=still, server=PAIR).rounds["time_s"].tolist()
     churn = arriving(tmp_path, ends_s, [2, 2, 2, 4, 4, 5])
     result = emulate(sessions={"rounds": 8, "trigger": trigger}, churn=churn, server=PAIR)
@@ -79,7 +79,7 @@ def test_gradient_rounds_come_first_and_are_among_the_rounds(tmp_path):
     proposed = {"kind": "proposed", "gradient_rounds": 2}
     rows = [(0, 0.0, INF), (1, 0.0, INF), *((2 + n, (n + 1.5) * ROUND_S, INF) for n in range(10))]
     sessions = {"rounds": 9, "trigger": {"arrivals": 1}, "initialisation": proposed}
-    result = emulate(sessions=sessions, churn=trace(tmp_path, rows))
+    result = emulate(sessions=sessions, churn=presence_trace(tmp_path, rows))
     assert result.rounds["arrivals"].tolist() == [0] + 8 * [1]
     assert places(result) == [(1, 1), (1, 2), (2, -1), (2, 0), (2, 1), (3, -1), (3, 0), (3, 1), (3, 2)]
     extra = result.rounds["round"] < 1
@@ -172,7 +172,7 @@ def test_participants_are_of_the_group_and_there(tmp_path):
         changes = np.cumsum(generator.uniform(0.002, 0.01, 60))
         rows += [(device, float(on), float(on + 2 * (off - on) / 3)) for on, off in zip(changes, changes[1:])]  # noqa: B905, RUF007
     sessions = {"count": 4, "rounds": 5, "groups": 3, "first_group": 2, "initialisation": "proposed"}
-    result = emulate(sessions=sessions, churn=trace(tmp_path, rows), server={"participants": 2})
+    result = emulate(sessions=sessions, churn=presence_trace(tmp_path, rows), server={"participants": 2})
     starts = result.events[result.events["kind"] == "round_start"]["time_s"].tolist()
     assert len(starts) == len(result.rounds) == result.scenario["sessions"]["rounds"] * 4 + 3
     for start_s, (session, number) in zip(starts, places(result), strict=True):
@@ -211,7 +211,7 @@ def test_who_takes_turns_with_nobody_neither_comes_nor_goes():
 def test_a_session_waits_for_its_group(tmp_path):
     """The first group is there all the time, the second comes at 5 s: only then the second session begins."""
     rows = [(device, 0.0 if device < 6 else 5.0, INF) for device in range(12)]
-    result = emulate(sessions={"count": 2, "rounds": 2, "groups": 2}, churn=trace(tmp_path, rows))
+    result = emulate(sessions={"count": 2, "rounds": 2, "groups": 2}, churn=presence_trace(tmp_path, rows))
     starts = result.events[result.events["kind"] == "round_start"]["time_s"].tolist()
     assert starts[1] < 1
     assert starts[2] == 5.0

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, STILL, drop, legs, link, snr_hz, still_slots
-from test_faults import check_books, interrupted
+from server_cases import check_books, interrupted
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 from torchvision.models.resnet import ResNet

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from radio_cases import DEVICE_W, SERVER_W, SLOT_S
-from test_policies import BAND_HZ, BASE, BITS, FLOPS, assert_same, cpu_hz, run
+from server_cases import BAND_HZ, BASE, BITS, FLOPS, assert_same, cpu_hz, run
 
 import edgefl
 from edgefl.core.errors import InputError

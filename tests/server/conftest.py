@@ -1,0 +1,27 @@
+"""What the tests of the server watch."""
+
+import numpy as np
+import pytest
+
+from edgefl.server.global_model import GlobalModel
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """By round: its key, who was heard, what the server has then, what devices have, and what those had before."""
+    rounds = []
+    learn = GlobalModel.learn
+
+    def devices(model):
+        count = len(model.learner.parts)
+        return model.learner._store.gather(np.arange(count))
+
+    def watched(self, command):
+        before = devices(self)
+        outcome = learn(self, command)
+        heard = [arrival.device for arrival in command.arrivals]
+        rounds.append((command.round_key, heard, self.state, devices(self), before))
+        return outcome
+
+    monkeypatch.setattr(GlobalModel, "learn", watched)
+    return rounds
