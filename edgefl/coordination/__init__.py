@@ -1,1 +1,1 @@
-"""How the server coordinates devices: policies (who waits for whom), selection (who takes part), its view of them."""
+"""How the server coordinates devices: policies (who waits for whom), selections (who takes part), its view of them."""

@@ -1,4 +1,4 @@
-"""The section `server`: how rounds run."""
+"""The section `server` of a scenario: how rounds run."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class ServerSection(Section):
     """How rounds run."""
 
     policy: Annotated[Policy, POLICIES] = Synchronous()
-    participants: Count | None = None  # everybody
+    participants: Count | None = None  # None: all devices
     selection: Annotated[Selection, SELECTIONS] = UniformSelection()
     deadline_s: PositiveFloat | None = None
-    on_departure: Literal["lost", "completes"] = "lost"  # what becomes of the part of a device that leaves meanwhile
-    departed_state: Literal["kept", "lost", "forgotten"] = "kept"  # of who has left; the server forgets it, too
-    flops_per_s: PositiveFloat | None = None  # of its half in split learning, for each device; None: it takes no time
-    power_w: NonNegativeFloat = 0.0  # while it computes, for each device
+    on_departure: Literal["lost", "completes"] = "lost"  # what becomes of a participation whose device leaves meanwhile
+    departed_state: Literal["kept", "lost", "forgotten"] = "kept"  # of a departed device; forgotten: by the server, too
+    flops_per_s: PositiveFloat | None = None  # of the server in split learning, for each device; None: it takes no time
+    power_w: NonNegativeFloat = 0.0  # of the server while it computes, for each device
 
     @model_validator(mode="after")
-    def _computing(self) -> ServerSection:
+    def _check_computing(self) -> ServerSection:
         if self.flops_per_s is not None and not self.policy.splits_model:
             name = POLICIES.name_of(self.policy)
             raise fault_at(("flops_per_s",), f"the policy {name} leaves the server nothing to train: leave it out")
@@ -35,12 +35,11 @@ class ServerSection(Section):
         return self
 
     @model_validator(mode="after")
-    def _deadline(self) -> ServerSection:
+    def _check_deadline(self) -> ServerSection:
         if self.policy.has_deadline and self.deadline_s is None:
             raise fault_at(("deadline_s",), "is required: how long a round may take")
         if not self.policy.has_deadline and self.deadline_s is not None:
             name = POLICIES.name_of(self.policy)
-            raise fault_at(
-                ("deadline_s",), f"the policy {name} has no deadline: leave it out, or set policy to deadline"
-            )
+            text = f"the policy {name} has no deadline: leave it out, or set policy to deadline"
+            raise fault_at(("deadline_s",), text)
         return self

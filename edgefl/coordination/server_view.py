@@ -1,4 +1,7 @@
-"""What a server can know of its devices: what they said when they registered, and what parts that have ended showed."""
+"""What a server can know of its devices: what they said at registration, and what ended participations have shown.
+
+A selection sees devices through `ServerView` alone, so it cannot look into the future or at a device's channel.
+"""
 
 from __future__ import annotations
 
@@ -9,86 +12,94 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from edgefl.core.arrays import Bools, Floats, Ints
+from edgefl.core.arrays import Bools, Floats, Ids, Ints
 
-T = TypeVar("T", bound=np.generic)
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True)
 class ServerView:
-    """Arrays over devices, not to be written to; a selection has nothing else by which to tell devices apart.
+    """The server's knowledge of its devices, as read-only arrays [devices].
 
-    All but `samples` and `latest` is of parts that had ended when the last round did.
+    All but `samples` and `last_asked` covers participations that had ended when the last round ended.
     """
 
-    samples: Ints  # held, reported at registration
-    parts: Ints  # how often it has taken part, to whatever end
-    last: Ints  # the round, from 1, in which its last part ended; 0: never
-    trip_s: Floats  # from sending the model to the update, by the server's clock; nan: never
-    energy_j: Floats  # of radio and processor in its last part, as it reported; nan: never
-    battery_j: Floats  # in its battery after its last part, as it reported; inf: it has none; nan: never
+    samples: Ints  # on the device, as it said at registration
+    participations: Ints  # how many have ended, with or without an update
+    last_round: Ints  # in which its last participation ended, from 1; 0: never
+    round_trip_s: Floats  # from sending the model to the update, by the server's clock; nan: never
+    energy_j: Floats  # of radio and processor in its last participation, as it reported; nan: never
+    battery_j: Floats  # in its battery after its last participation, as it reported; inf: on mains; nan: never
     loss: Floats  # mean training loss that came with its last update, or its last answer to a poll; nan: never
-    total_loss: Sequence[float]  # samples times loss, over the updates of each round that has ended
-    latest: int = -1  # the device that was sent the model last
+    round_losses: Sequence[float]  # [rounds] sum over a round's updates of samples times loss
+    last_asked: int = -1  # the device that was sent the model last
 
 
 class DeviceReports(NamedTuple):
-    """What the server has seen of devices [n] whose parts have ended in a round."""
+    """What a round has shown of devices [n] whose participations ended in it."""
 
-    ids: Ints
-    received: Bools  # whether an update has come; what follows counts only then, but for the first
-    trip_s: Floats  # how long the server has waited for it, in vain or not
+    ids: Ids
+    received: Bools  # whether an update has come; if not, the device has reported nothing
+    round_trip_s: Floats  # how long the server has waited for the device, with or without an update
     energy_j: Floats  # as in ServerView
     battery_j: Floats
     loss: Floats
 
 
 class DeviceTracker:
-    """Holds what the server knows.
+    """Keeps `view`, the server's knowledge of its devices, up to date.
 
     Args:
-        samples: [devices] held by each.
+        samples: [devices] on each device.
     """
 
     def __init__(self, samples: Ints) -> None:
         count = len(samples)
-        self._parts, self._last = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        self._trip_s, self._energy_j, self._battery_j, self._loss = (np.full(count, np.nan) for _ in range(4))
-        self._total_loss: list[float] = []
-        self.known = ServerView(
+        self._participations = np.zeros(count, dtype=np.int64)
+        self._last_round = np.zeros(count, dtype=np.int64)
+        self._round_trip_s = np.full(count, np.nan)
+        self._energy_j = np.full(count, np.nan)
+        self._battery_j = np.full(count, np.nan)
+        self._loss = np.full(count, np.nan)
+        self._round_losses: list[float] = []
+        self.view = ServerView(
             samples=_read_only(samples),
-            parts=_read_only(self._parts),
-            last=_read_only(self._last),
-            trip_s=_read_only(self._trip_s),
+            participations=_read_only(self._participations),
+            last_round=_read_only(self._last_round),
+            round_trip_s=_read_only(self._round_trip_s),
             energy_j=_read_only(self._energy_j),
             battery_j=_read_only(self._battery_j),
             loss=_read_only(self._loss),
-            total_loss=self._total_loss,
+            round_losses=self._round_losses,
         )
 
-    def asked(self, ids: Ints) -> None:
-        """Devices [n] are sent the model, in this order."""
+    def note_sent(self, ids: Ids) -> None:
+        """Note that devices [n] are sent the model, in this order."""
         if len(ids):
-            self.known = replace(self.known, latest=int(ids[-1]))
+            self.view = replace(self.view, last_asked=int(ids[-1]))
 
-    def answered(self, ids: Ints, loss: Floats) -> None:
-        """Devices [n] have said which loss [n] the model has on their samples."""
+    def note_poll(self, ids: Ids, loss: Floats) -> None:
+        """Note the loss [n] that devices [n] report for the model on their samples."""
         self._loss[ids] = loss
 
-    def enter(self, seen: DeviceReports) -> None:
-        """A round has ended."""
-        ids, received, trip_s, *reported = seen
-        self._parts[ids] += 1
-        self._last[ids] = len(self._total_loss) + 1
-        self._trip_s[ids] = np.where(received, trip_s, np.fmax(self._trip_s[ids], trip_s))  # in vain: at least so long
-        heard = ids[received]
-        for array, values in zip((self._energy_j, self._battery_j, self._loss), reported, strict=True):
-            array[heard] = values[received]
-        self._total_loss.append(float(self.known.samples[heard] @ np.nan_to_num(self._loss[heard])))
+    def close_round(self, reports: DeviceReports) -> None:
+        """Note what the round that ends now has shown."""
+        ids = reports.ids
+        self._participations[ids] += 1
+        self._last_round[ids] = len(self._round_losses) + 1
+        # If no update came, the round trip takes at least as long as the server has waited, and as long as before.
+        at_least_s = np.fmax(self._round_trip_s[ids], reports.round_trip_s)
+        self._round_trip_s[ids] = np.where(reports.received, reports.round_trip_s, at_least_s)
+        reporting = ids[reports.received]
+        self._energy_j[reporting] = reports.energy_j[reports.received]
+        self._battery_j[reporting] = reports.battery_j[reports.received]
+        self._loss[reporting] = reports.loss[reports.received]
+        known_loss = np.nan_to_num(self._loss[reporting])
+        self._round_losses.append(float(self.view.samples[reporting] @ known_loss))
 
 
-def _read_only(array: npt.NDArray[T]) -> npt.NDArray[T]:
-    """What is written to the array shows in it."""
+def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """Return a view that shows later changes of the array, but refuses to be written to."""
     view = array.view()
     view.flags.writeable = False
     return view

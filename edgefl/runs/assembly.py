@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgefl.coordination.policies.split import Split
 from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.arrays import Indices
 from edgefl.core.distributions import KEPT
@@ -90,15 +89,15 @@ def build(
     streams, divided = Streams(scenario.seed), divided or divide(scenario)
     world, groups, (payload, split, cut) = _outside(scenario, divided, streams)
     presence = world.presence
-    if scenario.server.selection.by_loss and not train:
+    if scenario.server.selection.needs_losses and not train:
         name = SELECTIONS.name_of(scenario.server.selection)
         raise InputError(f"server.selection: {name} chooses by losses, and without learning there are none")
     ledger, record = Ledger(), keeping[0] if keeping else Record()
 
     def model() -> GlobalModel:
-        return GlobalModel(scenario, _learner(scenario, device, divided, cut, record), presence.chances, groups)
+        return GlobalModel(scenario, _learner(scenario, device, divided, cut, record), presence.probabilities, groups)
 
-    base = learned_from(scenario, device, divided, presence.chances.tolist()) if train and keeping else ""
+    base = learned_from(scenario, device, divided, presence.probabilities.tolist()) if train and keeping else ""
     replay = Replay(scenario, model if train else None, ledger, streams, progress, keeping, base)
     if (before := record.outcome("base")) != base:
         if before is not None:
@@ -154,10 +153,11 @@ def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> Weighed:
     """What a participant sends and computes; where the model is cut, also in halves, and the front's parameters."""
     weighed = scenario.learning, scenario.training, data, sizes, scenario.cost
     payload = measure(scenario.model, *weighed)
-    payload = replace(payload, up_bits=payload.up_bits + BITS_PER_FLOAT * scenario.server.selection.reports)
-    if not isinstance(policy := scenario.server.policy, Split):
+    payload = replace(payload, up_bits=payload.up_bits + BITS_PER_FLOAT * scenario.server.selection.report_floats)
+    policy = scenario.server.policy
+    if not policy.splits_model:
         return payload, None, None
-    front = scenario.model.front(policy.cut, data.shape, data.classes)
+    front = scenario.model.front(policy.cut_layer, data.shape, data.classes)
     return payload, measure_split(scenario.model, front, *weighed), front.parameters
 
 
@@ -205,8 +205,8 @@ def setting_of_learning(scenario: Scenario) -> str:
         "devices": [[part.get(name) for name in DIVIDING] for part in (devices, *devices["groups"])],
         "participants": scenario.participants,
         "selection": content["server"]["selection"],
-        "split": policy.cut if isinstance(policy, Split) else None,
-        "edges": len(scenario.cells.sites_m) if policy.edges else None,
+        "split": policy.cut_layer,
+        "edges": len(scenario.cells.sites_m) if policy.edge_models else None,
         **{name: content[name] for name in LEARNING},
     }
     return json.dumps(setting, sort_keys=True)

@@ -27,7 +27,6 @@ from edgefl.server.ledger import Columns
 from edgefl.server.replay import Progress
 from edgefl.server.server import Server
 from edgefl.server.trajectories import trajectories
-from edgefl.world.mobility.static import Static
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def _run(scenario: Scenario, options: Options, device: str, progress: Progress, 
     if options.out is not None:
         result.folder, learner = options.out, server.replay.described()
         gone = None
-        if not isinstance(scenario.mobility, Static) and result.ledger is not None:
+        if scenario.mobility.moves and result.ledger is not None:
             gone = trajectories(server.world, result.ledger.participants, result.ledger.time_s)
         _write(result, gone, {**manifest, "learner": learner, "wall_s": result.summary["wall_s"]["total"]})
     if bug is not None:

@@ -73,7 +73,7 @@ def _in_the_cell(scenario: Scenario) -> None:
     cells, radio = scenario.cells, scenario.radio
     if reason := scenario.mobility.check(Area(cells.min_distance_m, cells.coverage_m)):
         raise fault_at(("mobility",), reason)
-    reach = cells.nearest_m if scenario.mobility.keeps_off else 0.0, cells.farthest_m
+    reach = cells.nearest_m if scenario.mobility.keeps_min_distance else 0.0, cells.farthest_m
     lowest, highest = scenario.devices.span("height_m")
     heights_m = max(lowest, HEIGHT_M.least), min(highest, HEIGHT_M.most)  # a device that draws more is refused
     if reason := radio.propagation.check(*reach, radio.carrier_hz, cells.bs_height_m, heights_m):
@@ -87,7 +87,7 @@ def _handed_over(scenario: Scenario) -> None:
     policy = scenario.server.policy
     if scenario.cells.handover is None:
         return
-    if policy.splits_model or policy.direct:
+    if policy.splits_model or policy.direct_links:
         what = "the policy split" if policy.splits_model else "links from device to device"
         raise fault_at(("cells", "handover"), f"there is none with {what}: leave it out")
     if not scenario.radio.spatial_consistency:
@@ -106,7 +106,7 @@ def _powered(scenario: Scenario) -> None:
         raise fault_at(("devices", "dvfs"), f"{DVFS.name_of(devices.dvfs)} {text}")
     if devices.dvfs.needs_deadline and server.selection.polls:
         raise fault_at(("devices", "dvfs"), "the selection polls devices before the deadline runs: set it to fixed")
-    if devices.has_batteries and server.policy.direct:
+    if devices.has_batteries and server.policy.direct_links:
         text = "over direct links a device receives before its part begins: leave it out, or set links to relayed"
         raise fault_at(("devices", "battery"), text)
     if devices.has_batteries and server.selection.polls:
@@ -120,11 +120,11 @@ def _updates_apart(scenario: Scenario) -> None:
     if not policy.averages and not _walks(algorithm):
         text = f"the policy {name} averages nothing: set it to {ALGORITHMS.those(_walks)}"
         raise fault_at(("algorithm",), f"{text}, without availability or mode wait")
-    if policy.edges and not algorithm.divisible():
+    if policy.edge_models and not algorithm.divisible():
         text = f"under the policy {name} each base station keeps a model and nothing else"
         text = f"{text}: set it to {ALGORITHMS.those(Algorithm.divisible)}"
         raise fault_at(("algorithm",), f"{text}, without availability, mode wait or server momentum")
-    if scenario.report.contributions and (policy.edges or not policy.averages):
+    if scenario.report.contributions and (policy.edge_models or not policy.averages):
         text = f"under the policy {name} a round's updates do not meet: leave it out"
         raise fault_at(("report", "contributions"), text)
 
@@ -132,7 +132,7 @@ def _updates_apart(scenario: Scenario) -> None:
 def _passed_on(scenario: Scenario) -> None:
     """What direct links, over which devices pass the model on, ask of local training."""
     training = scenario.training
-    if not scenario.server.policy.direct:
+    if not scenario.server.policy.direct_links:
         return
     if training.stragglers and not training.stragglers.keep:
         text = "over direct links a device's work cannot be dropped after it was passed on: leave it out"
@@ -178,8 +178,8 @@ def _in_turn(scenario: Scenario) -> None:
     if scenario.sessions is None:
         return
     policy, name = scenario.server.policy, POLICIES.name_of(scenario.server.policy)
-    if policy.overlapping or policy.edges:
-        text = "one global model" if policy.edges else "rounds that do not overlap"
+    if policy.overlapping or policy.edge_models:
+        text = "one global model" if policy.edge_models else "rounds that do not overlap"
         raise fault_at(("sessions",), f"need {text}, which the policy {name} does not have: leave them out")
     if policy.splits_model and scenario.learning.has_own_loss():
         text = "the policy split trains by nothing but the task's loss: take another"
@@ -217,15 +217,15 @@ def _polled(scenario: Scenario) -> None:
         scenario.server.policy,
         POLICIES.name_of(scenario.server.policy),
     )
-    if selection.by_battery and not scenario.devices.has_batteries:
+    if selection.needs_batteries and not scenario.devices.has_batteries:
         text = "no device has a battery: set devices.battery, or by to energy"
         raise fault_at(("server", "selection", "by"), text)
     if selection.polls and scenario.devices.dvfs.scales_clock:
         text = "asks devices to compute a loss, too, and dvfs sets their clock for the training: leave one out"
         raise fault_at(("server", "selection"), text)
-    if selection.reports and policy.splits_model:
+    if selection.report_floats and policy.splits_model:
         raise fault_at(("server", "selection"), "needs a report with each update, which the policy split has not")
-    if selection.polls and (policy.overlapping or policy.edges or not policy.averages or policy.splits_model):
+    if selection.polls and (policy.overlapping or policy.edge_models or not policy.averages or policy.splits_model):
         text = f"polls devices before rounds in which all train one model; the policy {name} has none"
         raise fault_at(("server", "selection"), f"{text}: set the variant to rpow-d")
 
@@ -237,7 +237,7 @@ def _wired(scenario: Scenario) -> None:
     if reason := scenario.backhaul.check(scenario.cells.sites):
         raise fault_at(("backhaul",), reason)
     policy, name = scenario.server.policy, POLICIES.name_of(scenario.server.policy)
-    if policy.direct or policy.splits_model:
+    if policy.direct_links or policy.splits_model:
         raise fault_at(("backhaul",), f"is not modelled under the policy {name}: leave it out")
     if policy.star_backhaul and any(policy.star_backhaul):
         raise fault_at(("server", "policy"), "has a backhaul of its own beside the section backhaul: leave one out")

@@ -110,7 +110,7 @@ def device_reports(
     return DeviceReports(
         ids=devices["device"][rows],
         received=received,
-        trip_s=until_s - [part.began_s for part in reporting],
+        round_trip_s=until_s - [part.began_s for part in reporting],
         energy_j=np.sum([devices[name][rows] for name in ("rx_energy_j", "cpu_energy_j", "tx_energy_j")], axis=0),
         battery_j=np.array([np.nan_to_num(part.battery_j, nan=np.inf) for part in reporting], dtype=np.float64),
         loss=np.array([losses.get(part.device, np.nan) for part in reporting], dtype=np.float64),

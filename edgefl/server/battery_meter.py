@@ -35,7 +35,7 @@ class BatteryMeter:
 
     def begin(self, parts: Sequence[Participation], processes: Iterable[simpy.Process]) -> None:
         """Parts begin as these processes."""
-        owned = [pair for pair in zip(parts, processes, strict=True) if self._batteries.owned[pair[0].device]]
+        owned = [pair for pair in zip(parts, processes, strict=True) if self._batteries.has_battery[pair[0].device]]
         ids = np.array([part.device for part, _ in owned], dtype=np.int64)
         powers_w = self._world.powers_w(ids)
         self._batteries.begin(ids, powers_w["idle"], self._env.now)
@@ -111,7 +111,7 @@ class BatteryMeter:
         if self._look_s.get(device) != planned_s:
             return
         del self._look_s[device]
-        self._batteries.go_on(self._env.now, np.array([device]))
+        self._batteries.advance(self._env.now, np.array([device]))
         process = self._processes.get(device)
         if process is None or not process.is_alive:
             return

@@ -21,7 +21,7 @@ from edgefl.server.ledger import Ledger
 from edgefl.server.participation import POLLED, ProcessFactory
 from edgefl.server.round_trip import RoundTrip
 from edgefl.server.split_trip import SplitTrip, course
-from edgefl.world.compute import Computing
+from edgefl.world.compute import LocalComputation
 from edgefl.world.world import World
 
 
@@ -55,7 +55,7 @@ class Dispatcher:
         self.env, self.world, self.link, self.ledger = env, world, link, ledger
         self.payload, self.split, self.section = payload, split, scenario.server
         self.chain, self.routes = Chain(link), routes(scenario.wires, scenario.cells.sites)
-        self._ways = routes(None, scenario.cells.sites) if scenario.server.policy.edges else self.routes
+        self._ways = routes(None, scenario.cells.sites) if scenario.server.policy.edge_models else self.routes
         self.polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # its draws are others
         handover = scenario.cells.handover
         self.workload = Workload(scenario.training, payload.samples, streams)
@@ -72,7 +72,7 @@ class Dispatcher:
         world, payload, ids, radio = self.world, self.payload, drop.ids, self._radio(drop)
         number = len(self.ledger.rounds)
         if self.split is not None:
-            rates = (world.cpu_hz[ids] * world.flops_per_cycle[ids]).tolist()
+            rates = world.flops_per_s(ids).tolist()
             server = self.section.flops_per_s or float("inf")
             steps = map(int, self.workload.steps(ids, number))
             each = zip(ids.tolist(), rates, repeat(server), steps, strict=False)
@@ -84,7 +84,7 @@ class Dispatcher:
         if self.roaming:
             roamer = self.link.roam(self.roaming.section, *radio, bits, index)
             return self.roaming.during(RoundTrip(self.env, self.ledger, roamer, computing, self._ways, bits), roamer)
-        carrier = self.chain.open(*radio, computing.seconds, bits, index, peer)
+        carrier = self.chain.open(*radio, computing.durations_s, bits, index, peer)
         return RoundTrip(self.env, self.ledger, carrier, computing, self._ways, bits)
 
     def polls(self, drop: Drop, index: int, samples: Ids) -> ProcessFactory:
@@ -93,10 +93,10 @@ class Dispatcher:
         flops = np.asarray(self.payload.loss_flops * samples, dtype=np.float64)
         bits = self._down_bits(ids), float(BITS_PER_FLOAT)
         computing = self._computing(drop, flops, bits)
-        carrier = self.polling.open(*radio, computing.seconds, bits, index)
+        carrier = self.polling.open(*radio, computing.durations_s, bits, index)
         return RoundTrip(self.env, self.ledger, carrier, computing, self._ways, bits, POLLED)
 
-    def _computing(self, drop: Drop, flops: Floats, bits: tuple[Floats | float, float]) -> Computing:
+    def _computing(self, drop: Drop, flops: Floats, bits: tuple[Floats | float, float]) -> LocalComputation:
         """What devices [n] compute between their downloads and uploads."""
         down, up = np.broadcast_to(bits[0], flops.shape), np.broadcast_to(bits[1], flops.shape)
         travel_s = self._ways.one_way_s(down, drop.cell) + self._ways.one_way_s(up, drop.cell)

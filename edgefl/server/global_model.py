@@ -136,7 +136,7 @@ class GlobalModel:
         start = learner.initial, learner.statistics
         self._starts = SessionModels(self._sessions, *start, fresh, learner.weight_tensors)
         self._edges: EdgeModels | None = None  # where base stations have models of their own
-        if scenario.server.policy.edges:
+        if scenario.server.policy.edge_models:
             self._edges = EdgeModels.alike(self.state["w"], learner.statistics, scenario.cells.sites)
         self._walk: list[tuple[Any, float, int]] = []  # a model from device to device, with training loss and samples
         self._losses: list[list[float]] = []  # of whom, and which, since the last round ended

@@ -65,7 +65,7 @@ class Population:
         next_s = self.presence.next_arrival_s(now_s)
         if self.batteries is not None:
             ids = np.flatnonzero(members)
-            empty = not self.batteries.present(ids, now_s).size
+            empty = not self.batteries.with_charge(ids, now_s).size
             next_s = self._usable_s(self.batteries, ids, index, next_s, wait=empty or someone)
         if next_s < float("inf"):
             return next_s - now_s
@@ -78,13 +78,13 @@ class Population:
     def _usable_s(self, batteries: Batteries, ids: Ids, index: int, next_s: float, *, wait: bool) -> float:
         """When the next of devices [n] is charged, or comes at `next_s`; inf: none ever is of any use."""
         now_s = self.env.now
-        charged_s = batteries.charged_s(ids, now_s)
-        if not batteries.present(ids, now_s).size and charged_s == float("inf"):
+        charged_s = batteries.next_charged_s(ids, now_s)
+        if not batteries.with_charge(ids, now_s).size and charged_s == float("inf"):
             return charged_s
         if next_s <= now_s:  # who is there depends on no time
             return charged_s if wait else now_s
         here = np.intersect1d(ids, self.presence.present(now_s, index))
-        return min(next_s, batteries.charged_s(here, now_s))
+        return min(next_s, batteries.next_charged_s(here, now_s))
 
     def enter(self, present: int) -> None:
         """Begin a round with so many devices; say once if they are fewer than are asked for."""
@@ -121,14 +121,16 @@ class Population:
 
     def _note(self, changes: Changes, better: str, worse: str) -> None:
         """Enter changes in small populations as events."""
-        if len(self.presence.chances) <= LISTED:
+        if len(self.presence.probabilities) <= LISTED:
             for time_s, device, came in zip(*(column.tolist() for column in changes), strict=True):
                 self.ledger.event(time_s, better if came else worse, device)
 
     def watch(self, processes: Sequence[simpy.Process], parts: Sequence[P], left: Callable[[P], None]) -> None:
         """Interrupt the processes of parts [n] when their devices leave; tell of those that wait who has `left`."""
         ids = np.array([part.device for part in parts], dtype=np.int64)
-        for process, part, until_s in zip(processes, parts, self.presence.stays_s(ids, self.env.now), strict=True):
+        for process, part, until_s in zip(
+            processes, parts, self.presence.stays_until_s(ids, self.env.now), strict=True
+        ):
             self._look_at(float(until_s), process, part, left)
 
     def _look_at(self, time_s: float, process: simpy.Process, part: P, left: Callable[[P], None]) -> None:
@@ -139,7 +141,7 @@ class Population:
         def look(_: simpy.Event) -> None:
             if part.closed:
                 return
-            until_s = float(self.presence.stays_s(np.array([part.device]), self.env.now)[0])
+            until_s = float(self.presence.stays_until_s(np.array([part.device]), self.env.now)[0])
             if until_s > self.env.now:
                 self._look_at(until_s, process, part, left)
             elif process.is_alive:

@@ -138,7 +138,7 @@ class Replay:
 
     def submit(self, part: Participation) -> None:
         """Take an update that has arrived; nothing is computed before a result is needed."""
-        cell = part.cell if self._policy.edges else 0
+        cell = part.cell if self._policy.edge_models else 0
         self._arrived.append(Arrival(part.device, cell, self._held.pop(part.device), part.version))
 
     def lose(self, device: int) -> None:

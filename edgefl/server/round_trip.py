@@ -12,7 +12,7 @@ from edgefl.radio import Carrier
 from edgefl.radio.backhaul import Routes
 from edgefl.server.ledger import Ledger
 from edgefl.server.participation import RECEIVED, ParticipantProcess, Participation
-from edgefl.world.compute import Computing
+from edgefl.world.compute import LocalComputation
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class RoundTrip:
     env: simpy.Environment
     ledger: Ledger
     carrier: Carrier
-    computing: Computing
+    computing: LocalComputation
     routes: Routes
     bits: tuple[Floats | float, float]  # down, for all participants alike or [n], and up
     outcome: str = RECEIVED
@@ -43,7 +43,7 @@ class RoundTrip:
             if not leg.delivered:
                 return leg.cut or "download_failed"
             self._note("download_end", part)
-        clock_hz, computing_s = self.computing.of(part.row, part.down.duration_s)
+        clock_hz, computing_s = self.computing.of_device(part.row, part.down.duration_s)
         part.choose_clock(clock_hz)
         if cut := (yield from part.compute(env, computing_s)):
             return cut

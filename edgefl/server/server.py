@@ -135,18 +135,18 @@ class Server:
         selection, self._answers = self.scenario.server.selection, {}
         if not selection.polls or self.round_key.extra or not len(free := self._free(self._index)):
             return
-        chosen = selection.candidates(free, self.scenario.participants, self._index, self.streams, self.memory.known)
+        chosen = selection.candidates(free, self.scenario.participants, self._index, self.streams, self.memory.view)
         yield self.env.all_of(self._begin(chosen, self._asked))
         self._answers = {part.device: part for part in self._ended if part.status == POLLED}
         for part in self._ended:
             part.pass_over()
         ids = np.array(sorted(self._answers), dtype=np.int64)
-        samples = selection.polled_samples(self.memory.known.samples[ids])
-        self.memory.answered(ids, self.replay.losses_of(ids, samples, self._index))
+        samples = selection.polled_samples(self.memory.view.samples[ids])
+        self.memory.note_poll(ids, self.replay.losses_of(ids, samples, self._index))
 
     def _asked(self, drop: Drop) -> ProcessFactory:
         """What candidates do."""
-        samples = self.scenario.server.selection.polled_samples(self.memory.known.samples[drop.ids])
+        samples = self.scenario.server.selection.polled_samples(self.memory.view.samples[drop.ids])
         return self.dispatcher.polls(drop, self._index, samples)
 
     def _there(self, index: int) -> Ids:
@@ -192,11 +192,11 @@ class Server:
         if wanted == 0:
             return free[:0]
         self._index += refill
-        return selection.choose(free, wanted, self._index, self.streams, self.memory.known)
+        return selection.choose(free, wanted, self._index, self.streams, self.memory.view)
 
     def dispatch(self, ids: Ids, successor: int | None = None) -> list[simpy.Process]:
         """Send the model to the participants: one process each. Interrupting one cuts its part in the round short."""
-        self.memory.asked(ids)
+        self.memory.note_sent(ids)
         trips = partial(self.dispatcher.trips, index=self._index, successor=successor)
         if len(ids):
             self.replay.send(ids, self.round_key)
@@ -297,7 +297,7 @@ class Server:
             **self._handovers(parts),
             **({"polled": status.count(POLLED)} if self.scenario.server.selection.polls else {}),
         }
-        self.memory.enter(device_reports(parts, devices, self.replay.losses, self.env.now))
+        self.memory.close_round(device_reports(parts, devices, self.replay.losses, self.env.now))
         self._vain = not parts and self.env.now == self._began_s
         self.ledger.event(self.env.now, "round_end")
         self.ledger.close_round(row, devices, traced=learned)
@@ -368,6 +368,6 @@ class Server:
 
     def _backhaul(self, *, merge: bool) -> dict[str, int]:
         """Bytes between base stations and a cloud in a round, where there is one: a model up and down for each."""
-        if not self.scenario.server.policy.edges:
+        if not self.scenario.server.policy.edge_models:
             return {}
         return {"backhaul_bytes": 2 * self.scenario.cells.sites * int(self.payload.model_bits / 8) if merge else 0}

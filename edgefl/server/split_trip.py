@@ -13,6 +13,7 @@ from edgefl.learning.payload import SplitPayload
 from edgefl.radio import Exchange, Turns
 from edgefl.server.ledger import Ledger
 from edgefl.server.participation import RECEIVED, ParticipantProcess, Participation
+from edgefl.world.compute import compute_s
 
 
 class Course(NamedTuple):
@@ -42,7 +43,7 @@ def course(
     computing[1:-1:2] = samples * front.forward
     computing[3::2] += 2 * samples * front.forward + front.step
     serving[2:-1:2] = 3 * samples * back.forward + back.step
-    return Course(bits, computing / flops_per_s, serving / server_flops_per_s)
+    return Course(bits, compute_s(computing, flops_per_s), compute_s(serving, server_flops_per_s))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ SAME = 1e-9  # of the capacity: what rises by less in a day does not rise
 AFTER = 1 + 1e-14  # one moment's times, each computed in its own way, may differ by so much
 
 
-class Supply(NamedTuple):
+class BatteryParameters(NamedTuple):
     """What the batteries [devices] are like; a device without one has an infinite capacity."""
 
     capacity_j: Floats
@@ -34,7 +34,7 @@ class Supply(NamedTuple):
     cycle_s: Floats  # [devices, windows] from its beginning to that of the next one
 
     @classmethod
-    def drawn(cls, devices: Devices, streams: Streams) -> Supply:
+    def drawn(cls, devices: Devices, streams: Streams) -> BatteryParameters:
         """Those of a scenario.
 
         Raises:
@@ -64,7 +64,7 @@ def _at(key: str, without: float) -> Callable[[Hardware], Distribution | float]:
 
 
 def _timetable(devices: Devices, streams: Streams) -> dict[str, Floats]:
-    """When each device is charged, and how fast: columns of `Supply`.
+    """When each device is charged, and how fast: columns of `BatteryParameters`.
 
     Who has fewer windows than others has more without any length behind the last one.
 
@@ -108,11 +108,11 @@ class Batteries:
     Going on costs a comparison a device, and a step for each that runs out, is charged, plugged in or unplugged.
     """
 
-    def __init__(self, supply: Supply) -> None:
+    def __init__(self, supply: BatteryParameters) -> None:
         self._supply = supply
         self._level_j, self._draw_w = supply.start_j.copy(), supply.idle_w.copy()
         self._since_s = np.zeros(len(self._level_j))  # the time of that level
-        self.owned = np.isfinite(supply.capacity_j)  # [devices] who has a battery
+        self.has_battery = np.isfinite(supply.capacity_j)  # [devices] who has a battery
         self.usable = supply.start_j > supply.reserve_j  # [devices] who has not run out, or has been charged since
         # the window that began last, whether it is open, and until when that remains so
         self._window, self._plugged, self._border_s = _begin(supply)
@@ -125,9 +125,9 @@ class Batteries:
         self._log: list[Changes] = []
         self._plan(np.arange(len(self._level_j)))
 
-    def present(self, ids: Ids, time_s: float) -> Ids:
+    def with_charge(self, ids: Ids, time_s: float) -> Ids:
         """Those of devices [n] that have enough."""
-        self.go_on(time_s)
+        self.advance(time_s)
         return ids[self.usable[ids]]
 
     def levels_j(self, ids: Ids, time_s: Floats | float) -> Floats:
@@ -137,7 +137,7 @@ class Batteries:
 
     def draw(self, ids: Ids, power_w: Floats | float, time_s: float) -> None:
         """From now on devices [n] draw so much; those that have run out draw what they draw alone."""
-        self.go_on(time_s, ids)
+        self.advance(time_s, ids)
         self._settle(ids, time_s)
         self._draw_w[ids] = np.where(self.usable[ids], power_w, self._supply.idle_w[ids])
         self._plan(ids)
@@ -154,7 +154,7 @@ class Batteries:
 
     def capacity_j(self, ids: Ids) -> Floats:
         """What the batteries of devices [n] can hold; nan on mains."""
-        return np.where(self.owned[ids], self._supply.capacity_j[ids], np.nan)
+        return np.where(self.has_battery[ids], self._supply.capacity_j[ids], np.nan)
 
     def next_s(self, device: int) -> float:
         """When something happens to a device, if it goes on as it does."""
@@ -164,7 +164,7 @@ class Batteries:
         """When a device ran out in or after the part that it began last; inf: it has not."""
         return float(self._ran_out_s[device])
 
-    def go_on(self, time_s: float, ids: Ids | None = None) -> None:
+    def advance(self, time_s: float, ids: Ids | None = None) -> None:
         """Take in all that happens not later than a time, to some devices or to all."""
         due = np.flatnonzero(self._next_s <= time_s) if ids is None else ids[self._next_s[ids] <= time_s]
         while due.size:
@@ -186,8 +186,8 @@ class Batteries:
 
         Besides, since this was asked last: what they have been charged with, and have drawn while they took no part.
         """
-        self.go_on(time_s)
-        ids = np.flatnonzero(self.owned)
+        self.advance(time_s)
+        ids = np.flatnonzero(self.has_battery)
         level_j = self.levels_j(ids, time_s)
         moved_j = self._moved_j + self._flows_j(ids, time_s, level_j)
         (charged_j, drained_j), self._told_j = (moved_j - self._told_j).tolist(), moved_j
@@ -199,15 +199,18 @@ class Batteries:
             "drained_j": drained_j,
         }
 
-    def charged_s(self, ids: Ids, time_s: float) -> float:
+    def next_charged_s(self, ids: Ids, time_s: float) -> float:
         """When the first of those of devices [n] that have run out is charged; inf: none of them, ever."""
-        self.go_on(time_s)
+        self.advance(time_s)
         low = ids[~self.usable[ids]]
         if not low.size:
             return np.inf
         self._settle(low, time_s)
         state = self._level_j[low], self._window[low], self._plugged[low], self._border_s[low]
-        return float(_charged_s(Supply(*(column[low] for column in self._supply)), *state, time_s).min()) * AFTER
+        return (
+            float(_charged_s(BatteryParameters(*(column[low] for column in self._supply)), *state, time_s).min())
+            * AFTER
+        )
 
     def _net_w(self, ids: Ids) -> Floats:
         """What goes into batteries [n]."""
@@ -227,7 +230,7 @@ class Batteries:
             time_s: now, of each or of all.
             level_j: [n] what they have now.
         """
-        owned = self.owned[ids]
+        owned = self.has_battery[ids]
         lasted_s = (time_s - self._since_s[ids])[owned]
         ids, level_j = ids[owned], level_j[owned]
         gained_j = level_j - self._level_j[ids]
@@ -265,7 +268,7 @@ class Batteries:
         self._border_s[ids] += lasts_s
 
 
-def _begin(supply: Supply) -> tuple[Ids, Bools, Floats]:
+def _begin(supply: BatteryParameters) -> tuple[Ids, Bools, Floats]:
     """The window [devices] that began last at time 0, who is plugged in, and until when that remains so."""
     since_s, rows = -supply.from_s % DAY_S, np.arange(len(supply.from_s))
     begins_s = np.cumsum(supply.cycle_s, axis=1) - supply.cycle_s  # since the first one's beginning
@@ -279,14 +282,16 @@ def _begin(supply: Supply) -> tuple[Ids, Bools, Floats]:
     return window, plugged, np.where(turns, border_s, np.inf)
 
 
-def _turned(supply: Supply, rows: Ids, window: Ids, plugged: Bools) -> tuple[Ids, Bools, Floats]:
+def _turned(supply: BatteryParameters, rows: Ids, window: Ids, plugged: Bools) -> tuple[Ids, Bools, Floats]:
     """What comes after a window [n], or after the pause behind it: its number, whether it is one, how long it lasts."""
     window = np.where(plugged, window, (window + 1) % supply.window_s.shape[1])
     length_s, cycle_s = supply.window_s[rows, window], supply.cycle_s[rows, window]
     return window, ~plugged, np.where(plugged, cycle_s - length_s, length_s)
 
 
-def _charged_s(own: Supply, level_j: Floats, window: Ids, plugged: Bools, border_s: Floats, now_s: float) -> Floats:
+def _charged_s(
+    own: BatteryParameters, level_j: Floats, window: Ids, plugged: Bools, border_s: Floats, now_s: float
+) -> Floats:
     """When devices [n] that have run out and take no part come back; inf: never.
 
     A day takes a level x to max(x + a, b), a and b being the same every day. So in the second day from the next

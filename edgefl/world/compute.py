@@ -1,4 +1,7 @@
-"""What local training costs a device: time and energy of its CPU (dynamic-devices paper, eq. 27 and 28)."""
+"""What local training costs a device: time and energy of its processor (dynamic-devices paper, eq. 27 and 28).
+
+Whoever needs a computing time, a processor's energy or its power gets it from the functions below.
+"""
 
 from __future__ import annotations
 
@@ -10,42 +13,61 @@ import numpy as np
 from edgefl.core.arrays import Floats
 from edgefl.world.dvfs import Dvfs, Work
 
-Estimate = Callable[[Floats, slice], Floats]  # seconds [r] of some devices, after downloads of so many seconds [r]
+UploadEstimate = Callable[[Floats, slice], Floats]
+"""Seconds [r] that uploads of some devices are expected to take, from those devices' download times [r] in seconds."""
 
 
-def compute_s(flops: Floats, cpu_hz: Floats, flops_per_cycle: Floats) -> Floats:
-    """Seconds [n] that `flops` [n] operations take (eq. 27: N_p phi e B / (f chi))."""
-    return flops / (cpu_hz * flops_per_cycle)
+def flops_per_s(cpu_hz: Floats, flops_per_cycle: Floats) -> Floats:
+    """Return the speed [n] of processors in operations a second: f chi, as in eq. 27."""
+    return cpu_hz * flops_per_cycle
+
+
+def compute_s(flops: Floats, speed_flops_per_s: Floats | float) -> Floats:
+    """Return the seconds [n] that `flops` [n] operations take (eq. 27: ``N_p phi e B / (f chi)``)."""
+    return flops / speed_flops_per_s
 
 
 def compute_j(flops: Floats, cpu_hz: Floats, flops_per_cycle: Floats, capacitance: Floats) -> Floats:
-    """Joules [n] that `flops` [n] operations take (eq. 28: xi (N_p phi e B / chi) f^2)."""
+    """Return the joules [n] that `flops` [n] operations take (eq. 28: ``xi (N_p phi e B / chi) f^2``)."""
     return capacitance * (flops / flops_per_cycle) * cpu_hz**2
 
 
+def cpu_power_w(cpu_hz: Floats, flops_per_cycle: Floats, capacitance: Floats) -> Floats:
+    """Return the power [n] in watts of processors at work: the energy of an operation over its time."""
+    operation = np.ones(len(cpu_hz))
+    energy_j = compute_j(operation, cpu_hz, flops_per_cycle, capacitance)
+    return energy_j / compute_s(operation, flops_per_s(cpu_hz, flops_per_cycle))
+
+
 @dataclass(frozen=True)
-class Computing:
-    """Local training of devices [n]; each chooses its clock when its download has ended."""
+class LocalComputation:
+    """What devices [n] compute between download and upload; each chooses its clock when its download has ended."""
 
     dvfs: Dvfs
     flops: Floats
-    cpu_hz: Floats  # the fastest clocks
+    cpu_hz: Floats  # the highest clocks
     flops_per_cycle: Floats
-    deadline_s: Floats  # for download, computing and upload
-    upload_s: Estimate | None = None  # of uploads; None where no clock depends on it
+    deadline_s: Floats  # for download, computing and upload together
+    estimate_upload_s: UploadEstimate | None = None  # None where no clock depends on the upload
 
     def clock_hz(self, download_s: Floats, rows: slice = slice(None)) -> Floats:
-        """Clocks [r] of some of them, after downloads of so many seconds [r]."""
+        """Return the clocks [r] of some of the devices after downloads of so many seconds [r]."""
         cycles = self.flops[rows] / self.flops_per_cycle[rows]
-        upload_s = self.upload_s(download_s, rows) if self.upload_s else np.zeros(len(download_s))
+        if self.estimate_upload_s is None:
+            upload_s = np.zeros(len(download_s))
+        else:
+            upload_s = self.estimate_upload_s(download_s, rows)
         return self.dvfs.clock_hz(Work(cycles, self.cpu_hz[rows], download_s, upload_s, self.deadline_s[rows]))
 
-    def seconds(self, download_s: Floats) -> Floats:
-        """Times [n] after downloads of so many seconds [n]."""
-        return compute_s(self.flops, self.clock_hz(download_s), self.flops_per_cycle)
+    def durations_s(self, download_s: Floats) -> Floats:
+        """Return the computing times [n] in seconds after downloads of so many seconds [n]."""
+        return self._durations_s(self.clock_hz(download_s))
 
-    def of(self, row: int, download_s: float) -> tuple[float, float]:
-        """One device's clock and time."""
-        at = slice(row, row + 1)
-        clock_hz = self.clock_hz(np.array([download_s]), at)
-        return clock_hz.item(), compute_s(self.flops[at], clock_hz, self.flops_per_cycle[at]).item()
+    def of_device(self, row: int, download_s: float) -> tuple[float, float]:
+        """Return the clock [Hz] and the computing time [s] of the device in a row, after its download."""
+        rows = slice(row, row + 1)
+        clock_hz = self.clock_hz(np.array([download_s]), rows)
+        return clock_hz.item(), self._durations_s(clock_hz, rows).item()
+
+    def _durations_s(self, clock_hz: Floats, rows: slice = slice(None)) -> Floats:
+        return compute_s(self.flops[rows], flops_per_s(clock_hz, self.flops_per_cycle[rows]))

@@ -102,7 +102,7 @@ class Hardware(Section):
     battery: Battery | None = None
 
 
-class Group(Hardware):
+class DeviceGroup(Hardware):
     """Devices with consecutive numbers; its keys override those beside `count`."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
@@ -119,7 +119,7 @@ class Devices(Hardware):
     """The population."""
 
     count: Count = 100
-    groups: Annotated[tuple[Group, ...], Field(strict=False)] = ()  # none: all are alike
+    groups: Annotated[tuple[DeviceGroup, ...], Field(strict=False)] = ()  # none: all are alike
     dvfs: Annotated[Dvfs, DVFS] = FixedClock()
 
     @model_validator(mode="after")

@@ -8,11 +8,11 @@ import channel
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.distributions import HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL
 from edgefl.core.streams import Streams
-from edgefl.world.batteries import Batteries, Supply
+from edgefl.world.batteries import Batteries, BatteryParameters
 from edgefl.world.cells_section import Cells
 from edgefl.world.churn import Presence
 from edgefl.world.churn.within import covered
-from edgefl.world.compute import Computing, Estimate, compute_j, compute_s
+from edgefl.world.compute import LocalComputation, UploadEstimate, cpu_power_w, flops_per_s
 from edgefl.world.devices_section import Devices
 from edgefl.world.mobility import Mobility
 
@@ -42,22 +42,22 @@ class World:
         self.rx_power_w = devices.draw("rx_power_w", POSITIVE, streams)
         self.idle_power_w = devices.draw("idle_power_w", NON_NEGATIVE, streams)
         self.height_m = devices.draw("height_m", HEIGHT_M, streams)
-        self.batteries = Batteries(Supply.drawn(devices, streams)) if devices.has_batteries else None
+        self.batteries = Batteries(BatteryParameters.drawn(devices, streams)) if devices.has_batteries else None
         self.dvfs = devices.dvfs
         self._track = mobility.track(cells.area, devices.count, streams)
         self._cells = cells
-        self.presence = covered(presence) if self._track.leaves else presence
-        self.presence.follow(self.covered, self.holds_s)
+        self.presence = covered(presence) if self._track.can_leave else presence
+        self.presence.observe_coverage(self.is_covered, self.coverage_holds_until_s)
 
-    def covered(self, ids: Ids, time_s: float) -> Bools:
+    def is_covered(self, ids: Ids, time_s: float) -> Bools:
         """Which of devices [n] are on the map at a time, within `cells.radius_m` of a base station."""
         near = self._inside_m(ids, time_s) >= -1e-9 * self._cells.radius_m  # the edge counts
         return np.asarray(near & self.on_map(ids, time_s))
 
-    def holds_s(self, ids: Ids, time_s: float) -> Floats:
+    def coverage_holds_until_s(self, ids: Ids, time_s: float) -> Floats:
         """The times [n] until which `covered` certainly says the same of devices [n] as at a time."""
         slack_m = np.abs(self._inside_m(ids, time_s)) * (1 - 1e-6)
-        return self._track.holds_s(ids, time_s, slack_m)
+        return self._track.stays_within_until_s(ids, time_s, slack_m)
 
     def _inside_m(self, ids: Ids, time_s: float) -> Floats:
         """How far devices [n] are within the border of what the nearest base station covers; outside it is negative."""
@@ -65,16 +65,18 @@ class World:
 
     def on_map(self, ids: Ids, time_s: float) -> Bools:
         """Which of devices [n] the map or trace has at a time, wherever they are."""
-        return self._track.there(ids, time_s)
+        return self._track.on_map(ids, time_s)
 
     def present(self, time_s: float, index: int) -> Ids:
         """Ids [n] of the devices that are there, and have not run out, at a time, when the round `index` begins."""
         there = self.presence.present(time_s, index)
-        return there if self.batteries is None else self.batteries.present(there, time_s)
+        return there if self.batteries is None else self.batteries.with_charge(there, time_s)
 
-    def computing(self, ids: Ids, flops: Floats, deadline_s: Floats, upload_s: Estimate | None = None) -> Computing:
+    def computing(
+        self, ids: Ids, flops: Floats, deadline_s: Floats, upload_s: UploadEstimate | None = None
+    ) -> LocalComputation:
         """The local computing of devices [n]: operations, the time for all of a part, and what the upload may take."""
-        return Computing(self.dvfs, flops, self.cpu_hz[ids], self.flops_per_cycle[ids], deadline_s, upload_s)
+        return LocalComputation(self.dvfs, flops, self.cpu_hz[ids], self.flops_per_cycle[ids], deadline_s, upload_s)
 
     def tx_power_w(self, ids: Ids) -> Floats:
         """Return the powers [n] at which devices [n] transmit [W].
@@ -88,13 +90,17 @@ class World:
 
         They compute at `cpu_hz` [n]; where not given, at their fastest clocks.
         """
-        cpu = np.ones(len(ids)), self.cpu_hz[ids] if cpu_hz is None else cpu_hz, self.flops_per_cycle[ids]
+        clock_hz = self.cpu_hz[ids] if cpu_hz is None else cpu_hz
         return {
             "rx": self.rx_power_w[ids],
-            "cpu": compute_j(*cpu, self.capacitance[ids]) / compute_s(*cpu),
+            "cpu": cpu_power_w(clock_hz, self.flops_per_cycle[ids], self.capacitance[ids]),
             "tx": self.tx_power_w(ids),
             "idle": self.idle_power_w[ids],
         }
+
+    def flops_per_s(self, ids: Ids) -> Floats:
+        """Return how many operations a second the processors of devices [n] do at their highest clocks."""
+        return flops_per_s(self.cpu_hz[ids], self.flops_per_cycle[ids])
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         """Positions [n, 2] relative to the base station."""

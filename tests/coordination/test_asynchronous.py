@@ -10,7 +10,7 @@ from radio_cases import SLOT_S, STILL
 from server_cases import ENERGY, TIMES
 
 import edgefl
-from edgefl.coordination.policies.buffered import PATIENCE
+from edgefl.coordination.policies.buffered import MOST_FAILURES
 from edgefl.learning.algorithms import LocalContext, Updates
 from edgefl.learning.algorithms.fedasync import FedAsync
 from edgefl.learning.algorithms.fedavg import FedAvg
@@ -457,12 +457,12 @@ def test_what_is_under_way_at_the_end_is_cut_off_there(tmp_path):
 
 @pytest.mark.parametrize("server", [ASYNCHRONOUS, buffered(3)], ids=["asynchronous", "buffered"])
 def test_a_round_in_which_nothing_arrives_ends_after_a_long_time(server, tmp_path):
-    """PATIENCE parts in vain for each device under way, and what ends at that moment besides."""
+    """MOST_FAILURES parts in vain for each device under way, and what ends at that moment besides."""
     radio = {**STILL, "bandwidth_hz": 1e5, "faults": {"max_transfer_s": SLOT_S}}
     run = Driven(scenario(tmp_path, [10] * 5, {**server, "participants": 2}, radio=radio, rounds=3))
     assert run.rounds["received"].tolist() == [0, 0, 0]
-    assert run.rounds["failed"].tolist() == [2 * PATIENCE] * 3
-    assert run.slots == [PATIENCE, 2 * PATIENCE, 3 * PATIENCE]
+    assert run.rounds["failed"].tolist() == [2 * MOST_FAILURES] * 3
+    assert run.slots == [MOST_FAILURES, 2 * MOST_FAILURES, 3 * MOST_FAILURES]
     check_parts(run)
 
 
@@ -470,7 +470,7 @@ def test_failures_now_and_then_do_not_end_the_wait():
     """Each part fails with 36 %: ten in a row, one in 27,000 times, would end it; ten in all do not."""
     radio = {"bandwidth_hz": 20e6, "faults": {"failure_probability": 0.2}}
     run = Driven({**WORLD, "devices": {"count": 40}, "radio": radio, "server": {**buffered(30), "participants": 1}})
-    assert run.rounds["failed"].min() > PATIENCE
+    assert run.rounds["failed"].min() > MOST_FAILURES
     assert (run.rounds["received"] == 30).all()
 
 

@@ -11,7 +11,7 @@ import edgefl
 from edgefl.cli import main
 from edgefl.coordination.selection import SELECTIONS
 from edgefl.coordination.selection.base import weighted
-from edgefl.coordination.selection.oort import Oort, falls
+from edgefl.coordination.selection.oort import Oort, declines
 from edgefl.coordination.selection.power_of_choice import PowerOfChoice
 from edgefl.coordination.server_view import DeviceReports, DeviceTracker
 from edgefl.core.errors import InputError
@@ -28,93 +28,94 @@ def seen(ids=(), received=(), trip_s=(), energy_j=(), battery_j=(), loss=()):
     return DeviceReports(np.array(ids, dtype=int), np.array(received, dtype=bool), *numbers)
 
 
-def memory(trip_s, energy_j=None, battery_j=None, loss=None, samples=None):
+def tracker_of(trip_s, energy_j=None, battery_j=None, loss=None, samples=None):
     """A server after a round in which all have taken part whose trip is a number; heard are those whose loss is one."""
     count, given = len(trip_s), (trip_s, energy_j, battery_j, loss)
     trip_s, *reported = (np.array([1.0] * count if each is None else each, dtype=float) for each in given)
-    held = DeviceTracker(np.array([10] * count if samples is None else samples))
+    tracker = DeviceTracker(np.array([10] * count if samples is None else samples))
     ids = np.flatnonzero(~np.isnan(trip_s))
-    held.enter(seen(ids, ~np.isnan(reported[-1][ids]), trip_s[ids], *(each[ids] for each in reported)))
-    return held
+    tracker.close_round(seen(ids, ~np.isnan(reported[-1][ids]), trip_s[ids], *(each[ids] for each in reported)))
+    return tracker
 
 
-def choose(kind, known, participants, present=None, index=0, seed=1, **keys):
-    ids = np.arange(len(known.samples)) if present is None else np.array(present)
+def choose(kind, view, participants, present=None, index=0, seed=1, **keys):
+    ids = np.arange(len(view.samples)) if present is None else np.array(present)
     selection = SELECTIONS.load(kind)(**keys)
-    return selection.choose(ids, participants, index, Streams(seed), known).tolist()
+    return selection.choose(ids, participants, index, Streams(seed), view).tolist()
 
 
 # By hand
 
 
 def test_all_are_all():
-    assert choose("all", memory([NAN] * 5).known, 2, present=[1, 3, 4]) == [1, 3, 4]
+    assert choose("all", tracker_of([NAN] * 5).view, 2, present=[1, 3, 4]) == [1, 3, 4]
 
 
 def test_round_robin_goes_on_where_it_stopped():
-    held, asked = memory([NAN] * 7), []
+    tracker, asked = tracker_of([NAN] * 7), []
     for present in ([0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4, 5, 6], [0, 1, 4, 5], [0, 2, 3], [0, 1, 2, 3, 4, 5, 6]):
-        asked.append(choose("round_robin", held.known, 3, present=present))
-        held.asked(np.array(asked[-1]))
+        asked.append(choose("round_robin", tracker.view, 3, present=present))
+        tracker.note_sent(np.array(asked[-1]))
     assert asked == [[0, 1, 2], [3, 4, 5], [0, 1, 4], [0, 2, 3], [4, 5, 6]]
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 40))
 def test_round_robin_asks_all_equally_often(count, participants, rounds):
-    held, times = memory([NAN] * count), np.zeros(count, dtype=int)
+    tracker, times = tracker_of([NAN] * count), np.zeros(count, dtype=int)
     for _ in range(rounds):
-        ids = np.array(choose("round_robin", held.known, min(participants, count)))
-        held.asked(ids)
+        ids = np.array(choose("round_robin", tracker.view, min(participants, count)))
+        tracker.note_sent(ids)
         times[ids] += 1
     assert np.ptp(times) <= 1
 
 
 def test_the_fastest_come_first_and_the_new_before_them():
-    known = memory([3.0, 1.0, NAN, 2.0, 5.0, NAN]).known
-    assert set(choose("fastest", known, 2)) == {2, 5}
-    assert choose("fastest", known, 5)[2:] == [1, 3, 0]
-    assert choose("fastest", known, 2, present=[0, 3, 4]) == [3, 0]
+    view = tracker_of([3.0, 1.0, NAN, 2.0, 5.0, NAN]).view
+    assert set(choose("fastest", view, 2)) == {2, 5}
+    assert choose("fastest", view, 5)[2:] == [1, 3, 0]
+    assert choose("fastest", view, 2, present=[0, 3, 4]) == [3, 0]
 
 
 def test_those_that_spend_least_come_first_and_the_silent_last():
     """Device 1 has taken part, but no report has come."""
-    known = memory([1.0, 1.0, 1.0, NAN], energy_j=[3.0, 0.1, 2.0, 0.0], loss=[1.0, NAN, 1.0, NAN]).known
-    assert choose("energy_aware", known, 4) == [3, 2, 0, 1]
+    view = tracker_of([1.0, 1.0, 1.0, NAN], energy_j=[3.0, 0.1, 2.0, 0.0], loss=[1.0, NAN, 1.0, NAN]).view
+    assert choose("energy_aware", view, 4) == [3, 2, 0, 1]
 
 
 def test_the_fullest_batteries_come_first():
     """Device 3 has none, device 0 was never asked, device 4 was not heard."""
-    known = memory(
+    view = tracker_of(
         [NAN, 1.0, 1.0, 1.0, 1.0], battery_j=[0.0, 30.0, 50.0, np.inf, 9.0], loss=[NAN, 1.0, 1.0, 1.0, NAN]
-    ).known
-    ids = choose("energy_aware", known, 5, by="battery")
+    ).view
+    ids = choose("energy_aware", view, 5, by="battery")
     assert (set(ids[:2]), ids[2:]) == ({0, 3}, [2, 1, 4])
 
 
 def test_power_of_choice_takes_the_highest_losses():
-    known = memory([1.0] * 5, loss=[0.3, 0.9, 0.1, 0.5, 0.7]).known
-    assert choose("power_of_choice", known, 2, present=[0, 2, 3, 4]) == [4, 3]
-    assert choose("power_of_choice", known, 2, variant="rpow-d", d=5) == [1, 4]
+    view = tracker_of([1.0] * 5, loss=[0.3, 0.9, 0.1, 0.5, 0.7]).view
+    assert choose("power_of_choice", view, 2, present=[0, 2, 3, 4]) == [4, 3]
+    assert choose("power_of_choice", view, 2, variant="rpow-d", d=5) == [1, 4]
 
 
 def test_who_was_never_heard_has_the_highest_loss():
-    known = memory([1.0, NAN, 1.0], loss=[0.3, NAN, 9.0]).known
-    assert choose("power_of_choice", known, 2, variant="rpow-d", d=3) == [1, 2]
+    view = tracker_of([1.0, NAN, 1.0], loss=[0.3, NAN, 9.0]).view
+    assert choose("power_of_choice", view, 2, variant="rpow-d", d=3) == [1, 2]
 
 
 @pytest.mark.parametrize("variant", ["pow-d", "rpow-d"])
 def test_no_choice_is_a_draw_by_samples(variant):
     """d = participants: each of the possible pairs as often as two draws without replacement give it."""
     samples = np.array([1, 2, 3, 4])
-    known, selection = memory([1.0] * 4, loss=[4, 3, 2, 1], samples=samples).known, PowerOfChoice(variant=variant, d=2)
+    view = tracker_of([1.0] * 4, loss=[4, 3, 2, 1], samples=samples).view
+    selection = PowerOfChoice(variant=variant, d=2)
     p, found = samples / 10, np.zeros((4, 4))
     for index in range(1000):
         present = np.arange(4)
         if selection.polls:
-            present = selection.candidates(present, 2, index, STREAMS, known)
-        ids = selection.choose(present, 2, index, STREAMS, known)
-        assert known.loss[ids[0]] > known.loss[ids[1]]
+            present = selection.candidates(present, 2, index, STREAMS, view)
+        ids = selection.choose(present, 2, index, STREAMS, view)
+        assert view.loss[ids[0]] > view.loss[ids[1]]
         found[min(ids), max(ids)] += 1
     for i, j in zip(*np.triu_indices(4, 1), strict=True):
         chance = p[i] * p[j] / (1 - p[i]) + p[j] * p[i] / (1 - p[j])
@@ -132,32 +133,32 @@ def test_weights_are_chances():
 
 def test_oorts_scores_on_numbers():
     """Utilities 10, 40, 90 are scaled to 0..1 of their range; after two rounds; T is the median of 1, 2, 4."""
-    held = memory([1.0, 2.0, 4.0], loss=[1.0, 2.0, 3.0], samples=[10, 20, 30])
-    held.enter(seen())
+    tracker = tracker_of([1.0, 2.0, 4.0], loss=[1.0, 2.0, 3.0], samples=[10, 20, 30])
+    tracker.close_round(seen())
     low, high = 0.999 * 10, 90.0
     bonus = np.sqrt(0.1 * np.log(3) / 1)
     statistical = (np.array([10.0, 40.0, 90.0]) - low) / (high - low) + bonus
     oort = Oort(round_threshold=50, clip_bound=1.0, round_penalty=2.0)
-    assert oort.scores(np.arange(3), held.known) == pytest.approx(statistical * [1, 1, (2 / 4) ** 2])
-    clipped = Oort(round_threshold=100, clip_bound=0.5).scores(np.arange(3), held.known)
+    assert oort.scores(np.arange(3), tracker.view) == pytest.approx(statistical * [1, 1, (2 / 4) ** 2])
+    clipped = Oort(round_threshold=100, clip_bound=0.5).scores(np.arange(3), tracker.view)
     assert clipped == pytest.approx((np.array([10.0, 40.0, 40.0]) - low) / (high - low) + bonus)
 
 
 def test_oorts_pacer_takes_slower_devices_when_utility_falls():
     utility = [5, 5, 3, 3, 4, 4, 1, 1, 9]  # in twos: 10, 6, 8, 2, and a half that does not count
-    assert falls(utility, 2) == 2
-    assert falls(utility[:3], 2) == 0
-    held = memory([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert declines(utility, 2) == 2
+    assert declines(utility[:3], 2) == 0
+    tracker = tracker_of([1.0, 2.0, 3.0, 4.0, 5.0])
     for total in (5.0, 3.0):
-        held._total_loss.append(total)
+        tracker._round_losses.append(total)
     oort = Oort(round_threshold=25, pacer_step=1, pacer_delta=50)
-    assert oort.preferred_s(held.known) == pytest.approx(5.0)  # two falls: the first round's utility was 50
-    assert Oort(round_threshold=25, pacer_step=3, pacer_delta=50).preferred_s(held.known) == pytest.approx(2.0)
+    assert oort.preferred_s(tracker.view) == pytest.approx(5.0)  # two falls: the first round's utility was 50
+    assert Oort(round_threshold=25, pacer_step=3, pacer_delta=50).preferred_s(tracker.view) == pytest.approx(2.0)
 
 
 def test_oort_explores_less_and_less():
-    known = memory([1.0] * 10 + [NAN] * 10, loss=[1.0] * 10 + [NAN] * 10).known
-    new = [sum(device >= 10 for device in choose("oort", known, 10, index=index)) for index in range(200)]
+    view = tracker_of([1.0] * 10 + [NAN] * 10, loss=[1.0] * 10 + [NAN] * 10).view
+    new = [sum(device >= 10 for device in choose("oort", view, 10, index=index)) for index in range(200)]
     assert new[0] == 9
     assert new == sorted(new, reverse=True)
     assert set(new[-50:]) == {2}  # int(10 * 0.8) are exploited
@@ -167,13 +168,13 @@ def test_oort_explores_less_and_less():
 def test_oort_fills_up(heard):
     """Whichever group is too small, all places are taken once."""
     loss = [1.0] * heard + [NAN] * (10 - heard)
-    ids = choose("oort", memory(loss, loss=loss).known, 6)
+    ids = choose("oort", tracker_of(loss, loss=loss).view, 6)
     assert len(set(ids)) == 6
 
 
 def test_oort_prefers_useful_devices():
-    known = memory([1.0] * 20, loss=[0.1] * 15 + [5.0] * 5).known
-    picks = [choose("oort", known, 5, index=100, seed=seed) for seed in range(20)]
+    view = tracker_of([1.0] * 20, loss=[0.1] * 15 + [5.0] * 5).view
+    picks = [choose("oort", view, 5, index=100, seed=seed) for seed in range(20)]
     assert all(set(ids) == set(range(15, 20)) for ids in picks)
 
 
@@ -181,19 +182,19 @@ def test_oort_prefers_useful_devices():
 
 
 def test_what_a_server_sees_of_its_devices():
-    held = DeviceTracker(np.array([5, 6, 7]))
-    held.enter(seen([0, 2], [True, False], [2.0, 9.0], [3.0, 4.0], [8.0, 8.0], [0.5, NAN]))
-    known = held.known
-    assert known.parts.tolist() == known.last.tolist() == [1, 0, 1]
-    assert known.trip_s == pytest.approx([2.0, NAN, 9.0], nan_ok=True)
-    assert known.energy_j == pytest.approx([3.0, NAN, NAN], nan_ok=True)
-    assert known.battery_j == pytest.approx([8.0, NAN, NAN], nan_ok=True)
-    assert known.total_loss == [2.5]
-    held.enter(seen([2], [False], [4.0], [1.0], [1.0], [NAN]))
-    assert known.trip_s[2] == 9.0  # in vain: it takes at least as long as before
-    assert known.last[2] == 2
+    tracker = DeviceTracker(np.array([5, 6, 7]))
+    tracker.close_round(seen([0, 2], [True, False], [2.0, 9.0], [3.0, 4.0], [8.0, 8.0], [0.5, NAN]))
+    view = tracker.view
+    assert view.participations.tolist() == view.last_round.tolist() == [1, 0, 1]
+    assert view.round_trip_s == pytest.approx([2.0, NAN, 9.0], nan_ok=True)
+    assert view.energy_j == pytest.approx([3.0, NAN, NAN], nan_ok=True)
+    assert view.battery_j == pytest.approx([8.0, NAN, NAN], nan_ok=True)
+    assert view.round_losses == [2.5]
+    tracker.close_round(seen([2], [False], [4.0], [1.0], [1.0], [NAN]))
+    assert view.round_trip_s[2] == 9.0  # in vain: it takes at least as long as before
+    assert view.last_round[2] == 2
     with pytest.raises(ValueError, match="read-only"):
-        known.trip_s[0] = 0.0
+        view.round_trip_s[0] = 0.0
 
 
 BASE = {

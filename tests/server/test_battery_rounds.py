@@ -9,7 +9,7 @@ from server_cases import BASE, POLICIES, presence_trace, run
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.scenario import load
-from edgefl.world.batteries import Supply
+from edgefl.world.batteries import BatteryParameters
 
 ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
 TIMES = ["download_s", "compute_s", "upload_s", "wait_s"]
@@ -90,7 +90,9 @@ def test_the_balance_of_all_batteries(name, sharing):
     battery = {"capacity_j": {"uniform": [0.004, 0.02]}, "start": {"uniform": [0.3, 1.0]}, "idle_w": 0.02}
     result = powered(name, sharing=sharing, charging=charging, reserve=0.1, **battery)
     rounds = result.rounds
-    supply = Supply.drawn(load({"devices": result.scenario["devices"]}).devices, Streams(result.scenario["seed"]))
+    supply = BatteryParameters.drawn(
+        load({"devices": result.scenario["devices"]}).devices, Streams(result.scenario["seed"])
+    )
     before_j = np.concatenate([[supply.start_j.sum()], rounds["stored_j"][:-1]])
     gained_j = rounds["charged_j"] - rounds["drained_j"] - rounds["round_energy_j"]
     assert rounds["stored_j"].iloc[-1] == pytest.approx(before_j[0] + gained_j.sum(), abs=NEAR_J)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.scenario import load
-from edgefl.world.batteries import DAY_S, HOUR_S, Batteries, Supply
+from edgefl.world.batteries import DAY_S, HOUR_S, Batteries, BatteryParameters
 
 CAPACITY_J = 1000.0
 
@@ -19,7 +19,7 @@ def supply(capacity_j=CAPACITY_J, start=1.0, idle_w=0.0, reserve=0.0, resume=0.2
     keys = {"capacity_j": capacity_j, "start": start, "idle_w": idle_w, "reserve": reserve, "resume": resume}
     given = windows or ([(charging_w, from_h, to_h)] if charging_w else [])
     keys["charging"] = [{"power_w": power, "from_h": begin, "to_h": end} for power, begin, end in given] or None
-    return Supply.drawn(load({"devices": {"count": 1, "battery": keys}}).devices, Streams(1))
+    return BatteryParameters.drawn(load({"devices": {"count": 1, "battery": keys}}).devices, Streams(1))
 
 
 def batteries(**keys):
@@ -33,7 +33,7 @@ class Walk:
     """One battery from moment to moment: a change of draw, a border of the window, a crossing of a threshold."""
 
     def __init__(self, of):
-        self.of = Supply(*(column[0] for column in of))
+        self.of = BatteryParameters(*(column[0] for column in of))
         begins_s = self.of.from_s + np.cumsum(self.of.cycle_s) - self.of.cycle_s
         self.windows = list(zip(self.of.charging_w, begins_s, self.of.window_s, strict=True))
         self.now, self.level, self.draw = 0.0, self.of.start_j, self.of.idle_w
@@ -94,7 +94,7 @@ def test_levels_are_those_of_a_walk_from_moment_to_moment(of, draws):
             found.draw(ONE, power_w, now)
             expected.draw = power_w
         now += lasts_s
-        found.go_on(now)
+        found.advance(now)
         expected.to(now)
         level = found.levels_j(ONE, now).item()
         assert 0 <= level <= CAPACITY_J
@@ -110,19 +110,19 @@ def test_levels_are_those_of_a_walk_from_moment_to_moment(of, draws):
 def test_when_the_next_is_charged_is_known_in_closed_form(of, now):
     """Against going on for 60 days: charged then and not before, or never."""
     found = Batteries(of)
-    found.go_on(now)
-    charged_s = found.charged_s(ONE, now)
+    found.advance(now)
+    charged_s = found.next_charged_s(ONE, now)
     if found.usable[0]:
         assert charged_s == np.inf
         return
     later = Batteries(of)
-    later.go_on(now)
+    later.advance(now)
     later.changes()
-    later.go_on(now + 60 * DAY_S)
+    later.advance(now + 60 * DAY_S)
     came = [time for time, came in zip(*later.changes()[::2], strict=True) if came]
     if charged_s < now + 60 * DAY_S:
         assert came[0] == pytest.approx(charged_s, rel=1e-12)
-        found.go_on(charged_s)
+        found.advance(charged_s)
         assert found.usable[0]
     else:
         assert not came
@@ -131,10 +131,10 @@ def test_when_the_next_is_charged_is_known_in_closed_form(of, now):
 def test_running_out_and_being_charged_in_closed_form():
     """1 kJ at 0.1 W is empty after 10,000 s; plugged in at 22 h with 0.2 W net, 200 J are there after 1,000 s."""
     of = batteries(idle_w=0.1, charging_w=0.3)
-    of.go_on(12 * HOUR_S)  # in the night until 6 h it stays full
+    of.advance(12 * HOUR_S)  # in the night until 6 h it stays full
     assert of.changes().times_s.tolist() == pytest.approx([6 * HOUR_S + 10_000])
     assert of.levels_j(ONE, 12 * HOUR_S).item() == 0
-    assert of.charged_s(ONE, 12 * HOUR_S) == pytest.approx(22 * HOUR_S + 1_000)
+    assert of.next_charged_s(ONE, 12 * HOUR_S) == pytest.approx(22 * HOUR_S + 1_000)
 
 
 def test_several_windows_a_day():
@@ -145,8 +145,8 @@ def test_several_windows_a_day():
     assert [row["stored_j"] for row in rows] == pytest.approx([1000, 280, 0, 360, 1000, 0, 1000])
     assert of.changes().times_s.tolist() == pytest.approx([2 * HOUR_S + 1e4, 12 * HOUR_S + 500,
                                                            13 * HOUR_S + 1e4, 22 * HOUR_S + 2500])  # fmt: skip
-    of.go_on(24 * HOUR_S + 2 * HOUR_S + 1e4)
-    assert of.charged_s(ONE, 24 * HOUR_S + 2 * HOUR_S + 1e4) == pytest.approx(36 * HOUR_S + 500)
+    of.advance(24 * HOUR_S + 2 * HOUR_S + 1e4)
+    assert of.next_charged_s(ONE, 24 * HOUR_S + 2 * HOUR_S + 1e4) == pytest.approx(36 * HOUR_S + 500)
 
 
 def test_the_order_of_windows_does_not_matter():
@@ -166,15 +166,17 @@ def test_groups_may_have_different_windows():
              "from_h": 0, "to_h": 24}}  # fmt: skip
     keys = {"capacity_j": 1000, "start": 0.1, "idle_w": 0.02}
     groups = [{"name": name, "count": 1, "battery": {**keys, "charging": each}} for name, each in kinds.items()]
-    together = Batteries(Supply.drawn(load({"devices": {"count": 4, "groups": groups}}).devices, Streams(5)))
+    together = Batteries(BatteryParameters.drawn(load({"devices": {"count": 4, "groups": groups}}).devices, Streams(5)))
     alone = [
-        Batteries(Supply.drawn(load({"devices": {"count": 4, "battery": each["battery"]}}).devices, Streams(5)))
+        Batteries(
+            BatteryParameters.drawn(load({"devices": {"count": 4, "battery": each["battery"]}}).devices, Streams(5))
+        )
         for each in groups
     ]
     for hour in np.arange(0, 60, 1.3):
-        together.go_on(hour * HOUR_S)
+        together.advance(hour * HOUR_S)
         for device, of in enumerate(alone):
-            of.go_on(hour * HOUR_S)
+            of.advance(hour * HOUR_S)
             level_j, own_j = (each.levels_j(np.array([device]), hour * HOUR_S).item() for each in (together, of))
             assert level_j == pytest.approx(own_j, abs=1e-8)
             assert together.usable[device] == of.usable[device]
@@ -187,8 +189,8 @@ def test_windows_are_drawn_apart_and_one_is_written_as_it_was():
     )
     one, both = (load({"devices": {"count": 200, "battery": {"capacity_j": 5, "charging": each}}})
                  for each in (hours[0], list(hours)))  # fmt: skip
-    drawn = Supply.drawn(both.devices, Streams(3))
-    assert np.array_equal(drawn.from_s, Supply.drawn(one.devices, Streams(3)).from_s)
+    drawn = BatteryParameters.drawn(both.devices, Streams(3))
+    assert np.array_equal(drawn.from_s, BatteryParameters.drawn(one.devices, Streams(3)).from_s)
     first, second = drawn.from_s, drawn.from_s + drawn.cycle_s[:, 0]
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.3
     assert one.model_dump(mode="json")["devices"]["battery"]["charging"] == {"power_w": 1.0, **hours[0], "to_h": 6.0}
@@ -200,13 +202,13 @@ def test_windows_that_overlap_are_refused():
     windows = [{"power_w": 1, "from_h": {"uniform": [0, 24]}, "to_h": 6}, {"power_w": 1, "from_h": 5, "to_h": 7}]
     devices = load({"devices": {"count": 3, "battery": {"capacity_j": 5, "charging": windows}}}).devices
     with pytest.raises(InputError, match=r"devices.battery.charging: windows of device 0 overlap"):
-        Supply.drawn(devices, Streams(1))
+        BatteryParameters.drawn(devices, Streams(1))
 
 
 def test_what_a_night_is_too_short_for_is_lost_by_the_next_one():
     """450 J until 0:30, gone by 18 h; then from nothing to 600 J at 0.25 W."""
     of = batteries(start=0.0, resume=0.6, idle_w=0.05, charging_w=0.3, from_h=18, to_h=0.5)
-    assert of.charged_s(ONE, 0.0) == pytest.approx(18 * HOUR_S + 2_400)
+    assert of.next_charged_s(ONE, 0.0) == pytest.approx(18 * HOUR_S + 2_400)
 
 
 def test_what_goes_in_and_out_in_closed_form():
@@ -231,7 +233,7 @@ def test_empty_and_full_last_until_the_power_turns():
     of = batteries(start=0.5, idle_w=0.5, charging_w=1.5, from_h=10, to_h=12)
     levels = []
     for hour in (0, 0.25, 5, 10, 10.25, 12, 12 + 1000 / 3600):
-        of.go_on(hour * HOUR_S)
+        of.advance(hour * HOUR_S)
         levels.append(of.levels_j(ONE, hour * HOUR_S).item())
     assert levels == pytest.approx([500, 50, 0, 0, 900, 1000, 500])
 
@@ -240,19 +242,19 @@ def test_below_the_reserve_a_device_draws_what_it_draws_alone():
     """It leaves at 300 J, whatever it did before, and goes on with its idle power to 0."""
     of = batteries(reserve=0.3, resume=0.5, idle_w=0.01)
     of.draw(ONE, 7.0, 0.0)
-    of.go_on(150.0)
+    of.advance(150.0)
     assert of.changes().times_s.tolist() == [100.0]
     assert of.levels_j(ONE, 150.0).item() == pytest.approx(300 - 0.5)
-    of.go_on(1e9)
+    of.advance(1e9)
     assert of.levels_j(ONE, 1e9).item() == 0
 
 
 def test_devices_without_a_battery_never_run_out():
     sensor = {"name": "sensor", "count": 1, "battery": {"capacity_j": 10, "idle_w": 1}}
     scenario = load({"devices": {"count": 4, "groups": [{"name": "mains", "count": 3}, sensor]}})
-    of = Batteries(Supply.drawn(scenario.devices, Streams(1)))
+    of = Batteries(BatteryParameters.drawn(scenario.devices, Streams(1)))
     of.draw(np.arange(4), 5.0, 0.0)
-    assert of.present(np.arange(4), 1e6).tolist() == [0, 1, 2]
+    assert of.with_charge(np.arange(4), 1e6).tolist() == [0, 1, 2]
     nothing = {"stored_j": 0.0, "charged_j": 0.0}
     assert of.columns(1e6) == {"depleted": 1, "battery": 0.0, **nothing, "drained_j": 10.0}
 
@@ -262,7 +264,8 @@ def test_what_is_drawn_depends_on_the_device_alone():
     hours = {"from_h": {"uniform": [18, 24]}, "to_h": {"uniform": [4, 8]}}
     keys["charging"] = {"power_w": {"uniform": [1, 2]}, **hours}
     few, many = (
-        Supply.drawn(load({"devices": {"count": count, "battery": keys}}).devices, Streams(3)) for count in (10, 1000)
+        BatteryParameters.drawn(load({"devices": {"count": count, "battery": keys}}).devices, Streams(3))
+        for count in (10, 1000)
     )
     for one, other in zip(few, many, strict=True):
         assert np.array_equal(one, other[:10])

@@ -24,7 +24,7 @@ def presence(count=3, seed=1, **keys):
 
 def test_chances_grow_with_the_lowest_label():
     """MIFA's rule: p_min for label 0, 1 for the last one."""
-    assert presence(p_min=0.1).chances == pytest.approx([0.1, 0.1 + 0.9 * 3 / 9, 1.0])
+    assert presence(p_min=0.1).probabilities == pytest.approx([0.1, 0.1 + 0.9 * 3 / 9, 1.0])
 
 
 def test_coins_fall_with_their_chances():
@@ -33,7 +33,7 @@ def test_coins_fall_with_their_chances():
     counts = np.zeros(3)
     for index in range(4000):
         counts[there.present(0.0, index)] += 1
-    assert counts / 4000 == pytest.approx(there.chances, abs=4.5 * 0.008)
+    assert counts / 4000 == pytest.approx(there.probabilities, abs=4.5 * 0.008)
     assert counts[2] == 4000
 
 
@@ -46,7 +46,7 @@ def test_a_device_is_the_same_in_any_population():
 
 def test_drawn_chances_stay_the_same_over_rounds_and_differ_between_devices():
     scenario = load({"churn": {"kind": "bernoulli", "probability": {"uniform": [0.2, 0.9]}}})
-    chances = scenario.churn.presence(2000, LABELS, 10, Streams(1)).chances
+    chances = scenario.churn.presence(2000, LABELS, 10, Streams(1)).probabilities
     assert chances.min() >= 0.2
     assert chances.max() <= 0.9
     assert chances.mean() == pytest.approx(0.55, abs=4.5 * 0.7 / np.sqrt(12 * 2000))
@@ -69,7 +69,7 @@ def test_importance_weights_know_how_often_a_device_is_there():
     """All who are there take part, so 1 / (N p_i) with p_i as known and as told are the same."""
     chances = [0.3, 0.9, 0.6, 0.5, 0.4, 1.0, 0.8, 0.7]
     churn = {"kind": "bernoulli", "probability": {"choice": chances}}
-    there = load({"churn": churn}).churn.presence(8, LABELS, 1, Streams(1)).chances.tolist()
+    there = load({"churn": churn}).churn.presence(8, LABELS, 1, Streams(1)).probabilities.tolist()
     known, told = (
         edgefl.run({**SMALL, "churn": churn, "algorithm": {"kind": "fedavg", "availability": p}})
         for p in ("selection", there)

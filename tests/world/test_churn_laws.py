@@ -13,7 +13,7 @@ from edgefl.scenario import load
 from edgefl.world.churn.coverage import CoverageChurn
 from edgefl.world.churn.poisson import PoissonChurn
 from edgefl.world.churn.trace import TraceChurn
-from edgefl.world.churn.within import Within
+from edgefl.world.churn.within import ChurnWithinCoverage
 from edgefl.world.world import World
 
 DEVICES, RATE = 4_000, 10.0  # arrivals a second
@@ -46,8 +46,8 @@ def trace(tmp_path, text=TRACE):
 
 def every_kind(tmp_path):
     churn = {"peak_s": {"uniform": [0, 300]}, "low": 0.3}
-    both = Within(poisson("weibull", 40))
-    both.follow(now_and_then)
+    both = ChurnWithinCoverage(poisson("weibull", 40))
+    both.observe_coverage(now_and_then)
     return [poisson("weibull", 40), diurnal(40, **churn), of(trace(tmp_path), 3), coverage(40), both]
 
 
@@ -58,7 +58,7 @@ def now_and_then(ids, time_s):
 
 def coverage(count):
     presence = of(CoverageChurn(check_s=0.5), count)
-    presence.follow(now_and_then)
+    presence.observe_coverage(now_and_then)
     return presence
 
 
@@ -85,7 +85,7 @@ def test_as_many_are_there_as_littles_law_says(stay):
     there = np.array([len(presence.present(1_000.0 * step, 0)) for step in range(51)])
     assert abs(there[0] - mean) < 4.5 * np.sqrt(mean)
     assert abs(there.mean() - mean) < 4.5 * np.sqrt(mean / 51)
-    assert presence.chances.sum() == pytest.approx(mean)
+    assert presence.probabilities.sum() == pytest.approx(mean)
 
 
 @pytest.mark.parametrize("stay", STAYS)
@@ -108,7 +108,7 @@ def test_arrivals_are_poisson_and_who_has_come_stays_as_long_as_the_law_says(sta
 def test_the_start_is_stationary():
     """What is left of stays at time 0 and long after: two-sample KS at 1 %; fresh stays at 0 would be seen."""
     presence = poisson("weibull", 40_000)
-    left = [presence.stays_s(presence.present(time, 0), time) - time for time in (0.0, 2_000.0)]
+    left = [presence.stays_until_s(presence.present(time, 0), time) - time for time in (0.0, 2_000.0)]
     assert stats.ks_2samp(*left).pvalue > 0.01
     assert stats.kstest(left[0], STAYS["weibull"][1].cdf).pvalue < 1e-6
 
@@ -140,7 +140,7 @@ def test_what_is_said_of_a_time_does_not_depend_on_what_was_asked_before(tmp_pat
             fresh = every_kind(tmp_path)[kind]
             ids = asked.present(time, 0)
             assert np.array_equal(ids, fresh.present(time, 7))
-            assert np.array_equal(asked.stays_s(ids, time), every_kind(tmp_path)[kind].stays_s(ids, time))
+            assert np.array_equal(asked.stays_until_s(ids, time), every_kind(tmp_path)[kind].stays_until_s(ids, time))
 
     same()
 
@@ -149,17 +149,20 @@ def test_whoever_is_there_stays_until_it_is_said_to_leave(tmp_path):
     for presence in every_kind(tmp_path):
         for time in (0.0, 3.7, 50.25):
             ids = presence.present(time, 0)
-            until = presence.stays_s(ids, time)
+            until = presence.stays_until_s(ids, time)
             assert (until > time).all()
             for device, end in zip(ids[:12], until[:12], strict=True):
                 if np.isfinite(end):
                     assert device in presence.present(np.nextafter(end, 0) if end % 0.5 else end - 0.01, 0)
-                    assert device not in presence.present(end, 0) or presence.stays_s(np.array([device]), end)[0] > end
+                    assert (
+                        device not in presence.present(end, 0)
+                        or presence.stays_until_s(np.array([device]), end)[0] > end
+                    )
 
 
 def test_nobody_comes_before_the_next_arrival_and_changes_are_all_that_changes(tmp_path):
     for presence in every_kind(tmp_path):
-        everybody = np.arange(len(presence.chances))
+        everybody = np.arange(len(presence.probabilities))
         there = np.isin(everybody, presence.present(0.0, 0))
         first = presence.next_arrival_s(0.0)
         times, ids, came = presence.changes(0.0, 30.0)
@@ -174,9 +177,9 @@ def test_nobody_comes_before_the_next_arrival_and_changes_are_all_that_changes(t
 
 def test_a_device_that_is_away_stays_no_longer_than_now(tmp_path):
     for presence in every_kind(tmp_path):
-        away = np.setdiff1d(np.arange(len(presence.chances)), presence.present(6.5, 0))
+        away = np.setdiff1d(np.arange(len(presence.probabilities)), presence.present(6.5, 0))
         assert away.size
-        assert (presence.stays_s(away, 6.5) == 6.5).all()
+        assert (presence.stays_until_s(away, 6.5) == 6.5).all()
 
 
 def test_a_population_of_ten_is_inside_a_population_of_ten_thousand():
@@ -202,7 +205,7 @@ def test_a_trace_is_kept_to_the_letter(tmp_path):
         assert presence.present(time, 0).tolist() == ids
     assert presence.next_arrival_s(5.0) == 7.0
     assert presence.next_arrival_s(9.0) == np.inf
-    assert presence.chances == pytest.approx([1.0, 0.5, 0.75, 1e-4])
+    assert presence.probabilities == pytest.approx([1.0, 0.5, 0.75, 1e-4])
 
 
 @pytest.mark.parametrize(
@@ -294,5 +297,5 @@ def test_whoever_moves_out_of_the_cell_has_left_for_good():
     assert sorted(ids) == list(range(40))
     for time, device in zip(times, ids, strict=True):
         if time < 60 and time > 1:
-            assert presence.stays_s(np.array([device]), time - 1.0)[0] == time
+            assert presence.stays_until_s(np.array([device]), time - 1.0)[0] == time
     assert not len(presence.present(60.0, 0))

@@ -55,7 +55,7 @@ def world(mobility, churn="coverage", cells=LISTED, **keys):
 
 def seen(of, churn=None):
     """Who [checks, devices] is there, looked at every second."""
-    covered = np.array([of.covered(EVERYBODY, float(time)) for time in range(UNTIL_S + 1)])
+    covered = np.array([of.is_covered(EVERYBODY, float(time)) for time in range(UNTIL_S + 1)])
     there = (
         np.array([np.isin(EVERYBODY, churn.present(float(time), 0)) for time in range(UNTIL_S + 1)]) if churn else True
     )

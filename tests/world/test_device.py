@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgefl.learning.workload import local_samples
-from edgefl.world.compute import compute_j, compute_s
+from edgefl.world.compute import compute_j, compute_s, flops_per_s
 
 ONE = np.ones(1)
 
@@ -18,13 +18,13 @@ ONE = np.ones(1)
 def test_published_computing_cost(parameters, flops_per_parameter, seconds, joules):
     """Dynamic-devices paper, Table VII: B = 128, 5 steps, 1 GHz, 8 FLOPs a cycle, 1e-28; exact to 4 digits."""
     flops = parameters * flops_per_parameter * 5 * 128 * ONE
-    assert compute_s(flops, 1e9 * ONE, 8 * ONE)[0] == pytest.approx(seconds, rel=1e-4)
+    assert compute_s(flops, flops_per_s(1e9 * ONE, 8 * ONE))[0] == pytest.approx(seconds, rel=1e-4)
     assert compute_j(flops, 1e9 * ONE, 8 * ONE, 1e-28 * ONE)[0] == pytest.approx(joules, rel=1e-4)
 
 
 def test_a_faster_clock_saves_time_and_costs_energy():
     flops = 1e9 * ONE
-    assert compute_s(flops, 2e9 * ONE, 8 * ONE) == compute_s(flops, 1e9 * ONE, 8 * ONE) / 2
+    assert compute_s(flops, flops_per_s(2e9 * ONE, 8 * ONE)) == compute_s(flops, flops_per_s(1e9 * ONE, 8 * ONE)) / 2
     assert compute_j(flops, 2e9 * ONE, 8 * ONE, 1e-28 * ONE) == 4 * compute_j(flops, 1e9 * ONE, 8 * ONE, 1e-28 * ONE)
 
 

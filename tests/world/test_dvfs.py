@@ -10,7 +10,7 @@ from server_cases import BAND_HZ, BASE, BITS, FLOPS, assert_same, cpu_hz, run
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.scenario import load
-from edgefl.world.compute import Computing
+from edgefl.world.compute import LocalComputation
 from edgefl.world.dvfs.deadline import DeadlineClock
 
 DEADLINE_S = 0.2
@@ -41,8 +41,10 @@ def estimate_s(download_s, share_hz, snr_ratio):
 def test_the_clock_is_the_lowest_that_leaves_time_for_the_upload(flops, fast_hz, least_hz, down_s, up_s, deadline_s):
     """f = cycles / (deadline - download - margin x estimated upload), between the least and the own."""
     dvfs, one = DeadlineClock(min_cpu_hz=least_hz, upload_margin=2.0), np.ones(1)
-    computing = Computing(dvfs, flops * one, fast_hz * one, 4.0 * one, deadline_s * one, lambda seen, _: up_s * seen)
-    clock_hz, seconds = computing.of(0, down_s)
+    computing = LocalComputation(
+        dvfs, flops * one, fast_hz * one, 4.0 * one, deadline_s * one, lambda seen, _: up_s * seen
+    )
+    clock_hz, seconds = computing.of_device(0, down_s)
     left_s = deadline_s - down_s - 2.0 * up_s * down_s
     needed_hz = flops / 4.0 / left_s if left_s > 0 else np.inf
     assert clock_hz == pytest.approx(min(fast_hz, max(least_hz, needed_hz)))

@@ -16,7 +16,7 @@ from edgefl.scenario import load
 from edgefl.world.mobility import MOBILITY, Area
 from edgefl.world.mobility.constant_velocity import ConstantVelocity
 from edgefl.world.mobility.gauss_markov import GaussMarkov
-from edgefl.world.mobility.group import Group
+from edgefl.world.mobility.group import GroupMobility
 from edgefl.world.mobility.manhattan import Manhattan
 from edgefl.world.mobility.random_waypoint import RandomWaypoint
 from edgefl.world.mobility.static import Static
@@ -242,7 +242,7 @@ def test_one_way_streets_lead_one_way(tmp_path):
 
 
 def test_groups_stay_together():
-    model = Group(size=7, spread_m=15.0, member_speed_mps=2.0, speed_mps=5.0)
+    model = GroupMobility(size=7, spread_m=15.0, member_speed_mps=2.0, speed_mps=5.0)
     moving = track(model, count=70)
     ids = IDS[:70]
     for time in (0.0, 12.3, 400.0):
@@ -259,7 +259,7 @@ MODELS = {
     "reflect": (ConstantVelocity(), 10.0),
     "gauss_markov": (GaussMarkov(speed_std_mps=0.5, update_s=2.0), 10.0 + 8 * 0.5),
     "manhattan": (Manhattan(), 10.0),
-    "group": (Group(), 11.0),
+    "group": (GroupMobility(), 11.0),
     "random_waypoint": (RandomWaypoint(), 10.0),
 }
 
@@ -279,7 +279,7 @@ def test_positions_are_functions_of_device_and_time(streets, name, device, times
     for i, j in pairwise(np.argsort(times)):
         assert np.hypot(*(asked[j] - asked[i])) <= fastest * (times[j] - times[i]) + 1e-6
     for time in times:
-        assert moving.there(ids, time).all()
+        assert moving.on_map(ids, time).all()
 
 
 @pytest.mark.parametrize("model", [Static(), *(model for model, _ in MODELS.values())], ids=lambda m: type(m).__name__)
@@ -289,9 +289,9 @@ def test_ten_devices_are_inside_ten_thousand(model):
     assert np.array_equal(few.speeds_mps(IDS[:10], 40.0), many.speeds_mps(IDS[:10], 40.0))
 
 
-@pytest.mark.parametrize("model", [ConstantVelocity, Manhattan, RandomWaypoint, Group])
+@pytest.mark.parametrize("model", [ConstantVelocity, Manhattan, RandomWaypoint, GroupMobility])
 def test_a_device_without_speed_stays(model):
-    still = {"speed_mps": 0.0} | ({"member_speed_mps": 0.0} if model is Group else {})
+    still = {"speed_mps": 0.0} | ({"member_speed_mps": 0.0} if model is GroupMobility else {})
     standing = track(model(**still))
     assert np.array_equal(standing.positions_m(IDS[:5], 0.0), standing.positions_m(IDS[:5], 1e5))
     assert np.allclose(standing.positions_m(IDS[:5], 0.0), track(model()).positions_m(IDS[:5], 0.0))

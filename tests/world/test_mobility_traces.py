@@ -56,8 +56,8 @@ def test_straight_on_between_samples(tmp_path):
 def test_after_its_end(tmp_path, at_end, place, there):
     track = recorded(csv_file(tmp_path, TWO), 2, at_end=at_end)
     assert track.positions_m(np.arange(2), 9.0).tolist() == place
-    assert track.there(np.arange(2), 9.0).tolist() == there
-    assert track.there(np.arange(2), 1.0).tolist() == [True, True]
+    assert track.on_map(np.arange(2), 9.0).tolist() == there
+    assert track.on_map(np.arange(2), 1.0).tolist() == [True, True]
 
 
 def test_a_loop_begins_again(tmp_path):
@@ -66,15 +66,15 @@ def test_a_loop_begins_again(tmp_path):
     for time in (1.5, 2.5, 4.75):
         for turn in (1, 7):
             assert np.allclose(track.positions_m(ids, time + 4 * turn), track.positions_m(ids, time))
-            assert np.array_equal(track.there(ids, time + 4 * turn), track.there(ids, time))
-    assert track.there(ids, 1.5).tolist() == [True, True]
-    assert track.there(ids, 3.5).tolist() == [False, True]
+            assert np.array_equal(track.on_map(ids, time + 4 * turn), track.on_map(ids, time))
+    assert track.on_map(ids, 1.5).tolist() == [True, True]
+    assert track.on_map(ids, 3.5).tolist() == [False, True]
 
 
 def test_nobody_is_there_before_the_first_sample(tmp_path):
     track = recorded(csv_file(tmp_path, ["0,0,0,0", "100,0,500,0", "50,1,0,9"]), 2)
-    assert track.there(np.arange(2), 49.0).tolist() == [True, False]
-    assert track.there(np.arange(2), 51.0).tolist() == [True, True]
+    assert track.on_map(np.arange(2), 49.0).tolist() == [True, False]
+    assert track.on_map(np.arange(2), 51.0).tolist() == [True, True]
     assert track.positions_m(np.arange(2), 0.0).tolist() == [[0, 0], [0, 9]]
 
 
@@ -121,7 +121,7 @@ def test_sumo(tmp_path, name):
     track = recorded(path, 2)
     assert track.positions_m(np.arange(2), 1.0).tolist() == [[12.5, -3], [1, 2]]
     assert track.speeds_mps(np.arange(2), 0.5).tolist() == [2, 0]
-    assert track.there(np.arange(2), 0.5).tolist() == [True, False]
+    assert track.on_map(np.arange(2), 0.5).tolist() == [True, False]
 
 
 def gpx(points, extra=""):
@@ -175,7 +175,7 @@ def test_a_real_sumo_export(data_folder):
     with pytest.raises(InputError, match=r"nearer to the base station than 1\d\d\d m.*set centre to true"):
         recorded(name, 26)
     track = recorded(name, 26, centre=True, scale=0.1)
-    assert track.there(np.arange(26), 59.0).any()
+    assert track.on_map(np.arange(26), 59.0).any()
     original = recorded(name, 26, area=Area(10.0, 1e5))
     assert np.allclose(original.positions_m(np.arange(2), 5.0), [[-1702.05, 32.39], [-1698.75, 13.73]], atol=6)
     assert original.speeds_mps(np.array([0]), 4.5) == pytest.approx(11.14, abs=0.01)

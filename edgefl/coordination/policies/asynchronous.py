@@ -1,4 +1,4 @@
-"""The server learns from every update as it arrives."""
+"""Aggregation at every arrival."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import simpy
 
 from edgefl.coordination.policies.base import Coordinator, Policy
-from edgefl.coordination.policies.buffered import rolling
+from edgefl.coordination.policies.buffered import aggregate_every
 
 
 class Asynchronous(Policy):
@@ -16,9 +16,9 @@ class Asynchronous(Policy):
 
     @property
     def overlapping(self) -> bool:
-        """There are no rounds."""
+        """There are no rounds: other devices are under way at every aggregation."""
         return True
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
-        """A buffer of one."""
-        return rolling(server, 1)
+        """Run as `buffered` does, with a buffer of one update."""
+        return aggregate_every(server, 1)

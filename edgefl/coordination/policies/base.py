@@ -1,126 +1,175 @@
-"""What a protocol is: who waits for whom, in virtual time; it knows nothing of the mathematics of learning."""
+"""Server policies decide who waits for whom, in virtual time; they know nothing of the mathematics of learning.
+
+To write a policy:
+
+1. One file in this folder with a subclass of `Policy`. Its fields are its keys under `server.policy`, and the first
+   line of its docstring, which names the source, is what `edgefl list policies` prints.
+2. The flags of `Policy` that are not as by default.
+3. `run`, a SimPy process from the first round to the last. It sees the server through `Coordinator`, whose methods
+   stand below in the order in which a round calls them: `ready`, `select`, `dispatch`, wait, `aggregate`.
+   `synchronous.py` is the shortest example, `buffered.py` one without rounds.
+4. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in `docs/policies.md`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
 import simpy
 
+from edgefl.core.arrays import Ids
 from edgefl.core.catalogue import Member
 
-DEPARTED = "departed"  # how the part of a device ends that leaves
+DEPARTED = "departed"  # the outcome of a participation whose device has left
 
 
 class Coordinator(Protocol):
-    """What a policy can ask of the server."""
+    """The server as a policy sees it.
+
+    A round runs like this::
+
+        while (yield from server.ready()):
+            ids = server.select()
+            processes = server.dispatch(ids)
+            yield server.env.all_of(processes)
+            server.aggregate()
+
+    A *participation* is what one device does after one dispatch: it downloads the model, trains it and uploads its
+    update. Each participation is one SimPy process.
+    """
 
     env: simpy.Environment
-
-    def ready(self) -> Generator[simpy.Event, Any, bool]:
-        """Whether another round has begun; where nobody could take part, when somebody has come."""
+    """The event loop; `env.now` is the virtual time [s]."""
 
     @property
     def participants(self) -> int:
-        """How many devices a round asks for."""
+        """Return how many devices the scenario asks for in a round."""
 
     @property
     def deadline_s(self) -> float:
-        """The longest waiting time, where the scenario gives one."""
-
-    def select(self, count: int | None = None, *, refill: bool = False) -> npt.NDArray[np.int64]:
-        """Ids of `count` devices, else `participants`, in order: for the round that has begun, or to `refill` it.
-
-        Devices that are under way, or whose update waits to be learned from, are left out, and those that the algorithm
-        does not admit; so there may be fewer. A refill that finds nobody, or wants nobody, leaves no trace.
-        """
+        """Return the longest time [s] that a round may last, infinite where the scenario gives none."""
 
     @property
     def backhaul_s(self) -> float:
-        """Time of a model between the server and all base stations, side by side."""
+        """Return how long [s] a model takes from the server to all base stations, which are sent it side by side."""
 
-    def dispatch(self, ids: npt.NDArray[np.int64], successor: int | None = None) -> list[simpy.Process]:
-        """Send the model to these devices: one process each, which ends when the device's upload has arrived.
+    def ready(self) -> Generator[simpy.Event, Any, bool]:
+        """Begin the next round, and return True; return False if the run has ended.
 
-        Where one device alone has a `successor`, its upload goes there over a direct link, and is the download of the
-        next one to be dispatched; if it fails, that one asks the base station, which listens in on what gets through.
+        If no device could take part, this waits until one arrives or is charged.
+        """
 
-        The process's value is how the part has ended: "received" if all went well, DEPARTED where the device has left.
-        Interrupting a process ends the device's part: what it has cost so far is entered, its update is lost, and the
-        cause of the interrupt is its status. Wait for the process before `aggregate`.
+    def select(self, count: int | None = None, *, refill: bool = False) -> Ids:
+        """Return the ids [n] of the devices that are to take part, in order.
+
+        Devices that have not finished, devices whose update has not been aggregated yet and devices that the
+        algorithm does not admit are left out, so n may be less than `count`.
+
+        Args:
+            count: how many devices to choose; `participants` if None.
+            refill: whether they replace devices that have finished, rather than begin a round. Then the selection
+                counts this call as a round of its own, unless nobody is wanted or available.
+        """
+
+    def dispatch(self, ids: Ids, successor: int | None = None) -> list[simpy.Process]:
+        """Send the model to devices [n]; return one process for each participation, in the same order.
+
+        A process ends when the server has received the update, or when the participation has failed. Its value is
+        the outcome: "received" if all went well, DEPARTED if the device has left, or the cause of an interrupt.
+
+        Interrupting a process ends the participation: its cost so far is recorded, its update is lost, and the
+        cause of the interrupt becomes its status. Wait for an interrupted process before you call `aggregate`.
+
+        Args:
+            ids: the devices.
+            successor: the device to which a single device in `ids` uploads over a direct link. That upload is the
+                download of the next device to be dispatched. If it fails, the next device downloads from the base
+                station, which has overheard everything that got through before.
         """
 
     def received(self) -> int:
-        """How many updates wait to be learned from."""
+        """Return how many updates have arrived and have not been aggregated yet."""
 
     def pass_on(self) -> None:
-        """Make the model that has just arrived the one that the next device gets, without averaging."""
+        """Make the model that has just arrived the one that the next device downloads, without averaging."""
 
     def aggregate(self, *, merge: bool = False) -> None:
-        """End the round: learn from every upload that has arrived.
+        """End the round: learn from all updates that have arrived, and record the round.
 
-        Where base stations have models of their own, `merge` makes these one.
+        Args:
+            merge: whether the models of all base stations become one; for policies with `edge_models`.
         """
 
     def close(self) -> None:
-        """Enter the costs of what has been cut short since the last round ended into that round."""
+        """Record participations that were cut off after the last round, as part of that round."""
 
 
 class StarBackhaul(NamedTuple):
-    """A link of its own from the server to each base station."""
+    """Links between a server and each of its base stations, as a policy's own keys describe them."""
 
     rate_bps: float | None  # None: bits take no time
     delay_s: float  # of a message, one way
 
 
 class Policy(Member):
-    """Base of all server policies."""
+    """Base class of all server policies.
 
-    has_deadline: ClassVar[bool] = False  # whether server.deadline_s has a meaning
-    edges: ClassVar[bool] = False  # whether each base station has a model of its own
-    splits_model: ClassVar[bool] = False  # whether devices train the model's front, and the server its back
+    The class variables and properties are flags: they say what a policy is like, so that the server and the checks of
+    a scenario need not know which policy it is. Flags that depend on the policy's own keys are properties.
+    """
+
+    has_deadline: ClassVar[bool] = False
+    """Rounds end at `server.deadline_s` at the latest, so that this key is required."""
+
+    edge_models: ClassVar[bool] = False
+    """Each base station has a model of its own, which learns from the devices of its cell."""
+
+    splits_model: ClassVar[bool] = False
+    """Devices train the first layers of the model, and the server trains the rest."""
 
     @property
     def averages(self) -> bool:
-        """Whether updates meet in the algorithm's aggregation."""
+        """Whether the algorithm aggregates the updates of several devices; otherwise the model goes round."""
         return True
 
     @property
     def overlapping(self) -> bool:
-        """Whether devices of different rounds are under way together."""
+        """Whether a device may still be under way when the next aggregation begins."""
         return False
 
     @property
-    def direct(self) -> bool:
-        """Whether devices send to each other."""
+    def direct_links(self) -> bool:
+        """Whether devices send the model to each other."""
         return False
 
     @property
     def cut_layer(self) -> str | int | None:
-        """The last layer of the front, of a policy that splits the model; None stands for the model's usual one."""
+        """The last layer that devices train, by name or number from 1, if `splits_model`; None: the model's usual."""
         return None
 
     @property
     def star_backhaul(self) -> StarBackhaul | None:
-        """The backhaul that the policy itself describes; None where only the section `backhaul` does."""
+        """The backhaul that the policy's own keys describe; None if it has no such keys."""
         return None
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
-        """The server's SimPy process, from the first round to the last."""
+        """Run all rounds, as a SimPy process."""
         raise NotImplementedError
 
 
 def cut_off(server: Coordinator, under_way: list[simpy.Process]) -> Generator[simpy.Event, Any, None]:
-    """End what is under way when the last round has ended; what it has cost counts in that round."""
+    """End the participations that are under way after the last round, and record their cost in that round."""
     for process in under_way:
         process.interrupt("unfinished")
     yield server.env.all_of(under_way)
     server.close()
 
 
-def moment(env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
-    """Let all that happens at this moment happen first, so that its order leaves no trace."""
+def finish_moment(env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
+    """Let all other events of the present time happen.
+
+    What a policy does afterwards does not depend on the order in which simultaneous events were scheduled.
+    """
     while env.peek() <= env.now:
         yield env.timeout(0)

@@ -1,4 +1,4 @@
-"""No rounds: the server learns from every few updates, and devices never wait for each other."""
+"""Aggregation of every few arrivals, without rounds: devices never wait for each other."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import simpy
 from pydantic import Field
 
-from edgefl.coordination.policies.base import Coordinator, Policy, cut_off, moment
+from edgefl.coordination.policies.base import Coordinator, Policy, cut_off, finish_moment
 
-PATIENCE = 10  # parts in vain, one after another, for each device under way
+MOST_FAILURES = 10  # in a row, for each device under way, until the server aggregates what it has
 
 
 class Buffered(Policy):
@@ -20,36 +20,41 @@ class Buffered(Policy):
 
     @property
     def overlapping(self) -> bool:
-        """There are no rounds."""
+        """There are no rounds: other devices are under way at every aggregation."""
         return True
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
-        """Keep devices under way; learn whenever the buffer is full."""
-        return rolling(server, self.buffer)
+        """Keep devices under way, and aggregate whenever the buffer is full."""
+        return aggregate_every(server, self.buffer)
 
 
-def rolling(server: Coordinator, buffer: int) -> Generator[simpy.Event, Any, None]:
-    """Aggregate every `buffer` arrivals; whoever is through is replaced at once, with the model of that moment.
+def aggregate_every(server: Coordinator, buffer: int) -> Generator[simpy.Event, Any, None]:
+    """Aggregate every `buffer` arrivals; replace each device that has ended at once, by one with the latest model.
 
-    The server goes on with what it has when nobody is under way any more, or nothing arrives for a long time.
+    The server goes on with fewer updates if no device is under way any more, or if very many participations in a row
+    bring none. So a run ends even if all transfers fail.
     """
     under_way: list[simpy.Process] = []
     while (yield from server.ready()):
-        under_way, in_vain = [*under_way, *_more(server, under_way)], 0
-        while under_way and server.received() < buffer and in_vain < PATIENCE * server.participants:
-            before = server.received()
+        under_way = [*under_way, *_fill_up(server, under_way)]
+        failures = 0
+        while under_way and server.received() < buffer and failures < MOST_FAILURES * server.participants:
+            received_before = server.received()
             yield server.env.any_of(under_way)
-            yield from moment(server.env)  # who arrives together is learned from, and replaced, together
+            yield from finish_moment(server.env)  # devices that end together are replaced together
             alive = [process for process in under_way if process.is_alive]
-            in_vain = in_vain + len(under_way) - len(alive) if server.received() == before else 0
+            if server.received() == received_before:
+                failures += len(under_way) - len(alive)
+            else:
+                failures = 0
             under_way = alive
             if server.received() < buffer:
-                under_way = [*under_way, *_more(server, under_way, refill=True)]
+                under_way = [*under_way, *_fill_up(server, under_way, refill=True)]
         server.aggregate()
     yield from cut_off(server, under_way)
 
 
-def _more(server: Coordinator, under_way: list[simpy.Process], *, refill: bool = False) -> list[simpy.Process]:
-    """Devices for the free places."""
-    free = max(server.participants - len(under_way), 0)  # a selection may take more than it is asked for
-    return server.dispatch(server.select(free, refill=refill))
+def _fill_up(server: Coordinator, under_way: list[simpy.Process], *, refill: bool = False) -> list[simpy.Process]:
+    """Dispatch as many devices as are missing; return their processes."""
+    missing = max(server.participants - len(under_way), 0)  # a selection may have chosen more than it was asked for
+    return server.dispatch(server.select(missing, refill=refill))

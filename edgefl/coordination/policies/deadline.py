@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import simpy
 
-from edgefl.coordination.policies.base import DEPARTED, Coordinator, Policy, cut_off, moment
+from edgefl.coordination.policies.base import DEPARTED, Coordinator, Policy, cut_off, finish_moment
 
 
 class Deadline(Policy):
@@ -15,22 +15,23 @@ class Deadline(Policy):
 
     has_deadline: ClassVar[bool] = True
 
-    late: Literal["drop", "keep"] = "drop"  # what is late is cut short and lost, or counts in the round it arrives in
+    late: Literal["drop", "keep"] = "drop"  # interrupt late devices, or count their updates when they arrive
 
     @property
     def overlapping(self) -> bool:
-        """Late devices go on while the next round runs."""
+        """With `late: keep`, late devices go on while the next round runs."""
         return self.late == "keep"
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
-        """Select, send, wait for all or for the deadline, aggregate; again."""
+        """Run all rounds: select, dispatch, wait for all or for the deadline, aggregate."""
         under_way: list[simpy.Process] = []
         while (yield from server.ready()):
-            under_way, over = [*under_way, *server.dispatch(server.select())], server.env.timeout(server.deadline_s)
-            yield server.env.all_of(under_way) | over
-            if not over.processed and (not under_way or any(process.value == DEPARTED for process in under_way)):
-                yield over  # nobody tells the server who has left, or that nobody will answer
-            yield from moment(server.env)  # what arrives at the deadline is in time
+            under_way = [*under_way, *server.dispatch(server.select())]
+            deadline = server.env.timeout(server.deadline_s)
+            yield server.env.all_of(under_way) | deadline
+            if not deadline.processed and _must_wait_on(under_way):
+                yield deadline
+            yield from finish_moment(server.env)  # an update that arrives at the deadline is in time
             under_way = [process for process in under_way if process.is_alive]
             if self.late == "drop":
                 for process in under_way:
@@ -39,3 +40,11 @@ class Deadline(Policy):
                 under_way = []
             server.aggregate()
         yield from cut_off(server, under_way)
+
+
+def _must_wait_on(ended: list[simpy.Process]) -> bool:
+    """Return whether the server waits for the deadline although all participations have ended.
+
+    Nothing tells it that a device has left, or that no device will answer.
+    """
+    return not ended or any(process.value == DEPARTED for process in ended)

@@ -14,7 +14,7 @@ from edgefl.coordination.policies.base import Coordinator, Policy, StarBackhaul
 class Hierarchical(Policy):
     """Each base station averages its own cell, a cloud all cells now and then (HierFAVG, Liu et al., ICC 2020)."""
 
-    edges: ClassVar[bool] = True
+    edge_models: ClassVar[bool] = True
 
     cloud_every: Annotated[int, Field(ge=1, le=10**9)] = 5  # rounds of the cells to one of the cloud, kappa_2
     backhaul_bps: PositiveFloat | None = None  # for a star, in place of the section backhaul; None: bits take no time
@@ -22,11 +22,11 @@ class Hierarchical(Policy):
 
     @property
     def star_backhaul(self) -> StarBackhaul:
-        """The star to which `backhaul_bps` and `backhaul_delay_s` belong."""
+        """The star that the policy's keys describe."""
         return StarBackhaul(self.backhaul_bps, self.backhaul_delay_s)
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
-        """Synchronous rounds in all cells; every few of them end with all models' way to the cloud and back."""
+        """Run synchronous rounds in all cells; every few rounds, send all models to the cloud and back."""
         number = 0
         while (yield from server.ready()):
             yield server.env.all_of(server.dispatch(server.select()))

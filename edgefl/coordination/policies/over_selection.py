@@ -1,4 +1,4 @@
-"""More participants than needed."""
+"""Rounds that begin with more participants than needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import simpy
 from pydantic import Field
 
-from edgefl.coordination.policies.base import Coordinator, Policy, moment
+from edgefl.coordination.policies.base import Coordinator, Policy, finish_moment
+
+ROUNDING = 1e-9  # 1.1 * 10 is 11.000000000000002 in floating point, and asks for 11 devices
 
 
 class OverSelection(Policy):
@@ -18,12 +20,13 @@ class OverSelection(Policy):
     factor: Annotated[float, Field(ge=1, le=100)] = 1.3  # devices asked, over server.participants
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
-        """Select, send, wait for enough, stop the others, aggregate; again."""
+        """Run all rounds: select, dispatch, wait for enough updates, interrupt the others, aggregate."""
         while (yield from server.ready()):
-            under_way = server.dispatch(server.select(math.ceil(self.factor * server.participants - 1e-9)))
+            asked = math.ceil(self.factor * server.participants - ROUNDING)
+            under_way = server.dispatch(server.select(asked))
             while under_way and server.received() < server.participants:
                 yield server.env.any_of(under_way)
-                yield from moment(server.env)  # who arrives together counts together
+                yield from finish_moment(server.env)  # updates that arrive together count together
                 under_way = [process for process in under_way if process.is_alive]
             for process in under_way:
                 process.interrupt("late")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from itertools import zip_longest
 from typing import Any, Literal
 
 import numpy as np
@@ -19,19 +18,22 @@ class Sequential(Policy):
 
     @property
     def averages(self) -> bool:
-        """There is one model."""
+        """There is one model, which each participant trains in turn."""
         return False
 
     @property
-    def direct(self) -> bool:
-        """Whether devices hand the model on themselves."""
+    def direct_links(self) -> bool:
+        """Devices send the model to each other with `links: device_to_device`."""
         return self.links == "device_to_device"
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
-        """Hand the model from device to device; what the last one makes of it is the next global model."""
+        """Run all rounds: hand the model from device to device; the last one returns the next global model."""
         while (yield from server.ready()):
             ids = server.select()
-            for device, successor in zip_longest(ids, ids[1:].tolist() if self.direct else ()):
+            for place, device in enumerate(ids):
+                successor = None  # the base station
+                if self.direct_links and place + 1 < len(ids):
+                    successor = int(ids[place + 1])
                 yield server.env.all_of(server.dispatch(np.array([device]), successor))
                 server.pass_on()
             server.aggregate()

@@ -1,4 +1,4 @@
-"""The model is cut in two: devices train its front, the server trains its back."""
+"""Split learning: devices train the first layers of the model (its front), the server trains the rest (its back)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from edgefl.coordination.policies.synchronous import Synchronous
 from edgefl.core.section import fault, shown
 
 
-def _layer(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """One sentence for the two alternatives."""
+def _check_layer(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """Return a layer's name or number; raise one sentence rather than pydantic's one for each alternative."""
     try:
         return handler(value)
     except ValidationError:
         raise fault(f"must be the name of a layer, or its number from 1, got {shown(value)}") from None
 
 
-Cut = Annotated[str | Annotated[int, Field(ge=1)] | None, WrapValidator(_layer)]
+Layer = Annotated[str | Annotated[int, Field(ge=1)] | None, WrapValidator(_check_layer)]
 
 
 class Split(Policy):
@@ -31,18 +31,19 @@ class Split(Policy):
     splits_model: ClassVar[bool] = True
 
     mode: Literal["parallel", "sequential"] = "parallel"  # SplitFed V1: all at once; SSL: the front walks
-    cut: Cut = None  # the front's last layer; the model's usual one where not given
+    cut: Layer = None  # the front's last layer; None: the model's usual one
 
     @property
     def averages(self) -> bool:
-        """Fronts and backs of devices that train at once."""
+        """In parallel mode, the server averages the fronts and backs of devices that train at once."""
         return self.mode == "parallel"
 
     @property
     def cut_layer(self) -> str | int | None:
-        """The last layer of the front."""
+        """The front's last layer."""
         return self.cut
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
-        """As with whole models."""
-        return (Synchronous() if self.averages else Sequential()).run(server)
+        """Run rounds of whole models: only what a participation does is different."""
+        rounds = Synchronous() if self.averages else Sequential()
+        return rounds.run(server)

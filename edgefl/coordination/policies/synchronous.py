@@ -1,4 +1,4 @@
-"""The synchronous protocol."""
+"""Synchronous rounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Synchronous(Policy):
     """Synchronous rounds: wait for the last participant's upload (McMahan et al., AISTATS 2017, algorithm 1)."""
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
-        """Select, send, wait for all, aggregate; again."""
+        """Run all rounds: select, dispatch, wait for all participants, aggregate."""
         while (yield from server.ready()):
             yield server.env.all_of(server.dispatch(server.select()))
             server.aggregate()

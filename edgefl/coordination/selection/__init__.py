@@ -1,4 +1,4 @@
-"""Who takes part: one file a selection."""
+"""Selections, which say who takes part in a round: one file a selection; `base.py` says how to write one."""
 
 from edgefl.coordination.selection.base import Selection
 from edgefl.core.catalogue import Catalogue

@@ -1,4 +1,16 @@
-"""What a selection is: who takes part in a round, from what a server can know."""
+"""Selections decide who takes part in a round, from what a server can know.
+
+To write a selection:
+
+1. One file in this folder with a subclass of `Selection`. Its fields are its keys under `server.selection`, and the
+   first line of its docstring, which names the source, is what `edgefl list selection` prints.
+2. `choose`, which returns the ids of a round's participants. It may use nothing but its arguments: the same arguments
+   give the same participants. Its random numbers come from `draws`, so that a device's number does not depend on who
+   else is present.
+3. The flags that are not as by default: what devices must report or be asked so that the selection can choose.
+4. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in
+   `docs/selection.md`.
+"""
 
 from __future__ import annotations
 
@@ -6,85 +18,98 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.coordination.server_view import ServerView
-from edgefl.core.arrays import Floats, Ids
+from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.catalogue import Member
 from edgefl.core.streams import Streams
 
+ATTEMPT_BITS = (
+    40  # an attempt's draws are keyed by ids shifted beyond all real ones, of which there are fewer than 2^40
+)
+
 
 class Selection(Member):
-    """Base of all selections."""
+    """Base class of all selections.
+
+    The properties are flags: they say what a selection needs, so that the server and the checks of a scenario need
+    not know which selection it is.
+    """
 
     @property
-    def reports(self) -> int:
-        """Numbers of 32 bits that devices send with each update so that it can choose."""
+    def report_floats(self) -> int:
+        """How many numbers of 32 bits devices upload beside each update, so that the selection can choose."""
         return 0
 
     @property
-    def by_loss(self) -> bool:
-        """Whether it looks at losses, so that something must be learned."""
+    def needs_losses(self) -> bool:
+        """Whether it looks at losses, so that the run must learn."""
         return False
 
     @property
-    def by_battery(self) -> bool:
+    def needs_batteries(self) -> bool:
         """Whether it looks at batteries, so that some device must have one."""
         return False
 
     @property
     def polls(self) -> bool:
-        """Whether `candidates` say which loss the model has on their samples before participants are chosen."""
+        """Whether `candidates` are asked for the model's loss on their samples before participants are chosen."""
         return False
 
     def check(self, count: int, participants: int) -> str | None:
-        """Why this selection cannot choose so many participants of `count` devices; None if it can."""
+        """Return why the selection cannot choose `participants` of `count` devices; None if it can."""
         return None
 
     def expected(self, participants: int, present: float) -> float:
-        """Participants of a round that are to be expected where so many devices are there on average."""
+        """Return the expected number of participants of a round when `present` devices are present on average."""
         return min(participants, present)
 
-    def candidates(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """The ids of those who are polled before round `index`; arguments as in `choose`."""
+    def candidates(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return the ids of the devices to be polled before a round; the arguments are those of `choose`."""
         return present
 
-    def polled_samples(self, samples: Ids) -> Ids:
-        """On how many of its `samples` [n] each candidate computes its loss."""
+    def polled_samples(self, samples: Ints) -> Ints:
+        """Return on how many of its `samples` [n] each candidate computes its loss."""
         return samples
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """The ids of round `index`'s participants, in order (sequential protocols walk in that order).
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return the ids of a round's participants, in order: the policy `sequential` visits them in that order.
 
         Args:
-            present: [n] ids of the devices in the cell; where it polls, of the candidates that have answered.
-            participants: how many the scenario asks for.
+            present: [n] ids of the devices that can be asked, ascending; if it polls, of the candidates that answered.
+            participants: how many the scenario asks for, at most n.
             index: the round, from 0.
             streams: keyed randomness.
-            known: what the server knows of all devices.
+            view: what the server knows of all devices.
         """
         raise NotImplementedError
 
 
 def draws(ids: Ids, index: int, streams: Streams, attempt: int = 0) -> Floats:
-    """A uniform number [n] of each device in a round; another one for each attempt."""
-    return streams.uniform("selection", ids + (attempt << 40), index)
+    """Return a uniform number [n] of each device for a round; another attempt gives other numbers."""
+    return streams.uniform("selection", ids + (attempt << ATTEMPT_BITS), index)
 
 
 def lowest(ids: Ids, score: Floats, draw: Floats, count: int) -> Ids:
-    """The `count` devices of [n] with the lowest scores, in that order; ties are drawn."""
-    return ids[np.lexsort((draw, score))[:count]]
+    """Return the `count` devices of [n] with the lowest scores, in that order; the lower draw comes first in a tie."""
+    order = np.lexsort((draw, score))
+    return ids[order[:count]]
 
 
 def weighted(ids: Ids, weights: npt.ArrayLike, draw: Floats, count: int) -> Ids:
-    """`count` devices of [n], one after another without replacement, with chances by positive weights [n].
+    """Return `count` devices of [n], drawn one after another without replacement, with chances by `weights` [n] > 0.
 
     The smallest of exponential variables with these rates come first (Efraimidis & Spirakis, 2006).
     """
-    return ids[np.argsort(-np.log(draw) / np.asarray(weights), kind="stable")[:count]]
+    arrival = -np.log(draw) / np.asarray(weights)
+    order = np.argsort(arrival, kind="stable")
+    return ids[order[:count]]
 
 
-def estimated(ids: Ids, observed: Floats, known: ServerView) -> Floats:
-    """What is to be expected of devices [n] by what was `observed` [devices] last.
+def estimated(ids: Ids, observed: Floats, view: ServerView) -> Floats:
+    """Return a score [n] of devices [n]: what was `observed` [devices] of each last.
 
-    Whoever has never taken part is explored first; of whom nothing was heard in spite of it, nothing is expected.
+    A device that has never taken part has -inf, so that it is tried first; one that took part and reported nothing
+    has inf.
     """
-    unknown = np.where(known.parts[ids] == 0, -np.inf, np.inf)
+    never_tried = view.participations[ids] == 0
+    unknown = np.where(never_tried, -np.inf, np.inf)
     return np.where(np.isnan(observed[ids]), unknown, observed[ids])

@@ -16,17 +16,21 @@ from edgefl.core.streams import Streams
 class BernoulliSelection(Selection):
     """Each device by its own coin, redrawn while nobody is in (Acar et al., ICLR 2021, FedDyn's code; FedSSG)."""
 
-    probability: Annotated[float, Field(ge=1e-4, le=1)] | None = None  # participants / present when not given
+    probability: Annotated[float, Field(ge=1e-4, le=1)] | None = None  # None: participants / present
 
     def expected(self, participants: int, present: float) -> float:
-        """The coins' mean."""
-        return super().expected(participants, present) if self.probability is None else self.probability * present
+        """Return the mean number of devices whose coins say yes."""
+        if self.probability is None:
+            return super().expected(participants, present)
+        return self.probability * present
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """Coins of the first attempt in which somebody takes part."""
-        p = participants / len(present) if self.probability is None else self.probability
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return the devices whose coins say yes, in the first attempt in which any does."""
+        probability = self.probability
+        if probability is None:
+            probability = participants / len(present)
         for attempt in count():
-            chosen = present[draws(present, index, streams, attempt) < p]
+            chosen = present[draws(present, index, streams, attempt) < probability]
             if len(chosen):
                 break
         return chosen

@@ -1,4 +1,4 @@
-"""Those who spend least, or have most left."""
+"""The devices that spend least, or have most left."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ class EnergyAware(Selection):
     by: Literal["energy", "battery"] = "energy"
 
     @property
-    def by_battery(self) -> bool:
-        """Where it asks for what is left."""
+    def needs_batteries(self) -> bool:
+        """With `by: battery` it compares what is left."""
         return self.by == "battery"
 
     @property
-    def reports(self) -> int:
-        """Joules."""
+    def report_floats(self) -> int:
+        """Devices report one number: the energy that they spent, or have left."""
         return 1
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """Who took part without being heard comes last."""
-        observed = -known.battery_j if self.by_battery else known.energy_j
-        return lowest(present, estimated(present, observed, known), draws(present, index, streams), participants)
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return the devices that spent least, or have most left; last those that took part and reported nothing."""
+        observed = view.energy_j
+        if self.by == "battery":
+            observed = -view.battery_j
+        return lowest(present, estimated(present, observed, view), draws(present, index, streams), participants)

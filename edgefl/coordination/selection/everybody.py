@@ -1,4 +1,4 @@
-"""Everybody."""
+"""Full participation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Everybody(Selection):
     """Everybody who is there, however many `server.participants` asks for (full participation)."""
 
     def expected(self, participants: int, present: float) -> float:
-        """All."""
+        """Return the number of devices that are present on average."""
         return present
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """By id."""
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return all devices that are present, by id."""
         return present

@@ -1,4 +1,4 @@
-"""The fastest."""
+"""The devices with the shortest round trips."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from edgefl.core.streams import Streams
 class Fastest(Selection):
     """Shortest last round trip first; who has never taken part comes before (greedy, after FedCS, ICC 2019)."""
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """By the server's clock, so nothing need be reported."""
-        return lowest(present, estimated(present, known.trip_s, known), draws(present, index, streams), participants)
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return the devices with the shortest last round trips, which the server's own clock has measured."""
+        round_trip_s = estimated(present, view.round_trip_s, view)
+        return lowest(present, round_trip_s, draws(present, index, streams), participants)

@@ -14,74 +14,89 @@ from edgefl.core.arrays import Floats, Ids
 from edgefl.core.section import Count
 from edgefl.core.streams import Streams
 
-Share = Annotated[float, Field(ge=0, le=1)]
-Percent = Annotated[float, Field(ge=0, le=100)]
-LEAST = 1e-9  # score, so that each can be drawn
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Percentage = Annotated[float, Field(ge=0, le=100)]
+
+LEAST_SCORE = 1e-9  # so that every device that comes near enough can be drawn
+LEAST_RANGE = 1e-4  # of utilities: where all are alike, scaling them must not divide by zero (as in the program)
+RANGE_MARGIN = 0.999  # the least useful device keeps a positive scaled utility (as in the program)
 
 
 class Oort(Selection):
     """Oort: samples times loss, more for who was long away, less for the slow; some new ones (Lai et al., OSDI 2021).
 
     Algorithm 1, with names and scaling of the authors' program. The mean training loss that comes with an update stands
-    for the root of its samples' mean squared loss. Who is new is drawn uniformly: nothing is known of their speed.
+    for the root of its samples' mean squared loss. New devices are drawn uniformly, as nothing is known of their speed.
     """
 
-    exploration_factor: Share = 0.9  # epsilon: part of the participants that has never been heard
-    exploration_decay: Share = 0.98  # of it, each round
-    exploration_min: Share = 0.2  # below which it does not fall
+    exploration_factor: Fraction = 0.9  # epsilon: part of the participants that have never reported
+    exploration_decay: Fraction = 0.98  # of it, each round
+    exploration_min: Fraction = 0.2  # below which it does not fall
     round_penalty: NonNegativeFloat = 2.0  # alpha, of devices slower than the preferred duration T
-    round_threshold: Percent = 30.0  # T is this percentile of the round trips that the server has seen
+    round_threshold: Percentage = 30.0  # T is this percentile of the round trips that the server has seen
     pacer_step: Count = 20  # W, rounds
-    pacer_delta: Percent = 5.0  # added to round_threshold when W rounds bring less utility than the W before
-    cut_off_util: Share = 0.95  # c: who has this part of the last one's score may be drawn in its place
-    clip_bound: Share = 0.95  # quantile at which utilities are cut
+    pacer_delta: Percentage = 5.0  # added to round_threshold when W rounds bring less utility than the W before
+    cut_off_util: Fraction = 0.95  # c: who has this part of the last one's score may be drawn in its place
+    clip_bound: Fraction = 0.95  # quantile at which utilities are cut
 
     @property
-    def reports(self) -> int:
-        """The loss; the server has a clock."""
+    def report_floats(self) -> int:
+        """Devices report their loss; the server's clock measures the rest."""
         return 1
 
     @property
-    def by_loss(self) -> bool:
-        """Statistical utility is made of it."""
+    def needs_losses(self) -> bool:
+        """Statistical utility is samples times loss."""
         return True
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """Exploited ones first, then explored ones; each group fills up where the other is too small."""
-        new = np.isnan(known.loss[present])
-        fresh, seen = present[new], present[~new]
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return exploited devices, then explored ones; each group fills up where the other is too small."""
+        never_reported = np.isnan(view.loss[present])
+        new = present[never_reported]
+        known = present[~never_reported]
         exploration = max(self.exploration_factor * self.exploration_decay**index, self.exploration_min)
-        wanted = int(participants * (1 - exploration) + 1e-9)  # 10 (1 - 0.9) is one, too
-        exploited = min(max(wanted, participants - len(fresh)), len(seen))
-        best = self._exploit(seen, exploited, draws(seen, index, streams, attempt=1), known) if exploited else seen[:0]
-        others = weighted(fresh, np.ones(len(fresh)), draws(fresh, index, streams), participants - exploited)
-        return np.concatenate([best, others])
+        wanted = int(participants * (1 - exploration) + 1e-9)  # 10 (1 - 0.9) is one, too, in spite of rounding
+        exploited = min(max(wanted, participants - len(new)), len(known))
+        best = known[:0]
+        if exploited:
+            best = self._exploit(known, exploited, draws(known, index, streams, attempt=1), view)
+        explored = weighted(new, np.ones(len(new)), draws(new, index, streams), participants - exploited)
+        return np.concatenate([best, explored])
 
-    def _exploit(self, seen: Ids, count: int, draw: Floats, known: ServerView) -> Ids:
-        """`count` of devices [n], by their scores, of those that come near the best `count`."""
-        score = self.scores(seen, known)
-        enough = score >= self.cut_off_util * np.sort(score)[-count]
-        return weighted(seen[enough], np.maximum(score[enough], LEAST), draw[enough], count)
+    def _exploit(self, known: Ids, count: int, draw: Floats, view: ServerView) -> Ids:
+        """Return `count` of devices [n], drawn by their scores among those that come near the best `count`."""
+        score = self.scores(known, view)
+        last_of_the_best = np.sort(score)[-count]
+        near = score >= self.cut_off_util * last_of_the_best
+        return weighted(known[near], np.maximum(score[near], LEAST_SCORE), draw[near], count)
 
-    def scores(self, seen: Ids, known: ServerView) -> Floats:
-        """Utilities [n] of devices that have been heard: statistical, scaled to 0..1, and for time; of the system."""
-        utility = known.samples[seen] * known.loss[seen]
-        low, high = 0.999 * utility.min(), utility.max()
-        scaled = (np.minimum(utility, np.quantile(utility, self.clip_bound)) - low) / max(high - low, 1e-4)
-        rounds = len(known.total_loss) + 1
-        score = scaled + np.sqrt(0.1 * np.log(rounds) / known.last[seen])
-        preferred_s, trip_s = self.preferred_s(known), known.trip_s[seen]
-        late = trip_s > preferred_s
-        score[late] *= (preferred_s / trip_s[late]) ** self.round_penalty
+    def scores(self, known: Ids, view: ServerView) -> Floats:
+        """Return the utilities [n] of devices that have reported.
+
+        The statistical utility is scaled to 0..1. Devices whose last participation is long ago get a bonus, as their
+        loss may have changed, and devices slower than T get a penalty (the system's utility).
+        """
+        utility = view.samples[known] * view.loss[known]
+        low = RANGE_MARGIN * utility.min()
+        high = utility.max()
+        clipped = np.minimum(utility, np.quantile(utility, self.clip_bound))
+        scaled = (clipped - low) / max(high - low, LEAST_RANGE)
+        rounds = len(view.round_losses) + 1
+        score = scaled + np.sqrt(0.1 * np.log(rounds) / view.last_round[known])
+        preferred_s = self.preferred_s(view)
+        round_trip_s = view.round_trip_s[known]
+        slow = round_trip_s > preferred_s
+        score[slow] *= (preferred_s / round_trip_s[slow]) ** self.round_penalty
         return np.asarray(score)
 
-    def preferred_s(self, known: ServerView) -> float:
-        """T: the percentile of all last round trips that the pacer has come to."""
-        percentile = self.round_threshold + self.pacer_delta * falls(known.total_loss, self.pacer_step)
-        return float(np.nanpercentile(known.trip_s, min(percentile, 100.0)))
+    def preferred_s(self, view: ServerView) -> float:
+        """Return the preferred duration T [s]: the percentile of all last round trips that the pacer has reached."""
+        percentile = self.round_threshold + self.pacer_delta * declines(view.round_losses, self.pacer_step)
+        return float(np.nanpercentile(view.round_trip_s, min(percentile, 100.0)))
 
 
-def falls(utility: Sequence[float], step: int) -> int:
-    """How often `step` rounds together have brought less utility than the `step` rounds before them."""
-    windows = np.array(utility[: len(utility) // step * step]).reshape(-1, step).sum(axis=1)
+def declines(utility: Sequence[float], step: int) -> int:
+    """Return how often `step` rounds together have brought less utility than the `step` rounds before them."""
+    whole = len(utility) // step * step  # the last window counts only when it is complete
+    windows = np.array(utility[:whole]).reshape(-1, step).sum(axis=1)
     return int((np.diff(windows) < 0).sum())

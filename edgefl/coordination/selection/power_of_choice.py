@@ -8,7 +8,7 @@ import numpy as np
 
 from edgefl.coordination.selection.base import Selection, draws, lowest, weighted
 from edgefl.coordination.server_view import ServerView
-from edgefl.core.arrays import Ids
+from edgefl.core.arrays import Ids, Ints
 from edgefl.core.section import Count
 from edgefl.core.streams import Streams
 
@@ -16,46 +16,51 @@ from edgefl.core.streams import Streams
 class PowerOfChoice(Selection):
     """Of d candidates, drawn by their samples, those with the highest loss (Cho, Wang & Joshi, arXiv 2010.01243).
 
-    In pow-d and cpow-d candidates are sent the model and say its loss on all their samples, or on a mini-batch; in
-    rpow-d the training loss that came with a device's last update serves, and who has never sent one comes first.
+    In pow-d and cpow-d, candidates are sent the model and report its loss on all their samples, or on a mini-batch. In
+    rpow-d, the training loss that came with a device's last update stands for it, and a device that has never sent
+    one comes first.
     """
 
     variant: Literal["pow-d", "cpow-d", "rpow-d"] = "pow-d"
-    d: Count | None = None  # candidates; twice the participants where not given
+    d: Count | None = None  # candidates; None: twice the participants
     batch_size: Count = 50  # of the mini-batch in cpow-d, b
 
     @property
-    def reports(self) -> int:
-        """In rpow-d the mean loss of the local steps."""
+    def report_floats(self) -> int:
+        """In rpow-d, devices report the mean loss of their local steps."""
         return int(not self.polls)
 
     @property
-    def by_loss(self) -> bool:
-        """In every variant."""
+    def needs_losses(self) -> bool:
+        """Every variant chooses by losses."""
         return True
 
     @property
     def polls(self) -> bool:
-        """Unless the last loss that the server has seen serves."""
+        """Candidates are asked in pow-d and cpow-d."""
         return self.variant != "rpow-d"
 
     def check(self, count: int, participants: int) -> str | None:
-        """Candidates are devices, and enough to choose from."""
+        """Return why there cannot be d candidates; None if there can."""
         if self.d is None or participants <= self.d <= count:
             return None
         return f"d must be from server.participants = {participants} to devices.count = {count}, got {self.d}"
 
-    def candidates(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """Without replacement, with chances by the samples held."""
+    def candidates(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return d devices, drawn without replacement with chances by their samples."""
         wanted = self.d or 2 * participants
-        return weighted(present, known.samples[present], draws(present, index, streams), wanted)
+        return weighted(present, view.samples[present], draws(present, index, streams), wanted)
 
-    def polled_samples(self, samples: Ids) -> Ids:
-        """All, or a mini-batch."""
-        return np.minimum(samples, self.batch_size) if self.variant == "cpow-d" else samples
+    def polled_samples(self, samples: Ints) -> Ints:
+        """Return all samples [n], or at most a mini-batch of them in cpow-d."""
+        if self.variant != "cpow-d":
+            return samples
+        return np.minimum(samples, self.batch_size)
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """The highest losses; ties are drawn."""
-        asked = present if self.polls else self.candidates(present, participants, index, streams, known)
-        gain = np.nan_to_num(known.loss[asked], nan=np.inf)
-        return lowest(asked, -gain, draws(asked, index, streams, attempt=1), participants)
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return the candidates with the highest losses; ties are drawn."""
+        candidates = present  # those that were polled and have answered
+        if not self.polls:
+            candidates = self.candidates(present, participants, index, streams, view)
+        loss = np.nan_to_num(view.loss[candidates], nan=np.inf)
+        return lowest(candidates, -loss, draws(candidates, index, streams, attempt=1), participants)

@@ -1,4 +1,4 @@
-"""One after another."""
+"""Round robin."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from edgefl.core.streams import Streams
 class RoundRobin(Selection):
     """By id, going on after the device that was asked last; who is away is passed over (Yang et al., TCOM 2020)."""
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """The next ones."""
-        return np.roll(present, -int(np.searchsorted(present, known.latest, side="right")))[:participants]
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return the next devices after the one that was asked last."""
+        first = int(np.searchsorted(present, view.last_asked, side="right"))
+        return np.roll(present, -first)[:participants]

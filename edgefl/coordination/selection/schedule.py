@@ -14,42 +14,47 @@ from edgefl.core.paths import UserPath
 from edgefl.core.section import fault, sentence
 from edgefl.core.streams import Streams
 
-Round = Annotated[tuple[NonNegativeInt, ...], Field(strict=False, min_length=1)]
-Rounds = Annotated[tuple[Round, ...], Field(strict=False, min_length=1)]
+ScheduledRound = Annotated[tuple[NonNegativeInt, ...], Field(strict=False, min_length=1)]
+Schedule = Annotated[tuple[ScheduledRound, ...], Field(strict=False, min_length=1)]
 
 
 class ScheduleSelection(Selection):
     """Who takes part is listed round by round, in order (rounds: or file:); repeated when shorter than the run."""
 
-    rounds: Rounds | None = None
+    rounds: Schedule | None = None
     file: UserPath | None = None  # JSON: [[0, 1], [1, 2], ...]
 
-    _rounds: tuple[tuple[int, ...], ...] = PrivateAttr()
+    _schedule: Schedule = PrivateAttr()
 
     @model_validator(mode="after")
     def _read(self) -> ScheduleSelection:
         if (self.rounds is None) == (self.file is None):
             raise fault("needs either rounds: [[0, 1], ...] or file: schedule.json")
         if self.rounds is not None:
-            self._rounds = self.rounds
+            self._schedule = self.rounds
         elif self.file is not None:
             try:
-                self._rounds = TypeAdapter(Rounds).validate_json(self.file.read_bytes(), strict=True)
-            except (OSError, ValidationError) as error:
-                reason = error.strerror if isinstance(error, OSError) else sentence(error.errors()[0])
-                text = f"{self.file} must hold a list of rounds such as [[0, 1], [1, 2]]: {reason}"
-                raise fault(text) from None
-        for number, ids in enumerate(self._rounds, 1):
+                self._schedule = TypeAdapter(Schedule).validate_json(self.file.read_bytes(), strict=True)
+            except OSError as error:
+                raise self._unreadable(error.strerror) from None
+            except ValidationError as error:
+                raise self._unreadable(sentence(error.errors()[0])) from None
+        for number, ids in enumerate(self._schedule, 1):
             if len(set(ids)) < len(ids):
                 raise fault(f"round {number} names a device twice: {list(ids)}")
         return self
 
-    def check(self, count: int, participants: int) -> str | None:
-        """Every device must exist."""
-        worst = max(max(ids) for ids in self._rounds)
-        return f"names device {worst}, but devices are numbered 0 to {count - 1}" if worst >= count else None
+    def _unreadable(self, reason: str | None) -> Exception:
+        return fault(f"{self.file} must hold a list of rounds such as [[0, 1], [1, 2]]: {reason}")
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """The listed devices that are present."""
-        listed = np.array(self._rounds[index % len(self._rounds)], dtype=np.int64)
-        return listed[np.isin(listed, present)]
+    def check(self, count: int, participants: int) -> str | None:
+        """Return which scheduled device does not exist; None if all do."""
+        greatest = max(max(ids) for ids in self._schedule)
+        if greatest < count:
+            return None
+        return f"names device {greatest}, but devices are numbered 0 to {count - 1}"
+
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return the scheduled devices that are present."""
+        scheduled = np.array(self._schedule[index % len(self._schedule)], dtype=np.int64)
+        return scheduled[np.isin(scheduled, present)]

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgefl.coordination.selection.base import Selection
+from edgefl.coordination.selection.base import Selection, draws
 from edgefl.coordination.server_view import ServerView
 from edgefl.core.arrays import Ids
 from edgefl.core.streams import Streams
 
-MANY = 2**16  # devices from which on a draw for each would take long
+MANY_DEVICES = 2**16  # from here on, a draw for each device and sorting them takes longer than all else in a round
 
 
 class UniformSelection(Selection):
     """A fixed number, uniform without replacement, in random order (McMahan et al., AISTATS 2017)."""
 
-    def choose(self, present: Ids, participants: int, index: int, streams: Streams, known: ServerView) -> Ids:
-        """Every device draws a number by its own key, and the smallest take part; among many, the round draws them."""
-        if len(present) > MANY:
+    def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
+        """Return the devices with the smallest of numbers that each draws by its own key.
+
+        Among very many devices, the round draws the participants instead.
+        """
+        if len(present) > MANY_DEVICES:
             return streams.generator("selection", 1, index).choice(present, participants, replace=False)
-        draws = streams.uniform("selection", present, index)
-        return present[np.argsort(draws, kind="stable")[:participants]]
+        order = np.argsort(draws(present, index, streams), kind="stable")
+        return present[order[:participants]]

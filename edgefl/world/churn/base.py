@@ -41,16 +41,16 @@ class Presence:
     by_round: ClassVar[bool] = False  # whether it depends on the round rather than on time
 
     def __init__(self, chances: Floats) -> None:
-        self.chances = chances
+        self.probabilities = chances
 
-    def follow(self, covered: Covered, holds_s: Holds | None = None) -> None:
+    def observe_coverage(self, covered: Covered, holds_s: Holds | None = None) -> None:
         """Take how to see who is in coverage, and how long that lasts, before anything is asked."""
 
     def present(self, time_s: float, index: int) -> Ids:
         """Ids of the devices that are there at a time, when the round `index` begins."""
-        return np.arange(len(self.chances), dtype=np.int64)
+        return np.arange(len(self.probabilities), dtype=np.int64)
 
-    def stays_s(self, ids: Ids, time_s: float) -> Floats:
+    def stays_until_s(self, ids: Ids, time_s: float) -> Floats:
         """The times [n] until which devices `ids` [n] stay at least: `time_s` for who is not there, inf for ever.
 
         Where a device is still there at that time, it is to be asked for again.
@@ -62,7 +62,7 @@ class Presence:
 
         Only those `among` some are looked at, if that is given.
         """
-        return time_s, np.arange(len(self.chances), dtype=np.int64)
+        return time_s, np.arange(len(self.probabilities), dtype=np.int64)
 
     def next_arrival_s(self, time_s: float) -> float:
         """When the next device comes; see `arrivals`."""
@@ -76,8 +76,11 @@ class Presence:
 class Churn(Member):
     """Base of all churn models."""
 
-    by_round: ClassVar[bool] = False  # whether devices come and go with rounds rather than with time
-    always_present: ClassVar[bool] = False  # whether no device ever arrives or leaves
+    by_round: ClassVar[bool] = False
+    """Devices come and go with rounds rather than with time."""
+
+    always_present: ClassVar[bool] = False
+    """No device ever arrives or leaves, unless by its movement."""
 
     def check(self, count: int) -> str | None:
         """Why this churn cannot be that of `count` devices; None if it can."""

@@ -53,4 +53,4 @@ class Coins(Presence):
     def present(self, time_s: float, index: int) -> Ids:
         """Those whose coin fell so."""
         ids = super().present(time_s, index)
-        return ids[self._streams.uniform("availability", ids, index) < self.chances]
+        return ids[self._streams.uniform("availability", ids, index) < self.probabilities]

@@ -59,7 +59,7 @@ class Coverage(Presence):
         self._now: _Look | None = None  # of `present`
         self._told: _Look | None = None  # of `changes`
 
-    def follow(self, covered: Covered, holds_s: Holds | None = None) -> None:
+    def observe_coverage(self, covered: Covered, holds_s: Holds | None = None) -> None:
         """Take how to see who is in coverage, and how long that lasts; where that is not known, it can end at once."""
         self._covered = covered
         self._holds_s = holds_s or (lambda ids, time_s: np.full(len(ids), time_s))
@@ -101,7 +101,7 @@ class Coverage(Presence):
         self._now = self._look(self._check(time_s), self._now)
         return np.flatnonzero(self._now.there)
 
-    def stays_s(self, ids: Ids, time_s: float) -> Floats:
+    def stays_until_s(self, ids: Ids, time_s: float) -> Floats:
         """The first check at which each is not covered; as far as one looks ahead."""
         first = self._check(time_s)
         stays = np.where(self._there(ids, first), (first + AHEAD) * self._check_s, time_s)

@@ -11,8 +11,8 @@ from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.distributions import PEAK_S, Constant, PeakS, draw
 from edgefl.core.section import fault_at
 from edgefl.core.streams import Streams
+from edgefl.world.churn.alternating import AlternatingPresence
 from edgefl.world.churn.base import Churn, Presence
-from edgefl.world.churn.turns import Turns
 
 
 class DiurnalChurn(Churn):
@@ -39,7 +39,7 @@ class DiurnalChurn(Churn):
         return _Windows(self, peaks % self.period_s, streams)
 
 
-class _Windows(Turns):
+class _Windows(AlternatingPresence):
     """One window a device and day; a day lasts from trough to trough, the device's first one has its peak before 0."""
 
     def __init__(self, churn: DiurnalChurn, peaks_s: Floats, streams: Streams) -> None:
@@ -59,7 +59,7 @@ class _Windows(Turns):
 
     def begin(self) -> tuple[Bools, Floats]:
         """Who is in its window."""
-        ids = np.arange(len(self.chances))
+        ids = np.arange(len(self.probabilities))
         days = 1 - self._peaks_s / self._churn.period_s  # since the peak of day 0
         self._day = np.floor(days + 0.5).astype(np.int64)
         half = self._half(ids, self._day)

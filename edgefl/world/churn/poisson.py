@@ -9,9 +9,9 @@ from pydantic import Field
 
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.streams import Streams
+from edgefl.world.churn.alternating import AlternatingPresence
 from edgefl.world.churn.base import Churn, Presence
 from edgefl.world.churn.stays import Stay, StaySeconds
-from edgefl.world.churn.turns import Turns
 
 
 class PoissonChurn(Churn):
@@ -37,7 +37,7 @@ class PoissonChurn(Churn):
         return _Stays(count, count / self.arrivals_per_s - self.stay_s.mean_s, self.stay_s, streams)
 
 
-class _Stays(Turns):
+class _Stays(AlternatingPresence):
     """Alternating renewal processes, one a device."""
 
     def __init__(self, count: int, away_s: float, stay: Stay, streams: Streams) -> None:
@@ -46,8 +46,8 @@ class _Stays(Turns):
 
     def begin(self) -> tuple[Bools, Floats]:
         """Stationary: what is left of a stay has its equilibrium law, what is left of an absence its own."""
-        u = self._streams.uniform("stay", np.arange(len(self.chances)), count=3)
-        there = u[:, 0] < self.chances
+        u = self._streams.uniform("stay", np.arange(len(self.probabilities)), count=3)
+        there = u[:, 0] < self.probabilities
         until = -self._away_s * np.log(u[:, 1])
         until[there] = self._stay.residual_s(u[there, 1:])
         return there, until

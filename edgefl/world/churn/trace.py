@@ -14,8 +14,8 @@ from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.paths import UserPath
 from edgefl.core.section import fault
 from edgefl.core.streams import Streams
+from edgefl.world.churn.alternating import AlternatingPresence
 from edgefl.world.churn.base import Churn, Presence
-from edgefl.world.churn.turns import Turns
 
 COLUMNS = ["device", "on_s", "off_s"]
 
@@ -62,7 +62,7 @@ class TraceChurn(Churn):
         return _Rows(count, self._rows)
 
 
-class _Rows(Turns):
+class _Rows(AlternatingPresence):
     """All changes of a device one after another, then inf."""
 
     def __init__(self, count: int, rows: list[_Row]) -> None:

@@ -13,10 +13,10 @@ def covered(presence: Presence) -> Presence:
     """The same churn of devices whose movement can lead them out of coverage."""
     if isinstance(presence, Coverage):
         return presence
-    return Coverage(len(presence.chances)) if type(presence) is Presence else Within(presence)
+    return Coverage(len(presence.probabilities)) if type(presence) is Presence else ChurnWithinCoverage(presence)
 
 
-class Within(Presence):
+class ChurnWithinCoverage(Presence):
     """Both at once: who has moved out of coverage has left, whatever its churn is.
 
     Args:
@@ -24,21 +24,21 @@ class Within(Presence):
     """
 
     def __init__(self, churn: Presence) -> None:
-        super().__init__(churn.chances)
-        self._churn, self._coverage = churn, Coverage(len(churn.chances))
+        super().__init__(churn.probabilities)
+        self._churn, self._coverage = churn, Coverage(len(churn.probabilities))
 
-    def follow(self, covered: Covered, holds_s: Holds | None = None) -> None:
+    def observe_coverage(self, covered: Covered, holds_s: Holds | None = None) -> None:
         """Take how to see who is in coverage."""
-        self._coverage.follow(covered, holds_s)
+        self._coverage.observe_coverage(covered, holds_s)
 
     def present(self, time_s: float, index: int) -> Ids:
         """Who is there by both."""
         there = self._churn.present(time_s, index), self._coverage.present(time_s, index)
         return np.intersect1d(*there, assume_unique=True)
 
-    def stays_s(self, ids: Ids, time_s: float) -> Floats:
+    def stays_until_s(self, ids: Ids, time_s: float) -> Floats:
         """Until the first of them ends."""
-        return np.minimum(self._churn.stays_s(ids, time_s), self._coverage.stays_s(ids, time_s))
+        return np.minimum(self._churn.stays_until_s(ids, time_s), self._coverage.stays_until_s(ids, time_s))
 
     def arrivals(self, time_s: float, among: Ids | None = None) -> tuple[float, Ids]:
         """The first time at which one of them lets somebody in whom the other has there.
@@ -79,6 +79,6 @@ class Within(Presence):
 
     def _before(self, one: Presence, changes: Changes, until_s: float) -> Bools:
         """Who [devices] was there by one of them before its changes."""
-        there = np.zeros(len(self.chances), dtype=bool)
+        there = np.zeros(len(self.probabilities), dtype=bool)
         there[one.present(until_s, 0)] = True
         return np.asarray(there ^ (np.bincount(changes.ids, minlength=len(there)) % 2 == 1))

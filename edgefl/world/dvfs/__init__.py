@@ -1,4 +1,4 @@
-"""At which clock devices compute: one file a rule of dynamic voltage and frequency scaling."""
+"""Clock rules (dynamic voltage and frequency scaling): one file a rule; `base.py` says how to write one."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.world.dvfs.base import Dvfs, Work

@@ -1,4 +1,14 @@
-"""What a clock rule is: the frequency at which a device computes, chosen when its download has ended."""
+"""A clock rule chooses the frequency at which a device computes, at the moment when its download has ended.
+
+To write a clock rule:
+
+1. One file in this folder with a subclass of `Dvfs`. Its fields are its keys under `devices.dvfs`, and the first line
+   of its docstring, which names the source, is what `edgefl list dvfs` prints.
+2. `clock_hz`, from what the device knows at that moment (`Work`), and the flags that are not as by default. Time and
+   energy follow from the clock in `edgefl/world/compute.py`.
+3. One line in the table of contents (`__init__.py`), one test in `tests/world/test_dvfs.py`, one row in
+   `docs/devices.md`.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +19,24 @@ from edgefl.core.catalogue import Member
 
 
 class Work(NamedTuple):
-    """What devices [n] know when their downloads have ended; one device alone: numbers."""
+    """What devices [n] know when their downloads have ended."""
 
     cycles: Floats  # of local training
-    cpu_hz: Floats  # the fastest clock
-    download_s: Floats
-    upload_s: Floats  # estimated
-    deadline_s: Floats  # for all of it, since the download began; inf where there is none
+    cpu_hz: Floats  # the highest clocks
+    download_s: Floats  # how long their downloads took
+    upload_s: Floats  # how long their uploads are expected to take
+    deadline_s: Floats  # for all of it, from the beginning of the download; inf where there is none
 
 
 class Dvfs(Member):
-    """Base of all clock rules."""
+    """Base class of all clock rules."""
 
     needs_deadline: ClassVar[bool] = False
-    scales_clock: ClassVar[bool] = True  # whether a device may compute below its cpu_hz
+    """The clock follows from the round's deadline, so that `server.deadline_s` is required."""
+
+    scales_clock: ClassVar[bool] = True
+    """A device may compute below its `cpu_hz`."""
 
     def clock_hz(self, work: Work) -> Floats:
-        """Clocks [n], none above `work.cpu_hz`."""
+        """Return the clocks [n] in hertz, none above `work.cpu_hz`."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""As slow as the round allows."""
+"""Clocks as low as the deadline allows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class DeadlineClock(Dvfs):
     upload_margin: NonNegativeFloat = 1.5  # fading goes on, and others send at other times
 
     def clock_hz(self, work: Work) -> Floats:
-        """Cycles over the time left."""
+        """Return the clocks [n] at which the cycles just fit into the time left, within the bounds."""
         left_s = work.deadline_s - work.download_s - self.upload_margin * work.upload_s
-        needed_hz = np.where(left_s > 0, work.cycles / np.where(left_s > 0, left_s, 1.0), np.inf)
+        in_time = left_s > 0
+        divisor_s = np.where(in_time, left_s, 1.0)  # never zero, where the quotient is not used either
+        needed_hz = np.where(in_time, work.cycles / divisor_s, np.inf)
         return np.minimum(work.cpu_hz, np.maximum(needed_hz, self.min_cpu_hz))

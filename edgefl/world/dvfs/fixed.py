@@ -1,4 +1,4 @@
-"""One clock."""
+"""The same clock always."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class FixedClock(Dvfs):
     scales_clock: ClassVar[bool] = False
 
     def clock_hz(self, work: Work) -> Floats:
-        """The fastest clock, always."""
+        """Return the highest clocks [n]."""
         return work.cpu_hz

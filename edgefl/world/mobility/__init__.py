@@ -10,7 +10,7 @@ MOBILITY: Catalogue[Mobility] = Catalogue(
         "constant_velocity": "edgefl.world.mobility.constant_velocity:ConstantVelocity",
         "random_waypoint": "edgefl.world.mobility.random_waypoint:RandomWaypoint",
         "gauss_markov": "edgefl.world.mobility.gauss_markov:GaussMarkov",
-        "group": "edgefl.world.mobility.group:Group",
+        "group": "edgefl.world.mobility.group:GroupMobility",
         "manhattan": "edgefl.world.mobility.manhattan:Manhattan",
         "streets": "edgefl.world.mobility.streets:Streets",
         "trace": "edgefl.world.mobility.trace:Trace",

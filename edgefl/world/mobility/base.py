@@ -65,16 +65,16 @@ class Track:
         """Speeds [n] of devices [n] at a time, which drive the Doppler spread."""
         return self._speeds_mps[ids]
 
-    def there(self, ids: Ids, time_s: float) -> Bools:
+    def on_map(self, ids: Ids, time_s: float) -> Bools:
         """Which of the devices [n] the map or trace has at a time, wherever they are."""
         return np.ones(len(ids), dtype=bool)
 
     @property
-    def leaves(self) -> bool:
+    def can_leave(self) -> bool:
         """Whether a device can come to where no base station reaches it, or off the map."""
         return False
 
-    def holds_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
+    def stays_within_until_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
         """The times [n] until which devices [n] move no farther than `slack_m` [n], nor onto or off the map."""
         speeds = self._speeds_mps[ids]
         return np.asarray(time_s + np.divide(slack_m, speeds, out=np.full(len(ids), np.inf), where=speeds > 0))
@@ -83,7 +83,11 @@ class Track:
 class Mobility(Member):
     """Base of all mobility models."""
 
-    keeps_off: ClassVar[bool] = True  # whether no device comes nearer to the base station than cells.min_distance_m
+    keeps_min_distance: ClassVar[bool] = True
+    """No device comes nearer to the base station than `cells.min_distance_m`."""
+
+    moves: ClassVar[bool] = True
+    """Positions change with time."""
 
     def check(self, area: Area) -> str | None:
         """Why devices cannot move so in the area, or None."""

@@ -42,13 +42,13 @@ class _Flight(Legs):
         return timed(self._bounces(device), float(self._speeds_mps[device]))
 
     @property
-    def leaves(self) -> bool:
+    def can_leave(self) -> bool:
         """As the model says."""
         return self.model.edge == "leave" and self.area.disc_m < np.inf
 
     def _holds(self, device: int, slack_m: float, time_s: float) -> float:
         """Who has left goes straight on for ever, and never comes back."""
-        if self.leaves and np.hypot(*self._position(device, time_s)) > self.area.radius_m * BEYOND:
+        if self.can_leave and np.hypot(*self._position(device, time_s)) > self.area.radius_m * BEYOND:
             return np.inf
         return super()._holds(device, slack_m, time_s)
 

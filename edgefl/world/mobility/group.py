@@ -14,7 +14,7 @@ from edgefl.world.mobility.base import Area, Track, WithSpeed
 from edgefl.world.mobility.random_waypoint import Waypoints
 
 
-class Group(WithSpeed):
+class GroupMobility(WithSpeed):
     """Reference-point group mobility (Hong et al., MSWiM 1999): members stroll around a centre, which moves at random.
 
     Devices i with the same i // size are a group. Its centre is a random waypoint at the speed of the group's first
@@ -56,7 +56,7 @@ class _Groups(Track):
         centre = self.centres.velocities_mps(ids // self.size, time_s)
         return np.asarray(np.hypot(*(centre + self.members.velocities_mps(ids, time_s)).T))
 
-    def holds_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
+    def stays_within_until_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
         """Both movements in one direction."""
         fastest = self.centres.speeds_mps(ids // self.size, time_s) + self.members.speeds_mps(ids, time_s)
         return np.asarray(time_s + np.divide(slack_m, fastest, out=np.full(len(ids), np.inf), where=fastest > 0))

@@ -42,7 +42,7 @@ class Legs(Track):
         """Velocities [n, 2]; at a corner, of the leg that begins there."""
         return np.array([self._velocity(int(device), time_s) for device in ids]).reshape(-1, 2)
 
-    def holds_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
+    def stays_within_until_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
         """Straight on to the end of a leg at most."""
         return np.array([self._holds(*each, time_s) for each in zip(ids.tolist(), slack_m.tolist(), strict=True)])
 

@@ -21,7 +21,7 @@ Pair = Annotated[tuple[Within, Within], Field(strict=False)]
 class Placed(Mobility):
     """Base of the models whose places come from a file."""
 
-    keeps_off: ClassVar[bool] = False
+    keeps_min_distance: ClassVar[bool] = False
 
     path: DataPath
     scale: Factor = 1.0  # metres in the cell for each metre of the file

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids
@@ -11,6 +13,8 @@ from edgefl.world.mobility.base import Area, Track, WithSpeed
 
 class Static(WithSpeed):
     """Devices stay where they are; their speed only drives the Doppler spread (dynamic-devices paper, Table I)."""
+
+    moves: ClassVar[bool] = False
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
         """One point each, uniform over the area."""
@@ -25,6 +29,6 @@ class _Still(Track):
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         return self.area.points(self.streams.uniform("placement", ids, count=2))
 
-    def holds_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
+    def stays_within_until_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
         """For ever."""
         return np.full(len(ids), np.inf)

@@ -34,7 +34,7 @@ class Streets(Placed, WithSpeed):
         ends = np.array([edge[:2] for edge in graph.edges])
         starts, ends = points[ends[:, 0]], points[ends[:, 1]]
         self.check_reach([nearest_m(starts - site, ends - site) for site in np.array(area.sites_m)], area)
-        return _Trips(graph, points, self.speeds(count, streams), streams, leaves=not _covered(starts, ends, area))
+        return _Trips(graph, points, self.speeds(count, streams), streams, can_leave=not _covered(starts, ends, area))
 
     def streets(self) -> tuple[Graph, Floats]:
         """The graph, its nodes numbered from 0, edges with `length_m`; and the nodes' points [n, 2] in the cell.
@@ -107,12 +107,12 @@ def _covered(starts: Floats, ends: Floats, area: Area) -> bool:
 
 class _Trips(Legs):
     def __init__(
-        self, graph: Graph, points: Floats, speeds_mps: Floats, streams: Streams, *, leaves: bool = False
+        self, graph: Graph, points: Floats, speeds_mps: Floats, streams: Streams, *, can_leave: bool = False
     ) -> None:
         import networkx as nx
 
         super().__init__(speeds_mps)
-        self._leaves = leaves
+        self._can_leave = can_leave
         self.graph, self.points, self.streams = graph, points, streams
         from_first = nx.single_source_dijkstra_path_length(graph, 0, weight="length_m")
         back = graph.reverse() if graph.is_directed() else graph
@@ -120,9 +120,9 @@ class _Trips(Legs):
         self.longest_m = max(from_first.values()) + max(to_first.values())  # no shortest way is longer
 
     @property
-    def leaves(self) -> bool:
+    def can_leave(self) -> bool:
         """Whether a street leads where no base station reaches."""
-        return self._leaves
+        return self._can_leave
 
     def corners(self, device: int) -> Corners:
         """Crossings."""

@@ -113,11 +113,11 @@ class _Recorded(Track):
         self.fastest_mps = np.array([_fastest_mps(*each) for each in tracks])
 
     @property
-    def leaves(self) -> bool:
+    def can_leave(self) -> bool:
         """Before its first sample, if not elsewhere."""
         return True
 
-    def holds_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
+    def stays_within_until_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
         """Off the map until it comes onto it, or the file begins again; on it until it has gone so far, or leaves."""
         time, (first_s, last_s) = self._file_s(time_s), self.spans_s[ids].T
         again_s = self.end_s - time if self.model.at_end == "loop" else np.inf
@@ -136,7 +136,7 @@ class _Recorded(Track):
         """Speeds [n] between the samples before and after; 0 before the first and after the last one."""
         return np.array([self._speed(int(device), self._file_s(time_s)) for device in ids])
 
-    def there(self, ids: Ids, time_s: float) -> Bools:
+    def on_map(self, ids: Ids, time_s: float) -> Bools:
         time, staying = self._file_s(time_s), self.model.at_end == "hold"
         spans = [(self.tracks[device][0][0], self.tracks[device][0][-1]) for device in ids]
         return np.array([first <= time and (staying or time <= last) for first, last in spans], dtype=bool)

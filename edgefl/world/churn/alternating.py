@@ -8,7 +8,7 @@ from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.world.churn.base import NO_CHANGES, Changes, Presence
 
 
-class Turns(Presence):
+class AlternatingPresence(Presence):
     """Each device keeps its state until its next change, which is a function of the device and its changes before.
 
     The changes are remembered, which never alters an answer: asked about an earlier time, it begins anew. Going on
@@ -37,7 +37,7 @@ class Turns(Presence):
     def _restart(self) -> None:
         self._now_s = 0.0
         self._there, self._until_s = self.begin()
-        self._turns = np.zeros(len(self.chances), dtype=np.int64)
+        self._turns = np.zeros(len(self.probabilities), dtype=np.int64)
         self._log: list[Changes] = []
 
     def _go_on(self, time_s: float, ids: Ids | None = None) -> None:
@@ -59,7 +59,7 @@ class Turns(Presence):
         self._go_on(time_s)
         return np.flatnonzero(self._there)
 
-    def stays_s(self, ids: Ids, time_s: float) -> Floats:
+    def stays_until_s(self, ids: Ids, time_s: float) -> Floats:
         """When they leave."""
         self._go_on(time_s, np.unique(ids))
         return np.where(self._there[ids], self._until_s[ids], time_s)
