@@ -1,4 +1,4 @@
-"""The section `data`: what is learned from, and who holds it."""
+"""The section `data` of a scenario: what is learned from, and which device holds which samples."""
 
 from __future__ import annotations
 
@@ -14,31 +14,37 @@ from edgefl.learning.partitions.iid import Iid
 
 
 class DataSection(Section):
-    """What is learned from, and who holds it."""
+    """What is learned from, and which device holds which samples."""
 
     inlined: ClassVar[str | None] = "dataset"
 
     dataset: Annotated[Dataset, DATASETS] = Digits()
     partition: Annotated[Partition, PARTITIONS] = Iid()
-    test_partition: Literal["none", "like_train"] = "none"  # whether devices have test samples of their own, and which
+    test_partition: Literal["none", "like_train"] = "none"  # like_train: devices have test samples of their own
     augmentation: Augmentation | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _collect(cls, value: Any) -> Any:
-        """The dataset's own keys stand beside `dataset`."""
+    def _collect_dataset_keys(cls, value: Any) -> Any:
+        """Move the dataset's own keys, which stand beside `dataset` in YAML, into the dataset."""
         if not isinstance(value, dict) or isinstance(value.get("dataset"), Dataset):
             return value
-        if not isinstance(value.get("dataset", "digits"), str):
+        name = value.get("dataset", "digits")
+        if not isinstance(name, str):
             known = ", ".join(DATASETS.members)
-            raise fault_at(("dataset",), f"must be a name, got {shown(value['dataset'])}; known: {known}")
-        own = {key: item for key, item in value.items() if key not in cls.model_fields}
-        rest = {key: item for key, item in value.items() if key not in own}
-        rest.pop("dataset", None)
-        return {"dataset": {"kind": value.get("dataset", "digits"), **own}, **rest}
+            raise fault_at(("dataset",), f"must be a name, got {shown(name)}; known: {known}")
+        dataset = {"kind": name}
+        collected: dict[str, Any] = {"dataset": dataset}
+        for key, item in value.items():
+            if key not in cls.model_fields:
+                dataset[key] = item
+            elif key != "dataset":
+                collected[key] = item
+        return collected
 
     @model_serializer(mode="wrap")
-    def _spread(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _spread_dataset_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write the dataset's own keys beside `dataset`, as they stand in YAML."""
         dumped = handler(self)
         own = dumped.pop("dataset")
         return {"dataset": own.pop("kind"), **own, **dumped}
@@ -48,6 +54,6 @@ class Augmentation(Section):
     """Random crops of padded images and horizontal flips, drawn for each sample and step."""
 
     crop_padding: Annotated[int, Field(ge=0, le=1000)] = 4
-    crop_probability: Annotated[float, Field(ge=0, le=1)] = 1.0  # with which an image is cropped at all
+    crop_probability: Annotated[float, Field(ge=0, le=1)] = 1.0  # that an image is cropped at all
     fill: Literal["black", "mean"] = "black"  # of the padding: 0 as stored, or 0 after normalisation
     flip: bool = True

@@ -1,7 +1,7 @@
-"""What has been learned, on record: outcomes in a journal, and now and then the state that led to them.
+"""The record of what has been learned: outcomes in a journal, and now and then the state that led to them.
 
-The key of a record is a digest of everything that learning has been told up to there (see Replay), so that what is
-found under a key is what would be learned again: a run that goes on, or another one that learns the same, need not.
+The key of an entry is a digest of all commands that learning has received up to there (see Replay). What is found under
+a key is therefore what would be learned again: a run that resumes, or another run that learns the same, can skip it.
 """
 
 from __future__ import annotations
@@ -20,84 +20,96 @@ from edgefl.core.errors import RunError
 from edgefl.core.files import locked
 
 JOURNAL = "journal.jsonl"
-KEPT = 2  # states: the last one, and the one before in case it is damaged
+KEPT_STATES = 2  # the last one, and the one before it in case the last one is damaged
 
 log = logging.getLogger(__name__)
 
 
 class Pace:
-    """When states are put on record: every so many rounds or seconds of wall-clock.
+    """How often states are put on record: every so many rounds, or every so many seconds of wall-clock.
 
-    Where neither is given it takes at most two per cent of the time; in either case what is kept changes no result.
+    Without either, checkpoints take at most two per cent of the time. What is kept changes no result.
+
+    Args:
+        rounds: between two states.
+        seconds: of wall-clock between two states.
     """
 
-    SHARE, FIRST_S = 0.02, 10.0
+    TIME_SHARE = 0.02  # of the wall-clock time, for taking states
+    FIRST_S = 10.0  # a run shorter than this is learned again faster than its state is written
 
     def __init__(self, rounds: int | None = None, seconds: float | None = None) -> None:
-        self._rounds, self._seconds = rounds, seconds
-        self._since, self._ended_s, self._took_s = 0, time.monotonic(), 0.0
+        self._rounds = rounds
+        self._seconds = seconds
+        self._rounds_since = 0
+        self._last_s = time.monotonic()
+        self._took_s = 0.0
 
     def due(self) -> bool:
-        """Whether the round that has just been learned ends with one; to be asked after each."""
-        self._since += 1
+        """Count a round, and return whether a state is due after it. Ask once after each round."""
+        self._rounds_since += 1
         if self._rounds is not None:
-            return self._since >= self._rounds
-        least_s = max(self.FIRST_S, self._took_s / self.SHARE) if self._seconds is None else self._seconds
-        return time.monotonic() - self._ended_s >= least_s
+            return self._rounds_since >= self._rounds
+        least_s = self._seconds
+        if least_s is None:
+            least_s = max(self.FIRST_S, self._took_s / self.TIME_SHARE)
+        return time.monotonic() - self._last_s >= least_s
 
     @contextmanager
     def taking(self) -> Iterator[None]:
-        """Measure how long it takes."""
+        """Measure how long it takes to write a state, and begin to count anew."""
         began_s = time.monotonic()
         yield
-        self._since, self._ended_s = 0, time.monotonic()
-        self._took_s = self._ended_s - began_s
+        self._rounds_since = 0
+        self._last_s = time.monotonic()
+        self._took_s = self._last_s - began_s
 
 
-class _State(NamedTuple):
-    """A file, and what it was when it was written."""
+class _StateFile(NamedTuple):
+    """A file with a state, and its digest when it was written."""
 
     path: Path
     sha256: str
 
 
 class Record:
-    """Keeps nothing, and has nothing on record: what learns once needs no more."""
+    """A record that keeps nothing and is always empty: enough for a run in memory, which learns everything once."""
 
     def __init__(self) -> None:
         self._outcomes: dict[str, Any] = {}
-        self._states: dict[str, _State] = {}  # oldest first
+        self._states: dict[str, _StateFile] = {}  # oldest first
 
     def outcome(self, key: str) -> Any:
-        """What came out under a key; None where that is not on record."""
+        """Return the outcome under a key, or None if there is none."""
         return self._outcomes.get(key)
 
     def note(self, key: str, outcome: Any) -> None:
         """Put an outcome (anything that JSON can hold) on record."""
 
     def restore(self, key: str, read: Callable[[BinaryIO], None]) -> bool:
-        """Read the state under a key; whether there is a good one."""
+        """Pass the state under a key to `read`; return whether there was an undamaged one."""
         return False
 
     def save(self, key: str, write: Callable[[BinaryIO], None], *, lasting: bool = False) -> None:
-        """Keep a state; the last few of those that are not `lasting`."""
+        """Keep the state that `write` writes, and let go of the oldest ones that are not `lasting`."""
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Forget everything on record."""
 
     def close(self) -> None:
-        """Let others use the files."""
+        """Release the files to other processes."""
 
 
 class Journal(Record):
-    """A record in a folder. One process at a time: the operating system lets go of the lock when a process ends.
+    """A record in a folder, for one process at a time: the operating system frees the lock when a process ends.
 
-    Nothing is written before `open`; what is noted until then is written there.
+    Nothing is written before `open`; what is noted earlier is written then. So a run that turns out to be impossible
+    leaves no trace.
 
     Args:
-        folder: where it lies.
-        fresh: begin anew; what was there is replaced by `open`.
-        others: folders of other journals, whose runs have ended: what they have on record counts, too.
+        folder: the folder of this journal.
+        fresh: begin anew; `open` replaces what is there.
+        others: folders of other journals, whose runs have ended; what they have on record counts, too.
 
     Raises:
         InputError: another process uses it, or it cannot be read.
@@ -105,51 +117,58 @@ class Journal(Record):
 
     def __init__(self, folder: Path, *, fresh: bool = False, others: Sequence[Path] = ()) -> None:
         super().__init__()
-        self._folder, self._fresh = folder, fresh
+        self._folder = folder
+        self._fresh = fresh
         self._file: BinaryIO | None = None
-        self._waiting: list[dict[str, Any]] | None = []  # until `open`
-        self._passing: list[str] = []  # keys of its own states that are not to last
+        self._unwritten: list[dict[str, Any]] | None = []  # entries noted before `open`; None from then on
+        self._passing: list[str] = []  # keys of this journal's own states that are not lasting, oldest first
         for other in others:
             with (other / JOURNAL).open("rb") as file:
                 self._read(file, other)
         if (folder / JOURNAL).exists():
             self._file = locked(folder / JOURNAL)
             if not fresh:
-                self._file.truncate(self._read(self._file, folder))  # a killed process may have left half a line
+                # A killed process may have left half a line at the end; the next one is written over it.
+                self._file.truncate(self._read(self._file, folder))
 
     def _read(self, file: BinaryIO, folder: Path) -> int:
-        """Take in all lines that are whole; how many bytes these are."""
+        """Take in all lines that are whole; return how many bytes they have."""
         file.seek(0)
-        good = 0
+        whole_bytes = 0
         for line in file:
+            if not line.endswith(b"\n"):
+                break
             try:
-                entry = json.loads(line) if line.endswith(b"\n") else {}
+                entry = json.loads(line)
                 key = entry.pop("key")
             except (ValueError, AttributeError, KeyError):
                 break
-            good += len(line)
-            if "file" in entry:
-                self._states[key] = _State(folder / entry["file"], entry["sha256"])
-                if folder == self._folder and not entry.get("lasting"):
-                    self._passing.append(key)
-            else:
+            whole_bytes += len(line)
+            if "file" not in entry:
                 self._outcomes[key] = entry.get("outcome")
-        return good
+                continue
+            self._states[key] = _StateFile(folder / entry["file"], entry["sha256"])
+            if folder == self._folder and not entry.get("lasting"):
+                self._passing.append(key)
+        return whole_bytes
 
     def open(self) -> None:
-        """Write from now on."""
+        """Write from now on; first of all what has been noted so far."""
         self._file = self._file or locked(self._folder / JOURNAL)
         if self._fresh:
             self._file.truncate(0)
             for state in self._folder.glob("*.state"):
                 state.unlink()
-        waiting, self._waiting = self._waiting, None
-        for entry in waiting or ():
+        unwritten = self._unwritten or []
+        self._unwritten = None
+        for entry in unwritten:
             self._append(entry)
 
     def clear(self) -> None:
-        """See Record; the files are replaced by `open`."""
-        self._outcomes, self._states, self._fresh = {}, {}, True
+        """See Record; `open` replaces the files."""
+        self._outcomes = {}
+        self._states = {}
+        self._fresh = True
 
     def note(self, key: str, outcome: Any) -> None:
         """See Record.
@@ -157,13 +176,15 @@ class Journal(Record):
         Raises:
             RunError: the disk is full.
         """
-        if key not in self._outcomes:
-            self._outcomes[key] = outcome
-            self._append({"key": key, "outcome": outcome})
+        if key in self._outcomes:
+            return
+        self._outcomes[key] = outcome
+        self._append({"key": key, "outcome": outcome})
 
     def _append(self, entry: dict[str, Any]) -> None:
-        if self._file is None or self._waiting is not None:
-            self._waiting = [*(self._waiting or []), entry]
+        """Write an entry as a line, or keep it until the journal is open."""
+        if self._file is None or self._unwritten is not None:
+            self._unwritten = [*(self._unwritten or []), entry]
             return
         try:
             self._file.write(json.dumps(entry).encode() + b"\n")
@@ -172,53 +193,59 @@ class Journal(Record):
             raise RunError(f"{self._folder}: cannot be written: {error.strerror}") from None
 
     def restore(self, key: str, read: Callable[[BinaryIO], None]) -> bool:
-        """Read the state under a key, if its file is as it was written; say so if not."""
+        """Pass the state under a key to `read`, if its file is as it was written; warn if it is not."""
         state = self._states.get(key)
         if state is None:
             return False
+        consequence = "what came after the checkpoint before it is learned again"
         try:
             with state.path.open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != state.sha256:
-                    text = "%s: is damaged; what came after the checkpoint before it is learned again"
-                    log.warning(text, state.path)
+                    log.warning("%s: is damaged; %s", state.path, consequence)
                     return False
                 file.seek(0)
                 read(file)
         except OSError as error:
-            text = "%s: cannot be read (%s); what came after the checkpoint before it is learned again"
-            log.warning(text, state.path, error.strerror)
+            log.warning("%s: cannot be read (%s); %s", state.path, error.strerror, consequence)
             return False
         return True
 
     def save(self, key: str, write: Callable[[BinaryIO], None], *, lasting: bool = False) -> None:
         """Keep a state, whole or not at all, and only the last few.
 
-        A disk that is full is no reason to stop: the state before is still there.
+        A full disk is no reason to stop: the state before is still there.
         """
         path = self._folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.state"
         part = path.with_suffix(".part")
         try:
-            with part.open("w+b") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-                file.seek(0)
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = self._write_state(part, write)
+            # The outcomes that led to the state reach the disk before the state does.
             if self._file is not None:
-                os.fsync(self._file.fileno())  # the outcomes that led there come first
+                os.fsync(self._file.fileno())
             part.replace(path)
         except OSError as error:
             part.unlink(missing_ok=True)
             log.warning("%s: this checkpoint cannot be written: %s", self._folder, error.strerror)
             return
-        self._states[key] = _State(path, digest)
+        self._states[key] = _StateFile(path, digest)
         self._append({"key": key, "file": path.name, "sha256": digest, "lasting": lasting})
-        self._passing += [] if lasting else [key]
-        while len(self._passing) > KEPT:
-            old = self._passing.pop(0)
-            self._states.pop(old).path.unlink(missing_ok=True)
+        if not lasting:
+            self._passing.append(key)
+        while len(self._passing) > KEPT_STATES:
+            oldest = self._passing.pop(0)
+            self._states.pop(oldest).path.unlink(missing_ok=True)
+
+    @staticmethod
+    def _write_state(path: Path, write: Callable[[BinaryIO], None]) -> str:
+        """Write a state through to the disk; return its SHA-256."""
+        with path.open("w+b") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+            file.seek(0)
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def close(self) -> None:
-        """Let others use the folder."""
+        """Release the folder to other processes."""
         if self._file is not None:
             self._file.close()
