@@ -5,40 +5,68 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from channel._arrays import Bools, Floats
+
+BORDER = 1e-9  # relative; a distance of exactly 10 m that was computed by a square root must not fall out by rounding
 
 
-def require(valid: NDArray[np.bool_], values: NDArray[np.generic], quantity: str, valid_range: str) -> None:
+def require(valid: Bools, values: NDArray[np.generic], quantity: str, valid_range: str) -> None:
     """Raise ValueError with the first of `values` that is not `valid`."""
     if not np.all(valid):
         raise ValueError(f"{quantity} = {values[~valid][0]} is out of range: it must be {valid_range}")
 
 
 def within(quantity: str, values: ArrayLike, low: float, high: float, rel_tolerance: float = 0.0) -> Floats:
-    """`values` as floats, all in [low, high] up to a relative tolerance at the borders; NaN is never in."""
+    """Return `values` as floats, all in [low, high] up to a relative tolerance at the borders; NaN is refused."""
     array = np.asarray(values, dtype=np.float64)
-    slack_low, slack_high = abs(low) * rel_tolerance, abs(high) * rel_tolerance
-    require((array >= low - slack_low) & (array <= high + slack_high), array, quantity, f"from {low:g} to {high:g}")
+    lowest = low - abs(low) * rel_tolerance
+    highest = high + abs(high) * rel_tolerance
+    require((array >= lowest) & (array <= highest), array, quantity, f"from {low:g} to {high:g}")
     return array
 
 
-def vectors(*columns: ArrayLike) -> tuple[NDArray[Any], ...]:
-    """Arguments of n transfers as arrays [n]; scalars are the same for all."""
-    arrays = np.broadcast_arrays(*map(np.atleast_1d, columns))
-    if arrays[0].ndim != 1:
-        raise ValueError(f"transfers must form a vector, but the arguments have shape {arrays[0].shape}")
-    return tuple(arrays)
-
-
 def positive(quantity: str, values: ArrayLike) -> Floats:
-    """`values` as floats, all finite and above zero."""
+    """Return `values` as floats, all finite and above zero."""
     array = np.asarray(values, dtype=np.float64)
     require((array > 0) & (array < np.inf), array, quantity, "finite and above 0")
     return array
 
 
 def non_negative(quantity: str, values: ArrayLike) -> Floats:
-    """`values` as floats, all finite and not below zero."""
+    """Return `values` as floats, all finite and not below zero."""
     array = np.asarray(values, dtype=np.float64)
     require((array >= 0) & (array < np.inf), array, quantity, "finite and not below 0")
     return array
+
+
+def finite(quantity: str, values: ArrayLike) -> Floats:
+    """Return `values` as floats, all finite."""
+    array = np.asarray(values, dtype=np.float64)
+    require(np.isfinite(array), array, quantity, "finite")
+    return array
+
+
+def ricean_k(values: ArrayLike) -> Floats:
+    """Return Ricean factors as floats, none below zero; infinity stands for a channel without scatter."""
+    k = np.asarray(values, dtype=np.float64)
+    require(k >= 0, k, "k_factor", "not below 0")
+    return k
+
+
+def boolean(quantity: str, values: ArrayLike) -> Bools:
+    """Return `values` as they are, all booleans; a probability would count as true, so numbers are refused."""
+    array = np.asarray(values)
+    if array.dtype != np.bool_:
+        raise ValueError(f"{quantity} must be boolean, not {array.dtype}: compare a probability with a draw first")
+    return array
+
+
+def vectors(*columns: ArrayLike) -> tuple[NDArray[Any], ...]:
+    """Return the arguments of n transfers as arrays [n]; a scalar is the same for all."""
+    arrays = np.broadcast_arrays(*[np.atleast_1d(column) for column in columns])
+    if arrays[0].ndim != 1:
+        raise ValueError(
+            f"transfers must form a vector, but the arguments have shape {arrays[0].shape}: "
+            "give each a scalar or one value a transfer"
+        )
+    return tuple(arrays)

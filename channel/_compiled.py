@@ -14,28 +14,30 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-GROUP = 8  # slots under one logarithm: SNRs up to 1e38 do not overflow
+GROUP_SLOTS = 8  # slots under one logarithm: the product of 8 SNRs of up to 1e38 does not overflow
 
 Kernel = Callable[..., None]
 
 
 @cache
 def walk() -> Kernel | None:
-    """`_walk` compiled; None without numba."""
+    """Return `_walk` compiled; None without numba."""
     return _compile(_walk)
 
 
 @cache
 def normals() -> Kernel | None:
-    """`_normals` compiled; None without numba."""
+    """Return `_normals` compiled; None without numba."""
     return _compile(_normals)
 
 
 def _compile(function: Kernel) -> Kernel | None:
+    """Return a function compiled by numba, from its cache on disk where it has been compiled before."""
     if find_spec("numba") is None:
         return None
     from numba import njit
 
+    # Python's error model would test every division for zero; the loops below never divide by zero.
     compiled: Kernel = njit(cache=True, error_model="numpy")(function)
     return compiled
 
@@ -56,11 +58,11 @@ def uninterrupted() -> Iterator[None]:
 def _normals(generator: Any, out: Any) -> None:
     """Fill a vector with the generator's next standard normals, times sqrt(1/2)."""
     scale = math.sqrt(0.5)
-    for place in range(len(out)):
-        out[place] = generator.standard_normal() * scale
+    for position in range(len(out)):
+        out[position] = generator.standard_normal() * scale
 
 
-def _walk(
+def _walk(  # noqa: C901, PLR0915 - numba compiles one function
     draws: Any,
     correlation: Any,
     line: Any,
@@ -77,46 +79,79 @@ def _walk(
 ) -> None:
     """Walk each row over its draws [r, c] until its payload is sent or its limit is reached.
 
-    Args, all [r]: see `transfer._Rows`; `shannon` is (attenuation, min_snr, max_bps_hz) of `rate.Shannon`; `gain`,
-    `sent` and `used` are read and overwritten.
+    One function and plain loops: numba compiles it whole, and helpers would have to be compiled on their own. The bits
+    of gains depend on the order of each product below.
+
+    Args, all [r]: see `slot_walk._Transfers`; `shannon` is (attenuation, min_snr, max_bps_hz) of `rate.Shannon`;
+    `gain`, `sent` and `used` are read and overwritten.
     """
     attenuation, min_snr, max_bps_hz = shannon
-    cap_snr = math.expm1(max_bps_hz / attenuation * math.log(2.0))
+    cap_snr = math.expm1(max_bps_hz / attenuation * math.log(2.0))  # from here on the cap holds
     columns = draws.shape[1]
     for row in range(draws.shape[0]):
-        rho, a, b, ratio = correlation[row], line[row], scatter[row], snr[row]
-        share, scale = math.sqrt((1.0 - rho) * (1.0 + rho)), attenuation * slot_hz_s[row] / math.log(2.0)
-        most = max_bps_hz * slot_hz_s[row]
-        real, imag = gain[row].real, gain[row].imag
-        done, slots, column = sent[row], used[row], 0
+        rho = correlation[row]
+        innovation_share = math.sqrt((1.0 - rho) * (1.0 + rho))  # sqrt(1 - rho^2) without cancellation near 1
+        line_part = line[row]
+        scatter_part = scatter[row]
+        mean_snr = snr[row]
+        bits_per_nat = attenuation * slot_hz_s[row] / math.log(2.0)
+        capped_slot_bits = max_bps_hz * slot_hz_s[row]
+        real = gain[row].real
+        imag = gain[row].imag
+        done = sent[row]
+        slots = used[row]
+        column = 0
         while column < columns and done < payload[row] and slots < limit[row]:
+            # A whole group of slots at once, under one logarithm: log(1 + a) + log(1 + b) = log((1 + a)(1 + b)).
             # A group begins at a multiple of its length, wherever the chunk does: sums do not depend on the chunks.
             room = min(columns - column, limit[row] - slots)
-            if hold[row] == 1 and slots % GROUP == 0 and room >= GROUP:
-                here, there, excess, capped = real, imag, 0.0, 0.0
-                for ahead in range(column, column + GROUP):
-                    here = share * draws[row, ahead].real + rho * here
-                    there = share * draws[row, ahead].imag + rho * there
-                    power = ((a + b * here) * (a + b * here) + (b * there) * (b * there)) * ratio
+            if hold[row] == 1 and slots % GROUP_SLOTS == 0 and room >= GROUP_SLOTS:
+                ahead_real = real
+                ahead_imag = imag
+                excess = 0.0  # the product of all 1 + power, less 1: weak links keep their digits
+                capped_bits = 0.0
+                for ahead in range(column, column + GROUP_SLOTS):
+                    ahead_real = innovation_share * draws[row, ahead].real + rho * ahead_real
+                    ahead_imag = innovation_share * draws[row, ahead].imag + rho * ahead_imag
+                    in_phase = line_part + scatter_part * ahead_real
+                    quadrature = scatter_part * ahead_imag
+                    power = (in_phase * in_phase + quadrature * quadrature) * mean_snr
                     if power >= cap_snr:
-                        capped += most
+                        capped_bits += capped_slot_bits
                     elif power >= min_snr:
-                        excess = excess * (1.0 + power) + power  # the product of all 1 + power, less 1
-                nats = math.log(1.0 + excess) if excess > 1.0 else math.log1p(excess)  # which is slower
-                bits = scale * nats + capped
+                        excess = excess * (1.0 + power) + power
+                # log1p is exact for weak links, but slower.
+                nats = math.log(1.0 + excess) if excess > 1.0 else math.log1p(excess)
+                bits = bits_per_nat * nats + capped_bits
                 if done + bits < payload[row]:
-                    real, imag, done = here, there, done + bits
-                    slots, column = slots + GROUP, column + GROUP
+                    real = ahead_real
+                    imag = ahead_imag
+                    done = done + bits
+                    slots = slots + GROUP_SLOTS
+                    column = column + GROUP_SLOTS
                     continue
-            real = share * draws[row, column].real + rho * real  # the payload ends in this group: slot by slot
-            imag = share * draws[row, column].imag + rho * imag
-            power = ((a + b * real) * (a + b * real) + (b * imag) * (b * imag)) * ratio
-            bits = 0.0 if power < min_snr else most if power >= cap_snr else scale * math.log1p(power)
-            count, missing = min(hold[row], limit[row] - slots), payload[row] - done
+                # The payload ends inside this group: forget it and go slot by slot to find where.
+            real = innovation_share * draws[row, column].real + rho * real
+            imag = innovation_share * draws[row, column].imag + rho * imag
+            in_phase = line_part + scatter_part * real
+            quadrature = scatter_part * imag
+            power = (in_phase * in_phase + quadrature * quadrature) * mean_snr
+            if power < min_snr:
+                bits = 0.0
+            elif power >= cap_snr:
+                bits = capped_slot_bits
+            else:
+                bits = bits_per_nat * math.log1p(power)
+            # One draw is a block of `hold` slots of one rate, cut short by the limit or by the end of the payload.
+            count = min(hold[row], limit[row] - slots)
+            missing = payload[row] - done
             if bits * count >= missing:
-                count, done = min(count, max(1, math.ceil(missing / bits))), payload[row]
+                count = min(count, max(1, math.ceil(missing / bits)))
+                done = payload[row]  # exactly, so that a complete transfer is known by equality
             else:
                 done += bits * count
-            slots, column = slots + count, column + 1
+            slots = slots + count
+            column = column + 1
         gain[row] = complex(real, imag)
-        sent[row], used[row] = done, slots
+        sent[row] = done
+        used[row] = slots

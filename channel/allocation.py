@@ -1,8 +1,12 @@
 """OFDMA allocations: how concurrent transfers divide a band. Disjoint shares that add up to the whole.
 
-A transfer k of Z_k bits has P psi / N0 = a_k [Hz]. On a bandwidth W_k its mean SNR is a_k / W_k: a terminal puts all
-its power on its share. With `spread` the power is spread over the whole band, as a base station's is, and the SNR is
-a_k / W on every share. The mean rate is W_k times the spectral efficiency, its mean over Rayleigh fading or without.
+A transfer `k` of `Z_k` bits has `P psi / N0 = a_k` [Hz]. On a bandwidth `W_k` its mean SNR is `a_k / W_k`: a terminal
+puts all its power on its share. With `spread` the power is spread over the whole band, as a base station's is, and the
+SNR is `a_k / W` on every share. The mean rate is `W_k` times the spectral efficiency, its mean over Rayleigh fading or
+without.
+
+`equal`, `proportional` and `round_robin` need no search. `min_makespan` and `proportional_fair` are optima, found on
+tables of the mean rate that are made once for each rate model (docs/channel/allocation.md).
 """
 
 from collections.abc import Callable
@@ -10,16 +14,19 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from channel._checks import Floats, non_negative, positive
+from channel._arrays import Floats, Rows
+from channel._checks import non_negative, positive
 from channel.rate import SHANNON, TINY, Efficiency, mean_rayleigh_bps_hz
 
 LOG_SNR = np.linspace(np.log(1e-12), np.log(1e40), 6000)  # grid of the tables below
-BISECTIONS = 50
-NEWTON_STEPS = 12
+BISECTIONS = 50  # each halves the interval: 50 of them reach the last bits of a float
+MAX_NEWTON_STEPS = 12
+SHRINK_AT_MOST = 0.9  # of a share, in one Newton step, so that it stays positive
+GROW_AT_MOST = 9.0
 
-_Mean = Callable[[Floats], Floats]  # mean SNR -> mean spectral efficiency
+_MeanEfficiency = Callable[[Floats], Floats]  # mean SNR -> mean spectral efficiency
 
 
 @dataclass(frozen=True)
@@ -36,46 +43,68 @@ class Shares:
 
 
 def equal(band_hz: float, count: int) -> Shares:
-    """The same bandwidth W/n for all (dynamic-devices paper, Section VI).
+    """Return the same bandwidth `W/n` for all (dynamic-devices paper, Section VI).
 
     Args:
         band_hz: bandwidth W of the system [Hz].
         count: number n of transfers.
 
+    Returns:
+        Shares [n], each served all the time.
+
     Raises:
         ValueError: a band or count that is not positive, NaN.
+
+    Example:
+        >>> equal(100e6, 4).bandwidth_hz / 1e6
+        array([25., 25., 25., 25.])
     """
     share_hz = float(positive("band_hz", band_hz)) / float(positive("count", count))
     return Shares(np.full(count, share_hz), np.ones(count))
 
 
 def round_robin(band_hz: float, count: int) -> Shares:
-    """Each in turn has the whole band, 1/n of the time.
+    """Return the whole band for each in turn, `1/n` of the time.
 
     Args:
         band_hz: bandwidth W of the system [Hz].
         count: number n of transfers.
 
+    Returns:
+        Shares [n] of the whole band, each with a duty of 1/n.
+
     Raises:
         ValueError: a band or count that is not positive, NaN.
+
+    Example:
+        >>> round_robin(100e6, 4).duty
+        array([0.25, 0.25, 0.25, 0.25])
     """
-    return Shares(np.full(count, float(positive("band_hz", band_hz))), np.full(count, 1.0 / positive("count", count)))
+    duty = 1.0 / positive("count", count)
+    return Shares(np.full(count, float(positive("band_hz", band_hz))), np.full(count, duty))
 
 
 def proportional(band_hz: float, payload_bits: ArrayLike) -> Shares:
-    """Bandwidths in proportion to the payloads.
+    """Return bandwidths in proportion to the payloads, `W Z_k / sum_i Z_i`.
 
     Args:
         band_hz: bandwidth W of the system [Hz].
         payload_bits: bits Z to send [n]; 0 gets nothing, and if all are 0 the shares are equal.
 
+    Returns:
+        Shares [n], each served all the time.
+
     Raises:
         ValueError: a band that is not positive, a negative payload, no transfer, NaN.
+
+    Example:
+        >>> proportional(100e6, [1e6, 3e6]).bandwidth_hz / 1e6
+        array([25., 75.])
     """
-    payload = _transfers("payload_bits", non_negative("payload_bits", payload_bits))
+    payload = _one_each("payload_bits", non_negative("payload_bits", payload_bits))
     if not payload.any():
         return equal(band_hz, payload.size)
-    return _divided(float(positive("band_hz", band_hz)), payload)
+    return _in_proportion(float(positive("band_hz", band_hz)), payload)
 
 
 def min_makespan(
@@ -87,36 +116,48 @@ def min_makespan(
     spread: bool = False,
     fading: bool = True,
 ) -> Shares:
-    """The bandwidths for which all finish at the same time T under their mean rates: no others finish all sooner.
+    """Return the bandwidths for which all finish at the same time `T` under their mean rates: none end all sooner.
 
-    Solves sum_k W_k(T) = W, where W_k(T) is the least bandwidth that carries Z_k in T: bisection over T on a table of
-    the mean rate, then Newton steps on the mean rate itself.
+    Solves `sum_k W_k(T) = W`, where `W_k(T)` is the least bandwidth that carries `Z_k` in `T`: bisection over `T` on a
+    table of the mean rate, then Newton steps on the mean rate itself.
 
     Args:
         band_hz: bandwidth W of the system [Hz].
         payload_bits: bits Z to send [n]; 0 gets nothing, and if all are 0 the shares are equal.
-        snr_hz: received power over the noise density, a = P psi / N0 [n] [Hz].
+        snr_hz: received power over the noise density, `a = P psi / N0` [n] [Hz].
         efficiency: rate model.
         spread: whether the transmitter spreads its power over the whole band.
         fading: whether mean rates are means over Rayleigh fading, or rates at the mean SNR.
 
+    Returns:
+        Shares [n], each served all the time.
+
     Raises:
         ValueError: a band or snr_hz that is not positive, a negative payload, no transfer, shapes that differ, NaN.
+
+    Example:
+        The weaker of two equal payloads gets more of the band.
+
+        >>> (min_makespan(1e6, [1e6, 1e6], [1e7, 1e8]).bandwidth_hz / 1e6).round(2)
+        array([0.69, 0.31])
     """
     band = float(positive("band_hz", band_hz))
-    payload = _transfers("payload_bits", non_negative("payload_bits", payload_bits))
-    a = _transfers("snr_hz", positive("snr_hz", snr_hz), payload.size)
+    payload = _one_each("payload_bits", non_negative("payload_bits", payload_bits))
+    snr = _one_each("snr_hz", positive("snr_hz", snr_hz), payload.size)
     sending = payload > 0
     if not sending.any():
         return equal(band, payload.size)
+    mean_efficiency = _mean_efficiency(efficiency, fading)
     share_hz = np.zeros(payload.shape)
     if spread:
-        mean_bps_hz = _mean(efficiency, fading)(a[sending] / band)
-        share_hz[sending] = payload[sending] / np.maximum(mean_bps_hz, TINY)  # in outage: as good as all for it
+        # The SNR does not depend on the share, so the rate is proportional to it. In outage the rate is 0 on any share;
+        # with TINY in its place such a transfer is given as good as the whole band.
+        mean_bps_hz = mean_efficiency(snr[sending] / band)
+        share_hz[sending] = payload[sending] / np.maximum(mean_bps_hz, TINY)
     else:
-        curve, mean = _curve(efficiency, fading), _mean(efficiency, fading)
-        share_hz[sending] = _finishing_together_hz(band, payload[sending], a[sending], curve, mean)
-    return _divided(band, share_hz)
+        curve = _curve(efficiency, fading)
+        share_hz[sending] = _finishing_together_hz(band, payload[sending], snr[sending], curve, mean_efficiency)
+    return _in_proportion(band, share_hz)
 
 
 def proportional_fair(
@@ -127,41 +168,57 @@ def proportional_fair(
     spread: bool = False,
     fading: bool = True,
 ) -> Shares:
-    """The bandwidths that maximise the sum of the logarithms of the mean rates (Kelly 1997; Nash's bargaining).
+    """Return the bandwidths that maximise the sum of the logarithms of the mean rates (Kelly 1997; Nash's bargaining).
 
-    With R_k(w) the mean rate on a bandwidth w, the optimum has R_k'(W_k) / R_k(W_k) equal for all k. The multiplier is
-    found by bisection on a table. With `spread` the rate is proportional to the bandwidth and the shares are equal.
+    With `R_k(w)` the mean rate on a bandwidth `w`, the optimum has `R_k'(W_k) / R_k(W_k)` equal for all `k`. The
+    multiplier is found by bisection on a table. With `spread` the rate is proportional to the bandwidth and the shares
+    are equal.
 
     Args:
         band_hz: bandwidth W of the system [Hz].
-        snr_hz: received power over the noise density, a = P psi / N0 [n] [Hz].
+        snr_hz: received power over the noise density, `a = P psi / N0` [n] [Hz].
         efficiency: rate model.
         spread: whether the transmitter spreads its power over the whole band.
         fading: whether mean rates are means over Rayleigh fading, or rates at the mean SNR.
 
+    Returns:
+        Shares [n], each served all the time.
+
     Raises:
         ValueError: a band or snr_hz that is not positive, no transfer, NaN.
+
+    Example:
+        The stronger of two makes better use of the band.
+
+        >>> (proportional_fair(1e6, [1e7, 1e8]).bandwidth_hz / 1e6).round(2)
+        array([0.46, 0.54])
     """
     band = float(positive("band_hz", band_hz))
-    a = _transfers("snr_hz", positive("snr_hz", snr_hz))
+    snr = _one_each("snr_hz", positive("snr_hz", snr_hz))
     if spread:
-        return equal(band, a.size)
+        return equal(band, snr.size)
     curve = _curve(efficiency, fading)
-    log_a = np.log(a)
+    log_a = np.log(snr)
 
     def share_hz(log_multiplier: float) -> Floats:
-        return np.exp(log_a - np.interp(log_multiplier + log_a, curve.log_pull, curve.log_snr))
+        # d ln R / dW times a is one function of the mean SNR for all: where it is the multiplier, read the SNR.
+        log_snr = np.interp(log_multiplier + log_a, curve.log_pull, curve.log_snr)
+        return np.exp(log_a - log_snr)
 
-    weakest = float((curve.log_pull[0] - log_a).min())  # all at the widest share of use
-    at_equal = np.interp(log_a - np.log(band / a.size), curve.log_snr, curve.log_pull) - log_a
-    return _divided(band, _bisected(share_hz, band, weakest, float(at_equal.max())))
+    # The multiplier lies between that of the widest shares of use and the highest one at equal shares.
+    lowest = float((curve.log_pull[0] - log_a).min())
+    log_snr_at_equal = log_a - np.log(band / snr.size)
+    log_multiplier_at_equal = np.interp(log_snr_at_equal, curve.log_snr, curve.log_pull) - log_a
+    highest = float(log_multiplier_at_equal.max())
+    return _in_proportion(band, _bisected(share_hz, band, lowest, highest))
 
 
 @dataclass(frozen=True)
 class _Curve:
-    """The mean rate R(W) = W e(a/W) of a rate model, as tables over the logarithm of the mean SNR u = ln(a/W).
+    """The mean rate `R(W) = W e(a/W)` of a rate model, as tables over the logarithm of the mean SNR `u = ln(a/W)`.
 
-    Only where more bandwidth is of use: a model with a lowest SNR has a widest share that does, at the table's start.
+    `R/a` and `dR/dW` depend on `a/W` alone, so one table serves all transfers. It holds only where more bandwidth is of
+    use: a model with a lowest SNR has a widest share that does, at the table's start.
     """
 
     log_snr: Floats  # u, ascending
@@ -172,63 +229,95 @@ class _Curve:
 
 @lru_cache(maxsize=64)
 def _curve(efficiency: Efficiency, fading: bool) -> _Curve:  # noqa: FBT001 - a part of the key
+    """Return the tables of a rate model; they are made once."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_rate = np.log(_mean(efficiency, fading)(np.exp(LOG_SNR))) - LOG_SNR
+        log_rate = np.log(_mean_efficiency(efficiency, fading)(np.exp(LOG_SNR))) - LOG_SNR
         gain = np.clip(-np.gradient(log_rate, LOG_SNR), 1e-12, 1.0)
+    # Below the SNR of the best rate, more bandwidth lowers the rate: power is spread too thin to be received.
     best = int(np.argmax(log_rate))
-    u, log_rate, gain = LOG_SNR[best:], log_rate[best:], gain[best:]
-    descending = np.maximum.accumulate(log_rate[::-1])[::-1]  # the best that this share or less of it reaches
-    return _Curve(u, descending, gain, np.maximum.accumulate(np.log(gain) + u))
+    log_snr = LOG_SNR[best:]
+    log_rate = log_rate[best:]
+    gain = gain[best:]
+    # `np.interp` wants order. A staircase of schemes has none: take the best that this share or less of it reaches.
+    descending = np.maximum.accumulate(log_rate[::-1])[::-1]
+    ascending = np.maximum.accumulate(np.log(gain) + log_snr)
+    return _Curve(log_snr, descending, gain, ascending)
 
 
-def _mean(efficiency: Efficiency, fading: bool) -> _Mean:  # noqa: FBT001
-    return (lambda snr: mean_rayleigh_bps_hz(efficiency, snr)) if fading else efficiency.bps_hz
+def _mean_efficiency(efficiency: Efficiency, fading: bool) -> _MeanEfficiency:  # noqa: FBT001
+    """Return the spectral efficiency as a function of the mean SNR, over Rayleigh fading or at the mean SNR itself."""
+    if fading:
+        return partial(mean_rayleigh_bps_hz, efficiency)
+    return efficiency.bps_hz
 
 
-def _finishing_together_hz(band: float, payload: Floats, a: Floats, curve: _Curve, mean: _Mean) -> Floats:
-    """Shares [n] for which all finish together, except those so weak that they keep the widest share of use to them."""
-    log_a, log_bits = np.log(a), np.log(payload)
+def _finishing_together_hz(
+    band: float, payload: Floats, snr: Floats, curve: _Curve, mean_efficiency: _MeanEfficiency
+) -> Floats:
+    """Return shares [n] for which all finish together.
 
-    def log_alone_s(rows: NDArray[np.intp], share_hz: float) -> Floats:
+    Transfers so weak that they would end last on any share keep the widest share of use to them; the others finish
+    together on what is left.
+    """
+    log_a = np.log(snr)
+    log_bits = np.log(payload)
+
+    def log_alone_s(rows: Rows, share_hz: float) -> Floats:
+        """Logarithms of the times that `rows` take, each alone on a share."""
         log_rate = np.interp(log_a[rows] - np.log(share_hz), curve.log_snr, curve.log_rate)
         return np.asarray(log_bits[rows] - log_a[rows] - log_rate)
 
-    def least_hz(rows: NDArray[np.intp], log_s: float) -> Floats:
+    def least_hz(rows: Rows, log_s: float) -> Floats:
+        """Least bandwidths with which `rows` finish in a time, given by its logarithm."""
         log_snr = np.interp(log_s + log_a[rows] - log_bits[rows], -curve.log_rate, curve.log_snr)
         return np.asarray(np.exp(log_a[rows] - log_snr))
 
-    share: Floats = np.exp(log_a - curve.log_snr[0])
-    left, rows = band, np.arange(a.size)
+    share: Floats = np.exp(log_a - curve.log_snr[0])  # the widest of use to each
+    left = band
+    rows = np.arange(snr.size)
     while rows.size:
         alone = log_alone_s(rows, left)
-        slowest, soonest = rows[alone.argmax()], float(alone.max())
+        slowest = rows[alone.argmax()]
+        soonest = float(alone.max())
         if share[slowest] >= left or least_hz(rows, soonest).sum() > left:
+            # The band is scarce: at `soonest` there is not enough for all, at `latest` equal shares do for each.
             latest = float(log_alone_s(rows, left / rows.size).max())
             start = _bisected(partial(least_hz, rows), left, soonest, latest)
-            share[rows] = _evened(start, left, payload[rows], a[rows], curve, mean)
+            share[rows] = _evened(start, left, payload[rows], snr[rows], curve, mean_efficiency)
             break
-        left, rows = left - share[slowest], rows[rows != slowest]
+        # The slowest is done last even with all that it can use: it keeps that, and the others divide the rest.
+        left = left - share[slowest]
+        rows = rows[rows != slowest]
     return share
 
 
-def _evened(share: Floats, band: float, payload: Floats, a: Floats, curve: _Curve, mean: _Mean) -> Floats:
-    """Newton steps from shares on which all finish at almost the same time, as long as they get closer."""
-    best, unevenness = share, np.inf
-    for _ in range(NEWTON_STEPS):
+def _evened(
+    share: Floats, band: float, payload: Floats, snr: Floats, curve: _Curve, mean_efficiency: _MeanEfficiency
+) -> Floats:
+    """Take Newton steps from shares on which all finish at almost the same time, as long as they get closer.
+
+    The table gives the shares to its own accuracy; the steps use the mean rate itself, so that times agree to rounding.
+    """
+    best = share
+    unevenness = np.inf
+    for _ in range(MAX_NEWTON_STEPS):
         with np.errstate(divide="ignore"):
-            log_s = np.log(payload) - np.log(share * mean(a / share))
+            log_s = np.log(payload) - np.log(share * mean_efficiency(snr / share))
         if not np.ptp(log_s) < unevenness:
             break
-        best, unevenness = share, np.ptp(log_s)
-        lever = share / np.interp(np.log(a / share), curve.log_snr, curve.gain)  # -d W_k / d ln T
+        best = share
+        unevenness = np.ptp(log_s)
+        # Each time is to change to one that is common to all, such that the shares add up to the band.
+        lever = share / np.interp(np.log(snr / share), curve.log_snr, curve.gain)  # -d W_k / d ln T
         log_s -= log_s.mean()
         common = (lever @ log_s + share.sum() - band) / lever.sum()
-        share = share + np.clip(lever * (log_s - common), -0.9 * share, 9.0 * share)
+        step = lever * (log_s - common)
+        share = share + np.clip(step, -SHRINK_AT_MOST * share, GROW_AT_MOST * share)
     return best
 
 
 def _bisected(share_hz: Callable[[float], Floats], band: float, low: float, high: float) -> Floats:
-    """Shares that add up to the band, of a family whose sum shrinks from `low` to `high`."""
+    """Return shares that add up to the band, of a family whose sum shrinks from `low` to `high`."""
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         if share_hz(middle).sum() > band:
@@ -238,13 +327,19 @@ def _bisected(share_hz: Callable[[float], Floats], band: float, low: float, high
     return share_hz(high)
 
 
-def _divided(band: float, weights: Floats) -> Shares:
+def _in_proportion(band: float, weights: Floats) -> Shares:
+    """Return shares in proportion to weights [n]; the band is given out to rounding, whatever a search left over."""
     return Shares(band * (weights / weights.sum()), np.ones(weights.shape))
 
 
-def _transfers(quantity: str, values: Floats, count: int | None = None) -> Floats:
-    right = values.ndim == 1 and (values.size > 0 if count is None else values.size == count)
-    wanted = "one number a transfer, of at least one" if count is None else f"{count} numbers, one a transfer"
+def _one_each(quantity: str, values: Floats, count: int | None = None) -> Floats:
+    """Return `values` [n] after a look at their shape; without a count any number of transfers will do but none."""
+    if count is None:
+        right = values.ndim == 1 and values.size > 0
+        wanted = "one number a transfer, of at least one"
+    else:
+        right = values.ndim == 1 and values.size == count
+        wanted = f"{count} numbers, one a transfer"
     if not right:
         raise ValueError(f"{quantity} of shape {values.shape} must hold {wanted}")
     return values

@@ -1,18 +1,20 @@
-"""Small-scale fading: the complex gain h, one value a slot, with E|h|^2 = 1.
+"""Small-scale fading: the complex gain `h`, one value a slot, with `E|h|^2 = 1`.
 
-`gauss_markov` and `block` are processes of CN(0, 1), which is Rayleigh fading; `ricean` adds a line of sight to them.
+`gauss_markov` (dynamic-devices paper, eq. 23 and 39) and `block` are processes of CN(0, 1), which is Rayleigh fading;
+`ricean` (3GPP TR 38.901, clause 7.5) adds a line of sight to them. Draws come in as arguments.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import j0
 
-from channel._checks import Floats, non_negative, positive, require, within
+from channel._arrays import Complex, Floats
+from channel._checks import non_negative, positive, require, ricean_k, within
 from channel.units import SPEED_OF_LIGHT_MPS
 
 
 def doppler_hz(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:
-    """Largest Doppler shift f_d = v f_c / c (paper, Appendix A-A3).
+    """Return the largest Doppler shift `f_d = v f_c / c` (paper, Appendix A-A3).
 
     Args:
         speed_mps: speed of the terminal [m/s].
@@ -23,12 +25,16 @@ def doppler_hz(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:
 
     Raises:
         ValueError: a negative speed, a carrier that is not positive, NaN.
+
+    Example:
+        >>> float(doppler_hz(10.0, 3.5e9).round(2))
+        116.67
     """
     return non_negative("speed_mps", speed_mps) * positive("carrier_hz", carrier_hz) / SPEED_OF_LIGHT_MPS
 
 
 def doppler_correlation(speed_mps: ArrayLike, carrier_hz: ArrayLike, slot_s: ArrayLike) -> Floats:
-    """Correlation of h between neighbouring slots, rho = J0(2 pi f_d tau) (paper, after eq. 23 and 39).
+    """Return the correlation of h between neighbouring slots, `rho = J0(2 pi f_d tau)` (paper, after eq. 23 and 39).
 
     Args:
         speed_mps: speed of the terminal [m/s].
@@ -40,12 +46,20 @@ def doppler_correlation(speed_mps: ArrayLike, carrier_hz: ArrayLike, slot_s: Arr
 
     Raises:
         ValueError: a negative speed, a carrier or slot that is not positive, NaN.
+
+    Example:
+        A device at 10 m/s, 3.5 GHz and slots of 0.5 ms.
+
+        >>> float(doppler_correlation(10.0, 3.5e9, 0.5e-3).round(4))
+        0.9667
     """
     return np.asarray(j0(2.0 * np.pi * doppler_hz(speed_mps, carrier_hz) * positive("slot_s", slot_s)))
 
 
 def coherence_s(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:
-    """Coherence time (9 / (16 pi))^(1/2) / f_d = 0.423 / f_d (Rappaport, Wireless Communications, 2nd ed., eq. 5.40.c).
+    """Return the coherence time `(9 / (16 pi))^(1/2) / f_d = 0.423 / f_d`.
+
+    Rappaport, Wireless Communications, 2nd ed., eq. 5.40.c.
 
     Args:
         speed_mps: speed of the terminal [m/s].
@@ -61,8 +75,8 @@ def coherence_s(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:
         return np.asarray(np.sqrt(9.0 / (16.0 * np.pi)) / doppler_hz(speed_mps, carrier_hz))
 
 
-def gauss_markov(innovations: ArrayLike, correlation: ArrayLike, start: ArrayLike) -> NDArray[np.complex128]:
-    """Walk h[n] = rho h[n-1] + sqrt(1 - rho^2) e[n] (paper, eq. 23 and 39).
+def gauss_markov(innovations: ArrayLike, correlation: ArrayLike, start: ArrayLike) -> Complex:
+    """Return the process `h[n] = rho h[n-1] + sqrt(1 - rho^2) e[n]` (paper, eq. 23 and 39).
 
     Args:
         innovations: e, independent draws of CN(0, 1), complex [..., slots].
@@ -82,19 +96,22 @@ def gauss_markov(innovations: ArrayLike, correlation: ArrayLike, start: ArrayLik
 
     noise = np.asarray(innovations, dtype=np.complex128)
     rho = np.broadcast_to(within("correlation", correlation, -1.0, 1.0), noise.shape[:-1])
-    before = (rho * np.asarray(start))[..., None]
+    filter_state = (rho * np.asarray(start))[..., None]
     gain = np.empty_like(noise)
-    for value in np.unique(rho):  # mostly one: the devices of a scenario share their speed
+    # A filter takes one correlation. There is mostly one: the devices of a scenario share their speed.
+    for value in np.unique(rho):
         rows = rho == value
-        gain[rows] = lfilter([float(_innovation_share(value))], [1.0, -float(value)], noise[rows], zi=before[rows])[0]
+        feed = [float(_innovation_share(value))]
+        feedback = [1.0, -float(value)]
+        gain[rows], _ = lfilter(feed, feedback, noise[rows], zi=filter_state[rows])
     return gain
 
 
-def advance(gain: ArrayLike, correlation: ArrayLike, slots: ArrayLike, innovation: ArrayLike) -> NDArray[np.complex128]:
-    """Jump over `slots` slots of the process of `gauss_markov` at once, exactly in distribution.
+def advance(gain: ArrayLike, correlation: ArrayLike, slots: ArrayLike, innovation: ArrayLike) -> Complex:
+    """Return the gain of `gauss_markov` after `slots` further slots, exactly in distribution.
 
-    k steps of an AR(1) process of correlation rho are one step of correlation rho^k. This bridges the time between a
-    download and the upload.
+    k steps of an AR(1) process of correlation `rho` are one step of correlation `rho^k`. This bridges the time between
+    a download and the upload.
 
     Args:
         gain: h now, complex [...].
@@ -113,10 +130,8 @@ def advance(gain: ArrayLike, correlation: ArrayLike, slots: ArrayLike, innovatio
     return np.asarray(rho * np.asarray(gain) + _innovation_share(rho) * np.asarray(innovation), dtype=np.complex128)
 
 
-def block(
-    innovations: ArrayLike, hold_slots: ArrayLike, start: ArrayLike, first_slot: ArrayLike = 0
-) -> NDArray[np.complex128]:
-    """Hold h for `hold_slots` slots, then draw it anew: h[n] = e[n] where hold_slots divides n, otherwise h[n-1].
+def block(innovations: ArrayLike, hold_slots: ArrayLike, start: ArrayLike, first_slot: ArrayLike = 0) -> Complex:
+    """Return block fading: `h[n] = e[n]` where `hold_slots` divides n, otherwise `h[n-1]`.
 
     Slots are numbered from 0 at the beginning of the process, so that a walk may be cut into calls anywhere. Only
     the innovations of slots that begin a block are used.
@@ -132,18 +147,27 @@ def block(
 
     Raises:
         ValueError: a number of slots is out of range, not whole or NaN.
+
+    Example:
+        >>> block([1j, 2j, 3j, 4j], hold_slots=2, start=0.0).imag
+        array([1., 1., 3., 3.])
     """
     noise = np.asarray(innovations, dtype=np.complex128)
-    hold, first = _hold(hold_slots)[..., None], _whole("first_slot", first_slot)[..., None]
+    hold = _whole("hold_slots", hold_slots)
+    require(hold >= 1, hold, "hold_slots", "at least 1")
+    first = _whole("first_slot", first_slot)[..., None]
     slot = np.arange(noise.shape[-1])
-    begun = np.broadcast_to(slot - (first + slot) % hold, noise.shape)  # place of the block's first slot in this call
-    held = np.broadcast_to(np.asarray(start)[..., None], noise.shape)
-    anew = np.take_along_axis(noise, np.maximum(begun, 0).astype(np.intp), axis=-1)
-    return np.where(begun < 0, held, anew)
+    # Where each slot's block began, counted from the first slot of this call; below 0: before this call.
+    begun = np.broadcast_to(slot - (first + slot) % hold[..., None], noise.shape)
+    before = np.broadcast_to(np.asarray(start)[..., None], noise.shape)
+    drawn = np.take_along_axis(noise, np.maximum(begun, 0).astype(np.intp), axis=-1)
+    return np.where(begun < 0, before, drawn)
 
 
-def ricean(scatter: ArrayLike, k_factor: ArrayLike) -> NDArray[np.complex128]:
-    """Ricean gain h = (K / (K + 1))^(1/2) + (1 / (K + 1))^(1/2) g (TR 38.901 clause 7.5, eq. 7.5-30, for one tap).
+def ricean(scatter: ArrayLike, k_factor: ArrayLike) -> Complex:
+    """Return the Ricean gain `h = (K / (K + 1))^(1/2) + (1 / (K + 1))^(1/2) g`, a line of sight beside scatter.
+
+    TR 38.901, clause 7.5, eq. 7.5-30, for one tap.
 
     Args:
         scatter: g of mean power 1: `gauss_markov` or `block`, complex [...].
@@ -156,23 +180,18 @@ def ricean(scatter: ArrayLike, k_factor: ArrayLike) -> NDArray[np.complex128]:
     Raises:
         ValueError: a K is negative or NaN.
     """
-    k = np.asarray(k_factor, dtype=np.float64)
-    require(k >= 0, k, "k_factor", "not below 0")
-    scattered = 1.0 / (k + 1.0)
-    return np.asarray(np.sqrt(1.0 - scattered) + np.sqrt(scattered) * np.asarray(scatter), dtype=np.complex128)
+    scattered_power = 1.0 / (ricean_k(k_factor) + 1.0)
+    line = np.sqrt(1.0 - scattered_power)  # not (K / (K + 1))^(1/2), which infinity would turn into NaN
+    return np.asarray(line + np.sqrt(scattered_power) * np.asarray(scatter), dtype=np.complex128)
 
 
 def _whole(quantity: str, values: ArrayLike) -> Floats:
+    """Return numbers of slots as floats, all whole, finite and not below 0."""
     count = non_negative(quantity, values)
     require(count == np.floor(count), count, quantity, "a whole number")
     return count
 
 
-def _hold(hold_slots: ArrayLike) -> Floats:
-    hold = _whole("hold_slots", hold_slots)
-    require(hold >= 1, hold, "hold_slots", "at least 1")
-    return hold
-
-
 def _innovation_share(rho: Floats) -> Floats:
-    return np.asarray(np.sqrt((1.0 - rho) * (1.0 + rho)))  # sqrt(1 - rho^2) without cancellation near 1
+    """Return the amplitude of what is new in a slot, `sqrt(1 - rho^2)`, without cancellation near 1."""
+    return np.asarray(np.sqrt((1.0 - rho) * (1.0 + rho)))

@@ -1,12 +1,13 @@
-"""Path loss of free space (Friis, "A note on a simple transmission formula", Proc. IRE 34(5), 1946)."""
+"""Path loss of free space, for comparison (Friis, "A note on a simple transmission formula", Proc. IRE 34(5), 1946)."""
 
 import math
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._checks import Floats, positive, require
-from channel._tr38901 import BORDER, Statistics, Validity
+from channel._arrays import Floats
+from channel._checks import BORDER, positive, require
+from channel.tr38901 import Statistics, Validity
 from channel.units import SPEED_OF_LIGHT_MPS
 
 VALIDITY = Validity(
@@ -15,14 +16,20 @@ VALIDITY = Validity(
     bs_height_m=(0.0, math.inf),
     ut_height_m=(0.0, math.inf),
 )
-"""No limits but those of the far field."""
+"""The far field sets the only limit."""
 
 STATISTICS = Statistics(shadowing_db=(0.0,), decorrelation_m=(20.0,))
-"""Nothing shadows; the decorrelation distance [m] is of no account."""
+"""There is nothing that shadows, so the decorrelation distance [m] has no effect."""
 
 
 def wavelength_m(carrier_hz: ArrayLike) -> Floats:
-    """Wavelength c / f_c [m] of a carrier [Hz], any shape.
+    """Return the wavelength `c / f_c` of a carrier.
+
+    Args:
+        carrier_hz: carrier frequency f_c [Hz], any shape.
+
+    Returns:
+        Wavelength [m], the shape of `carrier_hz`.
 
     Raises:
         ValueError: a frequency is not positive and finite.
@@ -31,7 +38,7 @@ def wavelength_m(carrier_hz: ArrayLike) -> Floats:
 
 
 def path_loss_db(distance_3d_m: ArrayLike, carrier_hz: ArrayLike) -> Floats:
-    """Path loss between isotropic antennas, 20 log10(4 pi d f_c / c) (Friis 1946, eq. 1, with unit gains).
+    """Return the path loss between isotropic antennas, `20 log10(4 pi d f_c / c)` (Friis 1946, eq. 1, with unit gains).
 
     Args:
         distance_3d_m: distance between the antennas [m], at least a wavelength: the formula is that of the far field.
@@ -42,6 +49,10 @@ def path_loss_db(distance_3d_m: ArrayLike, carrier_hz: ArrayLike) -> Floats:
 
     Raises:
         ValueError: an argument is out of its range or NaN.
+
+    Example:
+        >>> float(path_loss_db(1_000.0, 1e9).round(2))
+        92.44
     """
     wavelength = wavelength_m(carrier_hz)
     distance, shortest = np.broadcast_arrays(positive("distance_3d_m", distance_3d_m), wavelength * (1.0 - BORDER))

@@ -5,7 +5,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from channel._checks import Floats, non_negative, positive, require, within
+from channel._arrays import Floats
+from channel._checks import non_negative, positive, require, within
 
 _REUSE_STEP = {1: 0, 3: 2, 7: 5}  # (1, 1) and (2, 1) and their turns by 60 degrees fall on group 0
 

@@ -6,9 +6,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._checks import Floats, non_negative, within
-from channel._tr38901 import BORDER, Statistics, Validity, boolean
+from channel._arrays import Floats
+from channel._checks import BORDER, boolean, non_negative, within
 from channel.geometry import distance_3d_m
+from channel.tr38901 import Statistics, Validity
 
 VALIDITY = Validity(
     distance_m=(1.0, 150.0),  # between the antennas
@@ -36,7 +37,10 @@ def path_loss_db(
     bs_height_m: ArrayLike = 3.0,
     ut_height_m: ArrayLike = 1.0,
 ) -> Floats:
-    """Median path loss, without shadowing (TR 38.901, Table 7.4.1-1, InH-Office).
+    """Return the median path loss, without shadowing (TR 38.901, Table 7.4.1-1, InH-Office).
+
+    In line of sight `32.4 + 17.3 log10(d_3D) + 20 log10(f)`; without, at least that and
+    `17.3 + 38.3 log10(d_3D) + 24.9 log10(f)`, f in GHz.
 
     Args:
         distance_2d_m: ground distance [m], such that the antennas are 1 m to 150 m apart.
@@ -50,6 +54,10 @@ def path_loss_db(
 
     Raises:
         ValueError: an argument is out of its range or NaN (nothing is extrapolated), or `los` is not boolean.
+
+    Example:
+        >>> path_loss_db(20.0, 3.5e9, [True, False]).round(2)
+        array([65.83, 80.76])
     """
     seen = boolean("los", los)
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
@@ -62,21 +70,22 @@ def path_loss_db(
 
 
 def los_probability(distance_2d_m: ArrayLike, office: Literal["mixed", "open"] = "mixed") -> Floats:
-    """Probability of line of sight (TR 38.901, Table 7.4.2-1, Indoor).
+    """Return the probability of line of sight (TR 38.901, Table 7.4.2-1, Indoor).
 
     Args:
         distance_2d_m: ground distance [m], any shape, 0 to 150 m.
         office: `mixed` (with walls and corridors) or `open` (cubicles only).
 
     Returns:
-        mixed: 1 up to 1.2 m, exp(-(d - 1.2)/4.7) below 6.5 m, then 0.32 exp(-(d - 6.5)/32.6);
-        open: 1 up to 5 m, exp(-(d - 5)/70.8) up to 49 m, then 0.54 exp(-(d - 49)/211.7); the shape of `distance_2d_m`.
+        mixed: 1 up to 1.2 m, `exp(-(d - 1.2)/4.7)` below 6.5 m, then `0.32 exp(-(d - 6.5)/32.6)`;
+        open: 1 up to 5 m, `exp(-(d - 5)/70.8)` up to 49 m, then `0.54 exp(-(d - 49)/211.7)`; the shape of
+        `distance_2d_m`.
 
     Raises:
         ValueError: a distance is out of range or NaN, or there is no such office.
     """
     if office not in {"mixed", "open"}:
-        raise ValueError(f"office must be mixed or open, not {office}")
+        raise ValueError(f"office = {office} is unknown: it must be mixed or open")
     distance = within("distance_2d_m", distance_2d_m, 0.0, VALIDITY.distance_m[1], BORDER)
     if office == "mixed":
         near = np.exp(-np.maximum(distance - 1.2, 0.0) / 4.7)

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from channel._checks import Floats, non_negative, positive, require
+from channel._arrays import Floats
+from channel._checks import non_negative, positive, require
 
 
 def downlink_w_hz(

@@ -6,7 +6,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._checks import Floats, non_negative
+from channel._arrays import Floats
+from channel._checks import non_negative
 from channel.rate import TINY
 from channel.units import db_to_linear
 

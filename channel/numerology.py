@@ -1,13 +1,12 @@
-"""Resource blocks and slots of NR in frequency range 1 (below 7.125 GHz)."""
+"""Resource blocks and slots of NR in frequency range 1, below 7.125 GHz (3GPP TS 38.101-1 and TS 38.211)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from channel._arrays import Ints
 from channel._checks import non_negative, positive, require
 
 SUBCARRIERS = 12  # of a resource block (TS 38.211, clause 4.4.4.1)
-OVERHEAD_DOWNLINK = 0.14  # control, reference signals and the like in FR1 (TS 38.306, clause 4.1.2)
-OVERHEAD_UPLINK = 0.08
 
 # N_RB of TS 38.101-1 V17, Table 5.3.2-1: subcarrier spacing [kHz] -> channel bandwidth [MHz] -> resource blocks.
 _MHZ = (5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100)
@@ -19,20 +18,28 @@ N_RB: dict[int, dict[int, int]] = {
 
 
 def resource_blocks(bandwidth_hz: float, spacing_hz: float) -> int:
-    """Resource blocks N_RB of a channel (TS 38.101-1, Table 5.3.2-1).
+    """Return the resource blocks `N_RB` of a channel (TS 38.101-1, Table 5.3.2-1).
 
     Args:
         bandwidth_hz: channel bandwidth [Hz], one of the table's.
         spacing_hz: subcarrier spacing [Hz]: 15, 30 or 60 kHz.
 
+    Returns:
+        Number of resource blocks.
+
     Raises:
         ValueError: no such spacing, or no such bandwidth at this spacing; names the nearest ones.
+
+    Example:
+        >>> resource_blocks(100e6, 30e3)
+        273
     """
     column = _column(spacing_hz)
     wanted_mhz = float(positive("bandwidth_hz", bandwidth_hz)) / 1e6
     if wanted_mhz not in column:
-        near = sorted(sorted(column, key=lambda mhz: abs(mhz - wanted_mhz))[:2])
-        known = " and ".join(f"{mhz} MHz" for mhz in near)
+        by_distance = sorted(column, key=lambda mhz: abs(mhz - wanted_mhz))
+        nearest = sorted(by_distance[:2])
+        known = " and ".join(f"{mhz} MHz" for mhz in nearest)
         raise ValueError(
             f"bandwidth_hz = {bandwidth_hz:g} is no channel bandwidth at {spacing_hz / 1e3:g} kHz spacing: "
             f"the nearest are {known}"
@@ -41,7 +48,13 @@ def resource_blocks(bandwidth_hz: float, spacing_hz: float) -> int:
 
 
 def block_hz(spacing_hz: float) -> float:
-    """Bandwidth of a resource block [Hz], 12 subcarriers (TS 38.211, clause 4.4.4.1).
+    """Return the bandwidth of a resource block, 12 subcarriers (TS 38.211, clause 4.4.4.1).
+
+    Args:
+        spacing_hz: subcarrier spacing [Hz]: 15, 30 or 60 kHz.
+
+    Returns:
+        Bandwidth [Hz].
 
     Raises:
         ValueError: the spacing is not 15, 30 or 60 kHz.
@@ -51,17 +64,27 @@ def block_hz(spacing_hz: float) -> float:
 
 
 def slot_s(spacing_hz: float) -> float:
-    """Length of a slot of 14 symbols [s], 1 ms x 15 kHz / spacing (TS 38.211, Table 4.3.2-1).
+    """Return the length of a slot of 14 symbols, 1 ms x 15 kHz / spacing (TS 38.211, Table 4.3.2-1).
+
+    Args:
+        spacing_hz: subcarrier spacing [Hz]: 15, 30 or 60 kHz.
+
+    Returns:
+        Length [s].
 
     Raises:
         ValueError: the spacing is not 15, 30 or 60 kHz.
+
+    Example:
+        >>> slot_s(30e3)
+        0.0005
     """
     _column(spacing_hz)
     return 15.0 / spacing_hz
 
 
-def whole_blocks(shares: ArrayLike, blocks: int) -> NDArray[np.int64]:
-    """Divide whole blocks in proportion to shares by the method of largest remainders; ties go to the first.
+def whole_blocks(shares: ArrayLike, blocks: int) -> Ints:
+    """Return whole blocks in proportion to shares by the method of largest remainders; ties go to the first.
 
     Args:
         shares: what each is due [n], in any unit; not all zero.
@@ -73,28 +96,39 @@ def whole_blocks(shares: ArrayLike, blocks: int) -> NDArray[np.int64]:
 
     Raises:
         ValueError: a negative share, NaN, no positive share, no block.
+
+    Example:
+        >>> whole_blocks([6.5, 2.5, 1.9, 0.1], 11)
+        array([6, 2, 2, 1])
     """
     due = non_negative("shares", shares)
     positive("blocks", blocks)
     require(np.asarray(due.sum() > 0), due.sum(), "the sum of shares", "above 0")
     due = due / due.max()
     given = np.zeros(due.shape, dtype=np.int64)
-    open_ = due > 0
-    if np.count_nonzero(open_) <= blocks:  # who is due less than one block gets one; the others divide the rest
-        while np.any(small := open_ & (due * (blocks - given.sum()) < due[open_].sum())):
+    undecided = due > 0
+    if np.count_nonzero(undecided) <= blocks:
+        # A share that is due less than one block gets one. Then the others are due less, so look again.
+        while True:
+            left = blocks - given.sum()
+            small = undecided & (due * left < due[undecided].sum())
+            if not small.any():
+                break
             given[small] = 1
-            open_ &= ~small
-    if open_.any():
+            undecided &= ~small
+    if undecided.any():
         left = blocks - int(given.sum())
-        quota = np.where(open_, due, 0.0) * left / due[open_].sum()
+        quota = np.where(undecided, due, 0.0) * left / due[undecided].sum()
         whole = np.floor(quota)
-        first = np.argsort(np.round(whole - quota, 9), kind="stable")  # rounding makes no order among equals
+        # Remainders that differ by rounding only are equal: rounded, a stable sort keeps them in order.
+        by_remainder = np.argsort(np.round(whole - quota, 9), kind="stable")
         given += whole.astype(np.int64)
-        given[first[: left - int(whole.sum())]] += 1
+        given[by_remainder[: left - int(whole.sum())]] += 1
     return given
 
 
 def _column(spacing_hz: float) -> dict[int, int]:
+    """Return the resource blocks of a spacing, by channel bandwidth [MHz]."""
     if spacing_hz / 1e3 not in N_RB:
         raise ValueError(f"spacing_hz = {spacing_hz:.15g} is no subcarrier spacing of FR1: 15000, 30000 or 60000")
     return N_RB[int(spacing_hz / 1e3)]

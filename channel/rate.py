@@ -1,4 +1,9 @@
-"""From signal-to-noise ratio to bits per second."""
+"""From signal-to-noise ratio to bits per second: rate models and their exact means over Rayleigh fading.
+
+Shannon's bound as in the dynamic-devices paper (eq. 24, 25 and 40), and its attenuated and truncated form of 3GPP TR
+36.942, Annex A.2. `channel.mcs` adds the staircase of modulation and coding schemes. Every function of `channel` that
+needs a rate takes any of them, as an `Efficiency`.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import exp1
 
-from channel._checks import Floats, non_negative, positive, require
+from channel._arrays import Floats
+from channel._checks import finite, non_negative, positive, require
 from channel.units import dbm_to_w
 
 SERIES_BELOW = 0.02  # mean SNR below which the series is used: 22 terms of it are then exact to rounding
 SERIES_TERMS = 22
-TINY = 1e-280  # stands for a mean SNR of 0 in a denominator
+TINY = 1e-280  # stands for a mean SNR or a rate of 0 in a denominator
 
 
 class Efficiency(Protocol):
@@ -21,17 +27,17 @@ class Efficiency(Protocol):
     def __hash__(self) -> int: ...
 
     def bps_hz(self, snr: ArrayLike) -> Floats:
-        """Spectral efficiency [bit/s/Hz] at an SNR [1], the shape of `snr`; it never falls as the SNR grows."""
+        """Return the spectral efficiency [bit/s/Hz] at an SNR [1], the shape of `snr`; it never falls as SNR grows."""
         ...
 
     def rayleigh_bps_hz(self, mean_snr: Floats) -> Floats:
-        """Mean [bit/s/Hz] of `bps_hz` over Rayleigh fading of a mean SNR [1], its shape; see `mean_rayleigh_bps_hz`."""
+        """Return the mean [bit/s/Hz] over Rayleigh fading of a mean SNR [1], its shape; see `mean_rayleigh_bps_hz`."""
         ...
 
 
 @dataclass(frozen=True)
 class Shannon:
-    """Shannon's bound, attenuated and truncated (3GPP TR 36.942, Annex A.2); the bound itself as it stands.
+    """Shannon's bound, attenuated and truncated (3GPP TR 36.942, Annex A.2); the bound itself by default.
 
     Args:
         attenuation: part of the bound that is reached [1], in (0, 1].
@@ -40,6 +46,10 @@ class Shannon:
 
     Raises:
         ValueError: an argument is out of its range or NaN.
+
+    Example:
+        >>> Shannon().bps_hz([1.0, 3.0, 1023.0])
+        array([ 1.,  2., 10.])
     """
 
     attenuation: float = 1.0
@@ -47,13 +57,14 @@ class Shannon:
     max_bps_hz: float = np.inf
 
     def __post_init__(self) -> None:
-        attenuation, cap = np.asarray(self.attenuation, dtype=np.float64), np.asarray(self.max_bps_hz, dtype=np.float64)
+        attenuation = np.asarray(self.attenuation, dtype=np.float64)
         require((attenuation > 0) & (attenuation <= 1), attenuation, "attenuation", "above 0 and at most 1")
         non_negative("min_snr", self.min_snr)
+        cap = np.asarray(self.max_bps_hz, dtype=np.float64)
         require(cap > 0, cap, "max_bps_hz", "above 0")
 
     def bps_hz(self, snr: ArrayLike) -> Floats:
-        """0 below `min_snr`, else min(attenuation log2(1 + snr), max_bps_hz).
+        """Return `min(attenuation log2(1 + snr), max_bps_hz)`, and 0 below `min_snr`.
 
         Args:
             snr: signal-to-noise ratio [1], any shape.
@@ -65,12 +76,23 @@ class Shannon:
             ValueError: a negative SNR, NaN.
         """
         s = non_negative("snr", snr)
+        # log1p: at a weak SNR 1 + s would have lost the digits of s.
         efficiency = np.minimum(self.attenuation * (np.log1p(s) / np.log(2.0)), self.max_bps_hz)
         return np.where(s < self.min_snr, 0.0, efficiency)
 
     def rayleigh_bps_hz(self, mean_snr: Floats) -> Floats:
-        """Exact mean over Rayleigh fading: integrated by parts, it is a difference of exponential integrals."""
-        with np.errstate(over="ignore"):
+        """Return the exact mean over Rayleigh fading: integrated by parts, a difference of exponential integrals.
+
+        `E[e] = e(m) P(S > m) + integral from m to c of e'(t) P(S > t) dt`, where `P(S > t) = exp(-t/s)`, `m` is
+        `min_snr` and `c` the SNR at which the cap is reached.
+
+        Args:
+            mean_snr: mean signal-to-noise ratio s [1], any shape.
+
+        Returns:
+            Mean spectral efficiency [bit/s/Hz], the shape of `mean_snr`.
+        """
+        with np.errstate(over="ignore"):  # no cap: an infinite SNR, beyond which nothing is left to subtract
             cap_snr = np.expm1(self.max_bps_hz * np.log(2.0) / self.attenuation)
         floor = self.bps_hz(self.min_snr) * np.exp(-self.min_snr / np.maximum(mean_snr, TINY))
         nats = _tail_nats(mean_snr, self.min_snr) - _tail_nats(mean_snr, max(self.min_snr, cap_snr))
@@ -82,11 +104,11 @@ TRUNCATED = Shannon(attenuation=0.6, min_snr=0.1, max_bps_hz=4.4)  # downlink of
 
 
 def mean_snr(tx_power_w: ArrayLike, path_gain: ArrayLike, noise_w_hz: ArrayLike, bandwidth_hz: ArrayLike) -> Floats:
-    """Signal-to-noise ratio P psi / (N0 W) for |h|^2 = 1, its mean over the fading (paper, eq. 24 and 40).
+    """Return the signal-to-noise ratio `P psi / (N0 W)` at `|h|^2 = 1`, its mean over fading (paper, eq. 24 and 40).
 
     Args:
         tx_power_w: transmitted power P [W].
-        path_gain: large-scale gain psi = 10^(-(path loss + shadowing)/10) [1].
+        path_gain: large-scale gain `psi = 10^(-(path loss + shadowing)/10)` [1].
         noise_w_hz: noise power density N0 [W/Hz].
         bandwidth_hz: bandwidth W of the transfer [Hz].
 
@@ -95,31 +117,21 @@ def mean_snr(tx_power_w: ArrayLike, path_gain: ArrayLike, noise_w_hz: ArrayLike,
 
     Raises:
         ValueError: a negative power or gain, a noise or bandwidth that is not positive, NaN.
+
+    Example:
+        0.2 W over 100 dB of loss against 4e-21 W/Hz in 1 MHz.
+
+        >>> float(mean_snr(0.2, 1e-10, 4e-21, 1e6).round())
+        5000.0
     """
     noise_w = positive("noise_w_hz", noise_w_hz) * positive("bandwidth_hz", bandwidth_hz)
     return np.asarray(non_negative("tx_power_w", tx_power_w) * non_negative("path_gain", path_gain) / noise_w)
 
 
-def shannon_bps(bandwidth_hz: ArrayLike, snr: ArrayLike) -> Floats:
-    """Rate W log2(1 + snr) (paper, eq. 24, 25 and 40).
-
-    Args:
-        bandwidth_hz: bandwidth W [Hz].
-        snr: signal-to-noise ratio of the slot [1].
-
-    Returns:
-        Rate [bit/s], the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: a bandwidth that is not positive, a negative SNR, NaN.
-    """
-    return np.asarray(positive("bandwidth_hz", bandwidth_hz) * (np.log1p(non_negative("snr", snr)) / np.log(2.0)))
-
-
 def mean_rayleigh_bps(bandwidth_hz: ArrayLike, mean_snr: ArrayLike) -> Floats:
-    """Mean of `shannon_bps` over Rayleigh fading, E[W log2(1 + s|h|^2)] = W e^(1/s) E1(1/s) / ln 2.
+    """Return the mean of Shannon's rate over Rayleigh fading, `E[W log2(1 + s|h|^2)] = W e^(1/s) E1(1/s) / ln 2`.
 
-    The ergodic capacity of the Rayleigh channel; E1 is the exponential integral (DLMF 6.2.1).
+    The ergodic capacity of the Rayleigh channel; `E1` is the exponential integral (DLMF 6.2.1).
 
     Args:
         bandwidth_hz: bandwidth W [Hz].
@@ -130,13 +142,21 @@ def mean_rayleigh_bps(bandwidth_hz: ArrayLike, mean_snr: ArrayLike) -> Floats:
 
     Raises:
         ValueError: a bandwidth that is not positive, a negative SNR, NaN.
+
+    Example:
+        At a mean SNR of 1, fading costs 14 % of the 1 Mbit/s without it.
+
+        >>> float(mean_rayleigh_bps(1e6, 1.0).round(-3))
+        860000.0
     """
     nats = _rayleigh_nats(non_negative("mean_snr", mean_snr))
     return np.asarray(positive("bandwidth_hz", bandwidth_hz) * (nats / np.log(2.0)))
 
 
 def mean_rayleigh_bps_hz(efficiency: Efficiency, mean_snr: ArrayLike) -> Floats:
-    """Mean spectral efficiency over Rayleigh fading, E[e(s|h|^2)] with |h|^2 ~ Exp(1); exact for each rate model.
+    """Return the mean spectral efficiency over Rayleigh fading, `E[e(s|h|^2)]` with `|h|^2 ~ Exp(1)`.
+
+    Exact: each rate model has a closed form.
 
     Args:
         efficiency: the rate model e.
@@ -152,7 +172,7 @@ def mean_rayleigh_bps_hz(efficiency: Efficiency, mean_snr: ArrayLike) -> Floats:
 
 
 def noise_w_hz(noise_dbm_hz: ArrayLike, noise_figure_db: ArrayLike = 0.0) -> Floats:
-    """Noise power density at a receiver: thermal noise times the noise figure.
+    """Return the noise power density at a receiver: thermal noise times the noise figure.
 
     Args:
         noise_dbm_hz: thermal noise power density [dBm/Hz]; -174 at 290 K.
@@ -164,25 +184,30 @@ def noise_w_hz(noise_dbm_hz: ArrayLike, noise_figure_db: ArrayLike = 0.0) -> Flo
 
     Raises:
         ValueError: a negative noise figure, a level that is not finite, NaN.
+
+    Example:
+        >>> float(noise_w_hz(-174.0, 9.0).round(21))
+        3.2e-20
     """
-    thermal = np.asarray(noise_dbm_hz, dtype=np.float64)
-    require(np.isfinite(thermal), thermal, "noise_dbm_hz", "finite")
+    thermal = finite("noise_dbm_hz", noise_dbm_hz)
     return dbm_to_w(thermal + non_negative("noise_figure_db", noise_figure_db))
 
 
 def _tail_nats(s: Floats, snr: float) -> Floats:
-    """The integral of e^(-t/s) / (1 + t) over the SNR t from `snr` up, e^(1/s) E1((1 + snr)/s)."""
+    """Return the integral of `e^(-t/s) / (1 + t)` over the SNR t from `snr` up, `e^(1/s) E1((1 + snr)/s)`."""
+    # e^(1/s) overflows for weak links: with x = (1 + snr)/s it is e^(-snr/s) times e^x E1(x), which does not.
     return np.asarray(np.exp(-snr / np.maximum(s, TINY)) * _rayleigh_nats(s / (1.0 + snr)))
 
 
 def _rayleigh_nats(s: Floats) -> Floats:
-    """E[ln(1 + s|h|^2)] = e^(1/s) E1(1/s)."""
+    """Return `E[ln(1 + s|h|^2)] = e^(1/s) E1(1/s)`."""
+    # `np.where` evaluates both, so each side sees only numbers that it can take.
     inverse = 1.0 / np.maximum(s, SERIES_BELOW)
     return np.where(s < SERIES_BELOW, _small_snr_nats(s), np.exp(inverse) * exp1(inverse))
 
 
 def _small_snr_nats(s: Floats) -> Floats:
-    """e^(1/s) E1(1/s) = s (1 - s (1 - 2s (1 - 3s ...))) for small s, where e^(1/s) overflows (DLMF 6.12.1)."""
+    """Return `e^(1/s) E1(1/s) = s (1 - s (1 - 2s (1 - 3s ...)))` for small s, as `e^(1/s)` overflows (DLMF 6.12.1)."""
     small = np.minimum(s, SERIES_BELOW)
     nested = np.ones_like(small)
     for k in range(SERIES_TERMS, 0, -1):

@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._checks import Floats, require, within
-from channel._tr38901 import BORDER, LOS, NLOS, Statistics, Validity, boolean
+from channel._arrays import Floats
+from channel._checks import BORDER, boolean, require, within
 from channel.geometry import distance_3d_m
+from channel.tr38901 import LOS, NLOS, Statistics, Validity
 from channel.units import SPEED_OF_LIGHT_MPS
 
 VALIDITY = Validity(
@@ -32,7 +33,7 @@ FAR_SHADOWING_DB = 6.0  # in line of sight beyond the break point (Table 7.4.1-1
 
 
 def breakpoint_m(carrier_hz: ArrayLike, bs_height_m: ArrayLike = 35.0, ut_height_m: ArrayLike = 1.5) -> Floats:
-    """Break-point distance d_BP = 2 pi h_BS h_UT f_c / c (TR 38.901, Table 7.4.1-1, note 5).
+    """Return the break-point distance `d_BP = 2 pi h_BS h_UT f_c / c` (TR 38.901, Table 7.4.1-1, note 5).
 
     Args:
         carrier_hz: carrier frequency [Hz], 0.5 to 30 GHz.
@@ -58,7 +59,11 @@ def path_loss_db(
     building_height_m: ArrayLike = 5.0,
     street_width_m: ArrayLike = 20.0,
 ) -> Floats:
-    """Median path loss, without shadowing (TR 38.901, Table 7.4.1-1, RMa).
+    """Return the median path loss, without shadowing (TR 38.901, Table 7.4.1-1, RMa).
+
+    In line of sight `PL1(d_3D)` up to the break point and `PL1(d_BP) + 40 log10(d_3D / d_BP)` beyond, where
+    `PL1(d) = 20 log10(40 pi d f / 3) + min(0.03 h^1.72, 10) log10(d) - min(0.044 h^1.72, 14.77) + 0.002 log10(h) d`,
+    f in GHz; without, the larger of that and the formula of NLoS.
 
     Args:
         distance_2d_m: ground distance [m], 10 m to 10 km in line of sight, to 5 km without.
@@ -74,6 +79,10 @@ def path_loss_db(
 
     Raises:
         ValueError: an argument is out of its range or NaN (nothing is extrapolated), or `los` is not boolean.
+
+    Example:
+        >>> path_loss_db(1_000.0, 3.5e9, [True, False]).round(2)
+        array([105.46, 130.42])
     """
     distance, seen = np.broadcast_arrays(VALIDITY.distances(distance_2d_m), boolean("los", los))
     reach = np.where(seen, np.inf, NLOS_DISTANCE_M * (1.0 + BORDER))
@@ -106,7 +115,7 @@ def shadowing_std_db(
     bs_height_m: ArrayLike = 35.0,
     ut_height_m: ArrayLike = 1.5,
 ) -> Floats:
-    """Standard deviation of the shadowing of outdoor paths (TR 38.901, Table 7.4.1-1, RMa).
+    """Return the standard deviation of the shadowing of outdoor paths (TR 38.901, Table 7.4.1-1, RMa).
 
     Args:
         distance_2d_m: ground distance [m], 10 m to 10 km.
@@ -127,13 +136,13 @@ def shadowing_std_db(
 
 
 def los_probability(distance_2d_m: ArrayLike) -> Floats:
-    """Probability of line of sight (TR 38.901, Table 7.4.2-1, RMa).
+    """Return the probability of line of sight (TR 38.901, Table 7.4.2-1, RMa).
 
     Args:
         distance_2d_m: outdoor part of the ground distance [m], any shape, 0 to 10 km.
 
     Returns:
-        1 up to 10 m, then exp(-(d - 10)/1000); the shape of `distance_2d_m`.
+        1 up to 10 m, then `exp(-(d - 10)/1000)`; the shape of `distance_2d_m`.
 
     Raises:
         ValueError: a distance is out of range or NaN.
@@ -143,8 +152,8 @@ def los_probability(distance_2d_m: ArrayLike) -> Floats:
 
 
 def _near_db(distance_m: Floats, carrier_hz: Floats, building_height_m: Floats) -> Floats:
-    """PL1 at a distance d [m]: 20 log10(40 pi d f / 3) and what the buildings' height adds."""
-    rough = building_height_m**1.72
+    """Return PL1 at a distance d [m]: `20 log10(40 pi d f / 3)` and what the buildings' height adds."""
+    rough = building_height_m**1.72  # h^1.72
     log_d = np.log10(distance_m)
     return np.asarray(
         20.0 * np.log10(40.0 * np.pi * distance_m * (carrier_hz / 1e9) / 3.0)

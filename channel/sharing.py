@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._checks import Floats, non_negative, positive
+from channel._arrays import Floats
+from channel._checks import non_negative, positive
 from channel.rate import SHANNON, Efficiency
 
 

@@ -3,15 +3,17 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._checks import Floats, non_negative, positive
-from channel._tr38901 import boolean
+from channel._arrays import Floats
+from channel._checks import boolean, non_negative, positive
 
 SHADOWING_DB = (3.0, 4.0)
 """Table 6.2.1-1: standard deviation of the shadowing in line of sight and without."""
 
 
 def path_loss_db(distance_3d_m: ArrayLike, carrier_hz: ArrayLike, los: ArrayLike) -> Floats:
-    """Median path loss, without shadowing (TR 37.885, Table 6.2.1-1, urban).
+    """Return the median path loss, without shadowing (TR 37.885, Table 6.2.1-1, urban).
+
+    In line of sight `38.77 + 16.7 log10(d) + 18.2 log10(f)`, without `36.85 + 30 log10(d) + 18.9 log10(f)`, f in GHz.
 
     Args:
         distance_3d_m: distance between the antennas [m], above 0.
@@ -23,21 +25,27 @@ def path_loss_db(distance_3d_m: ArrayLike, carrier_hz: ArrayLike, los: ArrayLike
 
     Raises:
         ValueError: a distance or carrier that is not positive, NaN, or `los` is not boolean.
+
+    Example:
+        >>> path_loss_db(50.0, 3.5e9, [True, False]).round(2)
+        array([77.04, 98.1 ])
     """
     seen = boolean("los", los)
     log_d = np.log10(positive("distance_3d_m", distance_3d_m))
     log_f = np.log10(positive("carrier_hz", carrier_hz) / 1e9)
-    return np.where(seen, 38.77 + 16.7 * log_d + 18.2 * log_f, 36.85 + 30.0 * log_d + 18.9 * log_f)
+    line_of_sight = 38.77 + 16.7 * log_d + 18.2 * log_f
+    blocked = 36.85 + 30.0 * log_d + 18.9 * log_f
+    return np.where(seen, line_of_sight, blocked)
 
 
 def los_probability(distance_m: ArrayLike) -> Floats:
-    """Probability of line of sight (TR 37.885, Table 6.2-1, urban).
+    """Return the probability of line of sight (TR 37.885, Table 6.2-1, urban).
 
     Args:
         distance_m: distance [m], any shape.
 
     Returns:
-        min(1, 1.05 exp(-0.0114 d)); the shape of `distance_m`.
+        `min(1, 1.05 exp(-0.0114 d))`; the shape of `distance_m`.
 
     Raises:
         ValueError: a distance is negative, infinite or NaN.

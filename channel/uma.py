@@ -5,9 +5,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._checks import Floats, require, within
-from channel._tr38901 import BORDER, Statistics, Validity, boolean
+from channel._arrays import Floats
+from channel._checks import BORDER, boolean, require, within
 from channel.geometry import distance_3d_m
+from channel.tr38901 import Statistics, Validity
 from channel.units import SPEED_OF_LIGHT_MPS
 
 VALIDITY = Validity(
@@ -30,10 +31,10 @@ STATISTICS = Statistics(
 
 
 def environment_height_m(distance_2d_m: ArrayLike, ut_height_m: ArrayLike, u: ArrayLike | None = None) -> Floats:
-    """Effective height h_E of what the path passes over (TR 38.901, Table 7.4.1-1, note 1).
+    """Return the effective height `h_E` of what the path passes over (TR 38.901, Table 7.4.1-1, note 1).
 
-    1 m with probability 1 / (1 + C(d_2D, h_UT)), else any of 12, 15, ..., h_UT - 1.5 m alike; drawn by link. C is 0 for
-    a terminal below 13 m or nearer than 18 m.
+    1 m with probability `1 / (1 + C(d_2D, h_UT))`, else any of 12, 15, ..., h_UT - 1.5 m alike; drawn by link. C is 0
+    for a terminal below 13 m or nearer than 18 m.
 
     Args:
         distance_2d_m: ground distance [m], 10 m to 5 km.
@@ -52,8 +53,9 @@ def environment_height_m(distance_2d_m: ArrayLike, ut_height_m: ArrayLike, u: Ar
         require(ut_height < 13.0, ut_height, "ut_height_m", "below 13 m where no draw for h_E is given")
         u = 0.0
     draw = within("u", u, 0.0, 1.0)
-    low = 1.0 / (1.0 + _height_gain(ut_height) * _distance_gain(distance))
+    low = 1.0 / (1.0 + _height_gain(ut_height) * _distance_gain(distance))  # probability of 1 m
     count = np.maximum(np.floor((ut_height - 1.5 - 12.0) / 3.0 + BORDER) + 1.0, 1.0)  # of 12, 15, ..., h_UT - 1.5
+    # One draw serves both choices: what it is above `low` is again uniform, and picks the height.
     share = (draw - low) / np.maximum(1.0 - low, np.finfo(np.float64).tiny)
     step = np.clip(np.floor(share * count), 0.0, count - 1.0)
     return np.where((draw < low) | (low == 1.0), 1.0, 12.0 + 3.0 * step)
@@ -65,7 +67,7 @@ def breakpoint_m(
     ut_height_m: ArrayLike = 1.5,
     environment_m: ArrayLike = 1.0,
 ) -> Floats:
-    """Break-point distance d'_BP = 4 h'_BS h'_UT f_c / c, h' = h - h_E (TR 38.901, Table 7.4.1-1, note 1).
+    """Return the break-point distance `4 h'_BS h'_UT f_c / c`, `h' = h - h_E` (TR 38.901, Table 7.4.1-1, note 1).
 
     Args:
         carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz.
@@ -95,7 +97,11 @@ def path_loss_db(
     ut_height_m: ArrayLike = 1.5,
     u: ArrayLike | None = None,
 ) -> Floats:
-    """Median path loss, without shadowing (TR 38.901, Table 7.4.1-1, UMa).
+    """Return the median path loss, without shadowing (TR 38.901, Table 7.4.1-1, UMa).
+
+    In line of sight `PL1 = 28 + 22 log10(d_3D) + 20 log10(f)` up to the break point, f in GHz, and
+    `PL2 = 28 + 40 log10(d_3D) + 20 log10(f) - 9 log10(d'_BP^2 + (h_BS - h_UT)^2)` beyond; without, at least that and
+    `13.54 + 39.08 log10(d_3D) + 20 log10(f) - 0.6 (h_UT - 1.5)`.
 
     Args:
         distance_2d_m: ground distance [m], 10 m to 5 km.
@@ -112,6 +118,10 @@ def path_loss_db(
     Raises:
         ValueError: an argument is out of its range or NaN (nothing is extrapolated), `los` is not boolean, or `u` is
             missing.
+
+    Example:
+        >>> path_loss_db(100.0, 3.5e9, [True, False]).round(2)
+        array([ 83.14, 103.04])
     """
     seen = boolean("los", los)
     distance = VALIDITY.distances(distance_2d_m)
@@ -127,15 +137,15 @@ def path_loss_db(
 
 
 def los_probability(distance_2d_m: ArrayLike, ut_height_m: ArrayLike = 1.5) -> Floats:
-    """Probability of line of sight (TR 38.901, Table 7.4.2-1, UMa).
+    """Return the probability of line of sight (TR 38.901, Table 7.4.2-1, UMa).
 
     Args:
         distance_2d_m: outdoor part of the ground distance [m], 0 to 5 km.
         ut_height_m: antenna height of the terminal [m], 1.5 to 22.5 m; counts from 13 m on.
 
     Returns:
-        1 up to 18 m, then [18/d + exp(-d/63) (1 - 18/d)] [1 + C' (5/4) (d/100)^3 exp(-d/150)] with
-        C' = ((h_UT - 13)/10)^1.5 above 13 m, else 0; the broadcast shape of the arguments.
+        1 up to 18 m, then `[18/d + exp(-d/63) (1 - 18/d)] [1 + C' (5/4) (d/100)^3 exp(-d/150)]` with
+        `C' = ((h_UT - 13)/10)^1.5` above 13 m, else 0; the broadcast shape of the arguments.
 
     Raises:
         ValueError: an argument is out of range or NaN.
@@ -147,11 +157,11 @@ def los_probability(distance_2d_m: ArrayLike, ut_height_m: ArrayLike = 1.5) -> F
 
 
 def _height_gain(ut_height_m: Floats) -> Floats:
-    """((h_UT - 13)/10)^1.5 above 13 m, else 0."""
+    """Return `((h_UT - 13)/10)^1.5` above 13 m, else 0."""
     return np.asarray((np.maximum(ut_height_m - 13.0, 0.0) / 10.0) ** 1.5)
 
 
 def _distance_gain(distance_2d_m: Floats) -> Floats:
-    """g(d_2D): (5/4) (d/100)^3 exp(-d/150) beyond 18 m, else 0."""
+    """Return `g(d_2D) = (5/4) (d/100)^3 exp(-d/150)` beyond 18 m, else 0."""
     gain = 1.25 * (distance_2d_m / 100.0) ** 3 * np.exp(-distance_2d_m / 150.0)
     return np.where(distance_2d_m > 18.0, gain, 0.0)

@@ -5,9 +5,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._checks import Floats, require, within
-from channel._tr38901 import BORDER, Statistics, Validity, boolean
+from channel._arrays import Floats
+from channel._checks import BORDER, boolean, require, within
 from channel.geometry import distance_3d_m
+from channel.tr38901 import Statistics, Validity
 from channel.units import SPEED_OF_LIGHT_MPS
 
 ENVIRONMENT_HEIGHT_M = 1.0  # h_E for UMi: what fills the street
@@ -32,7 +33,7 @@ STATISTICS = Statistics(
 
 
 def breakpoint_m(carrier_hz: ArrayLike, bs_height_m: ArrayLike = 10.0, ut_height_m: ArrayLike = 1.5) -> Floats:
-    """Break-point distance d'_BP = 4 h'_BS h'_UT f_c / c (TR 38.901, Table 7.4.1-1, note 1).
+    """Return the break-point distance `4 h'_BS h'_UT f_c / c`, `h' = h - 1 m` (TR 38.901, Table 7.4.1-1, note 1).
 
     Args:
         carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz.
@@ -44,6 +45,10 @@ def breakpoint_m(carrier_hz: ArrayLike, bs_height_m: ArrayLike = 10.0, ut_height
 
     Raises:
         ValueError: an argument is out of its range or NaN.
+
+    Example:
+        >>> float(breakpoint_m(3.5e9).round(9))
+        210.0
     """
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
     require(bs_height > ENVIRONMENT_HEIGHT_M, bs_height, "bs_height_m", f"above {ENVIRONMENT_HEIGHT_M:g}")
@@ -58,7 +63,11 @@ def path_loss_db(
     bs_height_m: ArrayLike = 10.0,
     ut_height_m: ArrayLike = 1.5,
 ) -> Floats:
-    """Median path loss, without shadowing (TR 38.901, Table 7.4.1-1, UMi-Street Canyon; paper eq. 35 to 37).
+    """Return the median path loss, without shadowing (TR 38.901, Table 7.4.1-1, UMi-Street Canyon).
+
+    In line of sight `PL1 = 32.4 + 21 log10(d_3D) + 20 log10(f)` up to the break point, f in GHz, and
+    `PL2 = 32.4 + 40 log10(d_3D) + 20 log10(f) - 9.5 log10(d'_BP^2 + (h_BS - h_UT)^2)` beyond; without, at least that
+    and `22.4 + 35.3 log10(d_3D) + 21.3 log10(f) - 0.3 (h_UT - 1.5)`. The paper's eq. 35 to 37.
 
     Args:
         distance_2d_m: ground distance [m], 10 m to 5 km.
@@ -72,6 +81,10 @@ def path_loss_db(
 
     Raises:
         ValueError: an argument is out of its range or NaN (nothing is extrapolated), or `los` is not boolean.
+
+    Example:
+        >>> path_loss_db(100.0, 3.5e9, [True, False]).round(2)
+        array([ 85.31, 104.64])
     """
     seen = boolean("los", los)
     distance = VALIDITY.distances(distance_2d_m)
@@ -87,13 +100,13 @@ def path_loss_db(
 
 
 def los_probability(distance_2d_m: ArrayLike) -> Floats:
-    """Probability of line of sight (TR 38.901, Table 7.4.2-1, UMi-Street Canyon).
+    """Return the probability of line of sight (TR 38.901, Table 7.4.2-1, UMi-Street Canyon).
 
     Args:
         distance_2d_m: outdoor part of the ground distance [m], any shape, 0 to 5 km.
 
     Returns:
-        1 up to 18 m, then 18/d + exp(-d/36) (1 - 18/d); the shape of `distance_2d_m`.
+        1 up to 18 m, then `18/d + exp(-d/36) (1 - 18/d)`; the shape of `distance_2d_m`.
 
     Raises:
         ValueError: a distance is out of range or NaN.

@@ -3,18 +3,36 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._checks import Floats, positive
+from channel._arrays import Floats
+from channel._checks import positive
 
 SPEED_OF_LIGHT_MPS = 3.0e8  # as TR 38.901 rounds it (note 1 of Table 7.4.1-1)
 
 
 def db_to_linear(ratio_db: ArrayLike) -> Floats:
-    """Ratio [1] of a level in decibels [dB], any shape: 10^(ratio_db / 10)."""
+    """Return the power ratio of a level in decibels, `10^(ratio_db / 10)`.
+
+    Args:
+        ratio_db: level [dB], any shape.
+
+    Returns:
+        Ratio [1], the shape of `ratio_db`.
+
+    Example:
+        >>> db_to_linear([-10.0, 0.0, 20.0])
+        array([  0.1,   1. , 100. ])
+    """
     return np.asarray(10.0 ** (np.asarray(ratio_db, dtype=np.float64) / 10.0))
 
 
 def linear_to_db(ratio: ArrayLike) -> Floats:
-    """Level in decibels [dB] of a power ratio [1], any shape: 10 log10(ratio).
+    """Return the level in decibels of a power ratio, `10 log10(ratio)`.
+
+    Args:
+        ratio: ratio [1], any shape.
+
+    Returns:
+        Level [dB], the shape of `ratio`.
 
     Raises:
         ValueError: a ratio is not positive and finite.
@@ -23,14 +41,16 @@ def linear_to_db(ratio: ArrayLike) -> Floats:
 
 
 def dbm_to_w(power_dbm: ArrayLike) -> Floats:
-    """Power [W] of a level in dB over one milliwatt [dBm], any shape; dBm/Hz gives W/Hz."""
-    return 1e-3 * db_to_linear(power_dbm)
+    """Return the power of a level in dB over one milliwatt.
 
+    Args:
+        power_dbm: level [dBm], any shape; dBm/Hz gives W/Hz.
 
-def w_to_dbm(power_w: ArrayLike) -> Floats:
-    """Level in dB over one milliwatt [dBm] of a power [W], any shape.
+    Returns:
+        Power [W], the shape of `power_dbm`.
 
-    Raises:
-        ValueError: a power is not positive and finite.
+    Example:
+        >>> float(dbm_to_w(30.0))
+        1.0
     """
-    return np.asarray(10.0 * np.log10(positive("power_w", power_w) / 1e-3))
+    return 1e-3 * db_to_linear(power_dbm)

@@ -14,7 +14,7 @@ from channel.validate.report import Check, figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from channel._checks import Floats
+    from channel._arrays import Floats
 
 BAND_HZ = 100e6
 PAYLOAD_BITS = np.full(20, 21e6)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from channel import fading
-from channel._checks import Floats
+from channel._arrays import Floats
 from channel.units import db_to_linear, linear_to_db
 from channel.validate.report import Check, figure
 

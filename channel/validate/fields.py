@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from channel import field, umi
-from channel._checks import Floats
+from channel._arrays import Floats
 from channel.validate.report import Check, figure
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from channel import free_space, inh, log_distance, penetration, rma, uma, umi
-from channel._checks import Floats
+from channel._arrays import Floats
 from channel.validate.report import Check, figure
 
 if TYPE_CHECKING:

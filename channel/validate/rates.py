@@ -15,7 +15,7 @@ from channel.validate.report import Check, figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from channel._checks import Floats
+    from channel._arrays import Floats
 
 MODELS: dict[str, Efficiency] = {
     "Shannon": SHANNON,

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from channel import fading, rate, transfer
-from channel._checks import Floats
-from channel.first_passage import MIN_EFFECTIVE_SAMPLES, _passage, _shape, _tables, sum_cumulants, walked
+from channel._arrays import Floats
+from channel.cumulants import sum_cumulants, tables_of
+from channel.first_passage import MIN_EFFECTIVE_SAMPLES, _passage, walked
 from channel.units import db_to_linear
 from channel.validate.report import Check, figure
 
@@ -99,7 +100,7 @@ def _distance_figure() -> Figure:
 def _expansion(snr_db: float, slots: int, *, four: bool) -> Floats:
     """Slots at even quantiles by the expansion with two or four cumulants, never walked."""
     worth = np.full(100_000, 1.0 - _rho(SERIES_SPEED_MPS) ** 2)
-    shape = _shape(_tables(rate.SHANNON), np.full(worth.size, snr_db), worth)
+    shape = tables_of(rate.SHANNON).lines(np.full(worth.size, snr_db), worth)
     if not four:
         shape[1:] = 0.0
     normal = ndtri((np.arange(worth.size) + 0.5) / worth.size)

@@ -77,7 +77,7 @@ def test_both_loops_agree(monkeypatch, model):
 )
 def test_both_loops_agree_anywhere(seed, slots, snr_db, rho, k, hold, limit, model):
     snr = 10 ** (snr_db / 10)
-    payload_bits = slots * rate.shannon_bps(1e6, snr) * SLOT_S
+    payload_bits = slots * 1e6 * rate.SHANNON.bps_hz(snr) * SLOT_S
     with pytest.MonkeyPatch.context() as monkeypatch:
         link = (limit, payload_bits, snr, 1e6, SLOT_S, rho)
         fast, plain = both(monkeypatch, *link, start=seed % 7 * 0.2j, efficiency=model, k_factor=k, hold_slots=hold)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from channel import fading, first_passage, rate, transfer
-from channel.first_passage import fast, sum_cumulants, walked
+from channel.cumulants import sum_cumulants, tables_of
+from channel.first_passage import fast, walked
 from channel.mcs import Mcs
 
 BANDWIDTH_HZ, SLOT_S = 1e6, 0.5e-3
@@ -182,7 +183,7 @@ def test_independent_linear_slots_make_a_poisson_process(slots):
     normal = stats.norm.ppf((np.arange(count) + 0.5) / count)
     arguments = slots * BANDWIDTH_HZ * SLOT_S, 1.0, BANDWIDTH_HZ, SLOT_S, 0.0
     assert not walked(*arguments, Linear())[0]
-    taken = np.rint(fast(*arguments, normal, None, 1.0, None, Linear()) / SLOT_S)
+    taken = np.rint(fast(*arguments, normal, None, 1.0, efficiency=Linear()) / SLOT_S)
     number = np.arange(1, int(slots + 8 * math.sqrt(slots)))
     share = np.searchsorted(np.sort(taken), number, side="right") / count
     assert np.abs(share - stats.poisson.cdf(number - 1, slots)).max() < 0.02 / slots
@@ -260,7 +261,7 @@ def test_a_rate_that_does_not_vary():
 
     draws = np.linspace(-5, 5, 11)
     durations_s = fast(
-        2.0 * 123.4 * BANDWIDTH_HZ * SLOT_S, 1.0, BANDWIDTH_HZ, SLOT_S, 0.5, draws, None, 1.0, None, Flat()
+        2.0 * 123.4 * BANDWIDTH_HZ * SLOT_S, 1.0, BANDWIDTH_HZ, SLOT_S, 0.5, draws, None, 1.0, efficiency=Flat()
     )
     np.testing.assert_allclose(durations_s, 124 * SLOT_S)
 
@@ -318,7 +319,7 @@ def test_order_and_company_of_rows_leave_no_trace(monkeypatch):
     for rows in [np.random.default_rng(4).permutation(60), np.arange(0, 60, 3), *np.arange(60)[:, None]]:
         durations_s, _ = run({name: values[rows] for name, values in arguments.items()}, keys=rows)
         np.testing.assert_array_equal(durations_s, expected[rows])
-    monkeypatch.setattr(first_passage, "CHUNK", 7)
+    monkeypatch.setattr(first_passage, "CHUNK_TRANSFERS", 7)
     np.testing.assert_array_equal(run(arguments)[0], expected)
 
 
@@ -337,7 +338,7 @@ def test_constant_channel(rho, k_factor):
     start = np.array([0.1, 1.0, 2.0 + 1.0j])
     payload_bits = 1.2345e5
     power = np.abs(start) ** 2 if k_factor == 0 else np.ones(3)
-    slot_bits = rate.shannon_bps(BANDWIDTH_HZ, 10.0 * power) * SLOT_S
+    slot_bits = BANDWIDTH_HZ * rate.SHANNON.bps_hz(10.0 * power) * SLOT_S
     durations_s = fast(payload_bits, 10.0, BANDWIDTH_HZ, SLOT_S, rho, np.zeros(3), None, start, k_factor=k_factor)
     np.testing.assert_array_equal(durations_s, np.ceil(payload_bits / slot_bits) * SLOT_S)
     assert not walked(payload_bits, 10.0, BANDWIDTH_HZ, SLOT_S, rho, k_factor=k_factor)[0]
@@ -398,9 +399,9 @@ def test_scalars_and_no_rows():
 
 
 def test_tables_are_the_same_each_time():
-    before = first_passage._tables(rate.SHANNON)
-    first_passage._tables.cache_clear()
-    for old, new in zip(before, first_passage._tables(rate.SHANNON), strict=True):
+    before = tables_of(rate.SHANNON)
+    tables_of.cache_clear()
+    for old, new in zip(before, tables_of(rate.SHANNON), strict=True):
         np.testing.assert_array_equal(old, new)
 
 

@@ -26,9 +26,9 @@ def test_wall_against_the_table_computed_twice(high):
 
 
 def test_materials_by_hand():
-    materials = penetration.glass_db, penetration.irr_glass_db, penetration.concrete_db, penetration.wood_db
-    np.testing.assert_allclose([loss(1e9) for loss in materials], [2.2, 23.3, 9.0, 4.97])
-    np.testing.assert_allclose([loss(100e9) for loss in materials], [22.0, 53.0, 405.0, 16.85])
+    materials = penetration.glass_db, penetration.irr_glass_db, penetration.concrete_db
+    np.testing.assert_allclose([loss(1e9) for loss in materials], [2.2, 23.3, 9.0])
+    np.testing.assert_allclose([loss(100e9) for loss in materials], [22.0, 53.0, 405.0])
 
 
 def test_wall_by_hand():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import channel._compiled
-from channel import fading, mcs, rate, transfer
+from channel import fading, mcs, rate, slot_walk, transfer
 
 SLOT_S = 0.5e-3
 RHO = float(fading.doppler_correlation(10.0, 3.5e9, SLOT_S))
@@ -89,7 +89,7 @@ def test_against_the_naive_loop():
 def test_chunks_leave_no_trace(monkeypatch, chunk_values):
     arguments = population()
     expected = walk(arguments)
-    monkeypatch.setattr(transfer, "CHUNK_VALUES", chunk_values)
+    monkeypatch.setattr(slot_walk, "CHUNK_VALUES", chunk_values)
     for actual, wanted in zip(walk(arguments), expected, strict=True):
         np.testing.assert_array_equal(actual, wanted)
 
@@ -133,7 +133,7 @@ def test_arguments_are_left_alone():
 
 
 def test_draws_only_for_rows_under_way_and_in_bounded_chunks(monkeypatch):
-    monkeypatch.setattr(transfer, "CHUNK_VALUES", 4_000)
+    monkeypatch.setattr(slot_walk, "CHUNK_VALUES", 4_000)
     arguments, source = population(), Streams(range(40))
     durations_s = transfer.slots(**arguments, slot_s=SLOT_S, innovations=source)
     walked = 0
@@ -154,7 +154,7 @@ def test_few_draws_are_in_vain():
 @settings(deadline=None, derandomize=True)
 @given(st.floats(0.01, 1e4), st.floats(0.01, 4), st.floats(0.3, 400), st.sampled_from([1, -1]))
 def test_constant_channel(mean_snr, amplitude, slots, rho):
-    slot_bits = rate.shannon_bps(1e6, mean_snr * amplitude**2) * SLOT_S
+    slot_bits = 1e6 * rate.SHANNON.bps_hz(mean_snr * amplitude**2) * SLOT_S
     durations_s = transfer.slots(slots * slot_bits, mean_snr, 1e6, SLOT_S, rho, Streams([0]), amplitude * 1j)
     wanted = math.ceil(slots * (1 - 1e-12))
     assert durations_s[0] in {wanted * SLOT_S, (wanted + (slots == wanted)) * SLOT_S}  # a tie may round either way
@@ -162,7 +162,7 @@ def test_constant_channel(mean_snr, amplitude, slots, rho):
 
 @pytest.mark.parametrize("chunk_values", [1, 2**18])  # the fill falls at the end of a chunk, and within one
 def test_exact_fill_takes_no_further_slot(monkeypatch, chunk_values):
-    monkeypatch.setattr(transfer, "CHUNK_VALUES", chunk_values)
+    monkeypatch.setattr(slot_walk, "CHUNK_VALUES", chunk_values)
     # |h|^2 = 1 and SNR 1 give 1 bit/s/Hz: 500 bits a slot
     payload_bits = [1.0, 499.0, 500.0, 501.0, 5_000.0]
     durations_s = transfer.slots(payload_bits, 1.0, 1e6, SLOT_S, 1.0, Streams(range(5)), 1.0)
@@ -310,8 +310,8 @@ def test_no_limit():
 def test_chunks_and_groups_leave_no_trace_in_cut_transfers(monkeypatch, chunk_values, group_rows):
     arguments = mixture()
     expected = walk_until(arguments, model=rate.TRUNCATED)
-    monkeypatch.setattr(transfer, "CHUNK_VALUES", chunk_values)
-    monkeypatch.setattr(transfer, "GROUP_ROWS", group_rows)
+    monkeypatch.setattr(slot_walk, "CHUNK_VALUES", chunk_values)
+    monkeypatch.setattr(slot_walk, "GROUP_ROWS", group_rows)
     for actual, wanted in zip(walk_until(arguments, model=rate.TRUNCATED), expected, strict=True):
         np.testing.assert_array_equal(actual, wanted)
 
@@ -330,7 +330,7 @@ def test_company_leaves_no_trace_in_cut_transfers():
 @pytest.mark.parametrize(("rho", "k"), [(1.0, 0.0), (-1.0, 0.0), (1.0, 2.0), (0.3, np.inf), (-1.0, np.inf)])
 def test_channels_that_do_not_change_need_no_draw(rho, k, hold):
     start = 0.6 - 0.3j
-    slot_bits = rate.shannon_bps(1e6, 50.0 * abs(fading.ricean(start, k)) ** 2) * SLOT_S
+    slot_bits = 1e6 * rate.SHANNON.bps_hz(50.0 * abs(fading.ricean(start, k)) ** 2) * SLOT_S
     slots, limit = np.array([0.4, 1.0, 7.5, 12.0, 1e6, 20.0]), np.array([9, 9, 9, 9, 2_000_000, 0])
     done = transfer.walk_until(
         limit, slots * slot_bits, 50.0, 1e6, SLOT_S, rho, refuse_to_draw, start, k_factor=k, hold_slots=hold
@@ -345,7 +345,7 @@ def test_scatter_that_turns_beside_a_line_of_sight_is_walked():
     # rho = -1: the scatter adds to the line of sight in every other slot, and takes from it in between
     k, start, slots = 1.0, 0.5, 31
     powers = np.abs(fading.ricean([-start, start], k)) ** 2
-    low, high = rate.shannon_bps(1e6, 100.0 * powers) * SLOT_S
+    low, high = 1e6 * rate.SHANNON.bps_hz(100.0 * powers) * SLOT_S
     assert high > 1.5 * low
     done = transfer.walk_until(slots, 1e9, 100.0, 1e6, SLOT_S, -1.0, Streams([0]), start, k_factor=k)
     assert done.sent_bits[0] == pytest.approx(16 * low + 15 * high, rel=1e-12)
@@ -461,7 +461,7 @@ def test_nothing_to_send_needs_no_link():
 
 def test_the_limit_holds_on_the_way():
     # a channel at rest in a fade of |h|^2 = 0.25 needs 100 slots, where the mean over fading promises fewer
-    payload_bits = 99.5 * rate.shannon_bps(1e6, 10.0 * 0.25) * SLOT_S
+    payload_bits = 99.5 * 1e6 * rate.SHANNON.bps_hz(10.0 * 0.25) * SLOT_S
     arguments = (payload_bits, 10.0, 1e6, SLOT_S, 1.0)
     assert transfer.slots(*arguments, Streams([0]), 0.5, max_slots=100)[0] == 100 * SLOT_S
     with pytest.raises(transfer.TransferTooLong, match=r"1 transfer\(s\) need more than 99 slots; lowest mean SNR 10"):

@@ -304,7 +304,7 @@ def test_keys_are_checked(kind, keys):
 
 
 def test_states_are_those_of_channel():
-    from channel import _tr38901
+    from channel import tr38901
 
-    assert (LOS, NLOS, O2I) == (_tr38901.LOS, _tr38901.NLOS, _tr38901.O2I)
+    assert (LOS, NLOS, O2I) == (tr38901.LOS, tr38901.NLOS, tr38901.O2I)
     assert channel.umi.STATISTICS.shadowing_db[O2I] == 7.0

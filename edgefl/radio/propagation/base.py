@@ -13,7 +13,7 @@ from edgefl.core.arrays import Bools, Floats
 from edgefl.core.catalogue import Member
 
 if TYPE_CHECKING:
-    from channel._tr38901 import Statistics, Validity
+    from channel.tr38901 import Statistics, Validity
 
 
 LOS, NLOS, O2I = 0, 1, 2  # states of a path: line of sight, none, outdoor to indoor; as in channel's statistics

@@ -13,7 +13,7 @@ from edgefl.core.arrays import Floats
 from edgefl.radio.propagation.base import LOS, Draws, LargeScale, Propagation, on_the_ground_m
 
 if TYPE_CHECKING:
-    from channel._tr38901 import Statistics
+    from channel.tr38901 import Statistics
 
 Length = Annotated[float, Field(gt=0, le=1e5)]
 Decibels = Annotated[float, Field(ge=-300, le=300)]

@@ -1,19 +1,25 @@
-"""What the scenarios of 3GPP TR 38.901 have in common: the states of a path, their statistics, the ranges."""
+"""The statistics and the valid ranges that the scenarios of 3GPP TR 38.901 (clauses 7.4 to 7.6) are described by.
+
+Each scenario module (`umi`, `uma`, `rma`, `inh`) and the simple models beside them (`free_space`, `log_distance`) hold
+one `Statistics` and one `Validity`, so that a caller can treat them alike.
+"""
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from channel._checks import Floats, positive, within
+from channel._arrays import Floats
+from channel._checks import BORDER, positive, within
 
-LOS, NLOS, O2I = 0, 1, 2  # places in the tuples of `Statistics`
-BORDER = 1e-9  # a placement at exactly 10 m, computed by a root, must not fall out by rounding
+# States of a path, and the positions of their values in the tuples of `Statistics`.
+LOS = 0
+NLOS = 1
+O2I = 2
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What varies around the median path loss, and over which distance.
+    """How the channel varies around the median path loss, and over which distance.
 
     Tuples are by state: line of sight, none, outdoor to indoor; a state that a model does not know has no entry. None
     where a model gives no number.
@@ -37,7 +43,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Validity:
-    """Where a model holds: (lowest, highest), ends included.
+    """The ranges in which a model holds: (lowest, highest), ends included.
 
     Attributes:
         distance_m: ground distance [m]; that between the antennas for InH, free space and log-distance.
@@ -52,23 +58,15 @@ class Validity:
     ut_height_m: tuple[float, float]
 
     def distances(self, distance_2d_m: ArrayLike) -> Floats:
-        """Ground distances as floats, all in range."""
+        """Return ground distances [m] as floats, all in range."""
         return within("distance_2d_m", distance_2d_m, *self.distance_m, BORDER)
 
     def link(
         self, carrier_hz: ArrayLike, bs_height_m: ArrayLike, ut_height_m: ArrayLike
     ) -> tuple[Floats, Floats, Floats]:
-        """Carrier and heights as floats, all finite and in range."""
-        return (
-            within("carrier_hz", carrier_hz, *self.carrier_hz, BORDER),
-            within("bs_height_m", positive("bs_height_m", bs_height_m), *self.bs_height_m, BORDER),
-            positive("ut_height_m", within("ut_height_m", ut_height_m, *self.ut_height_m, BORDER)),
-        )
-
-
-def boolean(quantity: str, values: ArrayLike) -> NDArray[np.bool_]:
-    """`values` as they are, all booleans; a probability or a share would count as true, so it is refused."""
-    array = np.asarray(values)
-    if array.dtype != np.bool_:
-        raise ValueError(f"{quantity} must be boolean, not {array.dtype}")
-    return array
+        """Return the carrier [Hz] and both heights [m] as floats, all finite and in range."""
+        # A range may begin at 0 or have no upper end: the antenna heights must be positive and finite nevertheless.
+        carrier = within("carrier_hz", carrier_hz, *self.carrier_hz, BORDER)
+        bs_height = within("bs_height_m", positive("bs_height_m", bs_height_m), *self.bs_height_m, BORDER)
+        ut_height = positive("ut_height_m", within("ut_height_m", ut_height_m, *self.ut_height_m, BORDER))
+        return carrier, bs_height, ut_height
