@@ -26,7 +26,7 @@ from edgefl.runs.assembly import setting_of_learning
 from edgefl.runs.cluster import Cluster
 from edgefl.runs.emulation import Options
 from edgefl.runs.pool import Died, Pool
-from edgefl.scenario import Point, Scenario, Sweep, load
+from edgefl.scenario import Scenario, Sweep, SweepPoint, load
 
 INDEX, CONTENT, LOCK = "index.csv", "sweep.yaml", Path("checkpoints") / "lock"
 TOTALS = ("rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "bytes_down", "bytes_up", "wasted_j")
@@ -36,7 +36,7 @@ TOTALS = ("rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "by
 class Run:
     """One point and what has become of it."""
 
-    point: Point
+    point: SweepPoint
     folder: Path
     status: str = "waiting"  # running | finished | interrupted | failed
     error: str | None = None

@@ -1,66 +1,85 @@
-"""What no section of a scenario can see by itself: checks between sections, which raise the fault that they find."""
+"""Checks between sections: each raises a fault about a section that does not go with another one.
+
+The checks read what policies, selections, algorithms and other members say of themselves by flags, never their classes,
+so that a member from outside the package gets the same checks.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from edgefl.coordination.policies import POLICIES
 from edgefl.core.distributions import HEIGHT_M
 from edgefl.core.section import fault_at
 from edgefl.learning.algorithms import ALGORITHMS, Algorithm
+from edgefl.scenario.sections import Sections
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
 from edgefl.world.mobility import Area
 
-if TYPE_CHECKING:
-    from edgefl.scenario.schema import Scenario
 
-
-def check(scenario: Scenario) -> None:
-    """All of them.
+def check(scenario: Sections) -> None:
+    """Run all checks, in the order of `CHECKS`.
 
     Raises:
-        ValidationError: of the first section that does not go with another.
+        ValidationError: about the first section that does not go with another.
     """
-    for each in CHECKS:
-        each(scenario)
+    for check_section in CHECKS:
+        check_section(scenario)
 
 
-def _in_two(scenario: Scenario) -> None:
-    """What training a model in two halves asks of other sections."""
+def check_split(scenario: Sections) -> None:
+    """Check the sections that split learning depends on: the model, how it is trained, and the downlink."""
     policy = scenario.server.policy
     if not policy.splits_model:
         return
     if reason := scenario.model.check_cut(policy.cut_layer):
         raise fault_at(("server", "policy", "cut"), reason)
-    if not (scenario.algorithm.trains_by_plain_sgd() and scenario.algorithm.only_averages()):
-        raise fault_at(("algorithm",), "the policy split trains by nothing but SGD: set it to fedavg")
+    algorithm = scenario.algorithm
+    if not algorithm.trains_by_plain_sgd() or not algorithm.only_averages():
+        raise fault_at(("algorithm",), "the policy split trains with plain SGD only: set it to fedavg")
     if scenario.model.cost is not None:
-        raise fault_at(("model", "cost"), "the policy split prices a model's halves by counting them: leave it out")
+        text = "the policy split counts the cost of each half of the model, which a cost as given does not say"
+        raise fault_at(("model", "cost"), f"{text}: leave it out")
     if scenario.training.codec.compresses:
-        raise fault_at(("training", "codec"), "the policy split uploads no move of the model: leave it out")
+        text = "the policy split uploads no model update that could be compressed: leave it out"
+        raise fault_at(("training", "codec"), text)
     if scenario.radio.downlink == "broadcast":
-        raise fault_at(("radio", "downlink"), "with the policy split each device gets other gradients: set unicast")
+        text = "with the policy split each device receives gradients of its own: set it to unicast"
+        raise fault_at(("radio", "downlink"), text)
 
 
-def _feasible(scenario: Scenario) -> None:
-    """Whether there are the devices, the rounds and the learning rate that sections ask for."""
-    count, participants = scenario.devices.count, scenario.server.participants
+def check_overlapping_rounds(scenario: Sections) -> None:
+    """Check what needs rounds that all participants begin together."""
+    if not scenario.server.policy.overlapping:
+        return
+    if scenario.radio.downlink == "broadcast":
+        text = "with this server.policy devices begin at different times and share no broadcast: set it to unicast"
+        raise fault_at(("radio", "downlink"), text)
+    if scenario.radio.sharing == "fixed":
+        text = "fixed shares need rounds that all devices begin together; with this server.policy set it to processor"
+        raise fault_at(("radio", "sharing"), text)
+    if scenario.churn.by_round:
+        name = CHURN.name_of(scenario.churn)
+        text = f"{name} needs rounds that do not overlap; with this server.policy set it to none"
+        raise fault_at(("churn",), text)
+
+
+def check_devices(scenario: Sections) -> None:
+    """Check that there are as many devices as other sections ask for."""
+    count = scenario.devices.count
+    participants = scenario.server.participants
     if participants is not None and participants > count:
         raise fault_at(("server", "participants"), f"must be <= devices.count = {count}, got {participants}")
-    policy = scenario.server.policy
-    if policy.overlapping and scenario.radio.downlink == "broadcast":
-        raise fault_at(("radio", "downlink"), "with this server.policy nobody waits for a broadcast: set unicast")
-    if policy.overlapping and scenario.radio.sharing == "fixed":
-        text = "shares that hold for a round need rounds; with this server.policy set it to processor"
-        raise fault_at(("radio", "sharing"), text)
-    if policy.overlapping and scenario.churn.by_round:
-        text = f"{CHURN.name_of(scenario.churn)} needs rounds; with this server.policy set it to none"
-        raise fault_at(("churn",), text)
+
+
+def check_members(scenario: Sections) -> None:
+    """Check that churn, algorithm and selection work with this many devices, and the algorithm with this rate."""
+    count = scenario.devices.count
     if reason := scenario.churn.check(count):
         raise fault_at(("churn",), reason)
     if not scenario.training.lr and scenario.algorithm.divides_by_lr():
-        text = f"{ALGORITHMS.name_of(scenario.algorithm)} divides moves by it: set it above 0"
+        text = f"{ALGORITHMS.name_of(scenario.algorithm)} divides model updates by it: set it above 0"
         raise fault_at(("training", "lr"), text)
     if reason := scenario.algorithm.check(count):
         raise fault_at(("algorithm",), reason)
@@ -68,198 +87,222 @@ def _feasible(scenario: Scenario) -> None:
         raise fault_at(("server", "selection"), reason)
 
 
-def _in_the_cell(scenario: Scenario) -> None:
-    """Whether devices can move there as they should, and path losses hold wherever they come."""
-    cells, radio = scenario.cells, scenario.radio
+def check_cells(scenario: Sections) -> None:
+    """Check that devices can move in the cells, and that the path-loss model is valid wherever they go."""
+    cells = scenario.cells
+    radio = scenario.radio
     if reason := scenario.mobility.check(Area(cells.min_distance_m, cells.coverage_m)):
         raise fault_at(("mobility",), reason)
-    reach = cells.nearest_m if scenario.mobility.keeps_min_distance else 0.0, cells.farthest_m
-    lowest, highest = scenario.devices.span("height_m")
-    heights_m = max(lowest, HEIGHT_M.least), min(highest, HEIGHT_M.most)  # a device that draws more is refused
-    if reason := radio.propagation.check(*reach, radio.carrier_hz, cells.bs_height_m, heights_m):
+    # Some mobility models keep devices off the base station; others may bring them right below it.
+    nearest_m = cells.nearest_m if scenario.mobility.keeps_min_distance else 0.0
+    lowest_m, highest_m = scenario.devices.span("height_m")
+    # A device that draws a height outside of the allowed range is refused later, with its number.
+    heights_m = (max(lowest_m, HEIGHT_M.least), min(highest_m, HEIGHT_M.most))
+    reason = radio.propagation.check(nearest_m, cells.farthest_m, radio.carrier_hz, cells.bs_height_m, heights_m)
+    if reason:
         raise fault_at(("radio", "propagation"), reason)
     if reason := cells.check_reuse(radio.reuse):
         raise fault_at(("radio", "reuse"), reason)
 
 
-def _handed_over(scenario: Scenario) -> None:
-    """What devices that change cells during their parts ask of other sections."""
-    policy = scenario.server.policy
+def check_handover(scenario: Sections) -> None:
+    """Check what handover during a participation needs of the policy and the radio."""
     if scenario.cells.handover is None:
         return
-    if policy.splits_model or policy.direct_links:
-        what = "the policy split" if policy.splits_model else "links from device to device"
-        raise fault_at(("cells", "handover"), f"there is none with {what}: leave it out")
+    policy = scenario.server.policy
+    if policy.splits_model:
+        raise fault_at(("cells", "handover"), "is not modelled with the policy split: leave it out")
+    if policy.direct_links:
+        raise fault_at(("cells", "handover"), "is not modelled with links from device to device: leave it out")
     if not scenario.radio.spatial_consistency:
-        text = "cells.handover needs what a device receives to be a function of its place: set it to true"
-        raise fault_at(("radio", "spatial_consistency"), text)
+        text = "cells.handover compares received powers along a device's path, which must be a function of its place"
+        raise fault_at(("radio", "spatial_consistency"), f"{text}: set it to true")
     if scenario.radio.sharing == "fixed":
-        text = "shares that hold for a round need devices that stay in their cells; with cells.handover: processor"
+        text = "fixed shares need devices that stay in their cells; with cells.handover set it to processor"
         raise fault_at(("radio", "sharing"), text)
 
 
-def _powered(scenario: Scenario) -> None:
-    """What clocks and batteries ask of other sections."""
-    devices, server = scenario.devices, scenario.server
+def check_batteries(scenario: Sections) -> None:
+    """Check what clock rules and batteries need of the server."""
+    devices = scenario.devices
+    server = scenario.server
     if devices.dvfs.needs_deadline and server.deadline_s is None:
         text = "needs server.deadline_s: set server.policy to deadline, or this to fixed"
         raise fault_at(("devices", "dvfs"), f"{DVFS.name_of(devices.dvfs)} {text}")
     if devices.dvfs.needs_deadline and server.selection.polls:
-        raise fault_at(("devices", "dvfs"), "the selection polls devices before the deadline runs: set it to fixed")
+        text = "the selection polls devices before the deadline begins to run: set it to fixed"
+        raise fault_at(("devices", "dvfs"), text)
     if devices.has_batteries and server.policy.direct_links:
-        text = "over direct links a device receives before its part begins: leave it out, or set links to relayed"
-        raise fault_at(("devices", "battery"), text)
+        text = "over direct links a device receives the model before its own participation begins"
+        raise fault_at(("devices", "battery"), f"{text}: leave it out, or set links to relayed")
     if devices.has_batteries and server.selection.polls:
-        text = "the selection polls devices, and those that are not chosen have waited for nothing in the books"
+        text = "the selection polls devices, and the waiting of those that are not chosen is not accounted for"
         raise fault_at(("devices", "battery"), f"{text}: leave it out, or take another selection")
 
 
-def _updates_apart(scenario: Scenario) -> None:
-    """Policies under which a round's updates do not all meet: models walk, or base stations have their own."""
-    algorithm, policy, name = scenario.algorithm, scenario.server.policy, POLICIES.name_of(scenario.server.policy)
-    if not policy.averages and not _walks(algorithm):
-        text = f"the policy {name} averages nothing: set it to {ALGORITHMS.those(_walks)}"
+def check_aggregation(scenario: Sections) -> None:
+    """Check the algorithm under policies that do not aggregate all updates of a round at one place."""
+    algorithm = scenario.algorithm
+    policy = scenario.server.policy
+    name = POLICIES.name_of(policy)
+    if not policy.averages and not _needs_only_the_last_model(algorithm):
+        text = f"the policy {name} averages nothing: set it to {ALGORITHMS.those(_needs_only_the_last_model)}"
         raise fault_at(("algorithm",), f"{text}, without availability or mode wait")
     if policy.edge_models and not algorithm.divisible():
         text = f"under the policy {name} each base station keeps a model and nothing else"
         text = f"{text}: set it to {ALGORITHMS.those(Algorithm.divisible)}"
         raise fault_at(("algorithm",), f"{text}, without availability, mode wait or server momentum")
     if scenario.report.contributions and (policy.edge_models or not policy.averages):
-        text = f"under the policy {name} a round's updates do not meet: leave it out"
+        text = f"under the policy {name} the updates of a round are not aggregated together: leave it out"
         raise fault_at(("report", "contributions"), text)
 
 
-def _passed_on(scenario: Scenario) -> None:
-    """What direct links, over which devices pass the model on, ask of local training."""
-    training = scenario.training
+def check_direct_links(scenario: Sections) -> None:
+    """Check local training if devices pass the model on to each other."""
     if not scenario.server.policy.direct_links:
         return
+    training = scenario.training
     if training.stragglers and not training.stragglers.keep:
         text = "over direct links a device's work cannot be dropped after it was passed on: leave it out"
         raise fault_at(("training", "stragglers", "keep"), f"{text}, or set links to relayed")
     if training.codec.compresses:
-        text = "compresses the move from a model that the next device does not have: leave it out"
+        text = "compresses the difference from a model that the next device does not have: leave it out"
         raise fault_at(("training", "codec"), f"{text}, or set links to relayed")
 
 
-def _stored(scenario: Scenario) -> None:
-    """What asks for, or is asked by, updates that server or devices keep."""
-    algorithm, codec, wanted = scenario.algorithm, scenario.training.codec, scenario.report.contributions
-    if wanted and wanted.players == "all" and not algorithm.keeps_updates():
+def check_stored_updates(scenario: Sections) -> None:
+    """Check what depends on updates that the server or the devices keep."""
+    algorithm = scenario.algorithm
+    contributions = scenario.report.contributions
+    if contributions and contributions.players == "all" and not algorithm.keeps_updates():
         text = "all needs an algorithm whose server keeps each device's last update: fedar, fedvarp, mifa"
         raise fault_at(("report", "contributions", "players"), f"{text} with state server")
-    lossy = codec.compresses and not codec.error_feedback
-    if lossy and algorithm.uploads_changes():
-        text = "devices keep what they have computed, and the server adds up what the codec leaves of it"
+    codec = scenario.training.codec
+    loses_for_good = codec.compresses and not codec.error_feedback
+    if loses_for_good and algorithm.uploads_changes():
+        # The server's sum of decoded changes would drift away from the sum of what devices keep.
+        text = "devices keep what they computed, but the server adds up what the codec leaves of it"
         raise fault_at(("algorithm", "state"), f"{text}: set it to server, or training.codec.error_feedback to true")
 
 
-def _departed(scenario: Scenario) -> None:
-    """What asks that devices that have left lose what they kept."""
-    server, algorithm, where = scenario.server, scenario.algorithm, ("server", "departed_state")
+def check_departed_state(scenario: Sections) -> None:
+    """Check that devices can lose their state when they depart, if the scenario says that they do."""
+    server = scenario.server
+    where = ("server", "departed_state")
     if server.departed_state == "kept":
         return
     if server.on_departure == "completes":
-        raise fault_at(where, "who completes its part out of sight has lost nothing: set it to kept")
+        text = "with on_departure: completes a departing device loses nothing: set it to kept"
+        raise fault_at(where, text)
     if scenario.churn.by_round and scenario.groups == 1:
         name = CHURN.name_of(scenario.churn)
         raise fault_at(where, f"with the churn {name} devices miss rounds, and none departs: set it to kept")
     if server.departed_state == "lost":
         return
+    algorithm = scenario.algorithm
     if not algorithm.forgets():
-        text = f"{ALGORITHMS.name_of(algorithm)}'s variant has no mean of what devices keep"
+        text = f"this variant of {ALGORITHMS.name_of(algorithm)} keeps no mean of what devices keep"
         raise fault_at(where, f"{text}: set it to lost")
     if algorithm.coupled() and scenario.training.codec.compresses:
-        raise fault_at(where, "the server does not know what the codec has lost of a device's: set it to lost")
+        text = "the server cannot know what the codec lost of a device's state: set it to lost"
+        raise fault_at(where, text)
 
 
-def _in_turn(scenario: Scenario) -> None:
-    """What sessions ask of other sections."""
-    if scenario.sessions is None:
+def check_sessions(scenario: Sections) -> None:
+    """Check what sessions need of the policy, of churn and of the devices."""
+    sessions = scenario.sessions
+    if sessions is None:
         return
-    policy, name = scenario.server.policy, POLICIES.name_of(scenario.server.policy)
+    policy = scenario.server.policy
     if policy.overlapping or policy.edge_models:
-        text = "one global model" if policy.edge_models else "rounds that do not overlap"
-        raise fault_at(("sessions",), f"need {text}, which the policy {name} does not have: leave them out")
+        missing = "one global model" if policy.edge_models else "rounds that do not overlap"
+        text = f"need {missing}, which the policy {POLICIES.name_of(policy)} does not have: leave them out"
+        raise fault_at(("sessions",), text)
     if policy.splits_model and scenario.learning.has_own_loss():
-        text = "the policy split trains by nothing but the task's loss: take another"
+        text = "the policy split trains with the task's loss only: choose another initialisation"
         raise fault_at(("sessions", "initialisation"), text)
-    if scenario.sessions.trigger and (scenario.churn.always_present or scenario.churn.by_round):
-        text = f"waits for devices that arrive, and with the churn {CHURN.name_of(scenario.churn)} none does"
-        raise fault_at(("sessions", "trigger"), f"{text}: set that to coverage where movement brings them, or another")
-    if scenario.sessions.trigger and (scenario.sessions.groups or 1) > 1:
-        text = "take turns, but a trigger leaves it to churn who comes: leave it out"
+    if sessions.trigger and (scenario.churn.always_present or scenario.churn.by_round):
+        text = f"waits for devices to arrive, and with the churn {CHURN.name_of(scenario.churn)} none does"
+        raise fault_at(("sessions", "trigger"), f"{text}: set churn to coverage if movement brings them, or to another")
+    if sessions.trigger and (sessions.groups or 1) > 1:
+        text = "groups take turns, but with a trigger churn decides which devices are present: leave it out"
         raise fault_at(("sessions", "groups"), text)
     if scenario.groups > scenario.devices.count:
         text = f"must be <= devices.count = {scenario.devices.count}, got {scenario.groups}"
         raise fault_at(("sessions", "groups"), text)
-    if scenario.sessions.first_group > scenario.groups:
-        text = f"must be <= {scenario.groups}, the groups that there are, got {scenario.sessions.first_group}"
+    if sessions.first_group > scenario.groups:
+        text = f"must be <= {scenario.groups}, the number of groups, got {sessions.first_group}"
         raise fault_at(("sessions", "first_group"), text)
 
 
-def _remembered(scenario: Scenario) -> None:
-    """What sessions ask of an algorithm's memory."""
-    if scenario.sessions is None:
+def check_kept_state(scenario: Sections) -> None:
+    """Check that the algorithm's state goes with sessions."""
+    sessions = scenario.sessions
+    if sessions is None:
         return
     if misfit := scenario.algorithm.check_sessions(scenario.groups):
         key, reason = misfit
         raise fault_at(("algorithm", key), reason)
-    if scenario.sessions.keep_state and scenario.sessions.extra and scenario.algorithm.coupled():
-        text = f"gradient rounds would move what devices keep for {ALGORITHMS.name_of(scenario.algorithm)}"
+    if sessions.keep_state and sessions.extra and scenario.algorithm.coupled():
+        text = f"gradient rounds would change what devices keep for {ALGORITHMS.name_of(scenario.algorithm)}"
         raise fault_at(("sessions", "keep_state"), f"{text}, but not the server's sums of it: leave it out")
 
 
-def _polled(scenario: Scenario) -> None:
-    """What selections that ask devices for something need of other sections."""
-    selection, policy, name = (
-        scenario.server.selection,
-        scenario.server.policy,
-        POLICIES.name_of(scenario.server.policy),
-    )
+def check_selection(scenario: Sections) -> None:
+    """Check what a selection needs that asks devices for something."""
+    selection = scenario.server.selection
+    policy = scenario.server.policy
     if selection.needs_batteries and not scenario.devices.has_batteries:
         text = "no device has a battery: set devices.battery, or by to energy"
         raise fault_at(("server", "selection", "by"), text)
     if selection.polls and scenario.devices.dvfs.scales_clock:
-        text = "asks devices to compute a loss, too, and dvfs sets their clock for the training: leave one out"
-        raise fault_at(("server", "selection"), text)
+        text = "asks devices to compute a loss too, and dvfs sets their clock for the training alone"
+        raise fault_at(("server", "selection"), f"{text}: leave one of the two out")
     if selection.report_floats and policy.splits_model:
-        raise fault_at(("server", "selection"), "needs a report with each update, which the policy split has not")
-    if selection.polls and (policy.overlapping or policy.edge_models or not policy.averages or policy.splits_model):
-        text = f"polls devices before rounds in which all train one model; the policy {name} has none"
+        text = "needs a report with each update, which the policy split does not send: take another selection"
+        raise fault_at(("server", "selection"), text)
+    trains_one_model_together = policy.averages and not (policy.overlapping or policy.edge_models or policy.splits_model)
+    if selection.polls and not trains_one_model_together:
+        name = POLICIES.name_of(policy)
+        text = f"polls devices before rounds in which all train one model; the policy {name} has no such rounds"
         raise fault_at(("server", "selection"), f"{text}: set the variant to rpow-d")
 
 
-def _wired(scenario: Scenario) -> None:
-    """Whether the backhaul reaches all base stations, and what crosses it."""
+def check_backhaul(scenario: Sections) -> None:
+    """Check that the backhaul reaches all base stations, and that the policy uses it."""
     if scenario.backhaul is None:
         return
     if reason := scenario.backhaul.check(scenario.cells.sites):
         raise fault_at(("backhaul",), reason)
-    policy, name = scenario.server.policy, POLICIES.name_of(scenario.server.policy)
+    policy = scenario.server.policy
     if policy.direct_links or policy.splits_model:
-        raise fault_at(("backhaul",), f"is not modelled under the policy {name}: leave it out")
-    if policy.star_backhaul and any(policy.star_backhaul):
-        raise fault_at(("server", "policy"), "has a backhaul of its own beside the section backhaul: leave one out")
+        text = f"is not modelled under the policy {POLICIES.name_of(policy)}: leave it out"
+        raise fault_at(("backhaul",), text)
+    star = policy.star_backhaul
+    if star is not None and (star.rate_bps or star.delay_s):
+        text = "describes a backhaul of its own beside the section backhaul: leave one of the two out"
+        raise fault_at(("server", "policy"), text)
 
 
-def _walks(algorithm: Algorithm) -> bool:
-    """Whether it needs nothing of an aggregation but the last device's model."""
+def _needs_only_the_last_model(algorithm: Algorithm) -> bool:
+    """Return whether the algorithm works on a model that walks from device to device and is never averaged."""
     return algorithm.only_averages() and algorithm.divisible()
 
 
-CHECKS = (
-    _in_two,
-    _feasible,
-    _in_the_cell,
-    _handed_over,
-    _powered,
-    _updates_apart,
-    _passed_on,
-    _stored,
-    _departed,
-    _in_turn,
-    _remembered,
-    _polled,
-    _wired,
+CHECKS: tuple[Callable[[Sections], None], ...] = (
+    check_split,
+    check_devices,
+    check_overlapping_rounds,
+    check_members,
+    check_cells,
+    check_handover,
+    check_batteries,
+    check_aggregation,
+    check_direct_links,
+    check_stored_updates,
+    check_departed_state,
+    check_sessions,
+    check_kept_state,
+    check_selection,
+    check_backhaul,
 )

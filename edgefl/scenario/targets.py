@@ -21,40 +21,45 @@ class RelativeTarget(Section):
 
     relative: Accuracy
     reference: UserPath  # its result folder
-    accuracy: Accuracy | None = None  # what comes of it; where it is given, the folder is not read again
-    by_session: _Accuracies | None = None  # and in each session that it had
+    # These are read from the folder and written to scenario.yaml, so that the run can be repeated without the folder.
+    accuracy: Accuracy | None = None  # of the whole run
+    by_session: _Accuracies | None = None  # of each session, if the reference had several
 
     @model_validator(mode="after")
     def _resolved(self) -> RelativeTarget:
         if self.accuracy is not None:
             return self
-        best, sessions = _best_accuracies(self.reference)
-        by_session = tuple(None if each is None else self.relative * each for each in sessions) or None
-        return self.model_copy(update={"accuracy": self.relative * best, "by_session": by_session})
+        best, best_by_session = _best_accuracies(self.reference)
+        by_session = [None if one is None else self.relative * one for one in best_by_session]
+        return self.model_copy(update={"accuracy": self.relative * best, "by_session": tuple(by_session) or None})
 
     def within(self, session: int) -> float | None:
-        """The accuracy in a session (from 1): of the reference's best in the same one; None where it had fewer.
+        """Return the accuracy to reach in a session (from 1): relative to the reference's best in the same session.
 
-        That of the whole run where the reference was not in sessions.
+        It is None if the reference had fewer sessions, and that of the whole run if the reference had none.
         """
         if self.by_session is None:
             return self.accuracy
-        return self.by_session[session - 1] if session <= len(self.by_session) else None
+        if session > len(self.by_session):
+            return None
+        return self.by_session[session - 1]
 
 
 def _best_accuracies(folder: Path) -> tuple[float, list[float | None]]:
-    """What the run in a result folder reached at best, in all and in each of its sessions, if it was in several."""
+    """Return the best accuracy of the run in a result folder, and that of each of its sessions, if it had several."""
     try:
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        best, sessions = summary["best_accuracy"], [one.get("best_accuracy") for one in summary.get("sessions", ())]
+        best = summary["best_accuracy"]
+        best_by_session = [session.get("best_accuracy") for session in summary.get("sessions", ())]
     except OSError:
         text = f"{folder}: no finished run there (summary.json cannot be read): run it first, or name another folder"
         raise fault_at(("reference",), text) from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise fault_at(("reference",), f"{folder}: its summary.json is not that of a run") from None
+        text = f"{folder}: its summary.json is not that of a run: name a result folder"
+        raise fault_at(("reference",), text) from None
     if not isinstance(best, int | float) or not 0 < best <= 1:
         raise fault_at(("reference",), f"{folder}: that run measured no accuracy: name one that learned")
-    return float(best), sessions
+    return float(best), best_by_session
 
 
 def _parse(value: Any, info: ValidationInfo) -> float | RelativeTarget:
@@ -71,5 +76,5 @@ def _dump(target: float | RelativeTarget) -> Any:
     return target.model_dump(mode="json") if isinstance(target, RelativeTarget) else target
 
 
-_Form = Accuracy | RelativeTarget
-Target = Annotated[_Form, PlainValidator(_parse, json_schema_input_type=_Form), PlainSerializer(_dump)]
+_TargetForm = Accuracy | RelativeTarget
+Target = Annotated[_TargetForm, PlainValidator(_parse, json_schema_input_type=_TargetForm), PlainSerializer(_dump)]

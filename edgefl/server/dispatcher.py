@@ -54,7 +54,7 @@ class Dispatcher:
     ) -> None:
         self.env, self.world, self.link, self.ledger = env, world, link, ledger
         self.payload, self.split, self.section = payload, split, scenario.server
-        self.chain, self.routes = Chain(link), routes(scenario.wires, scenario.cells.sites)
+        self.chain, self.routes = Chain(link), routes(scenario.effective_backhaul, scenario.cells.sites)
         self._ways = routes(None, scenario.cells.sites) if scenario.server.policy.edge_models else self.routes
         self.polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # its draws are others
         handover = scenario.cells.handover

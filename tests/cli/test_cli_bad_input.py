@@ -17,7 +17,7 @@ def npz(**changes):
 FILES = {
     "empty": ("", "s.yaml:1: must be a mapping"),
     "not YAML": ("rounds: 5\na: [1, 2\nb: }", "s.yaml:3: not valid YAML"),
-    "binary": (bytes(range(256)), "s.yaml: is no text file"),
+    "binary": (bytes(range(256)), "s.yaml: is not a text file"),
     "NUL": (b"rounds: 5\x00\n", "s.yaml:1: not valid YAML"),
     "a list": ("- rounds: 5\n", "s.yaml:1: must be a mapping"),
     "a key twice": ("rounds: 5\nseed: 1\nrounds: 6\n", "s.yaml:3: not valid YAML: the key rounds is there twice"),

@@ -404,15 +404,15 @@ REFUSED = {
     ),
     "fixed shares, kept": (
         "server: {policy: {kind: deadline, late: keep}, deadline_s: 1}\nradio: {sharing: fixed}",
-        "radio.sharing: shares that hold for a round need rounds",
+        "radio.sharing: fixed shares need rounds",
     ),
     "fixed shares, buffered": (
         "server: {policy: buffered}\nradio: {sharing: fixed}",
-        "radio.sharing: shares that hold for a round need rounds",
+        "radio.sharing: fixed shares need rounds",
     ),
     "fixed shares, asynchronous": (
         "server: {policy: asynchronous}\nradio: {sharing: fixed}",
-        "radio.sharing: shares that hold for a round need rounds",
+        "radio.sharing: fixed shares need rounds",
     ),
     "a walk that averages": (
         "server: {policy: sequential}\nalgorithm: scaffold",

@@ -136,7 +136,9 @@ def test_contributions_on_disk(tmp_path):
 
 @pytest.mark.parametrize("policy", ["sequential", "hierarchical"])
 def test_contributions_where_updates_do_not_meet(policy):
-    with pytest.raises(InputError, match=rf"report\.contributions: under the policy {policy} a round's updates do not"):
+    with pytest.raises(
+        InputError, match=rf"report\.contributions: under the policy {policy} the updates of a round are not"
+    ):
         load({"server": {"policy": policy}, "report": {"contributions": {}}})
 
 

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from edgefl.core.errors import InputError
 from edgefl.scenario import dump, load
 from edgefl.scenario.jsonschema import schema
-from edgefl.scenario.source import NotYaml, parse
+from edgefl.scenario.yaml_reader import NotYaml, parse
 
 SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 VALIDATOR = Draft202012Validator(schema())

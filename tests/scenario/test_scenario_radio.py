@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from edgefl.core.errors import InputError
 from edgefl.scenario import dump, load
 from edgefl.scenario.jsonschema import schema
-from edgefl.scenario.source import parse
+from edgefl.scenario.yaml_reader import parse
 
 VALIDATOR = Draft202012Validator(schema())
 

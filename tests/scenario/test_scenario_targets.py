@@ -9,7 +9,7 @@ from edgefl.core.errors import InputError
 from edgefl.results.summary import summarize
 from edgefl.scenario import dump, load
 from edgefl.scenario.jsonschema import schema
-from edgefl.scenario.source import parse
+from edgefl.scenario.yaml_reader import parse
 from edgefl.server.ledger import Ledger
 
 

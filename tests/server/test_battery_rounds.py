@@ -278,7 +278,7 @@ def test_a_full_battery_changes_nothing():
 @pytest.mark.parametrize(
     ("server", "message"),
     [
-        (POLICIES["sequential_direct"], "over direct links a device receives before its part"),
+        (POLICIES["sequential_direct"], "over direct links a device receives the model before its own"),
         ({"selection": "power_of_choice", "participants": 5}, "the selection polls devices"),
     ],
 )

@@ -199,7 +199,7 @@ def digits(sessions, **changes):
         ("server: {departed_state: gone}", ":1: server.departed_state: "),
         (
             "server: {departed_state: lost, on_departure: completes}",
-            ":1: server.departed_state: who completes its part out of sight has lost nothing: set it to kept",
+            ":1: server.departed_state: with on_departure: completes a departing device loses nothing: set it to kept",
         ),
         (
             "server: {departed_state: lost}\nchurn: {kind: bernoulli, probability: 0.5}",
@@ -207,11 +207,11 @@ def digits(sessions, **changes):
         ),
         (
             "server: {departed_state: forgotten}\nalgorithm: {kind: scaffold, variant: dyn}",
-            ":1: server.departed_state: scaffold's variant has no mean of what devices keep: set it to lost",
+            ":1: server.departed_state: this variant of scaffold keeps no mean of what devices keep: set it to lost",
         ),
         (
             "server: {departed_state: forgotten}\nalgorithm: feddyn\ntraining: {codec: float16}",
-            ":1: server.departed_state: the server does not know what the codec has lost of a device's: set it to lost",
+            ":1: server.departed_state: the server cannot know what the codec lost of a device's state: set it to lost",
         ),
     ],
 )

@@ -520,13 +520,13 @@ ASYNCHRONOUS = "server: {policy: asynchronous}"
         ("sessions: {}\nserver: {policy: hierarchical}", ":1: sessions: need one global model, which the policy hier"),
         (
             "sessions:\n  count: 2\n  initialisation: {kind: proposed, pilots: 2}",
-            ":3: sessions.initialisation.pilots: must be < count = 2, for sessions that follow, got 2",
+            ":3: sessions.initialisation.pilots: must be < count = 2, so that sessions follow the pilots, got 2",
         ),
         (
             "sessions: {groups: 2, first_group: 3}",
-            ":1: sessions.first_group: must be <= 2, the groups that there are, got 3",
+            ":1: sessions.first_group: must be <= 2, the number of groups, got 3",
         ),
-        ("sessions: {first_group: 2}", ":1: sessions.first_group: must be <= 1, the groups that there are, got 2"),
+        ("sessions: {first_group: 2}", ":1: sessions.first_group: must be <= 1, the number of groups, got 2"),
         ("devices: {count: 3}\nsessions: {groups: 4}", ":2: sessions.groups: must be <= devices.count = 3, got 4"),
         (
             "sessions: {}\nalgorithm: {kind: fedavg, mode: wait, max_participants: 2}",
@@ -535,11 +535,11 @@ ASYNCHRONOUS = "server: {policy: asynchronous}"
         ("sessions: {initialisation: {kind: proposed, pilot: ema, beta: 2}}", "beta: must be <= 1, got 2"),
         (
             "sessions: {keep_state: true, initialisation: continuous}",
-            ":1: sessions.keep_state: would keep the first teacher of initialisation continuous: leave it out",
+            ":1: sessions.keep_state: would keep the first teacher of the initialisation continuous: leave it out",
         ),
         (
             "sessions: {initialisation: continuous}\nserver: {policy: split}",
-            ":1: sessions.initialisation: the policy split trains by nothing but the task's loss: take another",
+            ":1: sessions.initialisation: the policy split trains with the task's loss only: choose another initialisation",
         ),
         ("sessions: {initialisation: prevoius}", 'unknown initialisation "prevoius" (did you mean "previous"?)'),
     ],

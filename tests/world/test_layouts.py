@@ -133,19 +133,19 @@ REFUSED = {
     "handover to nobody": ({"cells": {"handover": {}}}, "cells.handover: needs several cells"),
     "jumping channels": (
         {"cells": HEXAGONAL | {"handover": {}}, "radio": CLAMPED},
-        "radio.spatial_consistency: cells.handover needs what a device receives to be a function of its place",
+        "radio.spatial_consistency: cells.handover compares received powers along a device's path",
     ),
     "fixed shares": (
         FAR | {"radio": FAR["radio"] | {"sharing": "fixed"}},
-        "radio.sharing: shares that hold for a round need devices that stay in their cells; with cells.handover: proc",
+        "radio.sharing: fixed shares need devices that stay in their cells; with cells.handover set it to proc",
     ),
     "split learning": (
         FAR | {"server": {"policy": {"kind": "split", "cut": "fc1"}}},
-        "cells.handover: there is none with the policy split: leave it out",
+        "cells.handover: is not modelled with the policy split: leave it out",
     ),
     "direct links": (
         FAR | {"server": {"policy": {"kind": "sequential", "links": "device_to_device"}}},
-        "cells.handover: there is none with links from device to device: leave it out",
+        "cells.handover: is not modelled with links from device to device: leave it out",
     ),
     "negative hysteresis": (
         {"cells": HEXAGONAL | {"handover": {"hysteresis_db": -1}}, "radio": CLAMPED},

@@ -6,7 +6,7 @@ A blend is the weight of each model, by the session that ended with it; 0 is the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,10 @@ INITIAL: Blend = {0: 1.0}
 
 class Initialisation(Member):
     """Base of all strategies; sessions count from 1."""
+
+    adds_server_state: ClassVar[bool] = (
+        False  # whether each session's server begins with more than the algorithm's state
+    )
 
     pilots: Count = 1  # sessions of ordinary training before the strategy begins, P
     after_pilots: Literal["previous", "initial"] = "previous"  # what session P + 1 starts from, whatever the strategy

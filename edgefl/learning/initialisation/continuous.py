@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import NonNegativeFloat
 
@@ -17,6 +17,8 @@ class Continuous(Initialisation):
 
     Its teacher in the first session is the initial model, as in the paper's program.
     """
+
+    adds_server_state: ClassVar[bool] = True  # the teacher
 
     loss: Literal["kd", "relation"] = "kd"  # KL(p_teacher || p_student) of the program, or what the paper cites, GLFC's
     weight: NonNegativeFloat = 1.0  # of what distils, k; kd with 0 is `previous`

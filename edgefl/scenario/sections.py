@@ -1,10 +1,11 @@
-"""The whole scenario: its sections; `consistency.py` has what no section can see by itself."""
+"""The sections that a scenario is composed of, and what follows from several of them together."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, PositiveFloat, model_validator
+from pydantic import Field, PositiveFloat, ValidationError, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError
 
 from edgefl.coordination.policies import POLICIES
 from edgefl.coordination.server_section import ServerSection
@@ -18,7 +19,6 @@ from edgefl.learning.report_section import ReportSection
 from edgefl.learning.training_section import Training
 from edgefl.radio.backhaul_section import Backhaul
 from edgefl.radio.radio_section import Radio
-from edgefl.scenario import consistency
 from edgefl.scenario.sessions_section import Sessions
 from edgefl.scenario.targets import Accuracy, Target
 from edgefl.world.cells_section import Cells
@@ -37,8 +37,8 @@ class Stop(Section):
     energy_j: PositiveFloat | None = None
 
 
-class Scenario(Section):
-    """A complete scenario: what to run."""
+class Sections(Section):
+    """All sections of a scenario, each valid by itself; `Scenario` adds the checks between them."""
 
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] = "scenario"
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
@@ -53,17 +53,17 @@ class Scenario(Section):
     server: ServerSection = ServerSection()
     devices: Devices = Devices()
     cells: Cells = Cells()
-    backhaul: Backhaul | None = None  # the server is at every base station
+    backhaul: Backhaul | None = None  # None: the server stands at every base station
     radio: Radio = Radio()
     mobility: Annotated[Mobility, MOBILITY] = Static()
     churn: Annotated[Churn, CHURN] = NoChurn()
-    cost: Literal["full", "paper"] = "full"  # an algorithm's own vectors and passes count, or a model each way does
+    cost: Literal["full", "paper"] = "full"  # paper: one model each way, whatever else the algorithm sends or computes
     report: ReportSection = ReportSection()
 
     @model_validator(mode="before")
     @classmethod
-    def _length(cls, value: Any) -> Any:
-        """Rounds or sessions."""
+    def _rounds_or_sessions(cls, value: Any) -> Any:
+        """Take the default of `rounds` away if there are sessions, which have rounds of their own."""
         if not isinstance(value, dict) or value.get("sessions") is None:
             return value
         if value.get("rounds") is not None:
@@ -72,25 +72,25 @@ class Scenario(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _no_rounds(cls, value: Any) -> Any:
-        """Where devices begin at any time, or change cells, the band is shared as they come and go."""
+    def _default_sharing(cls, value: Any, info: ValidationInfo) -> Any:
+        """Share the band by processor sharing, unless told otherwise, if transfers begin or change cells at any time.
+
+        Shares that are fixed at the beginning of a round need a round that all participants begin together.
+        """
         if not isinstance(value, dict):
             return value
-        cells, radio = value.get("cells"), value.get("radio") or {}
-        rolling = _overlapping(value.get("server")) or (isinstance(cells, dict) and cells.get("handover") is not None)
-        if rolling and isinstance(radio, dict) and radio.get("sharing") is None:
+        radio = value.get("radio") or {}
+        if not isinstance(radio, dict) or radio.get("sharing") is not None:
+            return value
+        cells = value.get("cells")
+        hands_over = isinstance(cells, dict) and cells.get("handover") is not None
+        if hands_over or _rounds_overlap(value.get("server"), info):
             return {**value, "radio": {**radio, "sharing": "processor"}}
         return value
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Scenario:
-        """What no section can see by itself."""
-        consistency.check(self)
-        return self
-
     @property
-    def wires(self) -> Backhaul | None:
-        """The backhaul, also where the policy says what it is like."""
+    def effective_backhaul(self) -> Backhaul | None:
+        """The section `backhaul`, or else the star that the policy describes; None if there is neither."""
         star = self.server.policy.star_backhaul
         if self.backhaul or star is None:
             return self.backhaul
@@ -98,12 +98,12 @@ class Scenario(Section):
 
     @property
     def in_sessions(self) -> Sessions:
-        """The run as sessions; without any it is a single one."""
+        """The run as sessions; a run without the section is a single one."""
         return self.sessions or Sessions(count=1, rounds=cast("int", self.rounds))
 
     @property
     def learning(self) -> Algorithm:
-        """The algorithm with what sessions add to it."""
+        """The algorithm, with what the sessions' initialisation adds to it."""
         return self.in_sessions.initialisation.around(self.algorithm)
 
     @property
@@ -119,10 +119,12 @@ class Scenario(Section):
         return self.server.participants or self.devices.count
 
 
-def _overlapping(server: Any) -> bool:
-    """Whether a scenario's section `server`, not yet validated, has a policy without rounds."""
+def _rounds_overlap(server: Any, info: ValidationInfo) -> bool:
+    """Return whether the section `server`, not yet validated, has a policy whose rounds overlap."""
     policy = server.get("policy") if isinstance(server, dict) else None
-    fields = {"kind": policy} if isinstance(policy, str) else policy
-    if not isinstance(fields, dict) or not isinstance(kind := fields.get("kind"), str):
+    if policy is None:
         return False
-    return kind in POLICIES.members and POLICIES.load(kind).model_construct(**fields).overlapping
+    try:
+        return POLICIES.parse(policy, info).overlapping
+    except (ValidationError, PydanticCustomError):
+        return False  # the section itself reports what is wrong with it

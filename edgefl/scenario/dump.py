@@ -1,0 +1,30 @@
+"""From a scenario to YAML that loads as the same scenario."""
+
+from __future__ import annotations
+
+import yaml
+
+from edgefl.scenario.scenario import Scenario
+from edgefl.scenario.yaml_reader import NotYaml, parse
+
+
+def dump(scenario: Scenario) -> str:
+    """Return the complete scenario as YAML, every default filled in; loading it gives the same scenario."""
+    return str(yaml.dump(scenario.model_dump(mode="json"), Dumper=_Dumper, sort_keys=False, allow_unicode=True))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes texts that our reader, unlike YAML 1.1, would take for a number, such as 0E0."""
+
+
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    style = None
+    try:
+        if not isinstance(parse(value)[0], str):
+            style = '"'
+    except NotYaml:
+        pass  # PyYAML quotes such a text anyway
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)

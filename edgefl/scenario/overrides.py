@@ -1,0 +1,53 @@
+"""Values in place of the file's: `--set radio.bandwidth_hz=50e6`, and the points of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from edgefl.core.errors import InputError
+from edgefl.core.section import shown
+from edgefl.scenario.yaml_reader import NotYaml, parse
+
+
+class Override(NamedTuple):
+    """A value in place of the file's."""
+
+    keys: tuple[str, ...]  # the parts of the dotted key
+    value: Any
+    where: str  # the value stands, for messages
+
+
+def parse_override(text: str) -> Override:
+    """Read "dotted.key=value", the value in YAML.
+
+    Raises:
+        InputError: the text has another form.
+    """
+    key, equals, value = text.partition("=")
+    keys = tuple(key.strip().split("."))
+    if not equals or not all(keys):
+        raise InputError(f"--set {text}: must be KEY=VALUE with a dotted key, such as radio.bandwidth_hz=50e6")
+    try:
+        parsed, _ = parse(value)
+    except NotYaml as error:
+        raise InputError(f"--set {text}: not valid YAML: {error.problem}") from None
+    return Override(keys, parsed, f"--set {text}")
+
+
+def replaced(raw: Any, keys: tuple[str, ...], value: Any, where: str) -> Any:
+    """Return a copy of `raw` with the value under the dotted key; `algorithm: x` counts as {kind: x}.
+
+    Raises:
+        InputError: a part of the key names something that has no keys.
+    """
+    if not keys:
+        return value
+    node = raw
+    if raw is None:
+        node = {}
+    elif isinstance(raw, str):
+        node = {"kind": raw}
+    if not isinstance(node, Mapping):
+        raise InputError(f"{where}: there is no key {keys[0]} in {shown(node)}")
+    return {**node, keys[0]: replaced(node.get(keys[0]), keys[1:], value, where)}

@@ -1,0 +1,18 @@
+"""The whole scenario: its sections, checked against each other."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+
+from edgefl.scenario import consistency
+from edgefl.scenario.sections import Sections
+
+
+class Scenario(Sections):
+    """A complete scenario: what to run."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Scenario:
+        """Refuse sections that do not go together."""
+        consistency.check(self)
+        return self

@@ -1,0 +1,235 @@
+"""Sweep files: a base scenario, the keys that vary, and how; each point is a scenario of its own."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field, NonNegativeInt, ValidationError, model_validator
+
+from edgefl.core.errors import InputError
+from edgefl.core.section import Section, fault, fault_at
+from edgefl.scenario.load import load
+from edgefl.scenario.overrides import Override
+from edgefl.scenario.scenario import Scenario
+from edgefl.scenario.source import Source, read
+from edgefl.scenario.yaml_reader import KeyPath
+
+MOST_SWEEP_POINTS = 100_000
+MOST_LABEL_CHARACTERS = 80  # of a point's values in the name of its folder
+
+DottedKey = Annotated[str, Field(pattern=r"^[\w-]+(\.[\w-]+)*$")]
+Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
+Assigned = dict[str, Any]  # dotted key -> value
+
+
+class Piece(NamedTuple):
+    """Some of a point's values, which stand together in the sweep file."""
+
+    assigned: Assigned
+    path: KeyPath  # where they stand
+
+
+Row = list[Piece]  # a point without its seeds
+
+
+class SweepFile(Section):
+    """What a sweep file holds. Points are all combinations of a row of `points`, a row of `zip` and one of `grid`."""
+
+    base: str  # scenario file, relative to the sweep file
+    name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] | None = None
+    set: dict[DottedKey, Any] = Field(default_factory=dict)  # the same for all points
+    grid: dict[DottedKey, Values] = Field(default_factory=dict)  # every value with every other key's
+    zip: dict[DottedKey, Values] = Field(default_factory=dict)  # lists of one length, whose values go together
+    points: Annotated[tuple[dict[DottedKey, Any], ...], Field(strict=False)] = ()  # listed one by one
+    seeds: Annotated[tuple[NonNegativeInt, ...], Field(strict=False)] = ()  # each point with each; or the base's seed
+    train: bool = True  # false: only price the world
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SweepFile:
+        lengths = {key: len(values) for key, values in self.zip.items()}
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+            raise fault_at(("zip",), f"lists must have one length: {shown}")
+        if len(set(self.seeds)) < len(self.seeds):
+            raise fault_at(("seeds",), f"must differ, got {list(self.seeds)}")
+        self._check_keys()
+        count = len(self.rows()) * max(1, len(self.seeds))
+        if count > MOST_SWEEP_POINTS:
+            raise fault(f"has {count} points, more than {MOST_SWEEP_POINTS}")
+        return self
+
+    def _check_keys(self) -> None:
+        """Refuse a seed that varies like any other key, and a key that varies in two ways."""
+        keys_of = {
+            "grid": list(self.grid),
+            "zip": list(self.zip),
+            "points": list(dict.fromkeys(key for point in self.points for key in point)),
+        }
+        for section, keys in keys_of.items():
+            for key in keys:
+                if key == "seed":
+                    raise fault_at((section, key), "stands under seeds, so that statistics are over them")
+                if sum(key in others for others in keys_of.values()) > 1:
+                    raise fault_at((section, key), "stands in two of grid, zip and points: leave one out")
+
+    def rows(self) -> list[Row]:
+        """Return the points without their seeds.
+
+        Raises:
+            PydanticCustomError: there are too many.
+        """
+        listed: list[Row] = [[Piece(point, ("points", number))] for number, point in enumerate(self.points)]
+        length = len(next(iter(self.zip.values()), ()))
+        zipped = [self._zipped_row(number) for number in range(length)]
+        axes: list[Row] = []
+        for key, values in self.grid.items():
+            axes.append([Piece({key: value}, ("grid", key, number)) for number, value in enumerate(values)])
+        # A sweep without points, or without zip, has one empty row in their place.
+        listed = listed or [[]]
+        zipped = zipped or [[]]
+        # Count before the product is made: ten keys of ten values each would fill the memory.
+        if len(listed) * len(zipped) * math.prod(len(axis) for axis in axes) > MOST_SWEEP_POINTS:
+            raise fault(f"has more than {MOST_SWEEP_POINTS} points")
+        combinations = itertools.product(listed, zipped, itertools.product(*axes))
+        return [[*one, *two, *three] for one, two, three in combinations]
+
+    def _zipped_row(self, number: int) -> Row:
+        """Return the values of all keys under `zip` at one place of their lists."""
+        return [Piece({key: values[number]}, ("zip", key, number)) for key, values in self.zip.items()]
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """One run of a sweep."""
+
+    label: str  # of its values, the same for all seeds: the name of its folder
+    values: Mapping[str, Any]  # of the keys that vary
+    scenario: Scenario
+
+    @property
+    def place(self) -> Path:
+        """Its result folder within that of the sweep."""
+        return Path(self.label) / f"seed-{self.scenario.seed}"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All runs of a sweep file."""
+
+    name: str
+    keys: tuple[str, ...]  # that vary, in the order of the file
+    points: tuple[SweepPoint, ...]
+    train: bool
+
+
+def is_sweep(source: str | Path) -> bool:
+    """Return whether a file is a sweep's and not a scenario's: it has a base.
+
+    Raises:
+        InputError: it cannot be read, is not YAML, or is not a mapping.
+    """
+    raw, _ = read(Path(source))
+    return "base" in raw
+
+
+def load_sweep(source: str | Path, overrides: Sequence[str] = ()) -> Sweep:
+    """Return the sweep of a file; every point is checked.
+
+    Args:
+        source: path of the file.
+        overrides: "dotted.key=value" each, for all points.
+
+    Raises:
+        InputError: one finished line for every fault.
+    """
+    path = Path(source)
+    raw, origin = read(path)
+    try:
+        file = SweepFile.model_validate(raw)
+    except ValidationError as error:
+        lines = [origin.fault(item["loc"], item["msg"]) for item in error.errors(include_url=False)]
+        raise InputError(*dict.fromkeys(lines)) from None
+    base = path.parent / file.base
+    if not base.is_file():
+        text = f"{base} is not there: must be a scenario file, named from {path.parent}/"
+        raise InputError(origin.fault(("base",), text))
+    rows = file.rows()
+    values = [_merged(row) for row in rows]
+    points: list[SweepPoint] = []
+    faults: list[str] = []
+    for row, assigned, label in zip(rows, values, _labels(values), strict=True):
+        for seed in file.seeds or (None,):
+            try:
+                scenario = load(base, [*_overrides(file, row, seed, origin), *overrides])
+                points.append(SweepPoint(label, assigned, scenario))
+            except InputError as error:
+                faults += error.faults
+    if faults:
+        raise InputError(*dict.fromkeys(faults))  # each once: points share most of their faults
+    keys = tuple(dict.fromkeys(key for assigned in values for key in assigned))
+    return Sweep(file.name or re.sub(r"[^\w.-]", "-", path.stem), keys, tuple(points), file.train)
+
+
+def _merged(row: Row) -> Assigned:
+    """Return all values of a point."""
+    values: Assigned = {}
+    for piece in row:
+        values |= piece.assigned
+    return values
+
+
+def _overrides(file: SweepFile, row: Row, seed: int | None, origin: Source) -> list[Override]:
+    """Return what a point has in place of the base's values, each with its line in the sweep file."""
+    pieces = [Piece({key: value}, ("set", key)) for key, value in file.set.items()] + row
+    if seed is not None:
+        pieces.append(Piece({"seed": seed}, ("seeds",)))
+    overrides: list[Override] = []
+    for piece in pieces:
+        where = f"{origin.name}:{origin.line(piece.path)}"
+        overrides += [Override(tuple(key.split(".")), value, where) for key, value in piece.assigned.items()]
+    return overrides
+
+
+def _labels(rows: Sequence[Assigned]) -> list[str]:
+    """Return a short name for each point: a number, and its values as far as a file name can hold them."""
+    width = len(str(len(rows)))
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    short = {key: _shortest(key, keys) for key in keys}
+    labels: list[str] = []
+    for number, row in enumerate(rows, 1):
+        text = ",".join(f"{short[key]}={_text(value)}" for key, value in row.items())
+        text = re.sub(r"[^\w.,=+-]", "_", text)[:MOST_LABEL_CHARACTERS]
+        # The number keeps labels apart whose texts are cut, or alike.
+        labels.append(f"{number:0{width}d}-{text}" if text else f"{number:0{width}d}")
+    return labels
+
+
+def _shortest(key: str, keys: Sequence[str]) -> str:
+    """Return the last parts of a dotted key, as many as it takes to tell it from the others."""
+    parts = key.split(".")
+    for count in range(1, len(parts)):
+        tail = ".".join(parts[-count:])
+        if sum(other == tail or other.endswith(f".{tail}") for other in keys) == 1:
+            return tail
+    return key
+
+
+def _text(value: Any) -> str:
+    """Return a value in a few characters."""
+    if isinstance(value, Mapping):
+        kind = [str(value["kind"])] if "kind" in value else []
+        others = [f"{key}{_text(item)}" for key, item in value.items() if key != "kind"]
+        return "-".join([*kind, *others])
+    if isinstance(value, (list, tuple)):
+        return "-".join(_text(item) for item in value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if abs(value) < 1e5:
+            return f"{value:g}"
+        return f"{value:.6g}".replace("e+0", "e").replace("e+", "e")
+    return str(value)

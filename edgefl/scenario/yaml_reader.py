@@ -1,0 +1,145 @@
+"""YAML read safely, with the line of every key; numbers as in YAML 1.2, so that 3.5e9 is a number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, ClassVar
+
+import yaml
+
+KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
+Lines = dict[KeyPath, int]
+
+MOST_ENTRIES = 1_000_000  # keys and list entries, aliases written out
+MOST_DIGITS = 400  # of a whole number; the greatest float has 309
+
+
+class NotYaml(Exception):  # noqa: N818 - the name says what happened
+    """The text is not YAML as this reader understands it."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
+        self.problem = " ".join(problem.split())  # on one line
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads plain data only, with the scalars of the YAML 1.2 core schema; keys are text, and none stands twice."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own tables
+    yaml_constructors: ClassVar[dict[str | None, Any]] = {}
+
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        node: yaml.ScalarNode = super().compose_scalar_node(anchor)
+        try:
+            node.value.encode()
+        except UnicodeEncodeError:
+            problem = "half a character (a surrogate)"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
+        return node
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="a key must be plain text", problem_mark=key.start_mark)
+            if key.value in seen:
+                problem = f"the key {key.value} is there twice: leave one out"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            seen.add(key.value)
+        return node
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
+        self.flatten_mapping(node)  # << merges
+        # A key stays the text that it is: `5: ...` is the key "5", as in JSON.
+        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
+
+
+def _decimal_number(text: str) -> int | float:
+    """Whole numbers are ints however they are written: 1e3 devices are 1,000 devices."""
+    value = float(re.sub(r"\.inf$", "inf", text.lower()))
+    if "e" in text.lower() and value.is_integer():
+        return int(Decimal(text))  # exact, also where a float is not: 1e23
+    return value
+
+
+def _whole_number(text: str) -> int:
+    # int() of a long text takes quadratic time.
+    if len(text) > MOST_DIGITS:
+        raise ValueError
+    return int(text, 16 if "x" in text else 10)
+
+
+def _register_scalar(tag: str, convert: Callable[[str], Any], pattern: str) -> None:
+    """Teach the loader one kind of plain value."""
+
+    def construct(loader: _Loader, node: yaml.ScalarNode) -> Any:
+        try:
+            return convert(node.value)
+        except (KeyError, ValueError):
+            problem = f'"{node.value[:40]}" is no {tag.rpartition(":")[2]}'
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
+
+    _Loader.add_implicit_resolver(tag, re.compile(f"^(?:{pattern})$"), None)
+    _Loader.add_constructor(tag, construct)
+
+
+# The core schema of YAML 1.2, section 10.3.2, less octal numbers; all else is text.
+_CORE = "tag:yaml.org,2002:"
+_TRUTH = {"true": True, "false": False}
+_register_scalar(f"{_CORE}bool", lambda text: _TRUTH[text.lower()], "true|True|TRUE|false|False|FALSE")
+_register_scalar(f"{_CORE}null", lambda _: None, "~|null|Null|NULL|")
+_register_scalar(f"{_CORE}int", _whole_number, "[-+]?[0-9]+|0x[0-9a-fA-F]+")
+_register_scalar(
+    f"{_CORE}float", _decimal_number, r"[-+]?((\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|\.(inf|Inf|INF))"
+)
+_Loader.add_implicit_resolver(f"{_CORE}merge", re.compile("^<<$"), None)
+for _kind in ("str", "seq", "map"):
+    _Loader.add_constructor(f"{_CORE}{_kind}", yaml.SafeLoader.yaml_constructors[f"{_CORE}{_kind}"])
+_Loader.add_constructor(None, yaml.SafeLoader.yaml_constructors[None])  # any other tag is refused
+
+
+def parse(text: str) -> tuple[Any, Lines]:
+    """Return the data of a YAML text and the line (from 1) of every key and list entry.
+
+    Raises:
+        NotYaml: the text is not YAML, a key stands twice, or aliases multiply without end.
+    """
+    lines: Lines = {}
+    data = None
+    try:
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            if node is not None:
+                data = loader.construct_document(node)
+        finally:
+            loader.dispose()
+        if node is not None:
+            _collect_lines(node, (), lines)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise NotYaml(line, str(error.problem)) from None
+    except yaml.YAMLError as error:
+        raise NotYaml(1, str(error).splitlines()[0]) from None
+    except RecursionError:
+        raise NotYaml(1, "nested too deeply, or an alias stands within its own anchor") from None
+    return data, lines
+
+
+def _collect_lines(node: yaml.Node, path: KeyPath, lines: Lines) -> None:
+    """Note the line of every key, depth first."""
+    # Aliases of aliases make a short text stand for billions of entries ("billion laughs").
+    if len(lines) > MOST_ENTRIES:
+        raise yaml.MarkedYAMLError(problem=f"more than {MOST_ENTRIES} entries", problem_mark=node.start_mark)
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            lines[(*path, key.value)] = key.start_mark.line + 1
+            _collect_lines(value, (*path, key.value), lines)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            lines[(*path, index)] = value.start_mark.line + 1
+            _collect_lines(value, (*path, index), lines)
