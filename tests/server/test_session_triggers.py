@@ -322,7 +322,7 @@ def test_no_run_stops_in_the_middle_of_gradient_rounds():
         ),
         (
             f"sessions: {{groups: 2, trigger: {{arrivals: 3}}}}\nchurn: {json.dumps(POISSON)}",
-            ":1: sessions.groups: groups take turns, but with a trigger churn decides which devices are present: leave it out",
+            ":1: sessions.groups: groups take turns, but with a trigger churn decides which devices are present",
         ),
         (
             "sessions: {count: 2, initialisation: {kind: proposed, retention: diverse}}",
