@@ -261,7 +261,9 @@ def check_selection(scenario: Sections) -> None:
     if selection.report_floats and policy.splits_model:
         text = "needs a report with each update, which the policy split does not send: take another selection"
         raise fault_at(("server", "selection"), text)
-    trains_one_model_together = policy.averages and not (policy.overlapping or policy.edge_models or policy.splits_model)
+    trains_one_model_together = policy.averages and not (
+        policy.overlapping or policy.edge_models or policy.splits_model
+    )
     if selection.polls and not trains_one_model_together:
         name = POLICIES.name_of(policy)
         text = f"polls devices before rounds in which all train one model; the policy {name} has no such rounds"
