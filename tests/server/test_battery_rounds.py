@@ -9,7 +9,7 @@ from server_cases import BASE, POLICIES, presence_trace, run
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.scenario import load
-from edgefl.world.batteries import BatteryParameters
+from edgefl.world.battery_parameters import BatteryParameters
 
 ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
 TIMES = ["download_s", "compute_s", "upload_s", "wait_s"]

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.scenario import load
-from edgefl.world.batteries import DAY_S, HOUR_S, Batteries, BatteryParameters
+from edgefl.world.batteries import Batteries
+from edgefl.world.battery_parameters import DAY_S, HOUR_S, BatteryParameters
 
 CAPACITY_J = 1000.0
 

@@ -13,7 +13,7 @@ from edgefl.scenario import load
 from edgefl.world.churn.coverage import CoverageChurn
 from edgefl.world.churn.poisson import PoissonChurn
 from edgefl.world.churn.trace import TraceChurn
-from edgefl.world.churn.within import ChurnWithinCoverage
+from edgefl.world.churn.within_coverage import ChurnWithinCoverage
 from edgefl.world.world import World
 
 DEVICES, RATE = 4_000, 10.0  # arrivals a second

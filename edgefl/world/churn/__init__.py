@@ -1,4 +1,4 @@
-"""Who is there: one file a churn model."""
+"""Churn models, which say which devices are present: one file a model; `base.py` says how to write one."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.world.churn.base import Churn, Presence

@@ -1,83 +1,85 @@
-"""Devices that are there and away by turns."""
+"""Devices that are present and away by turns, each by a process of its own."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.world.churn.base import NO_CHANGES, Changes, Presence
+from edgefl.world.churn.base import Changes, Presence
+from edgefl.world.next_events import advance_to
 
 
 class AlternatingPresence(Presence):
     """Each device keeps its state until its next change, which is a function of the device and its changes before.
 
-    The changes are remembered, which never alters an answer: asked about an earlier time, it begins anew. Going on
-    costs a comparison a device and a draw or two a change: a million devices cost milliseconds a round.
+    An alternating renewal process is of this kind. What was computed is kept, and never alters an answer: asked about
+    an earlier time, it begins anew. Going on costs a comparison for each device and a draw or two for each change, so
+    a million devices cost milliseconds a round.
     """
 
-    def __init__(self, chances: Floats) -> None:
-        super().__init__(chances)
+    def __init__(self, probabilities: Floats) -> None:
+        super().__init__(probabilities)
         self._restart()
 
-    def begin(self) -> tuple[Bools, Floats]:
-        """Who [devices] is there at time 0, and until when each remains so."""
+    def initial_state(self) -> tuple[Bools, Floats]:
+        """Return which devices [devices] are present at time 0, and until when [devices] each remains so."""
         raise NotImplementedError
 
-    def until_s(self, ids: Ids, there: Bools, since_s: Floats, turns: Ids) -> Floats:
-        """When each of devices [n] changes again.
+    def next_change_s(self, ids: Ids, present: Bools, since_s: Floats, number: Ids) -> Floats:
+        """Return when [n] devices that have just arrived or left change again.
 
         Args:
-            ids: [n] who have changed.
-            there: [n] whether they have come or left.
+            ids: [n] the devices.
+            present: [n] True: it has arrived; False: it has left.
             since_s: [n] when.
-            turns: [n] how many changes each has made, with this one; their numbers differ.
+            number: [n] of the change, from 1 for each device.
         """
         raise NotImplementedError
 
     def _restart(self) -> None:
         self._now_s = 0.0
-        self._there, self._until_s = self.begin()
-        self._turns = np.zeros(len(self.probabilities), dtype=np.int64)
-        self._log: list[Changes] = []
+        self._is_present, self._until_s = self.initial_state()
+        self._changes_made = np.zeros(len(self.probabilities), dtype=np.int64)
+        self._not_reported: list[Changes] = []
 
-    def _go_on(self, time_s: float, ids: Ids | None = None) -> None:
-        """Take in all that happens not later than a time, to some devices or to all."""
+    def _advance(self, time_s: float, ids: Ids | None = None) -> None:
+        """Go on to a time, with all devices or with some."""
         if time_s < self._now_s:
             self._restart()
         self._now_s = time_s
-        due = np.flatnonzero(self._until_s <= time_s) if ids is None else ids[self._until_s[ids] <= time_s]
-        while due.size:
-            since, there = self._until_s[due], ~self._there[due]
-            self._turns[due] += 1
-            self._there[due] = there
-            self._until_s[due] = self.until_s(due, there, since, self._turns[due])
-            self._log.append(Changes(since, due, there))
-            due = due[self._until_s[due] <= time_s]
+        advance_to(time_s, self._until_s, self._change, ids)
+
+    def _change(self, ids: Ids) -> None:
+        """Let devices [n] arrive or leave, each at the time of its next change."""
+        since_s = self._until_s[ids]
+        present = ~self._is_present[ids]
+        self._changes_made[ids] += 1
+        self._is_present[ids] = present
+        self._until_s[ids] = self.next_change_s(ids, present, since_s, self._changes_made[ids])
+        self._not_reported.append(Changes(since_s, ids, present))
 
     def present(self, time_s: float, index: int) -> Ids:
-        """Those who are there, whatever the round."""
-        self._go_on(time_s)
-        return np.flatnonzero(self._there)
+        """Return the devices that are present at a time, whatever the round."""
+        self._advance(time_s)
+        return np.flatnonzero(self._is_present)
 
     def stays_until_s(self, ids: Ids, time_s: float) -> Floats:
-        """When they leave."""
-        self._go_on(time_s, np.unique(ids))
-        return np.where(self._there[ids], self._until_s[ids], time_s)
+        """Return when devices [n] leave."""
+        self._advance(time_s, np.unique(ids))
+        return np.where(self._is_present[ids], self._until_s[ids], time_s)
 
     def arrivals(self, time_s: float, among: Ids | None = None) -> tuple[float, Ids]:
-        """The first return of those who are away."""
-        self._go_on(time_s)
-        away = np.flatnonzero(~self._there) if among is None else among[~self._there[among]]
+        """Return when the first of the devices that are away arrive, and which ones."""
+        self._advance(time_s)
+        ids = np.arange(len(self.probabilities)) if among is None else among
+        away = ids[~self._is_present[ids]]
         next_s = float(self._until_s[away].min(initial=np.inf))
         return next_s, away[self._until_s[away] == next_s]
 
     def changes(self, after_s: float, until_s: float) -> Changes:
-        """From the memory, which then forgets them."""
-        self._go_on(until_s)
-        if not self._log:
-            return NO_CHANGES
-        times, ids, came = map(np.concatenate, zip(*self._log, strict=True))
-        self._log = []
-        order = np.lexsort((ids, times))
-        order = order[times[order] > after_s]
-        return Changes(times[order], ids[order], came[order])
+        """Return the changes that were kept since this was asked last, and forget them."""
+        self._advance(until_s)
+        found = Changes.concatenate(self._not_reported)
+        self._not_reported = []
+        order = np.lexsort((found.ids, found.times_s))
+        return found.take(order[found.times_s[order] > after_s])

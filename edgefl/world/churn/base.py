@@ -1,8 +1,19 @@
-"""What churn is: which devices are there, and when they come and go."""
+"""Churn models say which devices are present, and when they arrive and leave.
+
+To write a churn model:
+
+1. One file in this folder with a subclass of `Churn`. Its fields are its keys under `churn`, and the first line of its
+   docstring, which names the source, is what `edgefl list churn` prints.
+2. `presence`, which returns the population of one run: a subclass of `Presence`, or of `AlternatingPresence`
+   (`alternating.py`) if each device's next change follows from its changes before. Whether a device is present is a
+   function of (device, time): it depends neither on the population nor on what was asked before.
+3. `check`, and the flags that are not as by default.
+4. One line in the table of contents (`__init__.py`), one test in `tests/world/`, one row in `docs/churn.md`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -11,70 +22,112 @@ from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.catalogue import Member
 from edgefl.core.streams import Streams
 
-Covered = Callable[[Ids, float], Bools]  # whether devices [n] are where a base station reaches them at a time
-Holds = Callable[[Ids, float], Floats]  # the times [n] until which that certainly remains so
+CoverageTest = Callable[[Ids, float], Bools]
+"""Returns whether each of devices [n] is covered by a base station at a time."""
+
+CoverageHorizon = Callable[[Ids, float], Floats]
+"""Returns the times [n] until which the answer of the `CoverageTest` certainly remains the same."""
 
 
 class Changes(NamedTuple):
-    """Arrivals and departures [n], in order of time, then device."""
+    """Arrivals and departures [n]."""
 
     times_s: Floats
     ids: Ids
-    came: Bools  # or left
+    came: Bools  # True: an arrival; False: a departure
 
-    def only(self, mine: Bools) -> Changes:
-        """Those of some devices [devices]."""
-        rows = mine[self.ids]
+    @classmethod
+    def concatenate(cls, pieces: Sequence[Changes]) -> Changes:
+        """Return the changes of all pieces, in their order."""
+        if not pieces:
+            return NO_CHANGES
+        return cls(
+            times_s=np.concatenate([piece.times_s for piece in pieces]),
+            ids=np.concatenate([piece.ids for piece in pieces]),
+            came=np.concatenate([piece.came for piece in pieces]),
+        )
+
+    def take(self, rows: Ids | Bools) -> Changes:
+        """Return some of the changes, by their numbers in this order, or by a mask [n]."""
         return Changes(self.times_s[rows], self.ids[rows], self.came[rows])
+
+    def only(self, members: Bools) -> Changes:
+        """Return the changes of the devices that `members` [devices] marks."""
+        return self.take(members[self.ids])
 
 
 NO_CHANGES = Changes(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=bool))
 
 
 class Presence:
-    """Who is there: the population of one run, evaluated when asked; as it stands, everybody always is.
+    """Which devices are present in one run, evaluated when asked.
+
+    The methods as they stand describe devices that are always present; churn models override them.
 
     Args:
-        chances: [devices] with which each is there in a round, or at a time; 1 where it always is, or nobody knows.
+        probabilities: [devices] with which each is present in a round, or at a time; 1 if it always is, or if nobody
+            can tell.
     """
 
-    by_round: ClassVar[bool] = False  # whether it depends on the round rather than on time
+    by_round: ClassVar[bool] = False
+    """Presence depends on the round rather than on time."""
 
-    def __init__(self, chances: Floats) -> None:
-        self.probabilities = chances
+    always_present: ClassVar[bool] = False
+    """No device ever arrives or leaves."""
 
-    def observe_coverage(self, covered: Covered, holds_s: Holds | None = None) -> None:
-        """Take how to see who is in coverage, and how long that lasts, before anything is asked."""
+    follows_coverage: ClassVar[bool] = False
+    """Devices are present exactly while a base station covers them."""
+
+    def __init__(self, probabilities: Floats) -> None:
+        self.probabilities = probabilities
+
+    def observe_coverage(self, is_covered: CoverageTest, holds_until_s: CoverageHorizon | None = None) -> None:
+        """Take what tells whether devices are covered, before anything is asked.
+
+        Args:
+            is_covered: the test.
+            holds_until_s: how long its answers hold; if None, they may change at any time.
+        """
 
     def present(self, time_s: float, index: int) -> Ids:
-        """Ids of the devices that are there at a time, when the round `index` begins."""
+        """Return the ids of the devices that are present at a time, when the round `index` begins."""
         return np.arange(len(self.probabilities), dtype=np.int64)
 
     def stays_until_s(self, ids: Ids, time_s: float) -> Floats:
-        """The times [n] until which devices `ids` [n] stay at least: `time_s` for who is not there, inf for ever.
+        """Return the times [n] until which devices [n] certainly stay: `time_s` for those that are away, inf for ever.
 
-        Where a device is still there at that time, it is to be asked for again.
+        A device may be present even after that: ask again then.
         """
         return np.full(len(ids), np.inf)
 
     def arrivals(self, time_s: float, among: Ids | None = None) -> tuple[float, Ids]:
-        """When the next of those who are away come: inf if none ever do, `time_s` itself where that depends on no time.
+        """Return when the next devices arrive of those that are away, and which ones.
 
-        Only those `among` some are looked at, if that is given.
+        The time is inf if no device ever arrives, and `time_s` itself if presence does not depend on time.
+
+        Args:
+            time_s: the time.
+            among: the devices to look at; all if None.
         """
         return time_s, np.arange(len(self.probabilities), dtype=np.int64)
 
     def next_arrival_s(self, time_s: float) -> float:
-        """When the next device comes; see `arrivals`."""
+        """Return when the next device arrives; see `arrivals`."""
         return self.arrivals(time_s)[0]
 
     def changes(self, after_s: float, until_s: float) -> Changes:
-        """Who came and left after `after_s` and not later than `until_s`; to be asked for in order of time."""
+        """Return all changes after `after_s` and not later than `until_s`, by time, then device.
+
+        It must be called in order of time: each change is returned once.
+        """
         return NO_CHANGES
 
 
 class Churn(Member):
-    """Base of all churn models."""
+    """Base class of all churn models.
+
+    The class variables are flags, so that the checks of a scenario need not know which model it is.
+    """
 
     by_round: ClassVar[bool] = False
     """Devices come and go with rounds rather than with time."""
@@ -83,19 +136,19 @@ class Churn(Member):
     """No device ever arrives or leaves, unless by its movement."""
 
     def check(self, count: int) -> str | None:
-        """Why this churn cannot be that of `count` devices; None if it can."""
+        """Return why `count` devices cannot have this churn; None if they can."""
         return None
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
-        """The population of `count` devices.
+        """Return which of the devices are present, for one run.
 
         Args:
             count: how many devices there are in all.
-            lowest_label: [count] the first of the classes that each device has samples of; 0 without labels.
-            classes: in the data.
+            lowest_label: [count] the first of the classes of which each device has samples; 0 without labels.
+            classes: how many classes the data have.
             streams: keyed randomness.
 
         Raises:
-            InputError: a device draws what cannot be.
+            InputError: a device draws a value that is not allowed.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""A coin a device and round."""
+"""A coin for each device and round."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from edgefl.world.churn.base import Churn, Presence
 class BernoulliChurn(Churn):
     """Each device is there in a round with a chance of its own (FedAR, section 6; MIFA, NeurIPS 2021, section 5).
 
-    With `p_min` the chance is p_min + (1 - p_min) l / (L - 1), l the lowest of the labels 0 to L - 1 that the device
-    has: the first classes are rarely heard of. Else it is `probability`, or drawn from it.
+    With `p_min` the chance is ``p_min + (1 - p_min) l / (L - 1)``. There l is the lowest of the labels 0 to L - 1 that
+    the device has, so devices with the first classes are rarely present. Else it is `probability`, or drawn from it.
     """
 
     by_round: ClassVar[bool] = True
@@ -27,30 +27,30 @@ class BernoulliChurn(Churn):
     p_min: Annotated[float, Field(gt=0, le=1)] | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> BernoulliChurn:
+    def _check_one_is_given(self) -> BernoulliChurn:
         if (self.probability is None) == (self.p_min is None):
             raise fault("needs either probability or p_min")
         return self
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
-        """Chances, drawn once; coins, one a round."""
+        """Return a population whose chances are drawn once, and whose coins are thrown in every round."""
         if self.p_min is not None:
-            chances = self.p_min + (1 - self.p_min) * lowest_label / max(classes - 1, 1)
+            probabilities = self.p_min + (1 - self.p_min) * lowest_label / max(classes - 1, 1)
         elif self.probability is not None:
-            chances = draw("availability", self.probability, CHANCE, np.arange(count), streams)
-        return Coins(chances, streams)
+            probabilities = draw("availability", self.probability, CHANCE, np.arange(count), streams)
+        return CoinPresence(probabilities, streams)
 
 
-class Coins(Presence):
-    """One coin a device and round, whatever the time is."""
+class CoinPresence(Presence):
+    """Each device throws a coin in each round, whatever the time is."""
 
-    by_round = True
+    by_round: ClassVar[bool] = True
 
-    def __init__(self, chances: Floats, streams: Streams) -> None:
-        super().__init__(chances)
+    def __init__(self, probabilities: Floats, streams: Streams) -> None:
+        super().__init__(probabilities)
         self._streams = streams
 
     def present(self, time_s: float, index: int) -> Ids:
-        """Those whose coin fell so."""
+        """Return the devices whose coins say yes in the round `index`."""
         ids = super().present(time_s, index)
         return ids[self._streams.uniform("availability", ids, index) < self.probabilities]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.streams import Streams
-from edgefl.world.churn.base import NO_CHANGES, Changes, Churn, Covered, Holds, Presence
+from edgefl.core.times import SAME_STEP, steps_begun, steps_completed
+from edgefl.world.churn.base import Changes, Churn, CoverageHorizon, CoverageTest, Presence
+from edgefl.world.next_events import due_devices
 
 CHECK_S = 1.0
-AHEAD = 60  # checks that are looked ahead for who is asked when it leaves
-PATIENCE = 100_000  # looks until an empty place is given up; one passes over all checks at which nothing can change
-SAME = 1e-9  # of a check: times that near are one
+CHECKS_AHEAD = 60  # how far `stays_until_s` looks; whoever wants to know more asks again then
+MOST_CHECKS = 100_000  # until the search for an arrival gives up; checks at which nothing can change are not counted
 
 
 class CoverageChurn(Churn):
@@ -29,107 +29,139 @@ class CoverageChurn(Churn):
     check_s: Annotated[float, Field(ge=1e-3, le=1e6)] = CHECK_S
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
-        """By the movement that the world shows it."""
+        """Return a population that is present while it is covered."""
         return Coverage(count, self.check_s)
 
 
 @dataclass
-class _Look:
-    """Who [devices] is there at a check, and until when each certainly remains so."""
+class _Observation:
+    """What is known of all devices [devices] at a check."""
 
     check: int
-    there: Bools
-    until_s: Floats
+    covered: Bools
+    holds_until_s: Floats  # when `covered` may change for each
+
+    def copy(self) -> _Observation:
+        """Return a copy that shares nothing with this one."""
+        return replace(self, covered=self.covered.copy(), holds_until_s=self.holds_until_s.copy())
 
 
 class Coverage(Presence):
-    """Goes on from what it saw last, and looks only at those who can have come or left; asked again, it says the same.
+    """Devices are present while a base station covers them, seen at checks every `check_s`.
+
+    It goes on from its last observation, and tests only the devices whose answer can have changed. Asked again about
+    the same time, it gives the same answer.
 
     Args:
         count: how many devices there are.
-        check_s: how often is looked.
+        check_s: the time between checks [s].
     """
+
+    follows_coverage: ClassVar[bool] = True
 
     def __init__(self, count: int, check_s: float = CHECK_S) -> None:
         super().__init__(np.ones(count))
-        self._everybody = np.arange(count, dtype=np.int64)
+        self._all_ids = np.arange(count, dtype=np.int64)
         self._check_s = check_s
-        self._covered: Covered
-        self._holds_s: Holds
-        self._now: _Look | None = None  # of `present`
-        self._told: _Look | None = None  # of `changes`
+        self._is_covered: CoverageTest
+        self._holds_until_s: CoverageHorizon
+        self._latest: _Observation | None = None  # for `present` and `arrivals`
+        self._reported: _Observation | None = None  # for `changes`, which are asked for in order of time
 
-    def observe_coverage(self, covered: Covered, holds_s: Holds | None = None) -> None:
-        """Take how to see who is in coverage, and how long that lasts; where that is not known, it can end at once."""
-        self._covered = covered
-        self._holds_s = holds_s or (lambda ids, time_s: np.full(len(ids), time_s))
+    def observe_coverage(self, is_covered: CoverageTest, holds_until_s: CoverageHorizon | None = None) -> None:
+        """Take what tells whether devices are covered, and how long that holds; if None, for no time."""
+        self._is_covered = is_covered
+        self._holds_until_s = holds_until_s or _holds_for_no_time
 
-    def _check(self, time_s: float) -> int:
-        """The last check at a time."""
-        return int(np.floor(time_s / self._check_s + SAME))
+    def _last_check(self, time_s: float) -> int:
+        """Return the number of the last check at or before a time."""
+        return steps_completed(time_s, self._check_s)
 
-    def _there(self, ids: Ids, check: int) -> Bools:
-        return self._covered(ids, check * self._check_s)
+    def _test(self, ids: Ids, check: int) -> Bools:
+        """Return whether devices [n] are covered at a check."""
+        return self._is_covered(ids, check * self._check_s)
 
-    def _look(self, check: int, last: _Look | None) -> _Look:
-        """At a check: on from the last look, if that is not later."""
+    def _observe(self, check: int, last: _Observation | None) -> _Observation:
+        """Return what is known at a check, from the last observation unless that is later."""
         if last is None or last.check > check:
-            time_s = check * self._check_s
-            return _Look(check, self._there(self._everybody, check), self._holds_s(self._everybody, time_s))
-        for _ in self._on(last, check):
+            covered = self._test(self._all_ids, check)
+            return _Observation(check, covered, self._holds_until_s(self._all_ids, check * self._check_s))
+        for _ in self._advance(last, check):
             pass
         return last
 
-    def _on(self, look: _Look, last: int | None) -> Iterator[tuple[int, Ids]]:
-        """Go on to the check `last`, or for so long as there is patience: who comes or leaves, check by check."""
-        looks = 0
-        while (soonest_s := look.until_s.min(initial=np.inf)) < np.inf and (looks := looks + 1):
-            check = max(look.check + 1, math.ceil(soonest_s / self._check_s - SAME))
-            if looks >= PATIENCE if last is None else check > last:
+    def _advance(self, observation: _Observation, last_check: int | None) -> Iterator[tuple[int, Ids]]:
+        """Move an observation on to `last_check`, or by MOST_CHECKS if None; yield each check with its changed devices.
+
+        Unlike single devices' events, checks are common to all devices and must be visited in order, as each may be
+        the last.
+        """
+        checks = 0
+        while True:
+            soonest_s = observation.holds_until_s.min(initial=np.inf)
+            if soonest_s == np.inf:
                 break
-            due = np.flatnonzero(look.until_s <= (check + SAME) * self._check_s)
-            there = self._there(due, check)
-            changed = due[there != look.there[due]]
-            look.check, look.there[due] = check, there
-            look.until_s[due] = self._holds_s(due, check * self._check_s)
+            checks += 1
+            check = max(observation.check + 1, steps_begun(soonest_s, self._check_s))
+            gives_up = last_check is None and checks >= MOST_CHECKS
+            if gives_up or (last_check is not None and check > last_check):
+                break
+            due = due_devices(observation.holds_until_s, (check + SAME_STEP) * self._check_s)
+            covered = self._test(due, check)
+            changed = due[covered != observation.covered[due]]
+            observation.check = check
+            observation.covered[due] = covered
+            observation.holds_until_s[due] = self._holds_until_s(due, check * self._check_s)
             if changed.size:
                 yield check, changed
-        look.check = look.check if last is None else last
+        if last_check is not None:
+            observation.check = last_check
 
     def present(self, time_s: float, index: int) -> Ids:
-        """Those who were covered at the last check."""
-        self._now = self._look(self._check(time_s), self._now)
-        return np.flatnonzero(self._now.there)
+        """Return the devices that were covered at the last check."""
+        self._latest = self._observe(self._last_check(time_s), self._latest)
+        return np.flatnonzero(self._latest.covered)
 
     def stays_until_s(self, ids: Ids, time_s: float) -> Floats:
-        """The first check at which each is not covered; as far as one looks ahead."""
-        first = self._check(time_s)
-        stays = np.where(self._there(ids, first), (first + AHEAD) * self._check_s, time_s)
-        staying = np.flatnonzero(stays > time_s)
-        for check in range(first + 1, first + AHEAD):
-            there = self._there(ids[staying], check)
-            stays[staying[~there]] = check * self._check_s
-            staying = staying[there]
-        return stays
+        """Return the first check at which each of devices [n] is not covered, or the last one looked at."""
+        first = self._last_check(time_s)
+        end_s = (first + CHECKS_AHEAD) * self._check_s
+        stays_s = np.where(self._test(ids, first), end_s, time_s)
+        staying = np.flatnonzero(stays_s > time_s)
+        for check in range(first + 1, first + CHECKS_AHEAD):
+            covered = self._test(ids[staying], check)
+            stays_s[staying[~covered]] = check * self._check_s
+            staying = staying[covered]
+        return stays_s
 
     def arrivals(self, time_s: float, among: Ids | None = None) -> tuple[float, Ids]:
-        """The first check at which somebody is covered who was not at the one before; inf after very many looks."""
-        now = self._now = self._look(self._check(time_s), self._now)
-        look = replace(now, there=now.there.copy(), until_s=now.until_s.copy())
+        """Return the first check at which a device is covered that was not before; inf if the search gives up."""
+        self._latest = self._observe(self._last_check(time_s), self._latest)
+        ahead = self._latest.copy()
         if among is not None:
-            look.until_s[np.setdiff1d(self._everybody, among)] = np.inf
-        for check, changed in self._on(look, None):
-            if (came := changed[look.there[changed]]).size:
+            others = np.setdiff1d(self._all_ids, among)
+            ahead.holds_until_s[others] = np.inf
+        for check, changed in self._advance(ahead, None):
+            came = changed[ahead.covered[changed]]
+            if came.size:
                 return check * self._check_s, came
-        return np.inf, self._everybody[:0]
+        return np.inf, self._all_ids[:0]
 
     def changes(self, after_s: float, until_s: float) -> Changes:
-        """From check to check."""
-        first, last = self._check(after_s), self._check(until_s)
-        told = self._told if self._told and self._told.check == first else None
-        self._told = look = self._look(first, told)
-        found = [(check, ids, look.there[ids]) for check, ids in self._on(look, last)]
-        if not found:
-            return NO_CHANGES
-        times = np.repeat([check * self._check_s for check, _, _ in found], [len(ids) for _, ids, _ in found])
-        return Changes(times, *(np.concatenate(column) for column in list(zip(*found, strict=True))[1:]))
+        """Return all changes from check to check."""
+        first = self._last_check(after_s)
+        last = self._last_check(until_s)
+        before = self._reported
+        if before is not None and before.check != first:
+            before = None
+        self._reported = observation = self._observe(first, before)
+        pieces = []
+        for check, ids in self._advance(observation, last):
+            times_s = np.full(len(ids), check * self._check_s)
+            pieces.append(Changes(times_s, ids, observation.covered[ids]))
+        return Changes.concatenate(pieces)
+
+
+def _holds_for_no_time(ids: Ids, time_s: float) -> Floats:
+    """Return the time itself for devices [n], so that they are tested at every check."""
+    return np.full(len(ids), time_s)

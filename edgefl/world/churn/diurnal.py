@@ -14,12 +14,18 @@ from edgefl.core.streams import Streams
 from edgefl.world.churn.alternating import AlternatingPresence
 from edgefl.world.churn.base import Churn, Presence
 
+DAY_BITS = 40  # a day's draws are keyed by its number beyond the ids, of which there are fewer than 2^40
+LEAST_SWING = 1e-12  # where high is low, the curve is flat: dividing by this sends each draw above or below it
+
+NO_WINDOW = 0.0  # half a window's length, in days, where a device is away for the whole day
+WHOLE_DAY = 0.5  # and where it is present for the whole day
+
 
 class DiurnalChurn(Churn):
     """The chance of being there swings between `low` and `high` over the day (Bonawitz et al., MLSys 2019, fig. 5).
 
-    The curve is p(t) = low + (high - low) (1 + cos(2 pi (t - peak_s) / period_s)) / 2. Each day a device draws a number
-    and is there while the curve lies above it: one window around its peak, and in the mean exactly p(t).
+    The curve is ``p(t) = low + (high - low) (1 + cos(2 pi (t - peak_s) / period_s)) / 2``. Each day a device draws a
+    number and is present while the curve lies above it: one window around its peak, and in the mean exactly p(t).
     """
 
     low: Annotated[float, Field(ge=0, le=0.99)] = 0.1
@@ -28,70 +34,88 @@ class DiurnalChurn(Churn):
     peak_s: PeakS = Constant(value=0.0)
 
     @model_validator(mode="after")
-    def _ordered(self) -> DiurnalChurn:
+    def _check_order(self) -> DiurnalChurn:
         if self.low > self.high:
             raise fault_at(("low",), f"must be <= high = {self.high:g}, got {self.low:g}")
         return self
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
-        """Peaks, drawn once; windows, one a day."""
-        peaks = draw("peak", self.peak_s, PEAK_S, np.arange(count), streams)
-        return _Windows(self, peaks % self.period_s, streams)
+        """Return a population whose peaks are drawn once, and whose windows are drawn every day."""
+        peaks_s = draw("peak", self.peak_s, PEAK_S, np.arange(count), streams)
+        return _DailyWindows(self, peaks_s % self.period_s, streams)
 
 
-class _Windows(AlternatingPresence):
-    """One window a device and day; a day lasts from trough to trough, the device's first one has its peak before 0."""
+class _DailyWindows(AlternatingPresence):
+    """One window for each device and day.
+
+    A device's day lasts from trough to trough of its curve, with the peak in its middle. Day 0 is the one whose peak
+    lies before time 0.
+    """
 
     def __init__(self, churn: DiurnalChurn, peaks_s: Floats, streams: Streams) -> None:
-        self._churn, self._peaks_s, self._streams = churn, peaks_s, streams
+        self._churn = churn
+        self._peaks_s = peaks_s
+        self._streams = streams
         self._day = np.empty(0, dtype=np.int64)  # [devices] the first that can hold a device's next change
         super().__init__(np.full(len(peaks_s), (churn.low + churn.high) / 2))
 
-    def _half(self, ids: Ids, day: Ids) -> Floats:
-        """Half the lengths [n] of windows, as parts of the day: 0 is none, 1/2 the whole day."""
-        u, low, high = self._streams.uniform("day", ids + (day << 40)), self._churn.low, self._churn.high
-        cosine = (2 * u - low - high) / max(high - low, 1e-12)
+    def _half_window(self, ids: Ids, day: Ids) -> Floats:
+        """Return half the lengths [n] of windows, in days: from NO_WINDOW to WHOLE_DAY."""
+        u = self._streams.uniform("day", ids + (day << DAY_BITS))
+        low = self._churn.low
+        high = self._churn.high
+        # The window ends where p(t) = u, which is an arc cosine.
+        cosine = (2 * u - low - high) / max(high - low, LEAST_SWING)
         return np.asarray(np.arccos(np.clip(cosine, -1, 1)) / (2 * np.pi))
 
-    def _at_s(self, ids: Ids, days: Floats) -> Floats:
-        """Times [n] so many days after the peak of each device's day 0."""
+    def _time_s(self, ids: Ids, days: Floats) -> Floats:
+        """Return the times [n] that are so many days after the peak of each device's day 0."""
         return self._peaks_s[ids] + (days - 1) * self._churn.period_s
 
-    def begin(self) -> tuple[Bools, Floats]:
-        """Who is in its window."""
+    def initial_state(self) -> tuple[Bools, Floats]:
+        """Return which devices are in their windows at time 0, and until when that lasts."""
         ids = np.arange(len(self.probabilities))
         days = 1 - self._peaks_s / self._churn.period_s  # since the peak of day 0
         self._day = np.floor(days + 0.5).astype(np.int64)
-        half = self._half(ids, self._day)
-        there = np.abs(days - self._day) < half
-        self._day += ~there & (days > self._day)  # today's window is over
-        return there, self.until_s(ids, there, np.zeros(len(ids)), ids)
+        half = self._half_window(ids, self._day)
+        present = np.abs(days - self._day) < half
+        window_is_over = ~present & (days > self._day)
+        self._day += window_is_over
+        return present, self.next_change_s(ids, present, np.zeros(len(ids)), ids)
 
-    def until_s(self, ids: Ids, there: Bools, since_s: Floats, turns: Ids) -> Floats:
-        """The end of a window, or the beginning of the next."""
-        until = np.empty(len(ids))
-        until[there] = self._ends_s(ids[there])
-        until[~there] = self._begins_s(ids[~there])
-        return until
+    def next_change_s(self, ids: Ids, present: Bools, since_s: Floats, number: Ids) -> Floats:
+        """Return the end [n] of the window of each device that is present, and the beginning of the others' next."""
+        until_s = np.empty(len(ids))
+        until_s[present] = self._window_ends_s(ids[present])
+        until_s[~present] = self._window_begins_s(ids[~present])
+        return until_s
 
-    def _ends_s(self, ids: Ids) -> Floats:
-        """When devices that are there leave: with the window, or, where that has no end, with the day."""
-        whole = self._skip(ids, 0.5)
-        half = self._half(ids, self._day[ids])
-        ends = self._at_s(ids, np.where(whole, self._day[ids] - 0.5, self._day[ids] + half))
-        self._day[ids] += ~whole
-        return ends
+    def _window_ends_s(self, ids: Ids) -> Floats:
+        """Return when [n] devices that are present leave.
 
-    def _begins_s(self, ids: Ids) -> Floats:
-        """When devices that are away come: with the next window that there is."""
-        self._skip(ids, 0.0)
-        return self._at_s(ids, self._day[ids] - self._half(ids, self._day[ids]))
+        A window that fills its day runs into the next day. Then the device leaves at the trough before the first day
+        whose window is shorter, and may come back on that day.
+        """
+        skipped = self._skip_days(ids, WHOLE_DAY)
+        half = self._half_window(ids, self._day[ids])
+        end_days = np.where(skipped, self._day[ids] - 0.5, self._day[ids] + half)
+        ends_s = self._time_s(ids, end_days)
+        self._day[ids] += ~skipped
+        return ends_s
 
-    def _skip(self, ids: Ids, half: float) -> Bools:
-        """Pass over days whose windows are of that half length; whether [n] there were any."""
+    def _window_begins_s(self, ids: Ids) -> Floats:
+        """Return when [n] devices that are away arrive: with the next window that is longer than nothing."""
+        self._skip_days(ids, NO_WINDOW)
+        return self._time_s(ids, self._day[ids] - self._half_window(ids, self._day[ids]))
+
+    def _skip_days(self, ids: Ids, half: float) -> Bools:
+        """Go on to the first day whose window has not that half length; return which devices [n] have skipped any."""
         skipped = np.zeros(len(ids), dtype=bool)
-        left = np.arange(len(ids))
-        while (left := left[self._half(ids[left], self._day[ids[left]]) == half]).size:
-            skipped[left] = True
-            self._day[ids[left]] += 1
-        return skipped
+        rows = np.arange(len(ids))
+        while True:
+            same = self._half_window(ids[rows], self._day[ids[rows]]) == half
+            rows = rows[same]
+            if not rows.size:
+                return skipped
+            skipped[rows] = True
+            self._day[ids[rows]] += 1

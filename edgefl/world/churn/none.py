@@ -17,5 +17,11 @@ class NoChurn(Churn):
     always_present: ClassVar[bool] = True
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
-        """All of them."""
-        return Presence(np.ones(count))
+        """Return a population that is always present."""
+        return AlwaysPresent(np.ones(count))
+
+
+class AlwaysPresent(Presence):
+    """All devices are always present."""
+
+    always_present: ClassVar[bool] = True

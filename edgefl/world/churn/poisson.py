@@ -1,4 +1,4 @@
-"""Devices that come at random times and stay for random times."""
+"""Devices that arrive at random times and stay for random times."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from edgefl.world.churn.alternating import AlternatingPresence
 from edgefl.world.churn.base import Churn, Presence
 from edgefl.world.churn.stays import Stay, StaySeconds
 
+CHANGE_BITS = 40  # a change's draws are keyed by its number beyond the ids, of which there are fewer than 2^40
+
 
 class PoissonChurn(Churn):
     """Each device is away for exponential times and stays for `stay_s`: together nearly Poisson arrivals (Khintchine).
 
-    The N devices arrive at `arrivals_per_s` in the mean, so by Little's law arrivals_per_s E[stay] of them are there:
-    each is away for N / arrivals_per_s - E[stay] in the mean.
+    The N devices arrive at `arrivals_per_s` in the mean, so by Little's law ``arrivals_per_s E[stay]`` of them are
+    present: each is away for ``N / arrivals_per_s - E[stay]`` in the mean.
     """
 
     arrivals_per_s: Annotated[float, Field(ge=1e-12, le=1e9)]
     stay_s: StaySeconds
 
     def check(self, count: int) -> str | None:
-        """Not more can be there than there are."""
+        """Return why more devices would be present than there are; None if they would not."""
         mean = self.arrivals_per_s * self.stay_s.mean_s
         if mean < count:
             return None
@@ -33,28 +35,34 @@ class PoissonChurn(Churn):
         return f"{text}, more than devices.count = {count}: lower one of them"
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
-        """The stationary process."""
-        return _Stays(count, count / self.arrivals_per_s - self.stay_s.mean_s, self.stay_s, streams)
+        """Return the stationary process of each device."""
+        away_s = count / self.arrivals_per_s - self.stay_s.mean_s
+        return _RenewalPresence(count, away_s, self.stay_s, streams)
 
 
-class _Stays(AlternatingPresence):
-    """Alternating renewal processes, one a device."""
+class _RenewalPresence(AlternatingPresence):
+    """One alternating renewal process for each device."""
 
     def __init__(self, count: int, away_s: float, stay: Stay, streams: Streams) -> None:
-        self._away_s, self._stay, self._streams = away_s, stay, streams
+        self._away_s = away_s
+        self._stay = stay
+        self._streams = streams
         super().__init__(np.full(count, stay.mean_s / (stay.mean_s + away_s)))
 
-    def begin(self) -> tuple[Bools, Floats]:
-        """Stationary: what is left of a stay has its equilibrium law, what is left of an absence its own."""
-        u = self._streams.uniform("stay", np.arange(len(self.probabilities)), count=3)
-        there = u[:, 0] < self.probabilities
-        until = -self._away_s * np.log(u[:, 1])
-        until[there] = self._stay.residual_s(u[there, 1:])
-        return there, until
+    def initial_state(self) -> tuple[Bools, Floats]:
+        """Return a stationary state: what is left of a stay has its equilibrium law.
 
-    def until_s(self, ids: Ids, there: Bools, since_s: Floats, turns: Ids) -> Floats:
-        """A new duration for each."""
-        u = self._streams.uniform("stay", ids + (turns << 40))  # a key a turn
-        lasts = -self._away_s * np.log(u)
-        lasts[there] = self._stay.quantile_s(u[there])
-        return since_s + lasts
+        An exponential time has no memory, so what is left of an absence has the law of a whole one.
+        """
+        u = self._streams.uniform("stay", np.arange(len(self.probabilities)), count=3)
+        present = u[:, 0] < self.probabilities
+        until_s = -self._away_s * np.log(u[:, 1])
+        until_s[present] = self._stay.residual_s(u[present, 1:])
+        return present, until_s
+
+    def next_change_s(self, ids: Ids, present: Bools, since_s: Floats, number: Ids) -> Floats:
+        """Return the end [n] of a new stay or absence."""
+        u = self._streams.uniform("stay", ids + (number << CHANGE_BITS))
+        lasts_s = -self._away_s * np.log(u)
+        lasts_s[present] = self._stay.quantile_s(u[present])
+        return since_s + lasts_s

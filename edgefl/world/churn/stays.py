@@ -10,115 +10,125 @@ from pydantic import BeforeValidator, Field, SerializeAsAny
 from edgefl.core.arrays import Floats
 from edgefl.core.section import Section, fault, shown
 
-Seconds = Annotated[float, Field(ge=1e-3, le=1e12)]
+StayScale = Annotated[float, Field(ge=1e-3, le=1e12)]  # seconds
 LogMean = Annotated[float, Field(ge=-6, le=27)]
 Sigma = Annotated[float, Field(ge=0, le=5)]
 Shape = Annotated[float, Field(ge=0.1, le=100)]
 
 
 class Stay(Section):
-    """A law of durations."""
+    """Base class of the laws of stays.
+
+    A stay that is under way at a random time is a longer one than a stay drawn at random, since it has more times at
+    which it can be met (length bias). What is left of it then is a uniform part of it.
+    """
 
     @property
     def mean_s(self) -> float:
-        """The mean."""
+        """Return the mean stay [s]."""
         raise NotImplementedError
 
     def quantile_s(self, u: Floats) -> Floats:
-        """Durations from uniforms [n]."""
+        """Return stays [n] in seconds from uniform numbers [n], by the inverse of the distribution function."""
         raise NotImplementedError
 
-    def biased_s(self, u: Floats) -> Floats:
-        """Durations that are met at a random time, from uniforms [n]: density x f(x) / mean."""
+    def length_biased_s(self, u: Floats) -> Floats:
+        """Return stays [n] that are under way at a random time, from uniform numbers [n]: density ``x f(x) / mean``."""
         raise NotImplementedError
 
     def residual_s(self, u: Floats) -> Floats:
-        """What is left of them then, from uniforms [n, 2]: density (1 - F(x)) / mean (Cox, Renewal Theory, 1962)."""
-        return u[:, 0] * self.biased_s(u[:, 1])
+        """Return what is left of stays at a random time, from uniform numbers [n, 2].
+
+        Its density is ``(1 - F(x)) / mean`` (Cox, Renewal Theory, 1962).
+        """
+        return u[:, 0] * self.length_biased_s(u[:, 1])
 
 
-class Exponential(Stay):
+class ExponentialStay(Stay):
     """{exponential: mean}."""
 
-    exponential: Seconds
+    exponential: StayScale
 
     @property
     def mean_s(self) -> float:
-        """The mean."""
+        """Return the mean stay [s]."""
         return self.exponential
 
     def quantile_s(self, u: Floats) -> Floats:
-        """The inverse of the distribution function."""
+        """Return stays [n] in seconds from uniform numbers [n]."""
         return -self.exponential * np.log(u)
 
     def residual_s(self, u: Floats) -> Floats:
-        """The whole's law again."""
+        """Return what is left of stays: as long as a whole one, as the law has no memory."""
         return self.quantile_s(u[:, 0])
 
 
-class LogNormal(Stay):
+class LogNormalStay(Stay):
     """{lognormal: [mean, sigma]}, both of the logarithm."""
 
     lognormal: Annotated[tuple[LogMean, Sigma], Field(strict=False)]
 
     @property
     def mean_s(self) -> float:
-        """The mean."""
+        """Return the mean stay [s]."""
         mean, sigma = self.lognormal
         return float(np.exp(mean + sigma**2 / 2))
 
     def quantile_s(self, u: Floats) -> Floats:
-        """The inverse of the distribution function."""
+        """Return stays [n] in seconds from uniform numbers [n]."""
         from scipy.special import ndtri
 
         mean, sigma = self.lognormal
         return np.asarray(np.exp(mean + sigma * ndtri(u)))
 
-    def biased_s(self, u: Floats) -> Floats:
-        """The same, weighted by its length."""
-        return self.quantile_s(u) * float(np.exp(self.lognormal[1] ** 2))  # again log-normal, with mean + sigma^2
+    def length_biased_s(self, u: Floats) -> Floats:
+        """Return stays [n] that are under way at a random time: again log-normal, with mean + sigma^2."""
+        _, sigma = self.lognormal
+        return self.quantile_s(u) * float(np.exp(sigma**2))
 
 
-class Weibull(Stay):
+class WeibullStay(Stay):
     """{weibull: [scale, shape]}."""
 
-    weibull: Annotated[tuple[Seconds, Shape], Field(strict=False)]
+    weibull: Annotated[tuple[StayScale, Shape], Field(strict=False)]
 
     @property
     def mean_s(self) -> float:
-        """The mean."""
+        """Return the mean stay [s]."""
         from scipy.special import gamma
 
         scale, shape = self.weibull
         return float(scale * gamma(1 + 1 / shape))
 
     def quantile_s(self, u: Floats) -> Floats:
-        """The inverse of the distribution function."""
+        """Return stays [n] in seconds from uniform numbers [n]."""
         scale, shape = self.weibull
         return np.asarray(scale * (-np.log(u)) ** (1 / shape))
 
-    def biased_s(self, u: Floats) -> Floats:
-        """The same, weighted by its length."""
+    def length_biased_s(self, u: Floats) -> Floats:
+        """Return stays [n] that are under way at a random time: (x / scale)^shape has a gamma distribution."""
         from scipy.special import gammaincinv
 
         scale, shape = self.weibull
         return np.asarray(scale * gammaincinv(1 + 1 / shape, u) ** (1 / shape))
 
 
-LAWS: dict[str, type[Stay]] = {"exponential": Exponential, "lognormal": LogNormal, "weibull": Weibull}
+LAWS: dict[str, type[Stay]] = {"exponential": ExponentialStay, "lognormal": LogNormalStay, "weibull": WeibullStay}
 
 
 def _parse(value: Any) -> Any:
-    """A law from `{name: parameters}`."""
+    """Return the law that `{name: parameters}` describes."""
     if isinstance(value, Stay):
         return value
-    name = next(iter(value), None) if isinstance(value, dict) else None
+    name = None
+    if isinstance(value, dict):
+        name = next(iter(value), None)
     if name not in LAWS:
         forms = "{exponential: mean}, {lognormal: [mean, sigma]} or {weibull: [scale, shape]}"
         raise fault(f"must be {forms}, got {shown(value)}")
     return LAWS[name].model_validate(value)
 
 
-AnyStay = Exponential | LogNormal | Weibull
+AnyStay = ExponentialStay | LogNormalStay | WeibullStay
 StaySeconds = Annotated[SerializeAsAny[Stay], BeforeValidator(_parse, json_schema_input_type=AnyStay)]
-"""The pydantic type of a key that holds a law."""
+"""The pydantic type of a key that holds a law of stays."""

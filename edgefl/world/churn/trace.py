@@ -17,16 +17,17 @@ from edgefl.core.streams import Streams
 from edgefl.world.churn.alternating import AlternatingPresence
 from edgefl.world.churn.base import Churn, Presence
 
-COLUMNS = ["device", "on_s", "off_s"]
+TRACE_COLUMNS = ["device", "on_s", "off_s"]
+LEAST_PROBABILITY = 1e-4  # of a device that the file never has present: algorithms divide by it
 
 
-class _Row(NamedTuple):
-    """A time during which a device is there, and the file's line."""
+class _RecordedStay(NamedTuple):
+    """A row of the file: a device is present from `on_s` to `off_s`, without the end."""
 
     device: int
     on_s: float
     off_s: float
-    line: int
+    line: int  # of the file
 
 
 class TraceChurn(Churn):
@@ -37,12 +38,12 @@ class TraceChurn(Churn):
 
     path: UserPath
 
-    _rows: list[_Row] = PrivateAttr()
+    _stays: list[_RecordedStay] = PrivateAttr()
 
     @model_validator(mode="after")
     def _read(self) -> TraceChurn:
         try:
-            self._rows = sorted(_rows(self.path))
+            self._stays = sorted(_read_stays(self.path))
         except OSError as error:
             raise fault(f"{self.path}: cannot be read: {error.strerror}") from None
         except (UnicodeDecodeError, csv.Error):
@@ -50,76 +51,84 @@ class TraceChurn(Churn):
         return self
 
     def check(self, count: int) -> str | None:
-        """Every device must exist."""
-        last = self._rows[-1]
+        """Return which device of the file does not exist; None if all do."""
+        last = self._stays[-1]
         if last.device < count:
             return None
-        where = f"{self.path}:{last.line}"
-        return f"{where}: names device {last.device}, but devices are numbered 0 to {count - 1}"
+        place = f"{self.path}:{last.line}"
+        return f"{place}: names device {last.device}, but devices are numbered 0 to {count - 1}"
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
-        """As it stands; nothing is drawn."""
-        return _Rows(count, self._rows)
+        """Return the population that the file describes; nothing is drawn."""
+        return _RecordedPresence(count, self._stays)
 
 
-class _Rows(AlternatingPresence):
-    """All changes of a device one after another, then inf."""
+class _RecordedPresence(AlternatingPresence):
+    """Every device changes at the times of the file, and then never again."""
 
-    def __init__(self, count: int, rows: list[_Row]) -> None:
-        changes = [(row.device, time) for row in rows for time in (row.on_s, row.off_s)]
-        changes += [(device, np.inf) for device in range(count)]
-        device, times = np.array(sorted(changes)).T
-        self._times_s = times
-        self._first = np.searchsorted(device, np.arange(count))
-        super().__init__(_shares(count, rows))
+    def __init__(self, count: int, stays: list[_RecordedStay]) -> None:
+        changes = [(device, np.inf) for device in range(count)]
+        for stay in stays:
+            changes.append((stay.device, stay.on_s))
+            changes.append((stay.device, stay.off_s))
+        by_device = np.array(sorted(changes))  # [changes, 2]: all of a device one after another, then inf
+        self._times_s = by_device[:, 1]
+        self._first_row = np.searchsorted(by_device[:, 0], np.arange(count))  # [devices]
+        super().__init__(_time_fractions(count, stays))
 
-    def begin(self) -> tuple[Bools, Floats]:
-        """Nobody, before time 0."""
-        return np.zeros(len(self._first), dtype=bool), self._times_s[self._first]
+    def initial_state(self) -> tuple[Bools, Floats]:
+        """Return that all devices are away before the first time that the file has for each."""
+        return np.zeros(len(self._first_row), dtype=bool), self._times_s[self._first_row]
 
-    def until_s(self, ids: Ids, there: Bools, since_s: Floats, turns: Ids) -> Floats:
-        """The file's next time."""
-        return np.asarray(self._times_s[self._first[ids] + turns])
-
-
-def _shares(count: int, rows: list[_Row]) -> Floats:
-    """Which part [devices] of the file's time each is there; who stays for ever counts to the last time named."""
-    times = np.array([(row.on_s, row.off_s) for row in rows])
-    end = times[np.isfinite(times)].max()
-    stays = np.minimum(times[:, 1], end) - times[:, 0]
-    shares = np.bincount([row.device for row in rows], weights=stays, minlength=count)
-    return np.clip(shares / end if end else np.ones(count), 1e-4, 1.0)
+    def next_change_s(self, ids: Ids, present: Bools, since_s: Floats, number: Ids) -> Floats:
+        """Return the file's next time [n]."""
+        return np.asarray(self._times_s[self._first_row[ids] + number])
 
 
-def _rows(path: Path) -> list[_Row]:
-    """The file's rows.
+def _time_fractions(count: int, stays: list[_RecordedStay]) -> Floats:
+    """Return which part [devices] of the file's time each device is present.
+
+    The file ends with its last finite time; a stay without end counts up to then.
+    """
+    times_s = np.array([(stay.on_s, stay.off_s) for stay in stays])
+    end_s = times_s[np.isfinite(times_s)].max()
+    lasts_s = np.minimum(times_s[:, 1], end_s) - times_s[:, 0]
+    present_s = np.bincount([stay.device for stay in stays], weights=lasts_s, minlength=count)
+    if end_s == 0:
+        return np.ones(count)
+    return np.asarray(np.clip(present_s / end_s, LEAST_PROBABILITY, 1.0))
+
+
+def _read_stays(path: Path) -> list[_RecordedStay]:
+    """Return the file's rows.
 
     Raises:
-        PydanticCustomError: a row that cannot be, with its line.
+        PydanticCustomError: the file has no rows, a row is wrong, or rows of a device overlap.
     """
     with path.open(newline="", encoding="utf-8-sig") as stream:
         reader = csv.reader(stream)
         header = next(reader, [])
-        if header != COLUMNS:
-            raise fault(f"{path}:1: must have the columns {','.join(COLUMNS)}, got {','.join(header) or 'nothing'}")
-        rows = [_row(cells, path, reader.line_num) for cells in reader if cells]
-    if not rows:
+        if header != TRACE_COLUMNS:
+            found = ",".join(header) or "nothing"
+            raise fault(f"{path}:1: must have the columns {','.join(TRACE_COLUMNS)}, got {found}")
+        stays = [_parse_row(cells, path, reader.line_num) for cells in reader if cells]
+    if not stays:
         raise fault(f"{path}: has no rows")
-    for one, other in pairwise(sorted(rows, key=lambda row: (row.device, row.line))):
+    for one, other in pairwise(sorted(stays, key=lambda stay: (stay.device, stay.line))):
         if one.device == other.device and other.on_s < one.off_s:
             text = f"device {one.device} comes at {other.on_s:g} s, but stays until {one.off_s:g} s by line {one.line}"
             raise fault(f"{path}:{other.line}: {text}: its rows must follow one another")
-    return rows
+    return stays
 
 
-def _row(cells: list[str], path: Path, line: int) -> _Row:
-    """One row."""
+def _parse_row(cells: list[str], path: Path, line: int) -> _RecordedStay:
+    """Return the stay that a row describes."""
     try:
         device, on_s, off_s = cells
-        row = _Row(int(device), float(on_s), float(off_s), line)
+        stay = _RecordedStay(int(device), float(on_s), float(off_s), line)
     except ValueError:
         raise fault(f"{path}:{line}: must be a device's number and two times, got {','.join(cells)}") from None
-    if row.device < 0 or not 0 <= row.on_s < row.off_s or row.on_s == np.inf:
+    if stay.device < 0 or not 0 <= stay.on_s < stay.off_s or stay.on_s == np.inf:
         text = "must have a device from 0 and 0 <= on_s < off_s"
         raise fault(f"{path}:{line}: {text}, got {','.join(cells)}")
-    return row
+    return stay

@@ -1,0 +1,171 @@
+"""What the devices' batteries are like, and when they are charged, as arrays drawn from the section `devices`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from edgefl.core.arrays import Floats, Ids, Ints
+from edgefl.core.distributions import HOUR, NON_NEGATIVE, POSITIVE, SHARE, Distribution, PerDevice
+from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
+from edgefl.world.devices_section import Devices, Hardware
+
+DAY_H = 24
+HOUR_S = 3_600.0
+DAY_S = DAY_H * HOUR_S
+
+
+class BatteryParameters(NamedTuple):
+    """What the batteries [devices] are like; a device on mains has an infinite capacity.
+
+    A day has one or several charging windows. A cycle is a window with the pause after it.
+    """
+
+    capacity_j: Floats
+    start_j: Floats
+    idle_w: Floats  # drawn while the device does not take part
+    reserve_j: Floats  # when the level falls to this, the device has run out ...
+    resume_j: Floats  # ... until it is charged to this
+    from_s: Floats  # time of day at which the first window begins
+    charging_w: Floats  # [devices, windows] power in each window, in the order of the day
+    window_s: Floats  # [devices, windows] length of each window; a whole day means that charging never ends
+    cycle_s: Floats  # [devices, windows] from each window's beginning to that of the next one
+
+    @classmethod
+    def drawn(cls, devices: Devices, streams: Streams) -> BatteryParameters:
+        """Return the batteries of a scenario's devices.
+
+        Raises:
+            InputError: a device draws a value that is not allowed, or charging windows that overlap.
+        """
+
+        def draw(name: str, bound: PerDevice, key: str, without: float) -> Floats:
+            return devices.draw(name, bound, streams, _battery_value(key, without))
+
+        capacity_j = draw("capacity_j", POSITIVE, "capacity_j", np.inf)
+        start_j = _level_j(draw("start", SHARE, "start", 0.0), capacity_j)
+        reserve_j = _level_j(draw("reserve", SHARE, "reserve", 0.0), capacity_j)
+        resume_j = _level_j(draw("resume", SHARE, "resume", 0.0), capacity_j)
+        on_mains = np.isinf(capacity_j)
+        windows = _charging_windows(devices, streams)
+        return cls(
+            capacity_j=capacity_j,
+            start_j=np.where(on_mains, np.inf, start_j),
+            idle_w=draw("idle_w", NON_NEGATIVE, "idle_w", 0.0),
+            reserve_j=np.where(on_mains, 0.0, reserve_j),
+            resume_j=np.where(on_mains, 0.0, resume_j),
+            from_s=windows.from_s,
+            charging_w=windows.power_w,
+            window_s=windows.window_s,
+            cycle_s=windows.cycle_s,
+        )
+
+    def of_devices(self, ids: Ids) -> BatteryParameters:
+        """Return the batteries of devices [n] alone."""
+        return BatteryParameters(*(column[ids] for column in self))
+
+
+def _battery_value(key: str, without: float) -> Callable[[Hardware], Distribution | float]:
+    """Return what reads a key of a group's battery, or gives the number `without` for a group on mains."""
+
+    def value(hardware: Hardware) -> Distribution | float:
+        if hardware.battery is None:
+            return without
+        source: Distribution | float = getattr(hardware.battery, key)
+        return source
+
+    return value
+
+
+def _level_j(share: Floats, capacity_j: Floats) -> Floats:
+    """Return shares [devices] of the capacities in joules; nothing of an infinite one is 0, not nan."""
+    return np.multiply(share, capacity_j, out=np.zeros(len(share)), where=share > 0)
+
+
+class _Windows(NamedTuple):
+    """Columns of `BatteryParameters`."""
+
+    from_s: Floats
+    power_w: Floats
+    window_s: Floats
+    cycle_s: Floats
+
+
+class _Window(NamedTuple):
+    """One charging window of each device [devices]."""
+
+    power_w: Floats
+    from_s: Floats
+    length_s: Floats
+
+
+def _charging_windows(devices: Devices, streams: Streams) -> _Windows:
+    """Return when each device is charged, and how fast.
+
+    Devices with fewer windows than others have further ones, without any length, behind their last one.
+
+    Raises:
+        InputError: a device draws a value that is not allowed, or windows that overlap.
+    """
+    counts = _windows_per_device(devices)
+    most = int(counts.max())
+    drawn = [_draw_window(devices, streams, number) for number in range(most)]
+    power_w = np.stack([window.power_w for window in drawn], axis=1)  # [devices, windows]
+    from_s = np.stack([window.from_s for window in drawn], axis=1)
+    window_s = np.stack([window.length_s for window in drawn], axis=1)
+
+    # In the order of the day, with the windows that a device does not have at the end.
+    exists = np.arange(most) < counts[:, None]
+    order = np.argsort(np.where(exists, from_s, np.inf), axis=1, kind="stable")
+    power_w = np.take_along_axis(power_w, order, axis=1)
+    from_s = np.take_along_axis(from_s, order, axis=1)
+    window_s = np.take_along_axis(window_s, order, axis=1)
+
+    # From each window to the next one, and from the last one to the first one of the next day.
+    cycle_s = np.diff(from_s, axis=1, append=0.0)
+    rows = np.arange(len(counts))
+    last = counts - 1
+    cycle_s[rows, last] = DAY_S - (from_s[rows, last] - from_s[:, 0])
+
+    overlaps = (exists & (window_s > cycle_s)).any(axis=1)
+    if overlaps.any():
+        device = np.flatnonzero(overlaps)[0]
+        raise InputError(f"devices.battery.charging: windows of device {device} overlap: set them apart, or join them")
+    return _Windows(
+        from_s=from_s[:, 0],
+        power_w=power_w,
+        window_s=np.where(exists, window_s, 0.0),
+        cycle_s=np.where(exists, cycle_s, 0.0),
+    )
+
+
+def _windows_per_device(devices: Devices) -> Ints:
+    """Return how many windows [devices] a day has for each device; at least one, which may have no power."""
+    counts = []
+    for hardware, (first, end) in zip(devices.made_of, devices.borders, strict=True):
+        count = 0 if hardware.battery is None else len(hardware.battery.charging)
+        counts.append(np.full(end - first, max(count, 1)))
+    return np.concatenate(counts)
+
+
+def _draw_window(devices: Devices, streams: Streams, number: int) -> _Window:
+    """Return the window with a number, from 0, of each device; a device that has none gets 0 W for a whole day."""
+    keyed = streams.apart(f"window {number + 1}") if number else streams
+
+    def draw(name: str, bound: PerDevice, key: str) -> Floats:
+        def value(hardware: Hardware) -> Distribution | float:
+            if hardware.battery is None or number >= len(hardware.battery.charging):
+                return 0.0
+            source: Distribution | float = getattr(hardware.battery.charging[number], key)
+            return source
+
+        return devices.draw(name, bound, keyed, value)
+
+    begin_h = draw("from_h", HOUR, "from_h")
+    end_h = draw("to_h", HOUR, "to_h")
+    length_h = (end_h - begin_h) % DAY_H  # a window may go through midnight
+    length_h = np.where(length_h == 0, DAY_H, length_h)
+    return _Window(draw("charging_w", POSITIVE, "power_w"), begin_h % DAY_H * HOUR_S, length_h * HOUR_S)

@@ -1,0 +1,45 @@
+"""Devices that each have a next event of their own: find those whose event is due, and go on to a time.
+
+A population keeps one array with the time of each device's next event. Going on costs a comparison for each device,
+and work only for the devices to which something happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from edgefl.core.arrays import Floats, Ids
+
+
+def due_devices(next_s: Floats, time_s: float, ids: Ids | None = None) -> Ids:
+    """Return the devices whose next event is not later than a time.
+
+    Args:
+        next_s: [devices] when each one's next event happens.
+        time_s: the time.
+        ids: the devices to look at; all if None.
+    """
+    if ids is None:
+        return np.flatnonzero(next_s <= time_s)
+    return ids[next_s[ids] <= time_s]
+
+
+def advance_to(time_s: float, next_s: Floats, handle: Callable[[Ids], None], ids: Ids | None = None) -> None:
+    """Handle all events that are not later than a time, of all devices or of some.
+
+    Each device's events are handled in order. Events of different devices may be handled out of order, so they must
+    not affect each other.
+
+    Args:
+        time_s: the time.
+        next_s: [devices] when each one's next event happens.
+        handle: called with the devices whose next event is due, each once; must write when the one after it happens
+            into `next_s`.
+        ids: the devices to look at; all if None.
+    """
+    due = due_devices(next_s, time_s, ids)
+    while due.size:
+        handle(due)
+        due = due_devices(next_s, time_s, due)  # several events of a device may be due
