@@ -171,7 +171,9 @@ def curve(row):
     columns = {"test_accuracy": "accuracies", "time_s": "times_s", "energy_j": "energies_j"}
     values = {name: np.array([float(value) for value in row[key].split()]) for name, key in columns.items()}
     rounds = np.arange(1.0, len(values["time_s"]) + 1)
-    return metrics.curve({**values, "round": rounds, "session": np.full(len(rounds), CHANGES["t2"], dtype=float)})
+    return metrics.accuracy_curve(
+        {**values, "round": rounds, "session": np.full(len(rounds), CHANGES["t2"], dtype=float)}
+    )
 
 
 def compared(ours, theirs):

@@ -11,11 +11,11 @@ from edgefl.core.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from edgefl.api import compare, load, run, sweep
-    from edgefl.results.folder import Result
+    from edgefl.results.result import Result
 
 __all__ = ["InputError", "Result", "RunError", "compare", "load", "run", "sweep"]
 
-_LAZY = {**dict.fromkeys(("run", "load", "compare", "sweep"), "edgefl.api"), "Result": "edgefl.results.folder"}
+_LAZY = {**dict.fromkeys(("run", "load", "compare", "sweep"), "edgefl.api"), "Result": "edgefl.results.result"}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from edgefl.core.errors import InputError, RunError
 from edgefl.learning.record import Pace
 from edgefl.results import metrics
-from edgefl.results.folder import Result
 from edgefl.results.report import comparison, write
 from edgefl.results.report.comparison import Compared, Wanted
 from edgefl.results.report.read import load_all
+from edgefl.results.result import Result
 from edgefl.runs import sweeps
 from edgefl.runs.emulation import Options, silent
 from edgefl.runs.emulation import run as run_scenario
@@ -174,4 +174,4 @@ def _compared(run: str | Path | Result) -> Compared:
     columns = (
         run.ledger.round_columns() if run.ledger else {str(name): run.rounds[name].tolist() for name in run.rounds}
     )
-    return Compared(str(name), run.scenario, run.status, metrics.curve(columns))
+    return Compared(str(name), run.scenario, run.status, metrics.accuracy_curve(columns))

@@ -26,7 +26,7 @@ ROUNDS = 3
 
 def digest_of(result):
     """SHA-256 over all that a run has to give, without wall-clock times."""
-    from edgefl.results.folder import csv_bytes
+    from edgefl.results.csv_format import csv_bytes
 
     whole = hashlib.sha256()
     ledger = result.ledger

@@ -55,14 +55,14 @@ def _compare(options: argparse.Namespace) -> int:
 
 def add_export(verbs: Any) -> None:
     """Its options."""
-    from edgefl.results.export import FORMATS
+    from edgefl.results.export import EXPORT_FORMATS
 
     parser = verbs.add_parser("export", help="result folders as tables, as a timeline, for papers (docs/export.md)")
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path)
-    parser.add_argument("--format", choices=FORMATS, required=True)
+    parser.add_argument("--format", choices=EXPORT_FORMATS, required=True)
     parts = parser.add_mutually_exclusive_group()
     for option in ("table", "figure"):
-        known = dict.fromkeys(part for form in FORMATS.values() if form.option == option for part in form.parts)
+        known = dict.fromkeys(part for form in EXPORT_FORMATS.values() if form.option == option for part in form.parts)
         parts.add_argument(f"--{option}", choices=known, help=f"the {option}, where the format has several")
     parser.add_argument("-o", "--out", metavar="FILE", type=Path, help="(standard output)")
     parser.set_defaults(verb=_export)

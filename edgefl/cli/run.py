@@ -13,7 +13,7 @@ from edgefl.core.errors import InputError
 
 if TYPE_CHECKING:
     from edgefl.learning.record import Pace
-    from edgefl.results.folder import Result
+    from edgefl.results.result import Result
     from edgefl.results.tracking import Tracker
     from edgefl.scenario import Scenario
 

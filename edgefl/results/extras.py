@@ -8,10 +8,15 @@ from edgefl.core.errors import InputError
 
 
 def require(package: str, extra: str, feature: str) -> None:
-    """See that an optional package is there.
+    """Check that an optional package is installed.
+
+    Args:
+        package: the package.
+        extra: which extra of edgefl installs it.
+        feature: what needs it, as the message names it.
 
     Raises:
-        InputError: it is not; says which extra of edgefl brings it.
+        InputError: it is not installed.
     """
     try:
         import_module(package)

@@ -1,4 +1,4 @@
-"""Metrics over finished rounds, of one run and between runs: pure functions over arrays (docs/metrics.md)."""
+"""Metrics of finished rounds, of one run and between runs: pure functions over arrays (docs/metrics.md)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from edgefl.core.arrays import Floats
 
 CURVE_COLUMNS = ("session", "round", "time_s", "energy_j", "test_accuracy")
 INITIAL_ROUNDS = 10  # of a session, whose mean accuracy is wanted (dynamic-devices paper, appendix E)
-ROUNDING = 1e-12  # accuracies have 12 digits: what differs by less is the same
+SAME_ACCURACY = 1e-12  # files have 12 digits: accuracies that differ by less count as equal
 
 
-class Curve(NamedTuple):
+class AccuracyCurve(NamedTuple):
     """A run, columns [rounds]: time and energy are cumulative, accuracy is NaN where nothing was tested."""
 
     number: Floats  # grows over the whole run
@@ -43,7 +43,7 @@ class Curve(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """What a run took to a target; where it never got there, what the whole run took, which is then a bound."""
+    """What a run took to reach a target; where it never did, what the whole run took, which is then a bound."""
 
     reached: bool
     round: int
@@ -68,66 +68,88 @@ class PairedT(NamedTuple):
     note: str = ""
 
 
-def curve(columns: Mapping[str, Any]) -> Curve:
-    """The curve in the columns [rounds] session, round, time_s, energy_j and test_accuracy of ``rounds.csv``.
+def accuracy_curve(columns: Mapping[str, Any]) -> AccuracyCurve:
+    """Return the curve in the columns [rounds] session, round, time_s, energy_j and test_accuracy of ``rounds.csv``.
 
-    Without a column session all rounds are of one.
+    Without a column session all rounds belong to one session.
     """
     columns = {"session": np.ones(len(columns["round"])), **columns}
     session, number, time_s, energy_j, accuracy = (np.array(columns[name], dtype=np.float64) for name in CURVE_COLUMNS)
-    return Curve(numbers(number), time_s, energy_j, np.where(number > 0, accuracy, np.nan), session, number)
+    # An extra round ends with a model that only serves to prepare the session: its test is no result.
+    accuracy = np.where(number > 0, accuracy, np.nan)
+    return AccuracyCurve(numbers(number), time_s, energy_j, accuracy, session, number)
 
 
-def sessions(run: Curve) -> list[Curve]:
-    """Each session of a run by itself; times and energies count from its beginning, so extra rounds are in them."""
+def sessions(run: AccuracyCurve) -> list[AccuracyCurve]:
+    """Return each session of a run by itself; times and energies count from its beginning, extra rounds included."""
+    if not run.round.size:
+        return []
     borders = np.flatnonzero(np.diff(run.session)) + 1
-    parts = zip(*(np.split(column, borders) for column in run), strict=True)
-    own = [Curve(*part)._replace(number=part[5]) for part in parts] if run.round.size else []
-    spent = [(0.0, 0.0), *((float(one.time_s[-1]), float(one.energy_j[-1])) for one in own)]
-    return [
-        one._replace(time_s=one.time_s - time_s, energy_j=one.energy_j - energy_j)
-        for one, (time_s, energy_j) in zip(own, spent, strict=False)
-    ]
+    begins = [0, *borders.tolist()]
+    ends = [*borders.tolist(), len(run.session)]
+    found = []
+    before_s = 0.0
+    before_j = 0.0
+    for begin, end in zip(begins, ends, strict=True):
+        session = AccuracyCurve(*(column[begin:end] for column in run))
+        found.append(
+            session._replace(
+                number=session.round,
+                time_s=session.time_s - before_s,
+                energy_j=session.energy_j - before_j,
+            )
+        )
+        before_s = float(session.time_s[-1])
+        before_j = float(session.energy_j[-1])
+    return found
 
 
 def numbers(rounds: Floats) -> Floats:
-    """Round numbers [rounds] that grow over the whole run, also where sessions count from 1 again."""
+    """Return round numbers [rounds] that grow over the whole run, also where sessions count from 1 again."""
     grows = bool(np.all(np.diff(rounds) > 0))
     return rounds if grows else np.arange(1.0, len(rounds) + 1)
 
 
-def reach(run: Curve, accuracy: float) -> Reach:
-    """The first round that reaches an accuracy, not smoothed (FedSSG paper, Table 3; dynamic-devices paper, eq. 31)."""
-    hits = np.flatnonzero(run.accuracy >= accuracy - ROUNDING)  # NaN never is; 0.75 · 0.8 is a little more than 0.6
-    if hits.size:
-        row = hits[0]
-        return Reach(True, int(run.number[row]), float(run.time_s[row]), float(run.energy_j[row]))
-    return total(run)
+def reach(run: AccuracyCurve, accuracy: float) -> Reach:
+    """Return the first round with an accuracy, not smoothed (FedSSG paper, Table 3; dynamic-devices paper, eq. 31)."""
+    # A comparison with NaN is false. The tolerance is for relative targets: 0.75 * 0.8 is a little more than 0.6.
+    hits = np.flatnonzero(run.accuracy >= accuracy - SAME_ACCURACY)
+    if not hits.size:
+        return total(run)
+    row = hits[0]
+    return Reach(True, int(run.number[row]), float(run.time_s[row]), float(run.energy_j[row]))
 
 
-def total(run: Curve) -> Reach:
-    """What a whole run took, as if its target were out of reach."""
-    rounds, time_s, energy_j = (float(column[-1]) if column.size else 0.0 for column in run[:3])
-    return Reach(False, int(rounds), time_s, energy_j)
+def total(run: AccuracyCurve) -> Reach:
+    """Return what a whole run took, as the bound of a target that it did not reach."""
+    if not run.number.size:
+        return Reach(False, 0, 0.0, 0.0)
+    return Reach(False, int(run.number[-1]), float(run.time_s[-1]), float(run.energy_j[-1]))
 
 
 def speed_up(reference: Reach, run: Reach) -> tuple[float, float, float]:
-    """How many times less than the reference a run took: rounds, time, energy (FedSSG paper, Table 3); NaN for 0/0.
+    """Return how many times less than the reference a run took: rounds, time, energy (FedSSG paper, Table 3).
 
-    Where one of them never reached the target, all that it took counts, as the paper has it.
+    Where one of them never reached the target, all that it took counts, as in the paper. 0/0 is NaN.
     """
-    pairs = zip(reference[1:], run[1:], strict=True)
-    rounds, time, energy = (float(theirs / ours) if ours else math.nan for theirs, ours in pairs)
-    return rounds, time, energy
+    return (
+        _ratio(reference.round, run.round),
+        _ratio(reference.time_s, run.time_s),
+        _ratio(reference.energy_j, run.energy_j),
+    )
 
 
-def last(run: Curve, count: int) -> Spread:
-    """The last `count` tests, or all where there are fewer (FedSSG paper, Table 1: 50)."""
+def _ratio(reference: float, run: float) -> float:
+    return float(reference / run) if run else math.nan
+
+
+def last(run: AccuracyCurve, count: int) -> Spread:
+    """Return mean and deviation of the last `count` tests, or of all if there are fewer (FedSSG paper, Table 1: 50)."""
     return _spread(run.tests[-count:])
 
 
-def initial(run: Curve, rounds: int) -> Spread:
-    """The tests in the first `rounds` rounds of each session (dynamic-devices paper, Table II: 10)."""
+def initial(run: AccuracyCurve, rounds: int) -> Spread:
+    """Return those of the tests in the first `rounds` rounds of each session (dynamic-devices paper, Table II: 10)."""
     tested = np.isfinite(run.accuracy) & (run.round <= rounds)
     return _spread(run.accuracy[tested])
 
@@ -138,46 +160,53 @@ def _spread(accuracies: Floats) -> Spread:
     return Spread(accuracies.size, float(accuracies.mean()), float(accuracies.std()))
 
 
-def common(reference: Curve, run: Curve) -> tuple[Floats, Floats]:
-    """The accuracies [n] of both in the rounds, of the same sessions, in which both were tested."""
-    theirs, ours = np.isfinite(reference.accuracy), np.isfinite(run.accuracy)
-    _, row, other = np.intersect1d(_places(reference)[theirs], _places(run)[ours], return_indices=True)
-    return reference.accuracy[theirs][row], run.accuracy[ours][other]
+def common(reference: AccuracyCurve, run: AccuracyCurve) -> tuple[Floats, Floats]:
+    """Return the accuracies [n] of both in the rounds, of the same sessions, in which both were tested."""
+    reference_tested = np.isfinite(reference.accuracy)
+    run_tested = np.isfinite(run.accuracy)
+    _, reference_rows, run_rows = np.intersect1d(
+        _round_keys(reference)[reference_tested], _round_keys(run)[run_tested], return_indices=True
+    )
+    return reference.accuracy[reference_tested][reference_rows], run.accuracy[run_tested][run_rows]
 
 
-def _places(run: Curve) -> npt.NDArray[np.complex128]:
-    """Session and round as one number [rounds] for each pair of them."""
+def _round_keys(run: AccuracyCurve) -> npt.NDArray[np.complex128]:
+    """Return session and round as one number [rounds]: NumPy finds common numbers, but not common pairs."""
     return run.session + 1j * run.round
 
 
 def accumulated_gain_points(reference: Floats, run: Floats) -> float:
-    """The sum of the differences in percentage points, of accuracies [n] each (dynamic-devices paper, eq. 32)."""
+    """Return the sum of differences in percentage points of accuracies [n] (dynamic-devices paper, eq. 32)."""
     return float(100 * (run - reference).sum())
 
 
 def paired_t(reference: Floats, run: Floats) -> PairedT:
-    """Whether accuracies [n] in the same rounds differ: t = mean(d) / (std(d) / sqrt(n)) (FedAR paper, Table 2).
+    """Test whether accuracies [n] in the same rounds differ: `t = mean(d) / (s_d / sqrt(n))` (FedAR paper, Table 2).
 
-    d is run - reference, its standard deviation has n - 1 degrees of freedom. Accuracies of one run hang together, so
-    p is smaller than it would be for independent pairs.
+    `d` is run - reference, its standard deviation `s_d` has n - 1 degrees of freedom. Accuracies of successive rounds
+    are correlated, so p is smaller than it would be for independent pairs.
     """
-    difference, n = run - reference, len(run)
+    difference = run - reference
+    n = len(run)
     if n < 2:
         return PairedT(math.nan, 0, math.nan, "fewer than two common tests")
-    if np.ptp(difference) <= ROUNDING:
-        note = "identical" if abs(difference[0]) <= ROUNDING else "the same difference in every round"
+    if np.ptp(difference) <= SAME_ACCURACY:
+        identical = abs(difference[0]) <= SAME_ACCURACY
+        note = "identical" if identical else "the same difference in every round"
         return PairedT(math.nan, n - 1, math.nan, note)
-    from scipy.special import stdtr
+    from scipy.special import stdtr  # scipy.stats would take much longer to import
 
     t = float(difference.mean() / (difference.std(ddof=1) / math.sqrt(n)))
-    return PairedT(t, n - 1, float(2 * stdtr(n - 1, -abs(t))))
+    p = float(2 * stdtr(n - 1, -abs(t)))
+    return PairedT(t, n - 1, p)
 
 
 def fairness(accuracies: Floats) -> dict[str, float]:
-    """Statistics of per-device accuracies [n], also of the worst and the best tenth (FedAR paper, Table 3)."""
+    """Return statistics of per-device accuracies [n], also of the worst and the best tenth (FedAR paper, Table 3)."""
     ordered = np.sort(accuracies)
     tenth = max(1, round(len(ordered) / 10))
-    worst, best = ordered[:tenth], ordered[-tenth:]
+    worst = ordered[:tenth]
+    best = ordered[-tenth:]
     return {
         "mean": float(ordered.mean()),
         "variance": float(ordered.var()),

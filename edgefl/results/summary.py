@@ -1,4 +1,4 @@
-"""The summary of a run: time- and energy-to-accuracy, totals, fairness."""
+"""The summary of a run: totals, time- and energy-to-accuracy, fairness."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.results import metrics
-from edgefl.results.metrics import Curve
+from edgefl.results.metrics import AccuracyCurve
 from edgefl.scenario import RelativeTarget
 from edgefl.server.ledger import Ledger
 
-BATTERIES = ("charged_j", "drained_j")  # columns of runs that have any
+BATTERY_TOTALS = ("charged_j", "drained_j")  # columns of runs with batteries
+DROP_COLUMNS = ("late", "departed", "failed")  # how a participation may end without an update
 
 
 def summarize(
@@ -25,72 +26,95 @@ def summarize(
     *,
     by_session: bool = False,
 ) -> dict[str, Any]:
-    """What summary.json holds, less the wall-clock times.
+    """Return what summary.json holds, less the wall-clock times.
 
     Args:
         ledger: the finished rounds.
         targets: accuracies whose time and energy are wanted.
         last_tests: over how many of the last tests mean and standard deviation are taken.
-        accuracies: [devices] accuracy of the final model on each device's own samples.
-        by_session: what each session took, too.
+        accuracies: [devices] accuracy of the final model on each device's own samples; None without learning.
+        by_session: whether to sum up each session, too.
     """
-    rounds, curve = ledger.rounds, metrics.curve(ledger.round_columns())
-    tested = curve.tests.size > 0
-    return {
+    rounds = ledger.rounds
+    curve = metrics.accuracy_curve(ledger.round_columns())
+    summary: dict[str, Any] = {
         "rounds": len(rounds),
         "time_s": ledger.time_s,
         "energy_j": ledger.energy_j,
-        "final_accuracy": curve.final if tested else None,
-        "best_accuracy": curve.best if tested else None,
-        "last": _last(curve, last_tests) if tested else None,
+        "final_accuracy": _number(curve.final),
+        "best_accuracy": _number(curve.best),
+        "last": _last_tests(curve, last_tests),
         "targets": [_target(curve, target) for target in targets],
-        **({"sessions": [_session(one, targets) for one in metrics.sessions(curve)]} if by_session else {}),
-        "bytes_down": sum(row["bytes_down"] for row in rounds),
-        "bytes_up": sum(row["bytes_up"] for row in rounds),
-        "wasted_j": sum(row["wasted_j"] for row in rounds),
-        **{name: sum(row[name] for row in rounds) for name in BATTERIES if rounds and name in rounds[0]},
-        "drops": _drops(rounds),
-        "fairness": None if accuracies is None else metrics.fairness(accuracies),
     }
+    if by_session:
+        summary["sessions"] = [_session(one, targets) for one in metrics.sessions(curve)]
+    for column in ("bytes_down", "bytes_up", "wasted_j"):
+        summary[column] = sum(row[column] for row in rounds)
+    for column in BATTERY_TOTALS:
+        if rounds and column in rounds[0]:
+            summary[column] = sum(row[column] for row in rounds)
+    summary["drops"] = _drops(rounds)
+    summary["fairness"] = None if accuracies is None else metrics.fairness(accuracies)
+    return summary
 
 
-def _session(curve: Curve, targets: Sequence[float | RelativeTarget]) -> dict[str, Any]:
-    """One session; what it took counts from its beginning, its extra rounds among it."""
-    number, tested = int(curve.session[0]), curve.tests.size > 0
-    initial = metrics.initial(curve, metrics.INITIAL_ROUNDS)
+def _session(curve: AccuracyCurve, targets: Sequence[float | RelativeTarget]) -> dict[str, Any]:
+    """Return the summary of one session; its costs count from its beginning and include its extra rounds."""
+    session = int(curve.session[0])
     return {
-        "session": number,
+        "session": session,
         "rounds": len(curve.round),
         "time_s": float(curve.time_s[-1]),
         "energy_j": float(curve.energy_j[-1]),
-        "initial_accuracy": initial.mean if initial.n else None,
-        "best_accuracy": curve.best if tested else None,
-        "final_accuracy": curve.final if tested else None,
-        "targets": [_target(curve, target, number) for target in targets],
+        "initial_accuracy": _number(metrics.initial(curve, metrics.INITIAL_ROUNDS).mean),
+        "best_accuracy": _number(curve.best),
+        "final_accuracy": _number(curve.final),
+        "targets": [_target(curve, target, session) for target in targets],
     }
 
 
+def _number(value: float) -> float | None:
+    """Return None for NaN, which JSON does not have."""
+    return None if math.isnan(value) else value
+
+
 def _drops(rounds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many parts ended otherwise than with an update; unfinished are those that the end of the run cut short."""
-    counts = {kind: sum(row[kind] for row in rounds) for kind in ("selected", "received", "late", "departed", "failed")}
-    selected, received = counts.pop("selected"), counts.pop("received")
-    return {**counts, "unfinished": selected - received - sum(counts.values())}
+    """Return how many participations ended without an update, by reason."""
+    drops = {column: sum(row[column] for row in rounds) for column in DROP_COLUMNS}
+    selected = sum(row["selected"] for row in rounds)
+    received = sum(row["received"] for row in rounds)
+    drops["unfinished"] = selected - received - sum(drops.values())  # the end of the run cut these short
+    return drops
 
 
-def _last(curve: Curve, count: int) -> dict[str, Any]:
+def _last_tests(curve: AccuracyCurve, count: int) -> dict[str, Any] | None:
+    """Return mean and standard deviation of the last tests; None where there was no test."""
     spread = metrics.last(curve, count)
+    if spread.n == 0:
+        return None
     return {"n": spread.n, "mean_accuracy": spread.mean, "std_accuracy": spread.std}
 
 
-def _target(curve: Curve, target: float | RelativeTarget, session: int | None = None) -> dict[str, Any]:
-    """What a target took, of the run or in a session, null where it was not reached; if relative, to what it is."""
-    origin: dict[str, Any] = {}
-    accuracy: float | None
+def _target(curve: AccuracyCurve, target: float | RelativeTarget, session: int | None = None) -> dict[str, Any]:
+    """Return what a target took, None where it was not reached; a relative target also tells what it is relative to.
+
+    Args:
+        curve: of the run, or of a session.
+        target: an accuracy, or a fraction of the best accuracy of a reference.
+        session: the number of the session; None for the whole run.
+    """
     if isinstance(target, RelativeTarget):
-        origin = {"relative": target.relative, "reference": str(target.reference)}
         accuracy = target.accuracy if session is None else target.within(session)
     else:
         accuracy = target
     reach = metrics.reach(curve, math.nan if accuracy is None else accuracy)
-    took = {name: getattr(reach, name) if reach.reached else None for name in ("round", "time_s", "energy_j")}
-    return {"accuracy": accuracy, **took, **origin}
+    summary: dict[str, Any] = {
+        "accuracy": accuracy,
+        "round": reach.round if reach.reached else None,
+        "time_s": reach.time_s if reach.reached else None,
+        "energy_j": reach.energy_j if reach.reached else None,
+    }
+    if isinstance(target, RelativeTarget):
+        summary["relative"] = target.relative
+        summary["reference"] = str(target.reference)
+    return summary

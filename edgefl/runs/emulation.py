@@ -18,8 +18,8 @@ from edgefl.core.machine import seldom_collected
 from edgefl.learning.partitions.base import holdings
 from edgefl.learning.record import Journal, Pace
 from edgefl.learning.torch_device import choose_device
-from edgefl.results import folder as results
-from edgefl.results.folder import Result
+from edgefl.results import provenance, writer
+from edgefl.results.result import Result, read_result
 from edgefl.results.summary import summarize
 from edgefl.runs.assembly import build, divide
 from edgefl.scenario import Scenario, dump
@@ -59,14 +59,14 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
     device = choose_device(options.device) if options.train else "cpu"
     if options.out is None:
         return _run(scenario, options, device, progress, None)
-    results.check_folder(options.out, overwrite=options.overwrite or options.resume)
+    writer.check_folder(options.out, overwrite=options.overwrite or options.resume)
     if options.resume and (finished := _finished(options.out, scenario)):
         return finished
-    others = [folder / results.CHECKPOINTS for folder in options.shared]
-    with closing(Journal(options.out / results.CHECKPOINTS, fresh=not options.resume, others=others)) as journal:
+    others = [folder / writer.CHECKPOINTS for folder in options.shared]
+    with closing(Journal(options.out / writer.CHECKPOINTS, fresh=not options.resume, others=others)) as journal:
         result = _run(scenario, options, device, progress, journal)
         if result.status == "finished" and not options.share:
-            shutil.rmtree(options.out / results.CHECKPOINTS, ignore_errors=True)
+            shutil.rmtree(options.out / writer.CHECKPOINTS, ignore_errors=True)
         return result
 
 
@@ -79,14 +79,14 @@ def _run(scenario: Scenario, options: Options, device: str, progress: Progress, 
     server = build(scenario, device, train=options.train, progress=progress, divided=divided, keeping=keeping)
     with closing(server.replay):
         setup_s = clock() - began
-        manifest = {**results.environment(), "device": device, "started": started}
+        manifest = {**provenance.environment(), "device": device, "started": started}
         if options.out is not None and journal is not None:
-            results.open_folder(options.out)
+            writer.open_folder(options.out)
             journal.open()
             _write_manifest(options.out, {**manifest, **_under_way(server)})
             write_atomically(options.out / "scenario.yaml", dump(scenario).encode())
             if divided.data.classes:
-                results.write_labels(options.out, holdings(divided.data.train_y, divided.parts))
+                writer.write_labels(options.out, holdings(divided.data.train_y, divided.parts))
         result, bug = _drive(scenario, server)
     result.summary["wall_s"] = _wall_s(clock() - began, setup_s, server.replay.learning_s)
     if options.out is not None:
@@ -113,7 +113,7 @@ def _finished(folder: Path, scenario: Scenario) -> Result | None:
     """
     there, here = folder / "scenario.yaml", dump(scenario)
     if not there.exists():
-        begun = {results.CHECKPOINTS, "manifest.json"}
+        begun = {writer.CHECKPOINTS, "manifest.json"}
         names = {path.name for path in folder.iterdir() if path.suffix != ".part"} if folder.exists() else set()
         if names <= begun:
             return None  # nothing is there, or it ended before it began
@@ -124,7 +124,7 @@ def _finished(folder: Path, scenario: Scenario) -> Result | None:
             was, is_now = (repr(line.strip()) if line else "nothing" for line in (before, now))
             text = f"was begun with another scenario: {was} there, {is_now} here"
             raise InputError(f"{folder}: {text}; choose another folder with -o, or replace it with --overwrite")
-    result = results.read(folder)
+    result = read_result(folder)
     return result if result.status == "finished" else None
 
 
@@ -134,17 +134,17 @@ def _write(result: Result, gone: Columns | None, manifest: dict[str, Any]) -> No
     if folder is None or result.ledger is None:
         return
     try:
-        results.write_ledger(folder, result.ledger, result.parameters)
+        writer.write_ledger(folder, result.ledger, result.parameters)
         if gone is not None:
-            results.write_tracks(folder, gone)
-        results.write_json(folder / "summary.json", result.summary)
+            writer.write_tracks(folder, gone)
+        writer.write_json(folder / "summary.json", result.summary)
         _write_manifest(folder, {**manifest, "status": result.status, "error": result.error})
     except OSError as error:
         raise RunError(f"{folder}: the results cannot be written: {error.strerror}") from None
 
 
 def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    results.write_json(folder / "manifest.json", {**manifest, "digests": results.digests(folder)})
+    writer.write_json(folder / "manifest.json", {**manifest, "digests": provenance.digests(folder)})
 
 
 def _wall_s(total: float, setup: float, learning: float) -> dict[str, float]:

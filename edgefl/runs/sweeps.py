@@ -20,7 +20,8 @@ from edgefl.core.errors import InputError, RunError
 from edgefl.core.files import locked, write_atomically
 from edgefl.core.machine import cores
 from edgefl.learning.torch_device import gpu_count
-from edgefl.results import folder as results
+from edgefl.results.csv_format import csv_bytes
+from edgefl.results.writer import CHECKPOINTS, check_folder
 from edgefl.runs import emulation
 from edgefl.runs.assembly import setting_of_learning
 from edgefl.runs.cluster import Cluster
@@ -119,7 +120,7 @@ def _check_folder(out: Path, content: str, *, resume: bool, overwrite: bool) -> 
     Raises:
         InputError: it cannot, as what is there is another sweep, something else, or not to be written.
     """
-    results.check_folder(out, overwrite=overwrite or resume)
+    check_folder(out, overwrite=overwrite or resume)
     names = {path.name for path in out.iterdir()} if out.exists() else set()
     if CONTENT not in names and names - {LOCK.parent.name}:
         raise InputError(f"{out}: holds something else than a sweep; choose another folder with -o")
@@ -240,9 +241,7 @@ def _ready(families: Sequence[list[Run]]) -> Iterator[tuple[list[Run], Run]]:
 
 def _learned(family: Sequence[Run]) -> tuple[Path, ...]:
     """The folders of those that have finished and left on record what they learned."""
-    return tuple(
-        one.folder for one in family if one.status == "finished" and (one.folder / results.CHECKPOINTS).is_dir()
-    )
+    return tuple(one.folder for one in family if one.status == "finished" and (one.folder / CHECKPOINTS).is_dir())
 
 
 def _over(family: Sequence[Run]) -> bool:
@@ -250,7 +249,7 @@ def _over(family: Sequence[Run]) -> bool:
     if any(one.status in {"waiting", "running"} for one in family):
         return False
     for folder in _learned(family):
-        shutil.rmtree(folder / results.CHECKPOINTS, ignore_errors=True)
+        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
     return True
 
 
@@ -303,7 +302,7 @@ def index(keys: Sequence[str], runs: Sequence[Run]) -> bytes:
             columns[name].append(summary.get(name))
         for target, name in itertools.product(targets, ("round", "time_s", "energy_j")):
             columns[f"target_{target}_{name}"].append(took.get(target, {}).get(name))
-    return results.csv_bytes(columns)
+    return csv_bytes(columns)
 
 
 def _targets(one: Run) -> list[Mapping[str, Any]]:

@@ -46,7 +46,7 @@ ROUND_COLUMNS = (
     ResultColumn("round_energy_j", float, "J", "energy that all devices have spent on taking part in this round"),
     ResultColumn("selected", int, "", "participations that ended in the round"),
     ResultColumn("received", int, "", "updates that arrived and were learned from"),
-    ResultColumn("late", int, "", "participations that a deadline or the policy cut short"),
+    ResultColumn("late", int, "", "participations that came too late, or that the policy cut short"),
     ResultColumn("departed", int, "", "participations that ended because the device left or its battery ran out"),
     ResultColumn("bytes_down", int, "B", "bytes that devices received"),
     ResultColumn("bytes_up", int, "B", "bytes that devices sent"),
@@ -74,7 +74,9 @@ ROUND_COLUMNS = (
     ResultColumn("sel_accuracy", float, "", "test accuracy of the mean of the round's local models", SEL_RUNS),
     ResultColumn("all_loss", float, "", "test loss of the mean of all devices' last local models", ALL_RUNS),
     ResultColumn("all_accuracy", float, "", "test accuracy of the mean of all devices' last local models", ALL_RUNS),
-    ResultColumn("awaited", float, "", "devices still to be received before the model changes", "`mode: wait`"),
+    ResultColumn(
+        "awaited", float, "", "devices still to be received before the model changes", "`algorithm.mode: wait`"
+    ),
     ResultColumn("contributing", float, "", "stored updates that count in the model", "`fedar`"),
     ResultColumn(
         "staleness",
@@ -183,6 +185,25 @@ TRACK_COLUMNS = (
     ResultColumn("time_s", float, "s", "virtual time"),
     ResultColumn("x_m", float, "m", "position, relative to the base station in the middle"),
     ResultColumn("y_m", float, "m", "position, relative to the base station in the middle"),
+)
+INDEX_COLUMNS = (  # of a sweep's index.csv, in which <key> and <A> stand for keys and targets of the sweep
+    ResultColumn("point", str, "", "label of the point of the sweep"),
+    ResultColumn("seed", int, "", "seed of the run"),
+    ResultColumn("<key>", str, "", "value of a varied key; mappings and lists as JSON"),
+    ResultColumn("status", str, "", "`waiting`, `running`, `finished`, `interrupted` or `failed`"),
+    ResultColumn("error", str, "", "why the run failed"),
+    ResultColumn("folder", str, "", "result folder, relative to the index"),
+    ResultColumn("rounds", int, "", "rounds that ended"),
+    ResultColumn("time_s", float, "s", "virtual time of the whole run"),
+    ResultColumn("energy_j", float, "J", "energy that all devices spent on taking part"),
+    ResultColumn("final_accuracy", float, "", "accuracy of the last test"),
+    ResultColumn("best_accuracy", float, "", "highest accuracy"),
+    ResultColumn("bytes_down", int, "B", "bytes that devices received"),
+    ResultColumn("bytes_up", int, "B", "bytes that devices sent"),
+    ResultColumn("wasted_j", float, "J", "energy of participations whose update was not used"),
+    ResultColumn("target_<A>_round", int, "", "first round with that accuracy; empty if it was not reached"),
+    ResultColumn("target_<A>_time_s", float, "s", "virtual time of that round's end"),
+    ResultColumn("target_<A>_energy_j", float, "J", "energy spent until that round's end"),
 )
 COLUMNS_OF = {
     "rounds.csv": ROUND_COLUMNS,

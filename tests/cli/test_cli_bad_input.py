@@ -99,7 +99,7 @@ COMMANDS = {
     "folder that cannot be made": (["run", "s.yaml", "--no-train", "-o", "/proc/x"], "/proc/x: cannot be written"),
     "folder with a long name": (["run", "s.yaml", "--no-train", "-o", "x" * 300], "cannot be written: File name too"),
     "folder not empty": (["run", "s.yaml", "--no-train", "-o", "."], ".: is not empty; choose another folder with -o"),
-    "export of no folder": (["export", "nope", "--format", "csv"], "nope: is no finished result folder"),
+    "export of no folder": (["export", "nope", "--format", "csv"], "nope: not a result folder: no such folder"),
     "export in no format": (["export", "nope", "--format", "xml"], "invalid choice: 'xml' (choose from"),
     "list of no kind": (["list", "model"], 'unknown kind "model" (did you mean "models"?)'),
     "report of no folder": (["report", "nope"], "nope"),
@@ -150,9 +150,10 @@ def test_too_large_for_the_memory_is_one_line(edgefl):
 def test_damaged_folder(edgefl):
     for name in ("rounds.csv", "devices.csv", "manifest.json", "summary.json"):
         edgefl.write(f"out/{name}", "{\n1,2\n")
-    for form in ("csv", "json"):
-        (line,) = edgefl.refused("export", "out", "--format", form)
-        assert line.startswith("out: its files are not those of a finished run")
+    (line,) = edgefl.refused("export", "out", "--format", "csv")
+    assert line.startswith("out: its files are not those of a finished run")
+    (line,) = edgefl.refused("export", "out", "--format", "json")
+    assert line.startswith("out/manifest.json: not JSON")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from export_cases import BASE, RUNS, exported, frame, made
 
 import edgefl
 from edgefl.cli import main
-from edgefl.results.export import TABLES
+from edgefl.results.export import EXPORT_TABLES
 
 CASES = ("synchronous", "overlapping", "sessions")
 KEYS = ["session", "round", "device"]
@@ -32,7 +32,7 @@ def test_tables_of_files_are_the_files(folders):
         assert exported(folders[:1], "csv", ("table", name)) == (folders[0] / f"{name}.csv").read_bytes()
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", EXPORT_TABLES)
 def test_all_formats_say_the_same(folders, table):
     """Parquet and JSON have types, and the same rows."""
     plain, typed = frame(folders, table), frame(folders, table, "parquet")
@@ -53,7 +53,7 @@ def test_parquet_has_fitting_types(folders):
     assert types["upload_s"] == types["wait_s"] == "float64"
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", EXPORT_TABLES)
 def test_several_runs_stand_below_each_other(folders, table):
     several = frame(folders, table)
     assert several.columns[0] == "run"
@@ -126,7 +126,7 @@ def test_what_is_no_finite_number_is_null_in_json(tmp_path):
 
 def test_rows_are_streamed(folders, monkeypatch):
     """Much is written before all is read, by every format whose size grows with the rows."""
-    from edgefl.results.export import folder as files
+    from edgefl.results import reader
 
     class Sink(io.BytesIO):
         def write(self, content):
@@ -137,17 +137,17 @@ def test_rows_are_streamed(folders, monkeypatch):
             for line in lines:
                 self.write(line)
 
-    read, sizes, rows = [0], [], files.rows
+    read, sizes, rows = [0], [], reader.rows_of
 
     def counted(*arguments):
         for row in rows(*arguments):
             read[0] += 1
             yield row
 
-    from edgefl.results.export import as_csv, as_json, parts, tables, trace
+    from edgefl.results.export import as_csv, as_json, participations, tables, trace
 
-    for module in (tables, parts, trace, as_json):
-        monkeypatch.setattr(module, "rows", counted)
+    for module in (tables, participations, trace, as_json):
+        monkeypatch.setattr(module, "rows_of", counted)
     for write in (as_csv.write, as_json.write, trace.write):
         read[0], sizes[:] = 0, []
         write(folders[:1], None, Sink(), "csv")
@@ -158,10 +158,10 @@ def test_rows_are_streamed(folders, monkeypatch):
 # Refusals
 
 REFUSED = {
-    "no folder": (["nope", "--format", "csv"], "nope: is no finished result folder: rounds.csv is missing"),
+    "no folder": (["nope", "--format", "csv"], "nope: not a result folder: no such folder"),
     "one of several": (
         ["run", "nope", "--format", "json"],
-        "nope: is no finished result folder: manifest.json is missing",
+        "nope: not a result folder: no such folder",
     ),
     "no folder, for papers": (["nope", "--format", "latex"], "nope: not a result folder: no such folder"),
     "no format": (["run"], "the following arguments are required: --format"),

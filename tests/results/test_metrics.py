@@ -19,7 +19,7 @@ def curve(*accuracies, rounds=None, **session):
     """Rounds of 2 s and 3 J each; None was not tested."""
     count = np.arange(1.0, len(accuracies) + 1)
     columns = {"time_s": 2 * count, "energy_j": 3 * count, "test_accuracy": list(accuracies)}
-    return metrics.curve(columns | session | {"round": list(count) if rounds is None else rounds})
+    return metrics.accuracy_curve(columns | session | {"round": list(count) if rounds is None else rounds})
 
 
 def costs(rounds, *, reached):

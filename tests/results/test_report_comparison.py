@@ -11,11 +11,11 @@ from result_folders import rewrite
 import edgefl
 from edgefl.cli import main
 from edgefl.core.errors import InputError
-from edgefl.results.folder import Result
-from edgefl.results.metrics import CURVE_COLUMNS, curve
+from edgefl.results.metrics import CURVE_COLUMNS, accuracy_curve
 from edgefl.results.report import read, write
 from edgefl.results.report.comparison import Compared, Wanted, compare, learning, notes, overview
 from edgefl.results.report.formats import formatted
+from edgefl.results.result import Result
 from edgefl.server.ledger import Ledger
 
 
@@ -26,7 +26,9 @@ def rounds(*accuracies, cost=1.0):
 
 
 def run(name, *accuracies, cost=1.0, status="finished", **scenario):
-    return Compared(name, {"algorithm": {"kind": "fedavg"}} | scenario, status, curve(rounds(*accuracies, cost=cost)))
+    return Compared(
+        name, {"algorithm": {"kind": "fedavg"}} | scenario, status, accuracy_curve(rounds(*accuracies, cost=cost))
+    )
 
 
 REFERENCE = run("base", 0.2, 0.5, 0.6, 0.5, targets=[0.6])
@@ -277,7 +279,7 @@ class TestSessions:
         self.check(json.loads(capsys.readouterr().out)[1])
 
     def test_in_tables_and_on_the_page(self, folders, tmp_path):
-        runs = [Compared(folder.name, {}, "finished", curve(read.load(folder).rounds)) for folder in folders]
+        runs = [Compared(folder.name, {}, "finished", accuracy_curve(read.load(folder).rounds)) for folder in folders]
         found = texts(compare(runs, Wanted(initial=1)))
         assert found["First 1 rounds of each session"] == [
             ["10.00 %", "40.00 %", "20.00 %"],
@@ -292,7 +294,7 @@ class TestSessions:
     def test_a_session_that_one_of_them_lacks(self):
         short = {name: column[:4] for name, column in columns_of("previous").items()}
         runs = [
-            Compared(name, {}, "finished", curve(table))
+            Compared(name, {}, "finished", accuracy_curve(table))
             for name, table in (("a", short), ("b", columns_of("proposed")))
         ]
         first, second = compare(runs, Wanted()).rows
@@ -313,7 +315,9 @@ class TestPage:
         titles = re.findall(r"<h3>(.*?)</h3>", section)
         assert titles == ["Accuracy", "To 80 %", "To 90 %"]
         assert section.count('scope="row"') == 6
-        rows = compare([Compared(f.name, {}, "", curve(read.load(f).rounds)) for f in folders], Wanted([0.8])).rows
+        rows = compare(
+            [Compared(f.name, {}, "", accuracy_curve(read.load(f).rounds)) for f in folders], Wanted([0.8])
+        ).rows
         assert f"· {rows[1]['to_0.8_rounds_speedup']:.2f}×" in section
         assert "<h3>Targets</h3>" not in text  # is said there
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from edgefl.core.errors import InputError
+from edgefl.results import reader
 from edgefl.results.report import read
 
 
@@ -124,7 +125,7 @@ def test_sessions_that_count_from_one_again_are_numbered_on(result):
 def test_reading_in_parts_changes_nothing(result, monkeypatch, rows):
     folder = result(rounds=5)
     whole = read.load(folder).devices
-    monkeypatch.setattr(read, "CHUNK", rows)
+    monkeypatch.setattr(reader, "ROWS_AT_A_TIME", rows)
     parts = read.load(folder).devices
     for name, column in whole.items():
         np.testing.assert_array_equal(column, parts[name])

@@ -15,48 +15,48 @@ from typing import IO, NamedTuple
 from edgefl.core.errors import InputError
 from edgefl.core.files import atomically
 
-MEMORY = 2**26  # bytes that wait for standard output; more of them wait on disk
-TABLES = ("rounds", "devices", "phases", "summary", "targets")
+MEMORY = 2**26  # bytes that wait in memory for standard output; more of them wait on disk
+EXPORT_TABLES = ("rounds", "devices", "phases", "summary", "targets")
+PAPER_TABLES = ("summary", "targets")
+PAPER_FIGURES = ("rounds", "time", "energy", "phases")
 
 
-class Format(NamedTuple):
+class ExportFormat(NamedTuple):
     """A way to write results: the module with `write(folders, part, sink, form)`."""
 
     module: str
     parts: tuple[str, ...] = ()  # what of the results can be asked for
-    option: str = ""  # how
+    option: str = ""  # of the command line, which asks for it
     binary: bool = False
 
 
-FORMATS = {
-    "csv": Format("as_csv", TABLES, "table"),
-    "parquet": Format("as_parquet", TABLES, "table", binary=True),
-    "json": Format("as_json", TABLES, "table"),
-    "trace": Format("trace"),
-    "latex": Format("paper", ("summary", "targets"), "table"),
-    "markdown": Format("paper", ("summary", "targets"), "table"),
-    "png": Format("figures", ("rounds", "time", "energy", "phases"), "figure", binary=True),
-    "pdf": Format("figures", ("rounds", "time", "energy", "phases"), "figure", binary=True),
+EXPORT_FORMATS = {
+    "csv": ExportFormat("as_csv", EXPORT_TABLES, "table"),
+    "parquet": ExportFormat("as_parquet", EXPORT_TABLES, "table", binary=True),
+    "json": ExportFormat("as_json", EXPORT_TABLES, "table"),
+    "trace": ExportFormat("trace"),
+    "latex": ExportFormat("paper", PAPER_TABLES, "table"),
+    "markdown": ExportFormat("paper", PAPER_TABLES, "table"),
+    "png": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True),
+    "pdf": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True),
 }
 
 
 def export(folders: Sequence[Path], form: str, part: tuple[str, str] | None, out: Path | None) -> None:
-    """Write result folders in one of the `FORMATS`: to a file, whole or not at all, or to standard output.
+    """Write result folders in one of the `EXPORT_FORMATS`: to a file, whole or not at all, or to standard output.
 
     Args:
         folders: result folders.
         form: the format.
-        part: which option asks for what of them; None leaves it to the format.
+        part: an option and what it asks for, such as ("table", "rounds"); None leaves the choice to the format.
         out: the file; None for standard output.
 
     Raises:
-        InputError: no result folder, files that are not a run's, something the format has not, or a place that
-            cannot be written.
+        InputError: a folder holds no results or damaged ones, the format does not have the part, or the file cannot
+            be written.
     """
-    chosen = FORMATS[form]
-    if part is not None and (part[0] != chosen.option or part[1] not in chosen.parts):
-        known = f"it has --{chosen.option} {', '.join(chosen.parts)}" if chosen.option else "leave it out"
-        raise InputError(f"export: --{part[0]} {part[1]}: not with --format {form}: {known}")
+    chosen = EXPORT_FORMATS[form]
+    _check_part(chosen, form, part)
     if chosen.binary and out is None and sys.stdout.isatty():
         raise InputError(f"export: --format {form} is nothing for a terminal: name a file with -o")
     write = import_module(f"edgefl.results.export.{chosen.module}").write
@@ -68,9 +68,20 @@ def export(folders: Sequence[Path], form: str, part: tuple[str, str] | None, out
             raise InputError(f"{names}: its files are not those of a finished run ({error!r})") from None
 
 
+def _check_part(chosen: ExportFormat, form: str, part: tuple[str, str] | None) -> None:
+    """Check that the format has what an option asks for."""
+    if part is None:
+        return
+    option, name = part
+    if option == chosen.option and name in chosen.parts:
+        return
+    advice = f"it has --{chosen.option} {', '.join(chosen.parts)}" if chosen.option else "leave it out"
+    raise InputError(f"export: --{option} {name}: not with --format {form}: {advice}")
+
+
 @contextmanager
 def _sink(out: Path | None) -> Iterator[IO[bytes]]:
-    """The file; or standard output, which gets nothing before everything is there."""
+    """Open the file; or standard output, which gets nothing before everything has been read without a fault."""
     if out is None:
         with SpooledTemporaryFile(max_size=MEMORY) as spool:
             yield spool

@@ -1,4 +1,4 @@
-"""CSV: a header, numbers to 12 significant digits, an empty cell where there is nothing."""
+"""CSV: a header, numbers to 12 significant digits, an empty cell where there is no value."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from edgefl.results.export.tables import table
-from edgefl.results.folder import csv_cell
+from edgefl.results.csv_format import csv_cell
+from edgefl.results.export.tables import export_table
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """A table, of phases unless another is asked for."""
-    columns, rows = table(folders, part or "phases")
+    """Write a table, that of phases unless another is asked for."""
+    table = export_table(folders, part or "phases")
     lines = csv.writer(codecs.getwriter("utf-8")(sink), lineterminator="\n")
-    lines.writerow(columns)
-    lines.writerows(map(csv_cell, row.values()) for row in rows)
+    lines.writerow(table.columns)
+    for row in table.rows:
+        lines.writerow([csv_cell(value) for value in row.values()])

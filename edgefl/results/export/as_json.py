@@ -1,4 +1,4 @@
-"""JSON, a row a line; what is no finite number is null."""
+"""JSON, one row a line; a number that is not finite is null."""
 
 from __future__ import annotations
 
@@ -8,45 +8,55 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from edgefl.results.export.folder import Row, rows, whole_json
-from edgefl.results.export.tables import table
+from edgefl.results.export.tables import export_table
+from edgefl.results.reader import TableRow, json_of, rows_of
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """A table as a list of objects; without one everything of a run, or of several as a list."""
+    """Write a table as a list of objects; without `part` everything of a run, or of several runs as a list."""
     if part is not None:
-        texts = _list(table(folders, part).rows)
+        texts = _row_list(export_table(folders, part).rows)
     elif len(folders) == 1:
-        texts = _whole(folders[0], {})
+        texts = _whole_run(folders[0], {})
     else:
-        texts = _joined(_whole(folder, {"run": str(folder)}) for folder in folders)
+        texts = _list_of(_whole_run(folder, {"run": str(folder)}) for folder in folders)
+    # The texts are made one by one while they are written, as a whole table may not fit in memory.
     sink.writelines(text.encode() for text in texts)
     sink.write(b"\n")
 
 
-def _whole(folder: Path, more: Row) -> Iterator[str]:
-    """Manifest, summary, rounds and devices of a run."""
-    objects = {name: whole_json(folder, f"{name}.json") for name in ("manifest", "summary")}
-    yield "{\n" + "".join(f'"{key}": {_text(value)},\n' for key, value in (more | objects).items())
+def _whole_run(folder: Path, head: TableRow) -> Iterator[str]:
+    """Yield the text of a run: `head`, then manifest, summary, rounds and devices."""
+    entries = dict(head)
+    entries["manifest"] = json_of(folder, "manifest.json")
+    entries["summary"] = json_of(folder, "summary.json")
+    yield "{\n"
+    for key, value in entries.items():
+        yield f'"{key}": {_text(value)},\n'
     yield '"rounds": '
-    yield from _list(rows(folder, "rounds.csv"))
+    yield from _row_list(rows_of(folder, "rounds.csv"))
     yield ',\n"devices": '
-    yield from _list(rows(folder, "devices.csv"))
+    yield from _row_list(rows_of(folder, "devices.csv"))
     yield "\n}"
 
 
-def _list(table: Iterable[Row]) -> Iterator[str]:
-    return _joined([_text({key: _finite(value) for key, value in row.items()})] for row in table)
+def _row_list(rows: Iterable[TableRow]) -> Iterator[str]:
+    """Yield the text of a list of rows."""
+    return _list_of([_row_text(row)] for row in rows)
 
 
-def _joined(items: Iterable[Iterable[str]]) -> Iterator[str]:
-    """A list of what comes in pieces."""
-    start = "[\n"
+def _row_text(row: TableRow) -> str:
+    return _text({key: _finite(value) for key, value in row.items()})
+
+
+def _list_of(items: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the text of a list whose items come in pieces."""
+    empty = True
     for item in items:
-        yield start
+        yield "[\n" if empty else ",\n"
         yield from item
-        start = ",\n"
-    yield "[]" if start == "[\n" else "\n]"
+        empty = False
+    yield "[]" if empty else "\n]"
 
 
 def _text(value: Any) -> str:
@@ -54,4 +64,7 @@ def _text(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """Return None for NaN and infinity, which JSON does not have."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

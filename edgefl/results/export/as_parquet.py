@@ -1,4 +1,4 @@
-"""Parquet, group of rows by group of rows."""
+"""Parquet, one group of rows after the other."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from edgefl.results.export.folder import kind
-from edgefl.results.export.tables import table
+from edgefl.results.export.tables import column_type, export_table
 
-GROUP = 50_000  # rows
-TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+ROWS_PER_GROUP = 50_000  # a group is in memory as a whole
+ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """A table, of phases unless another is asked for."""
-    columns, rows = table(folders, part or "phases")
-    schema = pa.schema([(column, TYPES[kind(column)]) for column in columns])
+    """Write a table, that of phases unless another is asked for."""
+    table = export_table(folders, part or "phases")
+    schema = pa.schema([(column, ARROW_TYPES[column_type(column)]) for column in table.columns])
     with pq.ParquetWriter(sink, schema) as file:
-        while group := list(islice(rows, GROUP)):
+        while group := list(islice(table.rows, ROWS_PER_GROUP)):
             file.write_batch(pa.RecordBatch.from_pylist(group, schema))

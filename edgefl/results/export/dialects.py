@@ -26,6 +26,7 @@ _LATEX = str.maketrans(
         "…": r"\ldots{}",
     }
 )
+_MARKDOWN_SPECIAL = r"\`*_[]"
 
 
 class Cell(NamedTuple):
@@ -35,62 +36,93 @@ class Cell(NamedTuple):
     best: bool = False
 
 
-class Column(NamedTuple):
+class TextColumn(NamedTuple):
     """Cells below a name; neighbours of one `block` share a title above theirs."""
 
     block: str
     name: str
     cells: Sequence[Cell]
-    text: bool = False  # stands at the left
+    left: bool = False  # aligned to the left, as texts are; numbers are aligned to the right
 
 
-def latex(columns: Sequence[Column]) -> str:
-    """The tabular alone, to be put into a table with a caption of its own."""
-    lines = [f"% {NOTE}", "% Needs \\usepackage{booktabs}."]
-    lines += [f"\\begin{{tabular}}{{{''.join('l' if column.text else 'r' for column in columns)}}}", "\\toprule"]
-    lines += [*_blocks(columns), _line([_escaped(column.name) for column in columns]), "\\midrule"]
-    rows = zip(*(column.cells for column in columns), strict=True)
-    lines += [_line([_bold(_escaped(cell.text), cell, "\\textbf{", "}") for cell in row]) for row in rows]
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+def latex(columns: Sequence[TextColumn]) -> str:
+    """Return the tabular alone, to be put into a table with a caption of its own."""
+    alignment = "".join("l" if column.left else "r" for column in columns)
+    lines = [
+        f"% {NOTE}",
+        "% Needs \\usepackage{booktabs}.",
+        f"\\begin{{tabular}}{{{alignment}}}",
+        "\\toprule",
+        *_latex_block_titles(columns),
+        _latex_line([_latex_text(column.name) for column in columns]),
+        "\\midrule",
+    ]
+    for row in _rows(columns):
+        cells = []
+        for cell in row:
+            text = _latex_text(cell.text)
+            cells.append(f"\\textbf{{{text}}}" if cell.best else text)
+        lines.append(_latex_line(cells))
+    lines += ["\\bottomrule", "\\end{tabular}"]
+    return "\n".join(lines) + "\n"
 
 
-def _blocks(columns: Sequence[Column]) -> list[str]:
-    """The titles above the names, each over a rule."""
-    titles, rules, place = [], [], 1
+def _rows(columns: Sequence[TextColumn]) -> list[list[Cell]]:
+    count = len(columns[0].cells)
+    return [[column.cells[row] for column in columns] for row in range(count)]
+
+
+def _latex_block_titles(columns: Sequence[TextColumn]) -> list[str]:
+    """Return the line of titles above the names, and the rules below those titles."""
+    titles = []
+    rules = []
+    first = 1  # LaTeX counts columns from 1
     for block, members in groupby(columns, lambda column: column.block):
         width = len(list(members))
-        titles += [f"\\multicolumn{{{width}}}{{c}}{{{_escaped(block)}}}"] if block else [""] * width
-        rules += [f"\\cmidrule(lr){{{place}-{place + width - 1}}}"] if block else []
-        place += width
-    return [_line(titles), " ".join(rules)]
+        if block:
+            titles.append(f"\\multicolumn{{{width}}}{{c}}{{{_latex_text(block)}}}")
+            rules.append(f"\\cmidrule(lr){{{first}-{first + width - 1}}}")
+        else:
+            titles += [""] * width
+        first += width
+    return [_latex_line(titles), " ".join(rules)]
 
 
-def _line(cells: Sequence[str]) -> str:
+def _latex_line(cells: Sequence[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _escaped(text: str) -> str:
+def _latex_text(text: str) -> str:
+    """Return a text in which LaTeX finds nothing to interpret, on one line."""
     return " ".join(text.split()).translate(_LATEX)
 
 
-def markdown(columns: Sequence[Column]) -> str:
-    """A table and a line that says how to read it."""
-    head = [f"{column.block}: {column.name}" if column.block else column.name for column in columns]
-    rule = ["---" if column.text else "---:" for column in columns]
-    rows = zip(*(column.cells for column in columns), strict=True)
-    body = [[_bold(_plain(cell.text), cell, "**", "**") for cell in row] for row in rows]
-    table = [f"| {' | '.join(row)} |" for row in (map(_plain, head), rule, *body)]
-    return "\n".join([*table, "", _plain(NOTE)]) + "\n"
+def markdown(columns: Sequence[TextColumn]) -> str:
+    """Return a table, and below it a line that says how to read it."""
+    heads = []
+    for column in columns:
+        name = f"{column.block}: {column.name}" if column.block else column.name
+        heads.append(_markdown_text(name))
+    rules = ["---" if column.left else "---:" for column in columns]
+    lines = [_markdown_line(heads), _markdown_line(rules)]
+    for row in _rows(columns):
+        cells = []
+        for cell in row:
+            text = _markdown_text(cell.text)
+            cells.append(f"**{text}**" if cell.best else text)
+        lines.append(_markdown_line(cells))
+    lines += ["", _markdown_text(NOTE)]
+    return "\n".join(lines) + "\n"
 
 
-def _plain(text: str) -> str:
-    """Text in which Markdown finds nothing to interpret."""
+def _markdown_line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _markdown_text(text: str) -> str:
+    """Return a text in which Markdown finds nothing to interpret, on one line."""
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
-    return "".join(f"\\{character}" if character in r"\`*_[]" else character for character in text)
+    return "".join(f"\\{character}" if character in _MARKDOWN_SPECIAL else character for character in text)
 
 
-def _bold(text: str, cell: Cell, before: str, after: str) -> str:
-    return f"{before}{text}{after}" if cell.best else text
-
-
-DIALECTS: dict[str, Callable[[Sequence[Column]], str]] = {"latex": latex, "markdown": markdown}
+DIALECTS: dict[str, Callable[[Sequence[TextColumn]], str]] = {"latex": latex, "markdown": markdown}

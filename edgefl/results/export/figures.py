@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import ENERGY, fitting, top
-from edgefl.results.export.folder import rows
-from edgefl.results.export.groups import Group, grouped
+from edgefl.results.export.groups import SeedGroup, grouped
 from edgefl.results.extras import require
+from edgefl.results.reader import rows_of
 from edgefl.results.report.read import load_all
 from edgefl.results.report.style import DASHES, ENERGY_PHASES, RUN_COLOURS
 from edgefl.results.report.views import VIEWS, View
@@ -21,10 +23,16 @@ from edgefl.results.report.views import VIEWS, View
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLUMN_IN, PAGE_IN, HEIGHT_IN, LINE_IN = 3.5, 7.16, 2.4, 0.16  # of IEEE's two columns; a line of text
-LEGEND, TICK = 52, 20  # characters of a line
-FEWEST_BARS = 3  # for which there is room: a bar alone would fill it
-PHASES = "phases"
+# IEEE's two columns and its page, in inches
+COLUMN_IN = 3.5
+PAGE_IN = 7.16
+PANEL_HEIGHT_IN = 2.4
+TEXT_LINE_IN = 0.16
+# Longest lines of text, in characters
+LEGEND_CHARACTERS = 52
+TICK_CHARACTERS = 20
+FEWEST_BARS = 3  # for which there is room: a bar alone would fill the panel
+ENERGY_BY_PHASE = "phases"
 STYLE: Any = {  # Matplotlib's type names all of its keys
     "font.size": 8,
     "axes.linewidth": 0.6,
@@ -34,90 +42,131 @@ STYLE: Any = {  # Matplotlib's type names all of its keys
     "legend.frameon": False,
     "pdf.fonttype": 42,  # TrueType, embedded: what publishers ask for
     "savefig.dpi": 600,
-    "text.parse_math": False,  # a $ in a label is one
+    "text.parse_math": False,  # a $ in a label stands for itself
 }
-LINES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
+LINE_STYLES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
+# Without dates and versions the same folders give the same bytes.
 NO_DATE: dict[str, dict[str, None]] = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Producer": None}}
 
 
-class Look(NamedTuple):
-    """How a group is drawn."""
+class DrawnGroup(NamedTuple):
+    """A group of runs and how it is drawn."""
 
-    group: Group
+    group: SeedGroup
     colour: str
-    dash: str
+    line_style: str
+
+    def label(self, characters: int) -> str:
+        """Return the name of the group, in lines of at most so many characters."""
+        return textwrap.fill(self.group.label, characters)
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """One figure at a column's width, or all of them at a page's."""
+    """Write one figure at a column's width, or all of them at a page's."""
     require("matplotlib", "plot", f"export --format {form}")
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    looks = [_look(group, place) for place, group in enumerate(grouped(load_all(folders, details=False)))]
-    views = {view.name if view.name != "round" else "rounds": view for view in VIEWS}
-    learned = any(run.final_accuracy is not None for look in looks for run in look.group.runs)
-    names = [part] if part else [*(views if learned else []), PHASES]
-    if part in views and not learned:
-        raise InputError(f"export: --figure {part}: no accuracy was measured; there is --figure {PHASES}")
-    lines = sum(_label(look, LEGEND).count("\n") + 1 for look in looks)
-    legend = lines * LINE_IN if len(looks) > 1 and names != [PHASES] else 0.0
-    height = HEIGHT_IN * -(-len(names) // 2) + legend
+    runs = load_all(folders, details=False)
+    drawn = [_drawn(group, number) for number, group in enumerate(grouped(runs))]
+    views = _views()
+    names = _panel_names(part, list(views), learned=any(run.final_accuracy is not None for run in runs))
+    rows = math.ceil(len(names) / 2)
+    columns = min(2, len(names))
+    width_in = COLUMN_IN if len(names) == 1 else PAGE_IN
+    has_legend = len(drawn) > 1 and names != [ENERGY_BY_PHASE]  # bars have their labels at the axis
+    legend_in = _legend_height_in(drawn) if has_legend else 0.0
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(COLUMN_IN if len(names) == 1 else PAGE_IN, height), layout="constrained")
-        panels = np.ravel(figure.subplots(-(-len(names) // 2), min(2, len(names))))
+        figure = Figure(figsize=(width_in, PANEL_HEIGHT_IN * rows + legend_in), layout="constrained")
+        panels = np.ravel(figure.subplots(rows, columns))
         for axes, name in zip(panels, names, strict=False):
-            _phases(axes, looks) if name == PHASES else _accuracy(axes, looks, views[name])
-        if legend:
+            if name == ENERGY_BY_PHASE:
+                _draw_energy(axes, drawn)
+            else:
+                _draw_accuracy(axes, drawn, views[name])
+        if has_legend:
             figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left")
         figure.savefig(sink, format=form, metadata=NO_DATE[form])
 
 
-def _look(group: Group, place: int) -> Look:
-    turn, colour = divmod(place, len(RUN_COLOURS))
-    return Look(group, RUN_COLOURS[colour], LINES[DASHES[turn % len(DASHES)]])
+def _views() -> dict[str, View]:
+    """Return the horizontal axes by the name of the option `--figure`."""
+    return {"rounds" if view.name == "round" else view.name: view for view in VIEWS}
 
 
-def _label(look: Look, width: int) -> str:
-    """What the group is called, in lines of a width."""
-    return textwrap.fill(look.group.label, width)
+def _panel_names(part: str | None, views: Sequence[str], *, learned: bool) -> list[str]:
+    """Return which panels to draw: the part that was asked for, or all that there is data for.
+
+    Raises:
+        InputError: accuracies were asked for, and no run measured any.
+    """
+    if part in views and not learned:
+        raise InputError(f"export: --figure {part}: no accuracy was measured; there is --figure {ENERGY_BY_PHASE}")
+    if part:
+        return [part]
+    return [*views, ENERGY_BY_PHASE] if learned else [ENERGY_BY_PHASE]
 
 
-def _accuracy(axes: Axes, looks: Sequence[Look], view: View) -> None:
-    """A line a run, those of a group alike: nothing is averaged or interpolated."""
-    runs = [run for look in looks for run in look.group.runs]
-    unit = fitting(top([run.rounds[view.column] for run in runs]), view.units)
-    for look in looks:
-        for place, run in enumerate(look.group.runs):
+def _drawn(group: SeedGroup, number: int) -> DrawnGroup:
+    """Return the group with a colour; the line style changes when the colours are used up."""
+    turn, colour = divmod(number, len(RUN_COLOURS))
+    return DrawnGroup(group, RUN_COLOURS[colour], LINE_STYLES[DASHES[turn % len(DASHES)]])
+
+
+def _legend_height_in(drawn: Sequence[DrawnGroup]) -> float:
+    lines = sum(one.label(LEGEND_CHARACTERS).count("\n") + 1 for one in drawn)
+    return lines * TEXT_LINE_IN
+
+
+def _draw_accuracy(axes: Axes, drawn: Sequence[DrawnGroup], view: View) -> None:
+    """Draw a line for each run, those of a group alike: nothing is averaged or interpolated."""
+    every_x = [run.rounds[view.column] for one in drawn for run in one.group.runs]
+    unit = fitting(top(every_x), view.units)
+    for one in drawn:
+        label: str | None = one.label(LEGEND_CHARACTERS)
+        for run in one.group.runs:
             tested = np.isfinite(run.rounds["test_accuracy"])
-            x, y = run.rounds[view.column][tested] / unit.size, 100 * run.rounds["test_accuracy"][tested]
-            label = _label(look, LEGEND) if place == 0 else None
-            marker = "." if len(x) == 1 else ""
-            axes.plot(x, y, look.dash, color=look.colour, label=label, marker=marker)
+            x = run.rounds[view.column][tested] / unit.size
+            y = 100 * run.rounds["test_accuracy"][tested]
+            marker = "." if len(x) == 1 else ""  # a line of one point would not be seen
+            axes.plot(x, y, one.line_style, color=one.colour, label=label, marker=marker)
+            label = None  # a group has one entry in the legend
     axes.set_xlabel(f"{view.title} [{unit.name}]" if unit.name else view.title)
     axes.set_ylabel("test accuracy [%]")
     axes.set_xlim(left=0)
     axes.grid(axis="y", linewidth=0.3)
 
 
-def _phases(axes: Axes, looks: Sequence[Look]) -> None:
-    """A bar a group: the mean over its runs of what all devices have spent, phase by phase."""
-    spent = np.array([np.mean([_spent(run.folder) for run in look.group.runs], axis=0) for look in looks])
-    unit = fitting(top([spent.sum(axis=1)]), ENERGY)
-    places, left = np.arange(len(looks)), np.zeros(len(looks))
-    for phase, values in zip(ENERGY_PHASES, spent.T / unit.size, strict=True):
+def _draw_energy(axes: Axes, drawn: Sequence[DrawnGroup]) -> None:
+    """Draw a bar for each group: the mean over its runs of what all devices spent, phase by phase."""
+    spent_j = np.array([_mean_spent_j(one.group) for one in drawn])  # [groups, phases]
+    unit = fitting(top([spent_j.sum(axis=1)]), ENERGY)
+    count = len(drawn)
+    places = np.arange(count)
+    left = np.zeros(count)
+    for phase, values in zip(ENERGY_PHASES, spent_j.T / unit.size, strict=True):
         axes.barh(places, values, left=left, color=phase.colour, label=phase.name, height=0.7)
         left += values
-    axes.set_yticks(places if len(looks) > 1 else [], [_label(look, TICK) for look in looks] if len(looks) > 1 else [])
-    middle, reach = (len(looks) - 1) / 2, max(len(looks), FEWEST_BARS) / 2
-    axes.set_ylim(middle + reach, middle - reach)
+    if count > 1:
+        axes.set_yticks(places, [one.label(TICK_CHARACTERS) for one in drawn])
+    else:
+        axes.set_yticks([], [])
+    middle = (count - 1) / 2
+    half_range = max(count, FEWEST_BARS) / 2
+    axes.set_ylim(middle + half_range, middle - half_range)  # downwards: the first group stands at the top
     axes.set_xlabel(f"energy [{unit.name}]")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(ENERGY_PHASES), columnspacing=1, handlelength=1)
 
 
-def _spent(folder: Path) -> list[float]:
-    """Joules [phase] of all devices and rounds of a run."""
+def _mean_spent_j(group: SeedGroup) -> Floats:
+    """Return joules [phases] of all devices and rounds, mean over the runs of a group."""
+    mean: Floats = np.mean([_spent_j(run.folder) for run in group.runs], axis=0)
+    return mean
+
+
+def _spent_j(folder: Path) -> list[float]:
+    """Return joules [phases] of all devices and rounds of a run."""
     total = np.zeros(len(ENERGY_PHASES))
-    for row in rows(folder, "devices.csv"):
+    for row in rows_of(folder, "devices.csv"):
         total += [row.get(phase.column) or 0.0 for phase in ENERGY_PHASES]
     return list(total)

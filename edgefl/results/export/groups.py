@@ -10,30 +10,35 @@ from typing import NamedTuple
 from edgefl.results.report import describe
 from edgefl.results.report.read import Run
 
-APART = ("seed", "targets")  # targets may be relative to a folder, a seed's own
+SEED_KEYS = ("seed", "targets")  # targets may be relative to a folder, which is another one for each seed
 
 
-class Group(NamedTuple):
-    """Runs that differ in nothing but their seed, and what sets them apart from the others."""
+class SeedGroup(NamedTuple):
+    """Runs that differ in nothing but their seed, and a label of what sets them apart from the others."""
 
     label: str
     runs: Sequence[Run]
 
 
-def grouped(runs: Sequence[Run]) -> list[Group]:
-    """In order of their first runs."""
-    found: dict[str, list[Run]] = {}
+def grouped(runs: Sequence[Run]) -> list[SeedGroup]:
+    """Return the groups of runs, in order of their first runs."""
+    groups: dict[str, list[Run]] = {}
     for run in runs:
-        rest = {key: value for key, value in run.scenario.items() if key not in APART}
-        found.setdefault(json.dumps(rest, sort_keys=True, default=str), []).append(run)
-    return [Group(label, group) for label, group in zip(_labels(list(found.values())), found.values(), strict=True)]
+        shared = {key: value for key, value in run.scenario.items() if key not in SEED_KEYS}
+        groups.setdefault(json.dumps(shared, sort_keys=True, default=str), []).append(run)
+    labels = _labels(list(groups.values()))
+    return [SeedGroup(label, group) for label, group in zip(labels, groups.values(), strict=True)]
 
 
 def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
-    """The algorithms where these say it all, else what sets the scenarios apart."""
-    first = [replace(group[0], scenario={**group[0].scenario, "seed": None}) for group in groups]
-    algorithms = [describe.kind(run.scenario, "algorithm") for run in first]
-    others = describe.differences([{**run.scenario, "algorithm": None, "targets": None} for run in first])
-    if len(first) > 1 and len(set(algorithms)) == len(first) and not set(others) - {"name"}:
+    """Return the names of the algorithms where these tell all groups apart, else what sets the scenarios apart."""
+    first_runs = [group[0] for group in groups]
+    algorithms = [describe.kind(run.scenario, "algorithm") for run in first_runs]
+    rest = [{**run.scenario, "algorithm": None, "seed": None, "targets": None} for run in first_runs]
+    other_differences = set(describe.differences(rest)) - {"name"}
+    all_differ = len(set(algorithms)) == len(groups)
+    if len(groups) > 1 and all_differ and not other_differences:
         return algorithms
-    return [label.removesuffix(" · seed None") for label in describe.labels(first)]
+    # A label says nothing of the seed, as a group has several.
+    seedless = [replace(run, scenario={**run.scenario, "seed": None}) for run in first_runs]
+    return [label.removesuffix(" · seed None") for label in describe.labels(seedless)]

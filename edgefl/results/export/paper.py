@@ -1,4 +1,4 @@
-"""A table for a paper, in LaTeX or Markdown: a row for all the runs that differ in nothing but their seed."""
+"""A table for a paper, in LaTeX or Markdown: one row for all the runs that differ in nothing but their seed."""
 
 from __future__ import annotations
 
@@ -8,154 +8,226 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import IO, Any, NamedTuple
 
-from edgefl.core.units import ENERGY, NOTHING, PLAIN, TIME, Unit, fitting, percent
-from edgefl.results.export.dialects import DIALECTS, Cell, Column
-from edgefl.results.export.groups import Group, grouped
+from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, fitting, percent
+from edgefl.results.export.dialects import DIALECTS, Cell, TextColumn
+from edgefl.results.export.groups import SeedGroup, grouped
 from edgefl.results.report import describe
 from edgefl.results.report.read import Run, load_all, reached
 
-SCORE = (Unit("%", 0.01, 0),)
-TOTALS = (("rounds", "round", PLAIN), ("time", "time_s", TIME), ("energy", "energy_j", ENERGY))
+ACCURACY = (Unit("%", 0.01, 0),)
+COST_COLUMNS = (("rounds", "round", PLAIN), ("time", "time_s", TIME), ("energy", "energy_j", ENERGY))
 
 
-class Cost(NamedTuple):
-    """A number of a run: what something took or, where `known` is false, more than this."""
+class RunNumber(NamedTuple):
+    """A number of one run: what something took or, where it is a `bound`, more than this."""
 
     value: float
-    known: bool = True
+    bound: bool = False
 
 
-class Measure(NamedTuple):
-    """A column before its numbers are written."""
+class SeedStatistic(NamedTuple):
+    """A number of a group: the mean over seeds or, where not every seed reached a target, a median or a bound."""
+
+    value: float
+    std: float | None = None  # over seeds, with n - 1 degrees of freedom
+    bound: bool = False  # the number is more than `value`
+    share: str = ""  # of the seeds that reached the target, where not all of them did
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the number is known for all seeds, so that it may be the best of its column."""
+        return not self.bound and not self.share and not math.isnan(self.value)
+
+
+class PaperMeasure(NamedTuple):
+    """A column of the table: how to read its number from a run, and how to write it."""
 
     block: str
     name: str
-    read: Callable[[Run], Cost | None]
+    read: Callable[[Run], RunNumber | None]
     units: Sequence[Unit]
-    best: Callable[..., float] | None = None  # of several: the least, or the most
-
-
-class Figure(NamedTuple):
-    """A number of a group: a mean, or where not every seed reached a target, the median of all, maybe a bound."""
-
-    value: float
-    std: float | None = None  # over seeds
-    known: bool = True
-    share: str = ""  # of the seeds that reached it, where not all did
+    best: Callable[[Sequence[float]], float] | None = None  # of several numbers: the least, or the greatest
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """Targets and accuracies; `targets` alone, or a `summary` of accuracies and totals."""
+    """Write targets and accuracies; or `targets` alone, or a `summary` of accuracies and totals."""
     runs = load_all(folders, details=False)
     groups = grouped(runs)
-    blocks = {"targets": _targets(runs), "accuracies": _accuracies(runs), "totals": _totals()}
-    wanted = {"targets": ["targets"], "summary": ["accuracies", "totals"], None: ["targets", "accuracies"]}[part]
-    measures = [measure for block in wanted for measure in blocks[block]] or blocks["totals"]
-    columns = [*_names(groups), *(_column(measure, groups) for measure in measures)]
+    columns = _label_columns(groups)
+    for measure in _measures(runs, part):
+        columns.append(_number_column(measure, groups))
     sink.write(DIALECTS[form](columns).encode())
 
 
-def _names(groups: Sequence[Group]) -> list[Column]:
-    """Label where the algorithm does not say it all, algorithm, and how many seeds where there are several."""
+def _measures(runs: Sequence[Run], part: str | None) -> list[PaperMeasure]:
+    """Return the columns of numbers that a part has; where nothing was measured, the totals."""
+    if part == "targets":
+        measures = _target_measures(runs)
+    elif part == "summary":
+        measures = _accuracy_measures(runs) + _total_measures()
+    else:
+        measures = _target_measures(runs) + _accuracy_measures(runs)
+    return measures or _total_measures()
+
+
+# Columns of labels
+
+
+def _label_columns(groups: Sequence[SeedGroup]) -> list[TextColumn]:
+    """Return the algorithm; the label where it says more than that; the number of seeds where there are several."""
     algorithms = [describe.kind(group.runs[0].scenario, "algorithm") for group in groups]
-    columns = [Column("", "algorithm", [Cell(algorithm) for algorithm in algorithms], text=True)]
-    if (labels := [group.label for group in groups]) != algorithms:
-        columns.insert(0, Column("", "run", [Cell(label) for label in labels], text=True))
-    if any(len(group.runs) > 1 for group in groups):
-        columns.append(Column("", "seeds", [Cell(str(len(group.runs))) for group in groups]))
+    labels = [group.label for group in groups]
+    columns = []
+    if labels != algorithms:
+        columns.append(TextColumn("", "run", [Cell(label) for label in labels], left=True))
+    columns.append(TextColumn("", "algorithm", [Cell(algorithm) for algorithm in algorithms], left=True))
+    seeds = [len(group.runs) for group in groups]
+    if max(seeds) > 1:
+        columns.append(TextColumn("", "seeds", [Cell(str(count)) for count in seeds]))
     return columns
 
 
-def _targets(runs: Sequence[Run]) -> list[Measure]:
-    """Rounds, time and energy to each target, the lowest first."""
-    titles = {_title(target): target["accuracy"] for run in runs for target in run.targets}
-    return [
-        Measure(title, name, _to(title, key), units, min)
-        for title in sorted(titles, key=titles.__getitem__)
-        for name, key, units in TOTALS
-    ]
+# Columns of numbers
 
 
-def _title(target: Mapping[str, Any]) -> str:
-    """What targets of different seeds have in common."""
+def _target_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
+    """Return rounds, time and energy to each target, the lowest target first."""
+    accuracy_of = {}
+    for run in runs:
+        for target in run.targets:
+            accuracy_of[_target_title(target)] = target["accuracy"]
+    measures = []
+    for title in sorted(accuracy_of, key=accuracy_of.__getitem__):
+        for name, key, units in COST_COLUMNS:
+            measures.append(PaperMeasure(title, name, _target_reader(title, key), units, min))
+    return measures
+
+
+def _target_title(target: Mapping[str, Any]) -> str:
+    """Return what targets of different seeds have in common."""
     if "relative" in target:
         return f"to {percent(target['relative'])} of the reference's best"
     return f"to {percent(target['accuracy'])}"
 
 
-def _to(title: str, key: str) -> Callable[[Run], Cost | None]:
-    """Reads what a target took, or that it took more than the whole run."""
+def _target_reader(title: str, key: str) -> Callable[[Run], RunNumber | None]:
+    """Return a function that reads what a target took or, where it was not reached, what the whole run took."""
 
-    def read(run: Run) -> Cost | None:
-        target = next((one for one in run.targets if _title(one) == title), None)
-        if target is None:
-            return None
-        return Cost(float(target[key])) if reached(target) else Cost(_total(run, key), known=False)
+    def read(run: Run) -> RunNumber | None:
+        for target in run.targets:
+            if _target_title(target) != title:
+                continue
+            if reached(target):
+                return RunNumber(float(target[key]))
+            return RunNumber(_total(run, key), bound=True)
+        return None
 
     return read
 
 
 def _total(run: Run, key: str) -> float:
-    return float(run.length if key == "round" else run.total(key) or 0.0)
+    """Return what a whole run took."""
+    if key == "round":
+        return float(run.length)
+    return float(run.total(key) or 0.0)
 
 
-def _accuracies(runs: Sequence[Run]) -> list[Measure]:
-    """Final accuracy, and the mean of the last tests; nothing where none was measured."""
-    counts = {last["n"] for run in runs if (last := run.summary.get("last"))}
-    name = f"last {max(counts)}" if counts else ""
-    final = Measure("accuracy", "final", _known(lambda run: run.final_accuracy), SCORE, max)
-    last = Measure(
-        "accuracy", name, _known(lambda run: (run.summary.get("last") or {}).get("mean_accuracy")), SCORE, max
-    )
-    learned = any(run.final_accuracy is not None for run in runs)
-    return [*([final] if learned else []), *([last] if counts else [])]
+def _accuracy_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
+    """Return the final accuracy and the mean of the last tests; nothing where no accuracy was measured."""
+    measures = []
+    if any(run.final_accuracy is not None for run in runs):
+        measures.append(PaperMeasure("accuracy", "final", _final_accuracy, ACCURACY, max))
+    test_counts = [run.summary["last"]["n"] for run in runs if run.summary.get("last")]
+    if test_counts:
+        name = f"last {max(test_counts)}"
+        measures.append(PaperMeasure("accuracy", name, _last_mean_accuracy, ACCURACY, max))
+    return measures
 
 
-def _totals() -> list[Measure]:
-    """Of whole runs."""
-
-    def reader(key: str) -> Callable[[Run], Cost | None]:
-        return lambda run: Cost(_total(run, key))
-
-    return [Measure("in all", name, reader(key), units) for name, key, units in TOTALS]
+def _final_accuracy(run: Run) -> RunNumber | None:
+    accuracy = run.final_accuracy
+    return None if accuracy is None else RunNumber(accuracy)
 
 
-def _known(read: Callable[[Run], float | None]) -> Callable[[Run], Cost | None]:
-    def cost(run: Run) -> Cost | None:
-        value = read(run)
-        return None if value is None else Cost(value)
-
-    return cost
+def _last_mean_accuracy(run: Run) -> RunNumber | None:
+    last = run.summary.get("last") or {}
+    accuracy = last.get("mean_accuracy")
+    return None if accuracy is None else RunNumber(accuracy)
 
 
-def _column(measure: Measure, groups: Sequence[Group]) -> Column:
-    """The numbers of all groups in one unit, the best of those that are known for all seeds marked."""
-    figures = [_figure([cost for run in group.runs if (cost := measure.read(run))]) for group in groups]
-    unit = fitting(max((figure.value for figure in figures if figure), default=0.0), measure.units)
-    texts = [NOTHING if figure is None else _text(figure, unit) for figure in figures]
-    rivals = [figure.value if figure and figure.known and not figure.share else math.nan for figure in figures]
-    known = [value for value in rivals if not math.isnan(value)] if len(groups) > 1 else []
-    best = measure.best(known) if measure.best and known else math.nan
-    cells = [Cell(text, best=value == best) for text, value in zip(texts, rivals, strict=True)]
-    return Column(measure.block, f"{measure.name} [{unit.name}]" if unit.name else measure.name, cells)
+def _total_measures() -> list[PaperMeasure]:
+    """Return rounds, time and energy of whole runs; none is the best, as a shorter run is not a better one."""
+    return [PaperMeasure("in all", name, _total_reader(key), units) for name, key, units in COST_COLUMNS]
 
 
-def _figure(costs: Sequence[Cost]) -> Figure | None:
-    """Mean and standard deviation over seeds; a target that some did not reach has no mean (docs/export.md)."""
-    if not costs:
+def _total_reader(key: str) -> Callable[[Run], RunNumber | None]:
+    """Return a function that reads what a whole run took."""
+
+    def read(run: Run) -> RunNumber | None:
+        return RunNumber(_total(run, key))
+
+    return read
+
+
+# Numbers of groups
+
+
+def _number_column(measure: PaperMeasure, groups: Sequence[SeedGroup]) -> TextColumn:
+    """Return the numbers of all groups in one unit; the best of those that are known for all seeds is marked."""
+    statistics = [_statistic(measure, group) for group in groups]
+    known = [statistic for statistic in statistics if statistic is not None]
+    unit = fitting(max((statistic.value for statistic in known), default=0.0), measure.units)
+    rivals = [statistic.value for statistic in known if statistic.comparable]
+    best = measure.best(rivals) if measure.best and rivals and len(groups) > 1 else None
+    cells = []
+    for statistic in statistics:
+        if statistic is None:
+            cells.append(Cell(NO_NUMBER))
+        else:
+            is_best = statistic.comparable and statistic.value == best
+            cells.append(Cell(_statistic_text(statistic, unit), is_best))
+    name = f"{measure.name} [{unit.name}]" if unit.name else measure.name
+    return TextColumn(measure.block, name, cells)
+
+
+def _statistic(measure: PaperMeasure, group: SeedGroup) -> SeedStatistic | None:
+    """Return mean and standard deviation over seeds; a target that some did not reach has no mean (docs/export.md)."""
+    values = []
+    bounds = []  # what those seeds took that never got there: their value is known to be larger
+    for run in group.runs:
+        number = measure.read(run)
+        if number is not None and number.bound:
+            bounds.append(number.value)
+        elif number is not None:
+            values.append(number.value)
+    count = len(values) + len(bounds)
+    if count == 0:
         return None
-    values, missed = [cost.value for cost in costs if cost.known], [cost.value for cost in costs if not cost.known]
-    if not missed:
-        return Figure(fmean(values), stdev(values) if len(values) > 1 else None)
-    share = f"{len(values)}/{len(costs)}" if len(costs) > 1 else ""
-    middle = sorted([*values, *[math.inf] * len(missed)])[len(costs) // 2]
-    return Figure(middle, share=share) if math.isfinite(middle) else Figure(min(missed), known=False, share=share)
+    if not bounds:
+        return SeedStatistic(fmean(values), stdev(values) if count > 1 else None)
+    share = f"{len(values)}/{count}" if count > 1 else ""
+    ordered = sorted(values) + [math.inf] * len(bounds)
+    median = ordered[count // 2]  # of an even number the upper one of the two in the middle
+    if math.isfinite(median):
+        return SeedStatistic(median, share=share)
+    return SeedStatistic(min(bounds), bound=True, share=share)  # the most that can be said of all
 
 
-def _text(figure: Figure, unit: Unit) -> str:
-    """Three digits, of accuracies two decimals; the deviation with as many decimals."""
-    value, whole = figure.value / unit.size, figure.std is None and not unit.name
-    places = 0 if whole else 2 if unit in SCORE or not value else max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:.{places}f}" if figure.known else f">{value:.{places}f}"
-    spread = "" if figure.std is None else f" ± {figure.std / unit.size:.{places}f}"
-    return text + spread + (f" ({figure.share})" if figure.share else "")
+def _statistic_text(statistic: SeedStatistic, unit: Unit) -> str:
+    """Return three digits, of accuracies two decimals; the deviation has as many decimals."""
+    value = statistic.value / unit.size
+    is_count = statistic.std is None and not unit.name
+    if is_count:
+        places = 0
+    elif unit in ACCURACY or not value:
+        places = 2
+    else:
+        places = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{places}f}"
+    if statistic.bound:
+        text = f">{text}"
+    if statistic.std is not None:
+        text += f" ± {statistic.std / unit.size:.{places}f}"
+    if statistic.share:
+        text += f" ({statistic.share})"
+    return text

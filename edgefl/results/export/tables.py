@@ -6,77 +6,115 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from edgefl.results.export.folder import Row, header, rows
-from edgefl.results.export.parts import parts
+from edgefl.results.export.participations import participations
+from edgefl.results.reader import TableRow, header_of, rows_of
 from edgefl.results.report.describe import at, kind, name
 from edgefl.results.report.read import Run, load, reached
+from edgefl.server.columns import COLUMNS_OF
 
-PHASE_COLUMNS = ("session", "round", "device", "phase", "start_s", "duration_s", "energy_j", "bytes")
-NO_FIGURES = ("targets", "sessions", "wall_s")  # of the summary: lists, and what differs from machine to machine
+PHASE_FIGURES = ("start_s", "duration_s", "energy_j", "bytes")
+PHASE_COLUMNS = ("session", "round", "device", "phase", *PHASE_FIGURES)
+TARGET_COLUMNS = ("accuracy", "relative", "round", "time_s", "energy_j")
+NOT_EXPORTED = ("targets", "sessions", "wall_s")  # of the summary: lists, and what differs from machine to machine
+_TYPES_OF_EXPORTS = {  # of columns that only exported tables have, beside numbers
+    "run": str,
+    "scenario": str,
+    "algorithm": str,
+    "phase": str,
+    "reached": bool,
+    "seed": int,
+    "bytes": int,
+    "rounds": int,
+    "last_n": int,
+    "drops_late": int,
+    "drops_departed": int,
+    "drops_failed": int,
+    "drops_unfinished": int,
+}
 
 
-class Table(NamedTuple):
-    """Columns, and rows; those of one run may lack some of them."""
+class ExportTable(NamedTuple):
+    """Columns, and rows; rows of one run may lack some of them."""
 
     columns: Sequence[str]
-    rows: Iterator[Row]
+    rows: Iterator[TableRow]
 
 
-def table(folders: Sequence[Path], kind: str) -> Table:
-    """A table of all the runs, None where a row has nothing; where there are several, `run` tells their folder."""
-    several = len(folders) > 1
-    made = [SOURCES[kind](folder) for folder in folders]
-    columns = dict.fromkeys([*(["run"] if several else []), *(column for one in made for column in one.columns)])
-
-    def every() -> Iterator[Row]:
-        for folder, one in zip(folders, made, strict=True):
-            for row in one.rows:
-                whole = row | {"run": str(folder)}
-                yield {column: whole.get(column) for column in columns}
-
-    return Table(list(columns), every())
+def column_type(name: str) -> type:
+    """Return the type of an exported column's values; a column that no table knows holds numbers."""
+    if name in _TYPES_OF_EXPORTS:
+        return _TYPES_OF_EXPORTS[name]
+    for columns in COLUMNS_OF.values():
+        for column in columns:
+            if column.name == name:
+                return column.type
+    return float
 
 
-def _rounds(folder: Path) -> Table:
-    return Table(header(folder, "rounds.csv"), rows(folder, "rounds.csv"))
+def export_table(folders: Sequence[Path], kind: str) -> ExportTable:
+    """Return a table of all the runs, with None where a row has no value.
+
+    Where there are several runs, the first column, `run`, is their folder.
+    """
+    tables = [SOURCES[kind](folder) for folder in folders]
+    columns = {"run": None} if len(folders) > 1 else {}  # a dict keeps the order and drops what comes twice
+    for table in tables:
+        columns |= dict.fromkeys(table.columns)
+    return ExportTable(list(columns), _below_each_other(folders, tables, list(columns)))
 
 
-def _devices(folder: Path) -> Table:
-    return Table(header(folder, "devices.csv"), rows(folder, "devices.csv"))
+def _below_each_other(
+    folders: Sequence[Path], tables: Sequence[ExportTable], columns: Sequence[str]
+) -> Iterator[TableRow]:
+    """Yield the rows of all tables, each with all columns."""
+    for folder, table in zip(folders, tables, strict=True):
+        for row in table.rows:
+            values = row | {"run": str(folder)}
+            yield {column: values.get(column) for column in columns}
 
 
-def _phases(folder: Path) -> Table:
-    """A row a device, round and phase: when it began, how long it took, its joules and bytes."""
-    header(folder, "rounds.csv")  # a folder without it is told before anything is written
-
-    def every() -> Iterator[Row]:
-        for part in parts(folder):
-            whose = {key: part.row[key] for key in ("session", "round", "device")}
-            for phase in part.phases:
-                yield {**whose, "phase": phase.name, **{key: getattr(phase, key) for key in PHASE_COLUMNS[4:]}}
-
-    return Table(PHASE_COLUMNS, every())
+def _rounds(folder: Path) -> ExportTable:
+    return ExportTable(header_of(folder, "rounds.csv"), rows_of(folder, "rounds.csv"))
 
 
-def _summary(folder: Path) -> Table:
-    """A row a run."""
+def _devices(folder: Path) -> ExportTable:
+    return ExportTable(header_of(folder, "devices.csv"), rows_of(folder, "devices.csv"))
+
+
+def _phases(folder: Path) -> ExportTable:
+    """Return a row for each device, round and phase: when it began, how long it took, its joules and bytes."""
+    header_of(folder, "rounds.csv")  # a folder without that file is refused before anything is written
+    return ExportTable(PHASE_COLUMNS, _phase_rows(folder))
+
+
+def _phase_rows(folder: Path) -> Iterator[TableRow]:
+    for participation in participations(folder):
+        owner = {key: participation.row[key] for key in ("session", "round", "device")}
+        for phase in participation.phases:
+            figures = {key: getattr(phase, key) for key in PHASE_FIGURES}
+            yield {**owner, "phase": phase.name, **figures}
+
+
+def _summary(folder: Path) -> ExportTable:
+    """Return a single row: the run and the totals of its summary."""
     run = load(folder, details=False)
-    figures = {key: value for key, value in run.summary.items() if key not in NO_FIGURES}
-    row = {**_who(run), "status": run.manifest.get("status"), **dict(_flat(figures))}
-    return Table(list(row), iter([row]))
+    totals = {key: value for key, value in run.summary.items() if key not in NOT_EXPORTED}
+    row = {**_identity(run), "status": run.manifest.get("status"), **dict(_flat(totals))}
+    return ExportTable(list(row), iter([row]))
 
 
-def _targets(folder: Path) -> Table:
-    """A row a run and target: what it took; nothing where it was not reached."""
+def _targets(folder: Path) -> ExportTable:
+    """Return a row for each target: what it took, or None where it was not reached."""
     run = load(folder, details=False)
-    keys = ("accuracy", "relative", "round", "time_s", "energy_j")
-    table = [
-        {**_who(run), "reached": reached(target), **{key: target.get(key) for key in keys}} for target in run.targets
-    ]
-    return Table([*_who(run), "reached", *keys], iter(table))
+    rows = []
+    for target in run.targets:
+        costs = {key: target.get(key) for key in TARGET_COLUMNS}
+        rows.append({**_identity(run), "reached": reached(target), **costs})
+    return ExportTable([*_identity(run), "reached", *TARGET_COLUMNS], iter(rows))
 
 
-def _who(run: Run) -> Row:
+def _identity(run: Run) -> TableRow:
+    """Return what names a run."""
     return {
         "scenario": name(run),
         "algorithm": kind(run.scenario, "algorithm"),
@@ -85,15 +123,16 @@ def _who(run: Run) -> Row:
 
 
 def _flat(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Nested figures as one row: `last_mean_accuracy`."""
+    """Yield nested figures under joined names, such as `last_mean_accuracy`."""
     for key, inner in value.items():
-        if isinstance(inner, Mapping):
-            yield from ((f"{key}_{below}", figure) for below, figure in _flat(inner))
-        else:
+        if not isinstance(inner, Mapping):
             yield key, inner
+            continue
+        for inner_key, figure in _flat(inner):
+            yield f"{key}_{inner_key}", figure
 
 
-SOURCES: dict[str, Callable[[Path], Table]] = {
+SOURCES: dict[str, Callable[[Path], ExportTable]] = {
     "rounds": _rounds,
     "devices": _devices,
     "phases": _phases,

@@ -1,6 +1,6 @@
 """A timeline in the Trace Event Format (Google, "Trace Event Format"), for ui.perfetto.dev: JSON, times in µs.
 
-A run is two processes: the server, with its rounds and counters, and the devices, a thread each.
+A run is two processes: the server, with its rounds and counters, and the devices, with one thread each.
 """
 
 from __future__ import annotations
@@ -10,78 +10,98 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from edgefl.results.export.folder import Row, rows
-from edgefl.results.export.parts import Part, Phase, parts
+from edgefl.results.export.participations import ParticipationPhases, TimedPhase, participations
+from edgefl.results.reader import TableRow, rows_of
 
-Event = dict[str, Any]
+TraceEvent = dict[str, Any]
 ROUND_ARGS = ("session", "selected", "received", "round_energy_j", "bytes_down", "bytes_up", "test_accuracy")
 COUNTERS = ("energy_j", "test_accuracy")
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """All runs in one timeline, one below the other."""
-    start = b'{"displayTimeUnit": "ms", "traceEvents": [\n'
-    for place, folder in enumerate(folders):
-        run = f"{folder} " if len(folders) > 1 else ""
-        for event in _events(folder, run, 2 * place + 1):
-            sink.write(start + json.dumps(event, allow_nan=False).encode())
-            start = b",\n"
+    """Write all runs into one timeline, one below the other."""
+    separator = b'{"displayTimeUnit": "ms", "traceEvents": [\n'
+    for number, folder in enumerate(folders):
+        prefix = f"{folder} " if len(folders) > 1 else ""
+        for event in _run_events(folder, prefix, server_pid=2 * number + 1):
+            sink.write(separator + json.dumps(event, allow_nan=False).encode())
+            separator = b",\n"
     sink.write(b"\n]}\n")
 
 
-def _events(folder: Path, run: str, pid: int) -> Iterator[Event]:
-    server, devices = {"pid": pid, "tid": 1}, pid + 1
-    yield _name("process", f"{run}server", server)
-    yield _name("thread", "rounds", server)
-    for row in rows(folder, "rounds.csv"):
-        yield from _round(row, server)
-    yield _name("process", f"{run}devices", {"pid": devices, "tid": 0})
-    yield from _devices(folder, devices)
+def _run_events(folder: Path, prefix: str, server_pid: int) -> Iterator[TraceEvent]:
+    """Yield the events of a run: first the server's, then those of the devices."""
+    server_track = {"pid": server_pid, "tid": 1}
+    yield _naming("process", f"{prefix}server", server_track)
+    yield _naming("thread", "rounds", server_track)
+    for row in rows_of(folder, "rounds.csv"):
+        yield from _round_events(row, server_track)
+    devices_pid = server_pid + 1
+    yield _naming("process", f"{prefix}devices", {"pid": devices_pid, "tid": 0})
+    yield from _device_events(folder, devices_pid)
 
 
-def _name(kind: str, name: str, track: Event) -> Event:
+def _naming(kind: str, name: str, track: TraceEvent) -> TraceEvent:
+    """Return the event that names a process or a thread."""
     return {"ph": "M", "name": f"{kind}_name", **track, "args": {"name": name}}
 
 
-def _round(row: Row, track: Event) -> Iterator[Event]:
-    """A slice, and what the counters stand at when it ends."""
-    begin, end = _ns(row["time_s"] - row["duration_s"]), _ns(row["time_s"])
+def _round_events(row: TableRow, track: TraceEvent) -> Iterator[TraceEvent]:
+    """Yield a round's slice, and the values of the counters at its end."""
+    begin_ns = _ns(row["time_s"] - row["duration_s"])
+    end_ns = _ns(row["time_s"])
     args = {key: row[key] for key in ROUND_ARGS if row.get(key) is not None}
-    yield _slice(f"round {row['round']}", "round", begin, end, args) | track
+    yield _slice(f"round {row['round']}", "round", begin_ns, end_ns, args) | track
     for counter in COUNTERS:
         if row.get(counter) is not None:
-            yield {"ph": "C", "name": counter, "ts": end / 1000, **track, "args": {counter: row[counter]}}
+            yield {"ph": "C", "name": counter, "ts": end_ns / 1000, **track, "args": {counter: row[counter]}}
 
 
-def _devices(folder: Path, pid: int) -> Iterator[Event]:
-    """The slices of all parts, device by device on tracks of their own.
+def _device_events(folder: Path, pid: int) -> Iterator[TraceEvent]:
+    """Yield the slices of all participations, each device on a track of its own.
 
-    Files have 12 digits: where a part seems to begin before the last one has ended, it begins with its end.
+    Files have 12 digits, so that a participation may seem to begin before the device's last one has ended; slices of a
+    track must not overlap, so it then begins with that end.
     """
-    ended: dict[int, int] = {}
-    for part in parts(folder):
-        device = part.row["device"]
+    end_ns_of: dict[int, int] = {}  # by device: the end of its last slice
+    for participation in participations(folder):
+        device = participation.row["device"]
         track = {"pid": pid, "tid": device + 1}
-        if device not in ended:
-            yield _name("thread", f"device {device}", track)
+        if device not in end_ns_of:
+            yield _naming("thread", f"device {device}", track)
             yield {"ph": "M", "name": "thread_sort_index", **track, "args": {"sort_index": device}}
-        for phase in part.phases:
-            begin = max(_ns(phase.start_s), ended.get(device, 0))
-            ended[device] = end = max(begin, _ns(phase.start_s + phase.duration_s))
+        for phase in participation.phases:
+            begin_ns = max(_ns(phase.start_s), end_ns_of.get(device, 0))
+            end_ns = max(begin_ns, _ns(phase.start_s + phase.duration_s))
+            end_ns_of[device] = end_ns
             if phase.duration_s or phase.energy_j:
-                yield _slice(phase.name, phase.name, begin, end, _args(part, phase)) | track
+                yield _slice(phase.name, phase.name, begin_ns, end_ns, _phase_args(participation, phase)) | track
 
 
-def _args(part: Part, phase: Phase) -> Row:
-    """What the ledger says of a phase."""
-    row = part.row
-    args = {"session": row["session"], "round": row["round"], "cell": row["cell"], "status": row["status"]}
-    return args | {"seconds": phase.duration_s, "joules": phase.energy_j, "bytes": phase.bytes}
+def _phase_args(participation: ParticipationPhases, phase: TimedPhase) -> TableRow:
+    """Return the ledger's numbers of a phase."""
+    row = participation.row
+    return {
+        "session": row["session"],
+        "round": row["round"],
+        "cell": row["cell"],
+        "status": row["status"],
+        "seconds": phase.duration_s,
+        "joules": phase.energy_j,
+        "bytes": phase.bytes,
+    }
 
 
-def _slice(name: str, kind: str, begin: int, end: int, args: Row) -> Event:
-    """From one nanosecond to another: whole ones, so that neighbours touch."""
-    return {"ph": "X", "name": name, "cat": kind, "ts": begin / 1000, "dur": (end - begin) / 1000, "args": args}
+def _slice(name: str, kind: str, begin_ns: int, end_ns: int, args: TableRow) -> TraceEvent:
+    """Return a slice; its times are whole nanoseconds, so that neighbours touch."""
+    return {
+        "ph": "X",
+        "name": name,
+        "cat": kind,
+        "ts": begin_ns / 1000,
+        "dur": (end_ns - begin_ns) / 1000,
+        "args": args,
+    }
 
 
 def _ns(time_s: float) -> int:

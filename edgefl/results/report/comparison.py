@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
-from edgefl.core.units import ENERGY, NOTHING, TIME, digits, percent, points, quantity, score, spread
+from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, percent, points, quantity, score, spread
 from edgefl.results import metrics
-from edgefl.results.metrics import Curve
+from edgefl.results.metrics import AccuracyCurve
 from edgefl.results.report import describe
 from edgefl.results.report.read import Run
 
@@ -30,7 +30,7 @@ class Compared(NamedTuple):
     name: str
     scenario: Mapping[str, Any]
     status: str
-    curve: Curve
+    curve: AccuracyCurve
 
 
 class Wanted(NamedTuple):
@@ -69,7 +69,7 @@ class Block(NamedTuple):
 
 def of_run(run: Run, name: str) -> Compared:
     """A run from its result folder."""
-    return Compared(name, run.scenario, str(run.manifest.get("status")), metrics.curve(run.rounds))
+    return Compared(name, run.scenario, str(run.manifest.get("status")), metrics.accuracy_curve(run.rounds))
 
 
 def compare(runs: Sequence[Compared], wanted: Wanted) -> Comparison:
@@ -144,7 +144,7 @@ def _differing(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> lis
     return [key for key in describe.differences([reference, scenario]) if key.partition(".")[0] not in OWN_KEYS]
 
 
-def _accuracy(run: Curve, reference: Curve, wanted: Wanted) -> Row:
+def _accuracy(run: AccuracyCurve, reference: AccuracyCurve, wanted: Wanted) -> Row:
     """The metrics of accuracies; what compares with the reference counts the rounds in which both were tested."""
     last, initial = metrics.last(run, wanted.last), metrics.initial(run, wanted.initial)
     theirs, ours = metrics.common(reference, run)
@@ -168,7 +168,7 @@ def _accuracy(run: Curve, reference: Curve, wanted: Wanted) -> Row:
     }
 
 
-def _by_session(run: Curve, reference: Curve, sessions: Sequence[int], wanted: Wanted) -> Row:
+def _by_session(run: AccuracyCurve, reference: AccuracyCurve, sessions: Sequence[int], wanted: Wanted) -> Row:
     """The accuracies in each session, and the gain in it (dynamic-devices paper, eq. 32)."""
     own, theirs = ({int(one.session[0]): one for one in metrics.sessions(curve)} for curve in (run, reference))
     row: Row = {}
@@ -183,7 +183,7 @@ def _by_session(run: Curve, reference: Curve, sessions: Sequence[int], wanted: W
     return row
 
 
-def _to(target: Target, run: Curve, reference: Curve) -> Row:
+def _to(target: Target, run: AccuracyCurve, reference: AccuracyCurve) -> Row:
     """What a target took, None where it was never reached, and the speed-ups, for which T then counts."""
     ours, theirs = metrics.reach(run, target.accuracy), metrics.reach(reference, target.accuracy)
     tested = run.tests.size and reference.tests.size
@@ -195,7 +195,7 @@ def _to(target: Target, run: Curve, reference: Curve) -> Row:
 def overview(comparison: Comparison) -> Block:
     """What ran, what it cost in all, and in what else than the algorithm it differs from the reference."""
     head = ["algorithm", "rounds", "time", "energy", "differs from the reference in"]
-    body = [[row["algorithm"], *_costs(row), describe.cut(row["differs"]) or NOTHING] for row in comparison.rows]
+    body = [[row["algorithm"], *_costs(row), describe.cut(row["differs"]) or NO_NUMBER] for row in comparison.rows]
     return Block("Runs", head, body)
 
 
@@ -220,7 +220,7 @@ def _in_sessions(comparison: Comparison) -> list[Block]:
     first = [[score(row[f"session_{session}_initial_accuracy"], 2) for session in sessions] for row in rows]
     gain = [[points(row[f"session_{session}_gain_points"]) for session in sessions] for row in rows[1:]]
     titles = f"First {comparison.wanted.initial} rounds of each session", "Gain in each session"
-    bodies = first, [[NOTHING] * len(sessions), *gain]
+    bodies = first, [[NO_NUMBER] * len(sessions), *gain]
     return [Block(title, head, body) for title, body in zip(titles, bodies, strict=True)] if sessions else []
 
 
@@ -228,13 +228,13 @@ def _accuracy_cells(row: Row, place: int, wanted: Wanted) -> list[str]:
     last = spread(row["last_mean_accuracy"], row["last_std_accuracy"])
     fewer = f" ({row['last_tests']})" if 0 < row["last_tests"] < wanted.last else ""
     against = [points(row["best_gain_points"]), points(row["accumulated_gain_points"]), _test(row)]
-    gain, total, test = against if place else [NOTHING] * 3
+    gain, total, test = against if place else [NO_NUMBER] * 3
     return [score(row["best_accuracy"], 2), gain, last + fewer, score(row["initial_mean_accuracy"], 2), total, test]
 
 
 def _test(row: Row) -> str:
     if row["paired_p"] is None:
-        return str(row["paired_note"]) if row["common_tests"] else NOTHING
+        return str(row["paired_note"]) if row["common_tests"] else NO_NUMBER
     p = row["paired_p"]
     text = f"p = {digits(p)}" if p > 1e-300 else "p < 10⁻³⁰⁰"
     return f"t({row['paired_df']}) = {digits(row['paired_t'])}, {text}"
@@ -243,7 +243,7 @@ def _test(row: Row) -> str:
 def _target_cells(row: Row, reference: Row, target: Target) -> list[str]:
     """Costs with their speed-ups; where a target was never reached, those of the whole run, as bounds."""
     if not row["tests"]:
-        return [NOTHING] * 3
+        return [NO_NUMBER] * 3
     to = {key: row[f"to_{target.name}_{key}"] for key in (*COSTS, *SPEED_UPS)}
     ours, theirs = (one[f"to_{target.name}_rounds"] is not None for one in (row, reference))
     costs = _costs(to) if ours else [f">{text}" for text in _costs(row)]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from edgefl.core.units import ENERGY, HERTZ, NOTHING, PLAIN, RATE, TIME, as_number, quantity
+from edgefl.core.units import ENERGY, HERTZ, NO_NUMBER, PLAIN, RATE, TIME, as_number, quantity
 from edgefl.results.report.read import Run
 
 UNITS = {"_per_s": RATE, "_hz": HERTZ, "_j": ENERGY, "_s": TIME}  # the first that fits
@@ -53,7 +53,7 @@ def _apart(runs: Sequence[Run], called: Sequence[str]) -> list[list[str]]:
         places = [place for place, other in enumerate(called) if other == group]
         for key, texts in differences([runs[place].scenario for place in places]).items():
             for place, text in zip(places, texts, strict=True):
-                if key not in {"name", "seed", "targets"} and text != NOTHING and len(parts[place]) < MOST_KEYS:
+                if key not in {"name", "seed", "targets"} and text != NO_NUMBER and len(parts[place]) < MOST_KEYS:
                     parts[place].append(f"{bare(key)} {text}")
     return parts
 
@@ -77,8 +77,8 @@ def differences(scenarios: Sequence[Scenario]) -> dict[str, list[str]]:
     """The dotted keys whose values are not the same in every scenario, with one text a scenario."""
     flat = [dict(flatten(scenario)) for scenario in scenarios]
     keys = dict.fromkeys(key for values in flat for key in values)
-    table = {key: [values.get(key, NOTHING) for values in flat] for key in keys}
-    nothing = {NOTHING, "null"}  # a key without a value is as good as no key
+    table = {key: [values.get(key, NO_NUMBER) for values in flat] for key in keys}
+    nothing = {NO_NUMBER, "null"}  # a key without a value is as good as no key
     apart = {key: texts for key, texts in table.items() if len(set(texts)) > 1 and not nothing.issuperset(texts)}
     return {key: readable(key, texts) for key, texts in apart.items()}
 

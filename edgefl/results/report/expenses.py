@@ -15,7 +15,7 @@ from edgefl.results.report.style import ENERGY_PHASES, RUN_COLOURS, Figure, Phas
 RECEIVED, POLLED, DEPARTED, EMPTY = "received", "polled", "departed", "battery_empty"
 WORDS = {POLLED: "polled, not chosen"}  # how a part ended, in words; else as it is written
 USED = "#c9d5df"
-SAME = 1e-9  # levels that near are one
+SAME_LEVEL = 1e-9  # of a level: batteries closer than this to their reserve are empty
 MOST_DEVICES, TICKS = 150, 6
 
 
@@ -96,7 +96,7 @@ def ends(run: Run) -> NDArray[np.str_]:
     """How each part [n] ended: its status, or that its device left as its battery had run out."""
     devices, status = run.devices, run.devices["status"]
     reserves = [group.reserve for group in groups.hardware(run)]
-    low_j = devices["battery_capacity_j"] * (1 + SAME)
+    low_j = devices["battery_capacity_j"] * (1 + SAME_LEVEL)
     if reserves:
         low_j = low_j * np.array(reserves)[groups.place(groups.hardware(run), devices["device"])]
     stay = describe.kind(run.scenario, "churn") in {"", "none"}  # then there is no other reason to leave

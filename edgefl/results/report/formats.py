@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 
-from edgefl.results.folder import csv_bytes
+from edgefl.results.csv_format import csv_bytes
 from edgefl.results.report.comparison import Block, Comparison, learning, notes, overview
 
 
 def formatted(comparison: Comparison, form: str) -> str:
-    """The comparison in one of the `FORMATS`."""
-    return FORMATS[form](comparison)
+    """The comparison in one of the `COMPARISON_FORMATS`."""
+    return COMPARISON_FORMATS[form](comparison)
 
 
 def _grids(comparison: Comparison) -> Iterator[tuple[str, list[list[str]]]]:
@@ -64,4 +64,9 @@ def _json(comparison: Comparison) -> str:
     return json.dumps(list(comparison.rows), indent=1, allow_nan=False) + "\n"
 
 
-FORMATS: dict[str, Callable[[Comparison], str]] = {"table": _table, "csv": _csv, "json": _json, "markdown": _markdown}
+COMPARISON_FORMATS: dict[str, Callable[[Comparison], str]] = {
+    "table": _table,
+    "csv": _csv,
+    "json": _json,
+    "markdown": _markdown,
+}

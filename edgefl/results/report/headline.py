@@ -7,7 +7,7 @@ from functools import partial
 from html import escape
 from typing import Any
 
-from edgefl.core.units import BYTES, ENERGY, NOTHING, TIME, Unit, as_number, digits, percent, quantity, score
+from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
 from edgefl.results.report import describe
 from edgefl.results.report.read import Run, energy_of, reached
 from edgefl.results.report.style import Shown
@@ -97,7 +97,7 @@ def comparison(shown: Sequence[Shown]) -> str:
     }
     columns |= {f"to {percent(value)}": partial(_reach, accuracy=value) for value in wanted}
     texts = {title: [show(one.run) for one in shown] for title, show in columns.items()}
-    texts = {title: column for title, column in texts.items() if set(column) != {NOTHING}}
+    texts = {title: column for title, column in texts.items() if set(column) != {NO_NUMBER}}
     rows = zip(*texts.values(), strict=True)
     body = [[swatch(one), *map(escape, row)] for one, row in zip(shown, rows, strict=True)]
     return table(["run", *map(escape, texts)], body, "runs")
@@ -107,7 +107,7 @@ def _reach(run: Run, accuracy: float) -> str:
     for target in run.targets:
         if target["accuracy"] == accuracy and reached(target):
             return f"{quantity(target.get('time_s'), TIME)} · {quantity(target.get('energy_j'), ENERGY)}"
-    return NOT_REACHED if run.targets else NOTHING
+    return NOT_REACHED if run.targets else NO_NUMBER
 
 
 def differing(shown: Sequence[Shown]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.units import digits, quantity, short
-from edgefl.results.report.read import Table
+from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.style import MUTED, Figure, Shown, even
 
 MOST_DEVICES, MOST_LABELS = 300, 100
@@ -18,9 +18,9 @@ BARS = "#9fb3c4"
 HEAD, ROW, LEAST, HIGHEST = 150, 24, 300, 620  # pixels: all but the map, a label, the whole figure
 
 
-def groups(shown: Sequence[Shown]) -> list[tuple[Table, list[Shown]]]:
+def groups(shown: Sequence[Shown]) -> list[tuple[ColumnArrays, list[Shown]]]:
     """Holdings, that is columns device, label and samples, each with the runs that have them."""
-    found: list[tuple[Table, list[Shown]]] = []
+    found: list[tuple[ColumnArrays, list[Shown]]] = []
     for one in shown:
         mine = one.run.labels
         if mine is None or not mine["device"].size:
@@ -35,7 +35,7 @@ def groups(shown: Sequence[Shown]) -> list[tuple[Table, list[Shown]]]:
     return found
 
 
-def figure(table: Table) -> Figure:
+def figure(table: ColumnArrays) -> Figure:
     """Samples of each label (row) at each device (column): blank where there are none; above it the sum of a column."""
     labels, devices, samples = grid(table)
     heat = {
@@ -62,7 +62,7 @@ def figure(table: Table) -> Figure:
     return {"data": [heat, bars], "layout": _layout(labels, devices)}
 
 
-def grid(table: Table) -> tuple[Floats, Floats, Floats]:
+def grid(table: ColumnArrays) -> tuple[Floats, Floats, Floats]:
     """Labels [L], devices [D] and samples [L, D]; of very many an even pick."""
     labels, devices = _some(table["label"], MOST_LABELS), _some(table["device"], MOST_DEVICES)
     rows = np.isin(table["label"], labels) & np.isin(table["device"], devices)
@@ -77,12 +77,12 @@ def _some(values: Floats, most: int) -> Floats:
     return np.asarray(names[even(len(names), most)])
 
 
-def _sizes(table: Table) -> Floats:
+def _sizes(table: ColumnArrays) -> Floats:
     """Samples of each device, by its number."""
     return np.asarray(np.bincount(table["device"].astype(np.intp), table["samples"]), np.float64)
 
 
-def caption(table: Table) -> str:
+def caption(table: ColumnArrays) -> str:
     """How many devices hold how much of how many labels, and of how many of both the map shows, in one line."""
     devices, labels_each = np.unique(table["device"], return_counts=True)
     sizes = _sizes(table)[devices.astype(np.intp)]

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from string import Template
 
-from edgefl.core.units import ENERGY, NOTHING, TIME, quantity
+from edgefl.core.units import ENERGY, NO_NUMBER, TIME, quantity
+from edgefl.results.reader import ColumnArrays
 from edgefl.results.report import comparison, curves, describe, details, headline, labels, phases, story, tables, views
 from edgefl.results.report.details import Card, card, frame, plot
-from edgefl.results.report.read import Run, Table
+from edgefl.results.report.read import Run
 from edgefl.results.report.resources import as_json, plotly, resource
 from edgefl.results.report.style import ENERGY_PHASES, TIME_PHASES, Figure, Shown, prose, shown, template
 
@@ -179,7 +180,7 @@ def _sessions(run: Run) -> str:
 
 
 def _holdings(
-    every: Sequence[Shown], holders: Sequence[tuple[Table, Sequence[Shown]]], figures: Mapping[str, Figure]
+    every: Sequence[Shown], holders: Sequence[tuple[ColumnArrays, Sequence[Shown]]], figures: Mapping[str, Figure]
 ) -> str:
     """Who holds which labels: once for all runs that have the same data, folded where there are many that have not."""
     blocks = []
@@ -208,12 +209,12 @@ def _source(one: Shown, *, alone: bool) -> str:
 def _footer(runs: Sequence[Run]) -> str:
     """Which versions made the results, and when."""
     facts = [
-        [f"{name} {run.manifest.get(name, NOTHING)}" for name in ("edgefl", "python", "numpy", "torch")]
+        [f"{name} {run.manifest.get(name, NO_NUMBER)}" for name in ("edgefl", "python", "numpy", "torch")]
         + [
-            f"on {run.manifest.get('device', NOTHING)}",
+            f"on {run.manifest.get('device', NO_NUMBER)}",
             f"{quantity(run.manifest.get('wall_s'), TIME)} of wall-clock time",
         ]
-        + [f"started {run.manifest.get('started', NOTHING)}"]
+        + [f"started {run.manifest.get('started', NO_NUMBER)}"]
         for run in runs
     ]
     return " · ".join(fact for fact in facts[0] if all(fact in other for other in facts))

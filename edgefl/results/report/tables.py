@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgefl.core.arrays import Floats
-from edgefl.core.units import BYTES, ENERGY, NOTHING, TIME, Unit, as_number, digits, percent, quantity, score, spread
+from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score, spread
 from edgefl.results.metrics import INITIAL_ROUNDS
 from edgefl.results.report import expenses, groups, phases
 from edgefl.results.report.comparison import Block
@@ -32,7 +32,7 @@ Facts = dict[str, str]
 
 def known(value: float | None) -> str:
     """A plain number, or a dash."""
-    return NOTHING if value is None else digits(value)
+    return NO_NUMBER if value is None else digits(value)
 
 
 def swatch(one: Shown) -> str:
@@ -114,7 +114,7 @@ def results(shown: Sequence[Shown]) -> str:
 
 def _card(title: str, columns: Sequence[Facts], shown: Sequence[Shown]) -> str:
     names = dict.fromkeys(name for column in columns for name in column)
-    body = [[escape(name), *(escape(column.get(name, NOTHING)) for column in columns)] for name in names]
+    body = [[escape(name), *(escape(column.get(name, NO_NUMBER)) for column in columns)] for name in names]
     head = [] if len(shown) == 1 else ["", *map(swatch, shown)]
     return f'<div class="card"><h3>{escape(title)}</h3>{table(head, body, "facts")}</div>'
 
@@ -187,7 +187,7 @@ def _session_target(target: Mapping[str, Any]) -> str:
     """What it took; a relative one with its accuracy, a dash where the reference had no such session."""
     if as_number(target.get("relative")) is None:
         return _target(target)
-    return NOTHING if target["accuracy"] is None else f"{score(target['accuracy'])}: {_target(target)}"
+    return NO_NUMBER if target["accuracy"] is None else f"{score(target['accuracy'])}: {_target(target)}"
 
 
 def _session(one: Mapping[str, Any]) -> list[str]:

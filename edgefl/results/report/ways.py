@@ -6,7 +6,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import TIME, fitting, short, top
-from edgefl.results.report.read import Table
+from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.style import Figure, even
 
 WAY = "#1f5d99"
@@ -15,7 +15,7 @@ LEGIBLE = 30.0  # half widths of the map that all ways together may be long
 LEAST, FEWEST = 0.01, 3  # half widths that a way is long at least; ways
 
 
-def figure(tracks: Table, half_m: float) -> Figure | None:
+def figure(tracks: ColumnArrays, half_m: float) -> Figure | None:
     """One line with gaps between the devices, and where one was not there. None where nobody moves."""
     parts = [part for rows in chosen(tracks, half_m) for part in np.split(rows, _breaks(tracks, rows) + 1)]
     if not parts:
@@ -36,7 +36,7 @@ def figure(tracks: Table, half_m: float) -> Figure | None:
     }
 
 
-def chosen(tracks: Table, half_m: float) -> list[Rows]:
+def chosen(tracks: ColumnArrays, half_m: float) -> list[Rows]:
     """Rows of each device whose way is drawn: an even pick, of fewer where ways are long, without those that stay."""
     every = [np.flatnonzero(tracks["device"] == name) for name in np.unique(tracks["device"])]
     lengths = [float(_steps_m(tracks, rows).sum()) for rows in every]
@@ -47,11 +47,11 @@ def chosen(tracks: Table, half_m: float) -> list[Rows]:
     return [moving[place] for place in even(len(moving), max(room, FEWEST))]
 
 
-def _steps_m(tracks: Table, rows: Rows) -> Floats:
+def _steps_m(tracks: ColumnArrays, rows: Rows) -> Floats:
     return np.asarray(np.hypot(np.diff(tracks["x_m"][rows]), np.diff(tracks["y_m"][rows])))
 
 
-def _breaks(tracks: Table, rows: Rows) -> Rows:
+def _breaks(tracks: ColumnArrays, rows: Rows) -> Rows:
     """After which of a device's rows its line is broken: it was away, or put elsewhere."""
     steps, pauses = _steps_m(tracks, rows), np.diff(tracks["time_s"][rows])
     usual = np.median(steps[steps > 0])

@@ -1,4 +1,4 @@
-"""Finished rounds, as they end, in the formats of experiment trackers: TensorBoard, MLflow (docs/export.md)."""
+"""Finished rounds, as they end, for experiment trackers: TensorBoard and MLflow (docs/export.md)."""
 
 from __future__ import annotations
 

@@ -1,25 +1,26 @@
-"""What a tracker is: a sink for the rows of finished rounds."""
+"""The base class of trackers: sinks for the rows of finished rounds."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from edgefl.results.report.describe import flatten
 from edgefl.scenario import Scenario
 
-PLACES = ("session", "round")  # a row's, not measured
-Row = Mapping[str, Any]
+ROUND_NAMES = ("session", "round")  # these columns say which round it is; nothing in them is measured
+FinishedRound = Mapping[str, Any]  # a row of rounds.csv
 
 log = logging.getLogger(__name__)
 
 
 class Tracker:
-    """Logs each finished round; its step is its number in the run. A context manager, as what is open must be closed.
+    """Logs each finished round; the step is the number of the round in the run.
 
-    What fails on the way ends the tracking, with a warning, not the run.
+    A context manager, as what was opened must be closed. An error on the way ends the tracking, with a warning, but not
+    the run.
     """
 
     option: ClassVar[str]  # of the command line
@@ -27,8 +28,9 @@ class Tracker:
 
     def __init__(self, scenario: Scenario) -> None:
         self.parameters = dict(flatten(scenario.model_dump(mode="json")))
-        self.status = "failed"  # of the run, unless it is told otherwise
-        self._step, self._lost = 0, False
+        self.status = "failed"  # of the run, until the command line knows better
+        self._step = 0
+        self._has_failed = False
 
     def __enter__(self) -> Self:
         return self
@@ -39,45 +41,49 @@ class Tracker:
         if self._step:
             self._try(self.close)
 
-    def __call__(self, row: Row) -> None:
-        """Log a row; what is no number is left out."""
+    def __call__(self, row: FinishedRound) -> None:
+        """Log the numbers of a row."""
         self._step += 1
         if self._step == 1:
             self._try(self.open)
-        self._try(lambda: self.log(self._step, dict(_numbers(row))))
+        self._try(lambda: self.log(self._step, _figures(row)))
 
     def _try(self, act: Callable[[], None]) -> None:
-        if self._lost:
+        if self._has_failed:
             return
         try:
             act()
         except self.failures as error:
-            self._lost = True
-            log.warning("%s: logs no more from round %d on: %s", self.option, self._step, " ".join(str(error).split()))
+            self._has_failed = True
+            reason = " ".join(str(error).split())
+            log.warning("%s: logs no more from round %d on: %s", self.option, self._step, reason)
 
     def open(self) -> None:
-        """Begin, with the parameters; called when the first round has ended."""
+        """Begin, with the scenario's parameters; called when the first round has ended."""
         raise NotImplementedError
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """Enter a round's figures."""
+        """Log the numbers of a round, by column."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Enter how the run has ended; not called where no round has."""
+        """Log how the run ended; not called if no round did."""
         raise NotImplementedError
 
 
-def _numbers(row: Row) -> Iterator[tuple[str, float]]:
+def _figures(row: FinishedRound) -> dict[str, float]:
+    """Return the measured numbers of a row; what was not measured is left out."""
+    figures = {}
     for name, value in row.items():
-        if name not in PLACES and isinstance(value, int | float):
-            yield name, float(value)
+        if name not in ROUND_NAMES and isinstance(value, int | float):
+            figures[name] = float(value)
+    return figures
 
 
-def together(*sinks: Callable[[Row], None]) -> Callable[[Row], None]:
-    """One sink for rows that hands them to several."""
+def together(*sinks: Callable[[FinishedRound], None]) -> Callable[[FinishedRound], None]:
+    """Return one sink for rows that hands them to several."""
 
-    def each(row: Row) -> None:
+    def each(row: FinishedRound) -> None:
         for sink in sinks:
             sink(row)
 

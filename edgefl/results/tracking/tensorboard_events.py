@@ -13,15 +13,15 @@ from edgefl.results.extras import require
 from edgefl.results.tracking.base import Tracker
 from edgefl.scenario import Scenario
 
-FILES = "events.out.tfevents.*"
-FLUSH_S = 10  # wall-clock: who looks on sees rounds as old at most
+EVENT_FILES = "events.out.tfevents.*"
+FLUSH_S = 10  # wall-clock; a reader sees rounds at most this late
 
 
 class TensorBoardEvents(Tracker):
-    """Scalars, and the scenario as hyperparameters, in a folder of their own.
+    """Scalars by round, and the scenario as hyperparameters, in a folder of their own.
 
     Raises:
-        InputError: TensorBoard is not there, or the folder has event files already and `overwrite` is off.
+        InputError: TensorBoard is not installed, or the folder has event files already and `overwrite` is off.
     """
 
     option = "--tensorboard"
@@ -31,27 +31,30 @@ class TensorBoardEvents(Tracker):
         super().__init__(scenario)
         self._folder = folder
         self._writer: Any = None
-        if not overwrite and any(folder.glob(FILES)):
+        if not overwrite and any(folder.glob(EVENT_FILES)):
             text = "holds TensorBoard's events already; choose another folder, or replace them with --overwrite"
             raise InputError(f"{self.option} {folder}: {text}")
 
     def open(self) -> None:
-        """Begin, in place of what was there before, which TensorBoard would show as the same run."""
+        """Begin in place of earlier events, which TensorBoard would show as the same run."""
         from tensorboard.plugins.hparams.summary_v2 import hparams_pb
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-        for old in self._folder.glob(FILES):
+        for old in self._folder.glob(EVENT_FILES):
             old.unlink()
         self._writer = EventFileWriter(str(self._folder), flush_secs=FLUSH_S)
-        known = {key: as_number(text) for key, text in self.parameters.items()}
-        typed = {key: self.parameters[key] if value is None else value for key, value in known.items()}
-        self._add(hparams_pb(typed), 0)
+        hyperparameters: dict[str, str | float] = {}
+        for key, text in self.parameters.items():
+            number = as_number(text)
+            hyperparameters[key] = text if number is None else number
+        self._add(hparams_pb(hyperparameters), 0)
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """A scalar a column."""
+        """Log a scalar for each column."""
         from tensorboard.compat.proto.summary_pb2 import Summary
 
-        self._add(Summary(value=[Summary.Value(tag=name, simple_value=value) for name, value in figures.items()]), step)
+        scalars = [Summary.Value(tag=name, simple_value=value) for name, value in figures.items()]
+        self._add(Summary(value=scalars), step)
 
     def _add(self, summary: Any, step: int) -> None:
         from tensorboard.compat.proto.event_pb2 import Event
@@ -59,5 +62,5 @@ class TensorBoardEvents(Tracker):
         self._writer.add_event(Event(wall_time=time.time(), step=step, summary=summary))
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the events that are still in memory."""
         self._writer.close()

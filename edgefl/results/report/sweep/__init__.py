@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from edgefl.core.files import write_for_user
-from edgefl.results.folder import csv_bytes
+from edgefl.results.csv_format import csv_bytes
 from edgefl.results.report.sweep.columns import columns, table
 from edgefl.results.report.sweep.curves import curves
 from edgefl.results.report.sweep.page import render

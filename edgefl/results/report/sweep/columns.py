@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgefl.core.units import BYTES, ENERGY, NOTHING, PLAIN, TIME, Unit, digits, fitting, percent, score, spread
+from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, PLAIN, TIME, Unit, digits, fitting, percent, score, spread
 from edgefl.results import statistics
 from edgefl.results.report.sweep.study import Study
-from edgefl.results.statistics import Estimate, Paired
+from edgefl.results.statistics import Paired, SeedEstimate
 
 SIGNIFICANT = 0.05
 UNITS: Mapping[str, Sequence[Unit]] = {
@@ -39,7 +39,7 @@ class Column(NamedTuple):
     """A measure of all points [points]: against the best one the paired differences and Holm's p."""
 
     measure: Measure
-    estimates: Sequence[Estimate]
+    estimates: Sequence[SeedEstimate]
     best: int | None
     against: Sequence[Paired]
     p: Sequence[float]
@@ -107,7 +107,7 @@ def _pairs(study: Study, values: Any, best: int) -> list[tuple[dict[int, float],
     return [(each[best], one) for one in each]
 
 
-def _best(estimates: Sequence[Estimate], *, more: bool) -> int | None:
+def _best(estimates: Sequence[SeedEstimate], *, more: bool) -> int | None:
     """The best mean, or median where no point got there under every seed; None where there is nothing to choose."""
     known = [place for place, one in enumerate(estimates) if np.isfinite(one.central)]
     whole = [place for place in known if estimates[place].reached == estimates[place].n]
@@ -117,10 +117,10 @@ def _best(estimates: Sequence[Estimate], *, more: bool) -> int | None:
     return (max if more else min)(centrals, key=lambda place: centrals[place])
 
 
-def told(estimate: Estimate, measure: Measure) -> str:
+def told(estimate: SeedEstimate, measure: Measure) -> str:
     """An estimate in a few characters: ``12.4 ± 0.3 s``, ``median 12 s (2 of 3)``, ``> 15 s (1 of 3)``."""
     if not estimate.n:
-        return NOTHING
+        return NO_NUMBER
     if estimate.reached == estimate.n:
         half = estimate.half if math.isfinite(estimate.half) else None
         return _score(estimate.mean, half) if measure.accuracy else _quantity(estimate.mean, half, measure.units)
@@ -144,7 +144,7 @@ def _quantity(value: float, half: float | None, units: Sequence[Unit]) -> str:
 def difference(paired: Paired, measure: Measure) -> str:
     """A difference with its sign: ``+1.2 ± 0.1 s``; in points where it is one of accuracies."""
     if not math.isfinite(paired.mean):
-        return NOTHING
+        return NO_NUMBER
     half = paired.half if math.isfinite(paired.half) else None
     if measure.accuracy:
         text = f"{abs(100 * paired.mean):.2f}" + ("" if half is None else f" ± {100 * half:.2f}") + " points"

@@ -11,8 +11,9 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import fitting, short
 from edgefl.results import statistics
+from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.curves import ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS, Measure
-from edgefl.results.report.read import Table, rounds_of
+from edgefl.results.report.read import load_rounds
 from edgefl.results.report.style import Figure, even
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.report.views import VIEWS
@@ -73,14 +74,14 @@ def curves(study: Study) -> Curves | None:
     return Curves(figure, len(figure["points"]), most)
 
 
-def _rounds(study: Study, row: int) -> Table:
+def _rounds(study: Study, row: int) -> ColumnArrays:
     place = study.texts["folder"][row]
     if (study.folder / place).resolve().is_relative_to(study.folder.resolve()):
-        return rounds_of(study.folder / place)
+        return load_rounds(study.folder / place)
     raise InputError(f"{study.folder}/index.csv: row {row + 1}: folder: must be within the sweep's, got {place!r}")
 
 
-def _has(run: Table, measure: Measure) -> bool:
+def _has(run: ColumnArrays, measure: Measure) -> bool:
     return bool(np.isfinite(run[measure.column]).any())
 
 

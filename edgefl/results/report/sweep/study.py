@@ -14,9 +14,9 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
-from edgefl.core.units import NOTHING, PLAIN, Unit, as_number, fitting
+from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting
+from edgefl.results.reader import text_of, yaml_of
 from edgefl.results.report import describe
-from edgefl.results.report.read import text_of, yaml_of
 
 CONTENT, INDEX = "sweep.yaml", "index.csv"
 TOTALS = ("rounds", "time_s", "energy_j")  # always there
@@ -171,7 +171,7 @@ def _key(path: str, title: str, cells: Sequence[str]) -> tuple[Key, list[int]]:
 
 def _told(values: Sequence[str]) -> list[str]:
     """Values that are no numbers; blocks in few words where that tells them apart."""
-    texts = [describe.block(_mapping(value)) or NOTHING for value in values]
+    texts = [describe.block(_mapping(value)) or NO_NUMBER for value in values]
     return [describe.cut(text) for text in (texts if len(set(texts)) == len(texts) else values)]
 
 

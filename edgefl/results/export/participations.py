@@ -1,0 +1,60 @@
+"""Participations and their phases, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from edgefl.results.reader import TableRow, rows_of
+
+
+class PhaseColumns(NamedTuple):
+    """A phase of a participation and the columns of devices.csv that tell about it."""
+
+    name: str
+    seconds: str
+    joules: str
+    bytes: str | None  # None: nothing is carried
+
+
+class TimedPhase(NamedTuple):
+    """A stretch of a participation."""
+
+    name: str
+    start_s: float
+    duration_s: float
+    energy_j: float
+    bytes: int
+
+
+class ParticipationPhases(NamedTuple):
+    """A row of devices.csv and its phases, one after another."""
+
+    row: TableRow
+    phases: tuple[TimedPhase, ...]
+
+
+# Where phases alternate (split learning), the file has their sums only: each stands as one phase, in this order.
+PHASES_IN_ORDER = (
+    PhaseColumns("download", "download_s", "rx_energy_j", "bytes_down"),
+    PhaseColumns("compute", "compute_s", "cpu_energy_j", None),
+    PhaseColumns("upload", "upload_s", "tx_energy_j", "bytes_up"),
+    PhaseColumns("wait", "wait_s", "idle_energy_j", None),
+)
+
+
+def participations(folder: Path) -> Iterator[ParticipationPhases]:
+    """Yield all participations, in the order of devices.csv."""
+    for row in rows_of(folder, "devices.csv"):
+        yield ParticipationPhases(row, tuple(_phases(row)))
+
+
+def _phases(row: TableRow) -> Iterator[TimedPhase]:
+    start_s = row["start_s"]
+    for columns in PHASES_IN_ORDER:
+        duration_s = row[columns.seconds]
+        energy_j = row.get(columns.joules) or 0.0  # earlier versions had no idle energy
+        carried = row[columns.bytes] if columns.bytes else 0
+        yield TimedPhase(columns.name, start_s, duration_s, energy_j, carried)
+        start_s += duration_s

@@ -1,0 +1,59 @@
+"""What a result came from: the versions and the machine of a run, and digests of the files that it wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+DIGESTED_FILES = (
+    "scenario.yaml",
+    "labels.csv",
+    "rounds.csv",
+    "devices.csv",
+    "contributions.csv",
+    "tracks.csv",
+    "parameters.npy",
+)
+PACKAGES = ("edgefl", "torch", "numpy", "scipy", "simpy")
+GIT_PATIENCE_S = 5  # wall-clock; a working directory on a slow network drive must not hold up the run
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of the files of a folder that the same scenario gives again, byte by byte."""
+    found = {}
+    for name in DIGESTED_FILES:
+        path = folder / name
+        if path.exists():
+            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def environment() -> dict[str, Any]:
+    """Return package versions, platform, and the git revision of the working directory if it has one."""
+    versions = {package: _installed_version(package) for package in PACKAGES}
+    return {**versions, "python": platform.python_version(), "platform": platform.platform(), "git": _git_revision()}
+
+
+def _installed_version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _git_revision() -> str | None:
+    """Return the commit that the working directory is at; None without git, or outside a repository."""
+    command = ["git", "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(  # noqa: S603 - a fixed command
+            command, capture_output=True, text=True, timeout=GIT_PATIENCE_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if done.returncode != 0:
+        return None
+    return done.stdout.strip() or None

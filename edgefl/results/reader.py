@@ -1,0 +1,227 @@
+"""The one reader of result folders: documents whole, tables row by row or as arrays.
+
+A result that is read back (`edgefl.results.result`), the report and the exports build on it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import yaml
+
+from edgefl.core.errors import InputError
+from edgefl.server.columns import COLUMNS_OF, ResultColumn
+
+TableRow = dict[str, Any]
+ColumnArrays = dict[str, npt.NDArray[Any]]
+
+ROWS_AT_A_TIME = 20_000  # that are held as text: a million rows of strings would not fit in memory
+FINISHED = "finished"
+_YAML_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C's is much faster
+
+
+class Documents(NamedTuple):
+    """The files of a result folder that are no tables."""
+
+    scenario_text: str
+    scenario: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+    summary: Mapping[str, Any]  # empty where the run did not finish and left none
+
+
+def read_documents(folder: Path) -> Documents:
+    """Return scenario, manifest and summary of a result folder.
+
+    Raises:
+        InputError: one of them is missing or unreadable, in one line.
+    """
+    text = text_of(folder, "scenario.yaml")
+    manifest = json_of(folder, "manifest.json")
+    unfinished = manifest.get("status") != FINISHED
+    has_summary = (folder / "summary.json").is_file()
+    summary = {} if unfinished and not has_summary else json_of(folder, "summary.json")
+    return Documents(text, yaml_of(folder, "scenario.yaml", text), manifest, summary)
+
+
+# Documents
+
+
+def text_of(folder: Path, name: str) -> str:
+    """Return the text of a file.
+
+    Raises:
+        InputError: it does not exist, or cannot be read.
+    """
+    with _opened(folder, name) as stream:
+        text: str = stream.read()
+    return text
+
+
+def json_of(folder: Path, name: str) -> Mapping[str, Any]:
+    """Return the object that a JSON file holds.
+
+    Raises:
+        InputError: it does not exist, or holds something else.
+    """
+    try:
+        value = json.loads(text_of(folder, name))
+    except ValueError as error:
+        raise InputError(f"{folder}/{name}: not JSON: {error}") from None
+    return _mapping(folder, name, value)
+
+
+def yaml_of(folder: Path, name: str, text: str) -> Mapping[str, Any]:
+    """Return the mapping that the `text` of a YAML file holds.
+
+    Raises:
+        InputError: it holds something else.
+    """
+    try:
+        value = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506 - both loaders are safe ones
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{folder}/{name}: not YAML: {reason}") from None
+    return _mapping(folder, name, value)
+
+
+def _mapping(folder: Path, name: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{folder}/{name}: expected a mapping, got {type(value).__name__}")
+    return value
+
+
+@contextmanager
+def _opened(folder: Path, name: str) -> Iterator[Any]:
+    """Open a text file of the folder.
+
+    Raises:
+        InputError: it does not exist, or cannot be read.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: not a result folder: no such folder")
+    try:
+        with (folder / name).open(encoding="utf-8", newline="") as stream:
+            yield stream
+    except FileNotFoundError:
+        raise InputError(f"{folder}: not a result folder: {name} is missing") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{folder}/{name}: cannot be read: {error}") from None
+
+
+# Tables, row by row
+
+
+def header_of(folder: Path, name: str) -> list[str]:
+    """Return the column names of a CSV file.
+
+    Raises:
+        InputError: it does not exist.
+        ValueError: it is empty.
+    """
+    with _opened(folder, name) as stream:
+        return _header(csv.reader(stream), name)
+
+
+def rows_of(folder: Path, name: str) -> Iterator[TableRow]:
+    """Yield the rows of a CSV file, typed as the table of columns says; None for an empty cell.
+
+    Raises:
+        InputError: it does not exist.
+        ValueError: a cell is not of its column's type, or a row has more or fewer cells than the header.
+    """
+    types = {column.name: column.type for column in COLUMNS_OF[name]}
+    with _opened(folder, name) as stream:
+        lines = csv.reader(stream)
+        header = _header(lines, name)
+        # What the table does not know is a trace of an algorithm from outside, which is a number.
+        parsers = [_PARSERS[types.get(column, float)] for column in header]
+        for line in lines:
+            values = [parse(cell) if cell else None for parse, cell in zip(parsers, line, strict=True)]
+            yield dict(zip(header, values, strict=True))
+
+
+def _header(lines: Iterator[list[str]], name: str) -> list[str]:
+    """Return the first line, which even a table without rows has."""
+    header = next(lines, [])
+    if not header:
+        raise ValueError(f"{name} is empty")
+    return header
+
+
+_PARSERS: dict[type, Callable[[str], Any]] = {
+    str: str,
+    int: int,
+    float: float,
+    bool: {"true": True, "false": False}.__getitem__,
+}
+
+
+# Tables as arrays
+
+
+def arrays_of(folder: Path, name: str) -> ColumnArrays:
+    """Return the columns [rows] of a CSV file that the table of columns knows.
+
+    An empty cell is NaN. So is a whole column that only some runs, or only later versions, write. Flags stay texts.
+
+    Raises:
+        InputError: the file or a column that every run writes is missing, or a cell is damaged, in one line.
+    """
+    columns = COLUMNS_OF[name]
+    with _opened(folder, name) as stream:
+        lines = csv.reader(stream)
+        try:
+            header = next(lines, [])
+            present = _present(columns, header, f"{folder}/{name}")
+            places = [header.index(column.name) for column in present]
+            pieces = list(_pieces(lines, present, places))
+        except (ValueError, IndexError, csv.Error) as error:
+            raise InputError(f"{folder}/{name}: near line {lines.line_num}: {error}") from None
+    arrays = {column.name: np.concatenate([piece[column.name] for piece in pieces]) for column in present}
+    unknown = np.full(len(arrays[present[0].name]), np.nan)
+    for column in columns:
+        arrays.setdefault(column.name, unknown)
+    return arrays
+
+
+def _present(columns: Sequence[ResultColumn], header: Sequence[str], file: str) -> list[ResultColumn]:
+    """Return the columns that a file has.
+
+    Raises:
+        InputError: it lacks one that every run of every version has written.
+    """
+    present = []
+    for column in columns:
+        if column.name in header:
+            present.append(column)
+        elif not (column.optional or column.added_later):
+            raise InputError(f"{file}: column {column.name} is missing")
+    return present
+
+
+def _pieces(
+    lines: Iterator[list[str]], columns: Sequence[ResultColumn], places: Sequence[int]
+) -> Iterator[ColumnArrays]:
+    """Yield the columns of a few thousand lines at a time; at least one piece, which may be empty."""
+    while True:
+        rows = [row for row in islice(lines, ROWS_AT_A_TIME) if row]
+        yield {
+            column.name: _array(column, [row[place] for row in rows])
+            for column, place in zip(columns, places, strict=True)
+        }
+        if not rows:
+            return
+
+
+def _array(column: ResultColumn, cells: list[str]) -> npt.NDArray[Any]:
+    if column.type in {str, bool}:
+        return np.array(cells, dtype=np.str_)
+    return np.array([float(cell) if cell else np.nan for cell in cells], dtype=np.float64)

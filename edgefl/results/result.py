@@ -1,0 +1,102 @@
+"""A run's results as Python users have them: DataFrames, a summary and the final model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.core.errors import InputError
+from edgefl.results.reader import FINISHED, read_documents
+from edgefl.server.ledger import Columns, Ledger
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass
+class Result:
+    """A run's results; its tables come from the ledger or, where it was read from a folder, from its files."""
+
+    scenario: dict[str, Any]
+    summary: dict[str, Any]
+    parameters: npt.NDArray[np.float32] | None  # [d] the final global model; None without learning
+    status: str  # finished | interrupted | failed
+    ledger: Ledger | None = field(repr=False)  # None where it was read from a folder
+    error: str | None = None
+    folder: Path | None = None
+
+    @cached_property
+    def rounds(self) -> pd.DataFrame:
+        """One row for each global round."""
+        return self._frame("rounds.csv", Ledger.round_columns)
+
+    @cached_property
+    def devices(self) -> pd.DataFrame:
+        """One row for each participant and round."""
+        return self._frame("devices.csv", Ledger.device_columns)
+
+    @cached_property
+    def contributions(self) -> pd.DataFrame:
+        """What each participant of a round added to the model's value, where the scenario asks for it."""
+        return self._frame("contributions.csv", Ledger.contribution_columns)
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """The event log."""
+        return self._frame("events.parquet", Ledger.event_columns)
+
+    def _frame(self, name: str, columns: Callable[[Ledger], Columns]) -> pd.DataFrame:
+        """Return columns of the ledger, or else the file of that name as a table."""
+        import pandas as pd
+
+        if self.ledger is not None:
+            frame = {}
+            for key, values in columns(self.ledger).items():
+                # pandas cannot tell the type of a column without rows and would take it for text
+                frame[key] = pd.Series(values, dtype=None if values else "float64")
+            return pd.DataFrame(frame)
+        path = (self.folder or Path()) / name
+        if not path.exists():
+            return pd.DataFrame()
+        return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+
+
+def read_result(folder: Path) -> Result:
+    """Return the results of a folder; its tables are read when they are asked for.
+
+    Raises:
+        InputError: a file is missing or unreadable.
+    """
+    documents = read_documents(folder)
+    status = documents.manifest.get("status")
+    if not isinstance(status, str):
+        raise InputError(f"{folder}/manifest.json: status: is missing, so this is not the manifest of a run")
+    # An unfinished run's summary, if it left one, sums up the rounds that it finished; only a whole run's counts.
+    summary = dict(documents.summary) if status == FINISHED else {}
+    return Result(
+        scenario=dict(documents.scenario),
+        summary=summary,
+        parameters=_parameters(folder),
+        status=status,
+        ledger=None,
+        error=documents.manifest.get("error"),
+        folder=folder,
+    )
+
+
+def _parameters(folder: Path) -> npt.NDArray[np.float32] | None:
+    """Return the final model [d]; None where nothing was learned."""
+    path = folder / "parameters.npy"
+    if not path.exists():
+        return None
+    try:
+        parameters: npt.NDArray[np.float32] = np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+    return parameters

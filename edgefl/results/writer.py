@@ -1,0 +1,121 @@
+"""The one writer of result folders: each file is whole or absent."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.core.errors import InputError
+from edgefl.core.files import write_atomically
+from edgefl.results.csv_format import csv_bytes
+from edgefl.server.columns import EVENT_COLUMNS
+from edgefl.server.ledger import Columns, Ledger
+
+RESULT_FILES = (
+    "manifest.json",
+    "scenario.yaml",
+    "labels.csv",
+    "rounds.csv",
+    "devices.csv",
+    "contributions.csv",
+    "tracks.csv",
+    "events.parquet",
+    "summary.json",
+    "parameters.npy",
+    "report.html",
+)
+CHECKPOINTS = "checkpoints"
+
+
+def check_folder(folder: Path, *, overwrite: bool) -> None:
+    """Check that results can be written to a folder, before anything is run.
+
+    Raises:
+        InputError: it holds files already and `overwrite` is off, or it cannot be written.
+    """
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder}: is a file, the results need a folder; choose another with -o")
+        if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+            raise InputError(f"{folder}: is not empty; choose another folder with -o, or replace it with --overwrite")
+        _check_permission(folder)
+    except OSError as error:  # such as a name that is too long
+        raise _cannot_be_written(folder, error) from None
+
+
+def _check_permission(folder: Path) -> None:
+    """Check that the folder can be written or, as long as it does not exist, made."""
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: cannot be written (no permission in {existing}); choose another folder with -o")
+
+
+def _cannot_be_written(folder: Path, error: OSError) -> InputError:
+    return InputError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o")
+
+
+def open_folder(folder: Path) -> None:
+    """Make the folder, and remove the results of an earlier run from it.
+
+    Raises:
+        InputError: the system does not allow it.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in RESULT_FILES:
+            (folder / name).unlink(missing_ok=True)
+        for half_written in folder.glob(".*.part"):  # left behind by a run that was killed
+            half_written.unlink(missing_ok=True)
+    except OSError as error:
+        raise _cannot_be_written(folder, error) from None
+
+
+def write_labels(folder: Path, holdings: Mapping[str, list[Any]]) -> None:
+    """Write how many samples of each label each device holds: columns device, label, samples."""
+    write_atomically(folder / "labels.csv", csv_bytes(holdings))
+
+
+def write_tracks(folder: Path, tracks: Columns) -> None:
+    """Write where devices have moved: columns device, time_s, x_m, y_m."""
+    write_atomically(folder / "tracks.csv", csv_bytes(tracks))
+
+
+def write_ledger(folder: Path, ledger: Ledger, parameters: npt.NDArray[np.float32] | None) -> None:
+    """Write rounds, devices, contributions if there are any, events, and the final model [d] if there is one."""
+    write_atomically(folder / "rounds.csv", csv_bytes(ledger.round_columns()))
+    write_atomically(folder / "devices.csv", csv_bytes(ledger.device_columns()))
+    contributions = ledger.contribution_columns()
+    if contributions["device"]:
+        write_atomically(folder / "contributions.csv", csv_bytes(contributions))
+    write_atomically(folder / "events.parquet", _event_bytes(ledger.event_columns()))
+    if parameters is not None:
+        stream = io.BytesIO()
+        np.save(stream, parameters)
+        write_atomically(folder / "parameters.npy", stream.getvalue())
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write indented JSON; NaN and infinity are refused, as JSON has none."""
+    write_atomically(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
+
+
+def _event_bytes(columns: Columns) -> bytes:
+    """Return the event log as a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # Types come from the table of columns: a run without events would otherwise have columns of type null.
+    types = {float: pa.float64(), int: pa.int64(), str: pa.string()}
+    schema = pa.schema([(column.name, types[column.type]) for column in EVENT_COLUMNS])
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns, schema=schema), sink)
+    return bytes(sink.getvalue())
