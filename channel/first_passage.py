@@ -101,7 +101,7 @@ def fast(
         drawn = part[forecast.enough]
         worth = forecast.worth[forecast.enough]
         mean_samples = forecast.mean_slots[forecast.enough] * worth
-        samples = _passage(mean_samples, draws[drawn], forecast.lines[:, forecast.enough])
+        samples = passage(mean_samples, draws[drawn], forecast.lines[:, forecast.enough])
         slots[drawn] = np.maximum(np.ceil(samples / worth), 1.0)
     refuse_too_long(batch.snr[slots > max_slots], max_slots)
 
@@ -224,7 +224,7 @@ def _block_slots(mean_slots: Floats, correlation: Floats) -> Ints:
     return np.maximum(slots, 1.0).astype(np.int64)
 
 
-def _passage(payload: Floats, normal: Floats, lines: Floats) -> Floats:
+def passage(payload: Floats, normal: Floats, lines: Floats) -> Floats:
     """Return the effective samples t at which the quantile of the sum reaches `payload`, by Newton's method.
 
     The quantile is `t + s (z + g1 (z^2 - 1)/6 + g2 (z^3 - 3z)/24 - g1^2 (2z^3 - 5z)/36)` for a standard normal z, with
@@ -233,7 +233,10 @@ def _passage(payload: Floats, normal: Floats, lines: Floats) -> Floats:
     Args:
         payload: in effective samples at the mean rate, [r].
         normal: z, [r].
-        lines: of the cumulants, [6, r].
+        lines: of the cumulants, [6, r], from `cumulants.Tables.lines`.
+
+    Returns:
+        Effective samples, [r]; over their worth they are slots.
     """
     z = normal
     square = z * z

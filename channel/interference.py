@@ -1,19 +1,23 @@
-"""Co-channel interference: what the transmitters of other cells add to a receiver's noise."""
+"""Co-channel interference: what the transmitters of other cells add to a receiver's noise.
+
+Both functions return densities `I0` [W/Hz] that add to the thermal noise: `SINR = P psi / ((N0 + I0) W)`. The layout
+and the reuse of the band are those of `channel.geometry`; docs/channel/cells.md shows both together.
+"""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from channel._arrays import Floats
+from channel._arrays import Bools, Floats
 from channel._checks import non_negative, positive, require
 
 
 def downlink_w_hz(
     path_gain: ArrayLike, cell: ArrayLike, group: ArrayLike, power_w: ArrayLike, band_hz: ArrayLike
 ) -> Floats:
-    """Power density that terminals receive from base stations other than their own.
+    """Return the power density that terminals receive from base stations other than their own, `I0 = sum P g / W`.
 
-    Every base station spreads its power evenly over the band of its group, so it adds P g / W to a terminal's noise
-    density; SINR = P psi / ((N0 + I0) W). Base stations of other groups use other bands (reuse factor above 1).
+    Every base station spreads its power evenly over the band of its group. Base stations of other groups use other
+    bands (reuse factor above 1).
 
     Args:
         path_gain: large-scale gain of each terminal to each base station [1], [n, cells].
@@ -27,15 +31,22 @@ def downlink_w_hz(
 
     Raises:
         ValueError: a negative gain or power, a band that is not positive, a cell that does not exist, NaN.
+
+    Example:
+        A terminal of cell 0 hears cell 1, which uses the same band.
+
+        >>> downlink_w_hz([[1e-9, 1e-11]], cell=[0], group=[0, 0], power_w=[20.0, 20.0], band_hz=1e8)
+        array([2.e-18])
     """
     received_w = non_negative("path_gain", path_gain) * non_negative("power_w", power_w)
-    return np.asarray((received_w * _from_outside(cell, group)).sum(axis=1) / positive("band_hz", band_hz))
+    interference_w = (received_w * _interferes(cell, group)).sum(axis=1)
+    return np.asarray(interference_w / positive("band_hz", band_hz))
 
 
 def uplink_w_hz(
     path_gain: ArrayLike, cell: ArrayLike, group: ArrayLike, power_w: ArrayLike, band_hz: ArrayLike
 ) -> Floats:
-    """Power density that base stations receive from terminals of other cells.
+    """Return the power density that base stations receive from terminals of other cells, `I0 = sum P g / W`.
 
     Which part of the band a terminal of another cell uses is not coordinated, so its power counts as spread evenly over
     the band of the group.
@@ -54,11 +65,15 @@ def uplink_w_hz(
         ValueError: a negative gain or power, a band that is not positive, a cell that does not exist, NaN.
     """
     received_w = non_negative("path_gain", path_gain) * non_negative("power_w", power_w)[:, None]
-    return np.asarray((received_w * _from_outside(cell, group)).sum(axis=0) / positive("band_hz", band_hz))
+    interference_w = (received_w * _interferes(cell, group)).sum(axis=0)
+    return np.asarray(interference_w / positive("band_hz", band_hz))
 
 
-def _from_outside(cell: ArrayLike, group: ArrayLike) -> NDArray[np.bool_]:
-    """Whether a terminal and a base station share a band but not a cell, [n, cells]."""
-    serving, groups = np.asarray(cell), np.asarray(group)
+def _interferes(cell: ArrayLike, group: ArrayLike) -> Bools:
+    """Return whether a terminal and a base station share a band but not a cell, [n, cells]."""
+    serving = np.asarray(cell)
+    groups = np.asarray(group)
     require((serving >= 0) & (serving < len(groups)), serving, "cell", f"from 0 to {len(groups) - 1}")
-    return np.asarray((groups[serving][:, None] == groups) & (serving[:, None] != np.arange(len(groups))))
+    same_band = groups[serving][:, None] == groups
+    other_cell = serving[:, None] != np.arange(len(groups))
+    return np.asarray(same_band & other_cell)

@@ -10,50 +10,77 @@ from numpy.typing import ArrayLike
 
 from channel import field, umi
 from channel._arrays import Floats
-from channel.validate.report import Check, figure
+from channel.validate.report import KS_ONE_PERCENT, Check, even_shares, figure, share_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DECORRELATION_M, LOS_DECORRELATION_M = 10.0, 50.0  # UMi: shadowing in line of sight, and the state itself
-SHADOWING_DB = 4.0
-LAGS = np.array([0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])  # of the decorrelation distance
-FIELDS, PAIRS, SAMPLES = 400, 30, 8000
+DECORRELATION_M = 10.0  # of UMi's shadowing in line of sight
+LOS_DECORRELATION_M = 50.0  # of UMi's LoS state
+SHADOWING_STD_DB = 4.0
+LAGS = np.array([0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])  # in decorrelation distances
+FIELDS = 400
+PAIRS = 30  # of positions in each field
+SAMPLES = 8000  # fields, of which one position is looked at
 
 
 def checks() -> list[Check]:
-    """Numbers of an ensemble of fields, within 4 standard errors; Kolmogorov-Smirnov at 1 %."""
-    from scipy import stats
+    """Check an ensemble of fields within 4 standard errors; distributions by Kolmogorov-Smirnov at 1 %."""
+    return [*_autocorrelation_checks(), *_marginal_checks(), *_sight_checks(), _pair_check()]
 
-    out = []
+
+def _autocorrelation_checks() -> list[Check]:
+    found = []
     for direction, angle in (("along x", 0.0), ("along y", np.pi / 2)):
         products, error = _autocorrelation(angle)
         for lag in (0.1, 0.5, 1.0, 2.0):
-            place = list(LAGS).index(lag)
+            at = list(LAGS).index(lag)
             name = f"autocorrelation at {lag:g} d_cor {direction}"
-            out.append(Check(name, products[place], float(np.exp(-lag)), 4 * error[place]))
-    to_normal = float(stats.kstest(_at_one_place(), "norm").statistic)
-    out.append(Check("KS distance of one place to N(0, 1)", to_normal, 0.0, 1.63 / np.sqrt(SAMPLES)))
+            found.append(Check(name, products[at], float(np.exp(-lag)), 4 * error[at]))
+    return found
+
+
+def _marginal_checks() -> list[Check]:
+    from scipy import stats
+
+    to_normal = float(stats.kstest(_at_one_position(), "norm").statistic)
     over_plane = field.gaussian(_waves(0), _uniforms(1, SAMPLES, 2) * 20e3, DECORRELATION_M)
-    out.append(Check("variance of one field over the plane", over_plane.var(), 1.0, 4 * np.sqrt(2 / SAMPLES)))
-    distance = np.array([25.0, 50.0, 100.0, 250.0])
-    positions = np.stack([distance, np.zeros(4)], axis=-1)
-    probability = umi.los_probability(distance)
+    return [
+        Check("KS distance of one place to N(0, 1)", to_normal, 0.0, KS_ONE_PERCENT / np.sqrt(SAMPLES)),
+        Check("variance of one field over the plane", over_plane.var(), 1.0, 4 * np.sqrt(2 / SAMPLES)),
+    ]
+
+
+def _sight_checks() -> list[Check]:
+    found = []
+    distance_m = np.array([25.0, 50.0, 100.0, 250.0])
+    positions = np.stack([distance_m, np.zeros(4)], axis=-1)
+    probability = umi.los_probability(distance_m)
     seen = _ensemble_los(positions, probability).mean(axis=0)
-    for d, p, share in zip(distance, probability, seen, strict=True):
-        out.append(Check(f"share in line of sight at {d:g} m", share, p, 4 * np.sqrt(p * (1 - p) / SAMPLES)))
-    half = LOS_DECORRELATION_M / 2  # two places 50 m apart and 60 m away
-    pair = np.array([[np.sqrt(60.0**2 - half**2), half], [np.sqrt(60.0**2 - half**2), -half]])
+    for d, p, share in zip(distance_m, probability, seen, strict=True):
+        found.append(Check(f"share in line of sight at {d:g} m", share, p, 4 * share_error(p, SAMPLES)))
+    return found
+
+
+def _pair_check() -> Check:
+    """Check two positions 50 m apart and 60 m away from the base station: their states are correlated."""
+    from scipy import stats
+
+    half = LOS_DECORRELATION_M / 2
+    ahead = np.sqrt(60.0**2 - half**2)
+    pair = np.array([[ahead, half], [ahead, -half]])
     p = float(umi.los_probability(60.0))
-    rho, at = np.exp(-1.0), stats.norm.ppf(p)
+    # Both are seen where two normals of correlation 1/e lie below the quantile of p.
+    rho = np.exp(-1.0)
+    at = stats.norm.ppf(p)
     both = float(stats.multivariate_normal.cdf([at, at], cov=[[1.0, rho], [rho, 1.0]]))
     measured = _ensemble_los(pair, np.array([p, p])).all(axis=1).mean()
     name = "share of pairs 50 m apart, both in line of sight"
-    return [*out, Check(name, measured, both, 4 * np.sqrt(both * (1 - both) / SAMPLES))]
+    return Check(name, measured, both, 4 * share_error(both, SAMPLES))
 
 
 def figures() -> dict[str, Figure]:
-    """A map of shadowing, its autocorrelation, and its distribution at one place."""
+    """Draw a map of shadowing, its autocorrelation, and its distribution at one position."""
     return {
         "shadowing-map": _map(),
         "shadowing-autocorrelation": _autocorrelation_figure(),
@@ -65,7 +92,7 @@ def _map() -> Figure:
     drawing, axes = figure("Shadowing of one field, UMi in line of sight (4 dB, 10 m)", "x [m]", "y [m]")
     axis = np.linspace(-250, 250, 167)  # 3 m apart
     positions = np.stack(np.meshgrid(axis, axis), axis=-1)
-    values = SHADOWING_DB * field.gaussian(_waves(5), positions, DECORRELATION_M)
+    values = SHADOWING_STD_DB * field.gaussian(_waves(5), positions, DECORRELATION_M)
     extent = (-250, 250, -250, 250)
     image = axes.imshow(values, "RdBu_r", origin="lower", extent=extent, vmin=-12, vmax=12, interpolation="none")
     axes.grid(visible=False)
@@ -88,16 +115,19 @@ def _distribution_figure() -> Figure:
     from scipy.special import ndtr
 
     drawing, axes = figure("Shadowing at one place over 8,000 fields", "Shadowing [dB]", "Share of fields below")
-    axes.plot(SHADOWING_DB * np.sort(_at_one_place()), (np.arange(SAMPLES) + 0.5) / SAMPLES, label="channel.field")
+    axes.plot(SHADOWING_STD_DB * np.sort(_at_one_position()), even_shares(SAMPLES), label="channel.field")
     level = np.linspace(-14, 14, 29)
-    axes.plot(level, ndtr(level / SHADOWING_DB), "ko", ms=4, label="normal, 4 dB")
+    axes.plot(level, ndtr(level / SHADOWING_STD_DB), "ko", ms=4, label="normal, 4 dB")
     axes.legend()
     return drawing
 
 
 @cache
 def _autocorrelation(angle: float) -> tuple[Floats, Floats]:
-    """Autocorrelation at LAGS in a direction, as 1 - E(dg^2) / 2, and its standard error over the fields."""
+    """Return the autocorrelation at LAGS in a direction, and its standard error over the fields.
+
+    As `1 - E(dg^2) / 2`, which is exact at a distance of 0: the variance of each field does not add to the error.
+    """
     step = DECORRELATION_M * np.array([np.cos(angle), np.sin(angle)])
     origin = 300.0 * _uniforms(2, PAIRS, 2)
     positions = np.concatenate([origin[None], origin + LAGS[:, None, None] * step])
@@ -107,14 +137,14 @@ def _autocorrelation(angle: float) -> tuple[Floats, Floats]:
 
 
 @cache
-def _at_one_place() -> Floats:
-    """One place in SAMPLES fields."""
-    place = [37.0, -120.0]
-    return np.array([float(field.gaussian(_waves(seed), place, DECORRELATION_M)) for seed in range(SAMPLES)])
+def _at_one_position() -> Floats:
+    """Return the values [SAMPLES] of as many fields at one position."""
+    position = [37.0, -120.0]
+    return np.array([float(field.gaussian(_waves(seed), position, DECORRELATION_M)) for seed in range(SAMPLES)])
 
 
 def _ensemble_los(positions_m: ArrayLike, probability: Floats) -> Floats:
-    """Line of sight [SAMPLES, ...] at places over as many fields, as 0 or 1."""
+    """Return the line of sight [SAMPLES, ...] at positions over as many fields, as 0 or 1."""
     states = [field.uniform(_waves(seed), positions_m, LOS_DECORRELATION_M) < probability for seed in range(SAMPLES)]
     return np.array(states, dtype=np.float64)
 

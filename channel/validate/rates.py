@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from channel import rate, units
+from channel._arrays import Floats
 from channel.mcs import TABLES, Mcs
 from channel.rate import SHANNON, TRUNCATED, Efficiency
 from channel.validate.report import Check, figure
@@ -15,42 +17,37 @@ from channel.validate.report import Check, figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from channel._arrays import Floats
-
 MODELS: dict[str, Efficiency] = {
     "Shannon": SHANNON,
     "truncated Shannon": TRUNCATED,
     "MCS, 256QAM table": Mcs(),
     "MCS, 64QAM table": Mcs(table="64qam"),
 }
-DRAWS = 200_000
+POWER_DRAWS = 200_000
 
 
 def checks() -> list[Check]:
-    """Means against Monte Carlo and quadrature, thresholds against what the constellations can carry."""
+    """Check means by Monte Carlo and quadrature, and thresholds by what the constellations can carry."""
+    found = []
     power = _powers()
-    results = []
     for name, model in MODELS.items():
         for snr_db in (0.0, 20.0):
             snr = float(units.db_to_linear(snr_db))
             sample = model.bps_hz(snr * power)
-            tolerance = 4.0 * float(sample.std()) / math.sqrt(DRAWS)
+            tolerance = 4.0 * float(sample.std()) / math.sqrt(POWER_DRAWS)
             exact = float(rate.mean_rayleigh_bps_hz(model, snr))
-            results.append(Check(f"{name}, mean at {snr_db:g} dB [b/s/Hz]", exact, float(sample.mean()), tolerance))
+            found.append(Check(f"{name}, mean at {snr_db:g} dB [b/s/Hz]", exact, float(sample.mean()), tolerance))
     for snr in (1e-3, 1.0, 1e6):
         exact = float(rate.mean_rayleigh_bps(1.0, snr))
-        results.append(Check(f"ergodic capacity at {snr:g} [b/s/Hz]", exact, _quadrature_bps_hz(snr), 1e-9 * exact))
-    slack_db = [
-        gap_db - units.linear_to_db(constellation_snr(order, order * code_rate / 1024.0))
-        for (order, code_rate), gap_db in zip(TABLES["256qam"], units.linear_to_db(Mcs().thresholds), strict=True)
-    ]
-    results.append(Check("lowest MCS above what its constellation needs [dB]", float(slack_db[0]), 3.0, 0.05))
-    results.append(Check("highest MCS above what its constellation needs [dB]", float(slack_db[-1]), 1.26, 0.05))
-    return results
+        found.append(Check(f"ergodic capacity at {snr:g} [b/s/Hz]", exact, _quadrature_bps_hz(snr), 1e-9 * exact))
+    slack_db = units.linear_to_db(Mcs().thresholds) - _needed_db()
+    found.append(Check("lowest MCS above what its constellation needs [dB]", float(slack_db[0]), 3.0, 0.05))
+    found.append(Check("highest MCS above what its constellation needs [dB]", float(slack_db[-1]), 1.26, 0.05))
+    return found
 
 
 def figures() -> dict[str, Figure]:
-    """Efficiency over the SNR, mean over the mean SNR, and the distribution of Shannon's rate."""
+    """Draw the efficiency over the SNR, its mean over the mean SNR, and the distribution of Shannon's rate."""
     return {
         "rate-efficiency": _efficiency_figure(),
         "rate-mean": _mean_figure(),
@@ -59,18 +56,38 @@ def figures() -> dict[str, Figure]:
 
 
 def constellation_snr(order: int, bits: float) -> float:
-    """SNR [1] from which on 2^order-QAM over AWGN carries `bits` bits a symbol, whatever the code (Gauss-Hermite)."""
-    nodes, weights = np.polynomial.hermite.hermgauss(60)
+    """Return the SNR [1] from which on 2^order-QAM over AWGN carries `bits` bits a symbol, whatever the code.
+
+    The mutual information of the constellation by Gauss-Hermite quadrature, inverted by bisection.
+    """
     unit = np.arange(1.0 - 2 ** (order // 2), 2 ** (order // 2), 2.0)  # amplitudes of one quadrature
     unit /= math.sqrt(2.0 * float(np.mean(unit**2)))
-    low, high = 1e-2, 1e4
+    low = 1e-2
+    high = 1e4
     for _ in range(50):
         middle = math.sqrt(low * high)
-        levels = math.sqrt(middle) * unit
-        distance = nodes[:, None] + levels[:, None, None] - levels
-        penalty = np.log2(np.exp(nodes[:, None] ** 2 - distance**2).sum(-1)) @ weights / math.sqrt(math.pi)
-        low, high = (middle, high) if order - 2.0 * float(penalty.mean()) < bits else (low, middle)
+        if _constellation_bits(order, math.sqrt(middle) * unit) < bits:
+            low = middle
+        else:
+            high = middle
     return high
+
+
+def _constellation_bits(order: int, levels: Floats) -> float:
+    """Return the mutual information [bit] of 2^order-QAM with these amplitudes [a] of one quadrature."""
+    nodes, weights = np.polynomial.hermite.hermgauss(60)
+    # Axes: noise, amplitude that was sent, amplitude that it may be taken for.
+    distance = nodes[:, None] + levels[:, None, None] - levels
+    confusion = np.log2(np.exp(nodes[:, None] ** 2 - distance**2).sum(-1))
+    penalty = confusion @ weights / math.sqrt(math.pi)
+    return order - 2.0 * float(penalty.mean())
+
+
+@cache
+def _needed_db() -> Floats:
+    """Return the SNR [dB] that the constellation of each scheme of the 256QAM table needs, in the table's order."""
+    needed = [constellation_snr(order, order * code_rate / 1024.0) for order, code_rate in TABLES["256qam"]]
+    return units.linear_to_db(needed)
 
 
 def _efficiency_figure() -> Figure:
@@ -78,11 +95,8 @@ def _efficiency_figure() -> Figure:
     snr_db = np.linspace(-12.0, 35.0, 2_000)
     for name, model in MODELS.items():
         axes.plot(snr_db, model.bps_hz(units.db_to_linear(snr_db)), label=name, zorder=2)
-    needed_db = [
-        float(units.linear_to_db(constellation_snr(order, order * code / 1024.0))) for order, code in TABLES["256qam"]
-    ]
-    carried = [order * code / 1024.0 for order, code in TABLES["256qam"]]
-    axes.plot(needed_db, carried, "k.", markersize=4, label="limit of each constellation (256QAM table)")
+    carried = [order * code_rate / 1024.0 for order, code_rate in TABLES["256qam"]]
+    axes.plot(_needed_db(), carried, "k.", markersize=4, label="limit of each constellation (256QAM table)")
     few_db = np.arange(-9.0, 31.0, 3.0)
     by_hand = [min(0.6 * math.log2(1.0 + 10.0 ** (x / 10.0)), 4.4) for x in few_db]
     axes.plot(few_db, by_hand, "kx", markersize=5, label="TR 36.942, Annex A.2")
@@ -93,12 +107,14 @@ def _efficiency_figure() -> Figure:
 
 def _mean_figure() -> Figure:
     drawing, axes = figure("Mean over Rayleigh fading", "mean SNR [dB]", "mean spectral efficiency [bit/s/Hz]")
-    snr_db, few_db, power = np.linspace(-15.0, 45.0, 400), np.arange(-12.0, 45.0, 6.0), _powers()
+    snr_db = np.linspace(-15.0, 45.0, 400)
+    few_db = np.arange(-12.0, 45.0, 6.0)
+    power = _powers()
     for name, model in MODELS.items():
         (line,) = axes.plot(snr_db, rate.mean_rayleigh_bps_hz(model, units.db_to_linear(snr_db)), label=name)
         simulated = [model.bps_hz(units.db_to_linear(x) * power).mean() for x in few_db]
         axes.plot(few_db, simulated, "o", color=line.get_color(), markersize=4)
-    axes.plot([], [], "ko", markersize=4, label=f"mean of {DRAWS:,} draws")
+    axes.plot([], [], "ko", markersize=4, label=f"mean of {POWER_DRAWS:,} draws")
     axes.legend(fontsize="small")
     return drawing
 
@@ -118,11 +134,11 @@ def _distribution_figure() -> Figure:
 
 
 def _powers() -> Floats:
-    """Draws of |h|^2."""
-    return np.random.default_rng(1).standard_exponential(DRAWS)
+    """Return draws of |h|^2."""
+    return np.random.default_rng(1).standard_exponential(POWER_DRAWS)
 
 
 def _quadrature_bps_hz(snr: float) -> float:
-    """E[log2(1 + s x)] of x ~ Exp(1) by the trapezoidal rule over ln x, where it converges exponentially."""
+    """Return E[log2(1 + s x)] of x ~ Exp(1) by the trapezoidal rule over ln x, where it converges exponentially."""
     t = np.linspace(-45.0, 5.0, 4_001)
     return float(np.sum(np.log1p(snr * np.exp(t)) * np.exp(t - np.exp(t))) * (t[1] - t[0])) / math.log(2.0)

@@ -1,13 +1,20 @@
-"""What a topic hands in: checks with a measured and an expected number, and figures in one style."""
+"""The form of a topic's results: checks with a measured and an expected number, and figures in one style."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from channel._arrays import Floats
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+KS_ONE_PERCENT = 1.63
+"""Kolmogorov's statistic times the root of the sample size, exceeded by chance in 1 % of all samples."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +32,18 @@ class Check:
         return abs(self.measured - self.expected) <= self.tolerance
 
 
+def share_error(probability: float, samples: int) -> float:
+    """Return the standard error of a share that is measured by so many independent samples."""
+    return float(np.sqrt(probability * (1 - probability) / samples))
+
+
+def even_shares(count: int) -> Floats:
+    """Return the shares of an ordered sample that lie below each of its values, (i + 1/2) / n, [n]."""
+    return np.asarray((np.arange(count) + 0.5) / count)
+
+
 def figure(title: str, x_label: str, y_label: str) -> tuple[Figure, Axes]:
-    """An empty figure with one pair of axes, without any global state."""
+    """Return an empty figure with one pair of axes, without any global state."""
     from matplotlib.figure import Figure
 
     drawing = Figure(figsize=(7.0, 4.2), layout="constrained")

@@ -3,63 +3,85 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from channel import fading, rate, transfer
-from channel._arrays import Floats
+from channel import fading, first_passage, rate, transfer
+from channel._arrays import Complex, Floats, Rows
 from channel.cumulants import sum_cumulants, tables_of
-from channel.first_passage import MIN_EFFECTIVE_SAMPLES, _passage, walked
 from channel.units import db_to_linear
-from channel.validate.report import Check, figure
+from channel.validate.report import KS_ONE_PERCENT, Check, even_shares, figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CARRIER_HZ, SLOT_S, BANDWIDTH_HZ = 3.5e9, 0.5e-3, 1e6
-ROWS = 20_000
-LIMIT = 1.63 * np.sqrt(2.0 / ROWS)  # Kolmogorov-Smirnov, two samples, 1 %
-LINKS = ((-5.0, 0.5, 300), (-5.0, 30.0, 300), (20.0, 3.0, 600), (20.0, 10.0, 300), (50.0, 10.0, 300))
+CARRIER_HZ = 3.5e9
+SLOT_S = 0.5e-3
+BANDWIDTH_HZ = 1e6
+TRANSFERS = 20_000  # on each side of a comparison
+KS_LIMIT = KS_ONE_PERCENT * np.sqrt(2.0 / TRANSFERS)  # of two samples
+
+
+class Case(NamedTuple):
+    """A transfer: mean SNR, speed and payload, the latter in slots at the mean rate."""
+
+    snr_db: float
+    speed_mps: float
+    slots: int
+
+
+CASES = (
+    Case(-5.0, 0.5, 300),
+    Case(-5.0, 30.0, 300),
+    Case(20.0, 3.0, 600),
+    Case(20.0, 10.0, 300),
+    Case(50.0, 10.0, 300),
+)
 SERIES = {-5.0: "tab:red", 10.0: "tab:blue", 40.0: "tab:green"}  # mean SNR [dB]
 SERIES_SLOTS = (50, 75, 100, 150, 200, 300, 500)
 SERIES_SPEED_MPS = 10.0
 
 
 def checks() -> list[Check]:
-    """Distances within what 20,000 transfers a side allow at 1 %; means within 0.5 %; cumulants of a known case."""
-    out = []
-    for link in LINKS:
-        drawn, walks = _drawn(*link), _walked(*link)
-        name = "{:g} dB, {:g} m/s, {} slots".format(*link)
-        out.append(Check(f"KS distance at {name}", _distance(drawn, walks), 0.0, LIMIT))
-        noise = np.hypot(drawn.std(), walks.std()) / np.sqrt(ROWS) / walks.mean()
-        out.append(Check(f"mean over mean at {name}", drawn.mean() / walks.mean(), 1.0, max(0.005, 3 * noise)))
-    snr, rho = float(db_to_linear(10.0)), _rho(10.0)
-    mean = float(sum_cumulants(snr, rho, 500).mean)
-    out.append(Check("mean of 500 slots at 10 dB", mean, 500 * float(rate.mean_rayleigh_bps(1.0, snr)), 1e-4))
-    spread = np.sqrt(float(sum_cumulants(snr, rho, 500).variance))
-    simulated = _sums(snr, rho, 500)
-    out.append(Check("standard deviation of 500 slots at 10 dB", spread, float(simulated.std()), 0.02 * spread))
-    return out
+    """Check distances within what 20,000 transfers a side allow at 1 %, means within 0.5 %, and known cumulants."""
+    found = []
+    for case in CASES:
+        drawn = _drawn(case)
+        walks = _walked(case)
+        name = f"{case.snr_db:g} dB, {case.speed_mps:g} m/s, {case.slots} slots"
+        found.append(Check(f"KS distance at {name}", _distance(drawn, walks), 0.0, KS_LIMIT))
+        noise = np.hypot(drawn.std(), walks.std()) / np.sqrt(TRANSFERS) / walks.mean()
+        ratio = drawn.mean() / walks.mean()
+        found.append(Check(f"mean over mean at {name}", ratio, 1.0, max(0.005, 3 * noise)))
+    snr = float(db_to_linear(10.0))
+    rho = _rho(10.0)
+    cumulants = sum_cumulants(snr, rho, 500)
+    exact = 500 * float(rate.mean_rayleigh_bps(1.0, snr))
+    found.append(Check("mean of 500 slots at 10 dB", float(cumulants.mean), exact, 1e-4))
+    spread = np.sqrt(float(cumulants.variance))
+    simulated = float(_sums(snr, rho, 500).std())
+    found.append(Check("standard deviation of 500 slots at 10 dB", spread, simulated, 0.02 * spread))
+    return found
 
 
 def figures() -> dict[str, Figure]:
-    """Distributions by both engines, and the distance between them over the number of effective samples."""
+    """Draw distributions by both engines, and the distance between them over the number of effective samples."""
     return {"transfers-cdf": _cdf_figure(), "transfers-distance": _distance_figure()}
 
 
 def _cdf_figure() -> Figure:
     drawing, axes = figure("Duration of a transfer", "Duration over payload / mean rate", "Share below")
-    share = (np.arange(ROWS) + 0.5) / ROWS
-    marks = np.linspace(0, ROWS - 1, 23).astype(int)
-    for snr_db, speed_mps, slots in LINKS:
-        arguments = _link(snr_db, speed_mps, slots)
-        label = f"{snr_db:g} dB, {speed_mps:g} m/s, {slots} slots" + (" (in blocks)" if walked(*arguments)[0] else "")
-        (line,) = axes.plot(np.sort(_drawn(snr_db, speed_mps, slots)) / slots, share, label=label)
-        by_slots = np.sort(_walked(snr_db, speed_mps, slots)) / slots
+    share = even_shares(TRANSFERS)
+    marks = np.linspace(0, TRANSFERS - 1, 23).astype(int)
+    for case in CASES:
+        label = f"{case.snr_db:g} dB, {case.speed_mps:g} m/s, {case.slots} slots"
+        if first_passage.walked(*_link(case))[0]:
+            label += " (in blocks)"
+        (line,) = axes.plot(np.sort(_drawn(case)) / case.slots, share, label=label)
+        by_slots = np.sort(_walked(case)) / case.slots
         axes.plot(by_slots[marks], share[marks], "o", ms=4, color=line.get_color())
     axes.set(xlim=(0.3, 2.5))
     axes.legend(title="lines: fast, markers: slots")
@@ -68,43 +90,42 @@ def _cdf_figure() -> Figure:
 
 def _distance_figure() -> Figure:
     drawing, axes = figure(
-        f"Distance to {ROWS:,} walked transfers, {SERIES_SPEED_MPS:g} m/s",
+        f"Distance to {TRANSFERS:,} walked transfers, {SERIES_SPEED_MPS:g} m/s",
         "Effective samples (1 − ρ²) Z / E[bits of a slot]",
         "Kolmogorov-Smirnov distance",
     )
-    samples = np.array(SERIES_SLOTS) * (1.0 - _rho(SERIES_SPEED_MPS) ** 2)
     for snr_db, colour in SERIES.items():
-        by_slots = [_walked(snr_db, SERIES_SPEED_MPS, slots) for slots in SERIES_SLOTS]
-        taken = [walked(*_link(snr_db, SERIES_SPEED_MPS, slots))[0] for slots in SERIES_SLOTS]
-        for four, style in ((True, "-"), (False, ":")):
-            distance = np.array(
-                [
-                    _distance(_expansion(snr_db, slots, four=four), walks)
-                    for slots, walks in zip(SERIES_SLOTS, by_slots, strict=True)
-                ]
-            )
-            label = f"{snr_db:g} dB, " + ("four cumulants" if four else "normal")
-            axes.plot(samples, distance, style, color=colour, label=label)
-            if four:
-                axes.plot(samples[taken], distance[taken], "o", mfc="white", color=colour)
-                axes.plot(samples[np.logical_not(taken)], distance[np.logical_not(taken)], "o", color=colour)
-    axes.axhline(1.63 / np.sqrt(ROWS), color="k", lw=1, ls="--", label="1 % by chance")
-    axes.axvline(MIN_EFFECTIVE_SAMPLES, color="grey", lw=1)
+        _draw_distances(axes, snr_db, colour)
+    axes.axhline(KS_ONE_PERCENT / np.sqrt(TRANSFERS), color="k", lw=1, ls="--", label="1 % by chance")
+    axes.axvline(first_passage.MIN_EFFECTIVE_SAMPLES, color="grey", lw=1)
     axes.set(xscale="log", yscale="log", ylim=(2e-3, 1.5))
-    axes.set_xticks(ticks := [3, 4, 6, 8, 12, 20, 30], [str(tick) for tick in ticks])
+    ticks = [3, 4, 6, 8, 12, 20, 30]
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.set_xticks([], minor=True)
     axes.legend(fontsize="small", ncols=2, title="hollow: walked by fast")
     return drawing
 
 
-def _expansion(snr_db: float, slots: int, *, four: bool) -> Floats:
-    """Slots at even quantiles by the expansion with two or four cumulants, never walked."""
-    worth = np.full(100_000, 1.0 - _rho(SERIES_SPEED_MPS) ** 2)
-    shape = tables_of(rate.SHANNON).lines(np.full(worth.size, snr_db), worth)
+def _draw_distances(axes: Axes, snr_db: float, colour: str) -> None:
+    """Draw the distances of the expansion with four cumulants and with two, the normal law, at one mean SNR."""
+    cases = [Case(snr_db, SERIES_SPEED_MPS, slots) for slots in SERIES_SLOTS]
+    samples = np.array(SERIES_SLOTS) * (1.0 - _rho(SERIES_SPEED_MPS) ** 2)
+    walked = np.array([first_passage.walked(*_link(case))[0] for case in cases])
+    by_four = np.array([_distance(_expansion(case, four=True), _walked(case)) for case in cases])
+    by_two = np.array([_distance(_expansion(case, four=False), _walked(case)) for case in cases])
+    axes.plot(samples, by_four, "-", color=colour, label=f"{snr_db:g} dB, four cumulants")
+    axes.plot(samples[walked], by_four[walked], "o", mfc="white", color=colour)
+    axes.plot(samples[~walked], by_four[~walked], "o", color=colour)
+    axes.plot(samples, by_two, ":", color=colour, label=f"{snr_db:g} dB, normal")
+
+
+def _expansion(case: Case, *, four: bool) -> Floats:
+    """Return slots at even quantiles by the expansion with two or four cumulants, never walked."""
+    worth = np.full(100_000, 1.0 - _rho(case.speed_mps) ** 2)
+    lines = tables_of(rate.SHANNON).lines(np.full(worth.size, case.snr_db), worth)
     if not four:
-        shape[1:] = 0.0
-    normal = ndtri((np.arange(worth.size) + 0.5) / worth.size)
-    samples = _passage(slots * worth, normal, shape)
+        lines[1:] = 0.0
+    samples = first_passage.passage(case.slots * worth, ndtri(even_shares(worth.size)), lines)
     whole = np.nan_to_num(np.ceil(samples / worth), nan=np.inf)
     return np.asarray(np.maximum(whole, 1.0))
 
@@ -116,34 +137,40 @@ def _distance(one: Floats, other: Floats) -> float:
 
 
 @cache
-def _drawn(snr_db: float, speed_mps: float, slots: int) -> Floats:
+def _drawn(case: Case) -> Floats:
+    """Return the slots of transfers by `fast`."""
     generator = np.random.default_rng(3)
-    start, normal = _normals(generator, ROWS), generator.standard_normal(ROWS)
-    durations_s = transfer.fast(*_link(snr_db, speed_mps, slots), normal, _source(generator), start)
+    start = _normals(generator, TRANSFERS)
+    normal = generator.standard_normal(TRANSFERS)
+    durations_s = transfer.fast(*_link(case), normal, _source(generator), start)
     return np.asarray(np.rint(durations_s / SLOT_S))
 
 
 @cache
-def _walked(snr_db: float, speed_mps: float, slots: int) -> Floats:
+def _walked(case: Case) -> Floats:
+    """Return the slots of transfers that were walked."""
     generator = np.random.default_rng(4)
-    start = _normals(generator, ROWS)
-    durations_s = transfer.slots(*_link(snr_db, speed_mps, slots), _source(generator), start)
+    start = _normals(generator, TRANSFERS)
+    durations_s = transfer.slots(*_link(case), _source(generator), start)
     return np.asarray(np.rint(durations_s / SLOT_S))
 
 
 def _sums(snr: float, rho: float, slots: int) -> Floats:
-    generator, total = np.random.default_rng(5), np.zeros(ROWS)
-    h = _normals(generator, ROWS)
+    """Return simulated sums [TRANSFERS] of the spectral efficiencies of consecutive slots."""
+    generator = np.random.default_rng(5)
+    total = np.zeros(TRANSFERS)
+    h = _normals(generator, TRANSFERS)
     for _ in range(slots):
-        h = rho * h + np.sqrt(1.0 - rho**2) * _normals(generator, ROWS)
+        h = rho * h + np.sqrt(1.0 - rho**2) * _normals(generator, TRANSFERS)
         total += np.log2(1.0 + snr * np.abs(h) ** 2)
     return total
 
 
-def _link(snr_db: float, speed_mps: float, slots: int) -> tuple[float, float, float, float, float]:
-    snr = float(db_to_linear(snr_db))
-    payload_bits = slots * float(rate.mean_rayleigh_bps(BANDWIDTH_HZ, snr)) * SLOT_S
-    return payload_bits, snr, BANDWIDTH_HZ, SLOT_S, _rho(speed_mps)
+def _link(case: Case) -> tuple[float, float, float, float, float]:
+    """Return the first arguments of both engines, from the payload to the correlation."""
+    snr = float(db_to_linear(case.snr_db))
+    payload_bits = case.slots * float(rate.mean_rayleigh_bps(BANDWIDTH_HZ, snr)) * SLOT_S
+    return payload_bits, snr, BANDWIDTH_HZ, SLOT_S, _rho(case.speed_mps)
 
 
 def _rho(speed_mps: float) -> float:
@@ -151,9 +178,13 @@ def _rho(speed_mps: float) -> float:
 
 
 def _source(generator: np.random.Generator) -> transfer.Innovations:
-    return lambda rows, count: _normals(generator, rows.size, count)
+    def draw(rows: Rows, count: int) -> Complex:
+        return _normals(generator, rows.size, count)
+
+    return draw
 
 
-def _normals(generator: np.random.Generator, *shape: int) -> NDArray[np.complex128]:
+def _normals(generator: np.random.Generator, *shape: int) -> Complex:
+    """Return draws of CN(0, 1)."""
     pairs = generator.standard_normal((*shape[:-1], 2 * shape[-1])) * np.sqrt(0.5)
     return np.asarray(pairs.view(np.complex128))
