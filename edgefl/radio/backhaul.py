@@ -1,17 +1,15 @@
-"""The backhaul: what a message takes between the server and each base station."""
+"""The backhaul: the time a message takes between the server and each base station."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids
-from edgefl.radio.backhaul_section import SERVER, Backhaul, BackhaulLink
-
-SAME = 1e-12  # of a delay: two times that near are one
+from edgefl.core.times import SAME_TIME_S
+from edgefl.radio.backhaul_section import SERVER, Backhaul, BackhaulLink, Node
 
 
 @dataclass(frozen=True)
@@ -26,41 +24,59 @@ class Routes:
     rate_bps: Floats  # [sites] lowest on the path
 
     def one_way_s(self, bits: Floats | float, cell: Ids | int | slice = slice(None)) -> Floats:
-        """Seconds [n] of messages of `bits` [n] between the server and the base stations `cell` [n]; all of them."""
+        """Return the seconds [n] of messages between the server and base stations.
+
+        Args:
+            bits: of the messages, for all alike or [n].
+            cell: the base stations, [n] or one; all of them where not given.
+        """
         return np.asarray(self.delay_s[cell] + bits / self.rate_bps[cell])
 
 
 def routes(backhaul: Backhaul | None, sites: int) -> Routes:
-    """Those of a scenario that has been checked; without a section nothing takes any time."""
+    """Return the routes of a scenario that has been checked; without a section nothing takes any time."""
     if backhaul is None:
         return Routes(np.zeros(sites), np.full(sites, np.inf))
     links = backhaul.edges(sites)
-    delay_s = _delays_s(links)
-    rate_bps = _rates_bps(links, delay_s)
-    return Routes(*(np.array([table[site] for site in range(sites)]) for table in (delay_s, rate_bps)))
+    delay_s = _least_delays_s(links)
+    rate_bps = _highest_rates_bps(links, delay_s)
+    return Routes(
+        delay_s=np.array([delay_s[site] for site in range(sites)]),
+        rate_bps=np.array([rate_bps[site] for site in range(sites)]),
+    )
 
 
-def _delays_s(links: Sequence[BackhaulLink]) -> dict[Any, float]:
-    """The least delay from the server to each node that can be reached."""
+def _least_delays_s(links: Sequence[BackhaulLink]) -> dict[Node, float]:
+    """Return the least delay from the server to each node that can be reached."""
     import networkx as nx
 
     graph = nx.Graph()
     for link in links:
-        known = graph.get_edge_data(*link.between, {"delay_s": np.inf})
-        graph.add_edge(*link.between, delay_s=min(link.delay_s, known["delay_s"]))
+        parallel = graph.get_edge_data(*link.between, {"delay_s": np.inf})  # a link listed before between the same two
+        graph.add_edge(*link.between, delay_s=min(link.delay_s, parallel["delay_s"]))
     return dict(nx.single_source_dijkstra_path_length(graph, SERVER, weight="delay_s"))
 
 
-def _rates_bps(links: Sequence[BackhaulLink], delay_s: dict[Any, float]) -> dict[Any, float]:
-    """The highest rate to each node over paths of least delay: links join by falling rate until it is reached."""
+def _highest_rates_bps(links: Sequence[BackhaulLink], delay_s: dict[Node, float]) -> dict[Node, float]:
+    """Return the highest rate to each node over paths of least delay.
+
+    Links join the graph by falling rate. The rate of the link that first connects a node to the server is the lowest
+    on its path, and no other path has a higher lowest one.
+    """
     import networkx as nx
 
-    graph, found = nx.DiGraph(), {SERVER: np.inf}
+    graph = nx.DiGraph()
     graph.add_node(SERVER)
-    for link in sorted(links, key=lambda link: -(link.rate_bps or np.inf)):
-        for one, other in (link.between, link.between[::-1]):
-            if one in delay_s and np.isclose(delay_s[one] + link.delay_s, delay_s[other], rtol=SAME, atol=0):
-                graph.add_edge(one, other)
+    rate_bps: dict[Node, float] = {SERVER: np.inf}
+    for link in sorted(links, key=_falling_rate):
+        for near, far in (link.between, link.between[::-1]):
+            if near in delay_s and abs(delay_s[near] + link.delay_s - delay_s[far]) < SAME_TIME_S:
+                graph.add_edge(near, far)  # it lies on a path of least delay
         for node in nx.descendants(graph, SERVER):
-            found.setdefault(node, link.rate_bps or np.inf)
-    return found
+            rate_bps.setdefault(node, link.rate_bps or np.inf)
+    return rate_bps
+
+
+def _falling_rate(link: BackhaulLink) -> float:
+    """Return a key that sorts the fastest link first."""
+    return -(link.rate_bps or np.inf)

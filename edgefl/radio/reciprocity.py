@@ -23,10 +23,14 @@ class Reciprocity:
     snr_ratio: Floats  # the uplink's signal-to-noise ratio over the downlink's: powers, spread over shares
 
     def upload_s(self, download_s: Floats, rows: slice = slice(None)) -> Floats:
-        """Estimated uploads [r] of some of them, after downloads of so many seconds [r].
+        """Return the estimated durations [r] of the uploads of some of them.
 
         The download's rate tells its signal-to-noise ratio (Shannon's capacity, solved for it), a multiple of it is the
         upload's, and this tells the upload's rate.
+
+        Args:
+            download_s: [r] the durations of their downloads.
+            rows: which of the devices.
         """
         most_bits = self.down_hz[rows] * download_s * MOST_BPS_HZ
         bps_hz = MOST_BPS_HZ * np.minimum(self.down_bits[rows] / np.maximum(most_bits, TINY), 1.0)

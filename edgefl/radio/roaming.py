@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import simpy
 
-from edgefl.radio.band import Band, Transfer
-from edgefl.radio.carrier import Bits, Participants, Way, slots_begun
-from edgefl.radio.large_scale import Drop
-from edgefl.radio.shared import SharedCarrier
+from edgefl.core.times import steps_begun
+from edgefl.radio.band import Band
+from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.drop import Drop
+from edgefl.radio.messages import Messages
+from edgefl.radio.participants import Participants
+from edgefl.radio.pricing import Pricing
+from edgefl.radio.processor_sharing import SharedCarrier
+from edgefl.radio.transfers import Way
 from edgefl.world.cells_section import Handover
 
-if TYPE_CHECKING:
-    from edgefl.radio.link import Link
-
-HANDOVER_FAILED = "handover_failed"  # how a part ends whose transfer a handover drops
+HANDOVER_FAILED = "handover_failed"  # status of a participation whose transfer a handover drops
 
 
 class RoamingCarrier(SharedCarrier):
@@ -30,58 +31,68 @@ class RoamingCarrier(SharedCarrier):
     def __init__(
         self,
         env: simpy.Environment,
-        link: Link,
+        pricing: Pricing,
         who: Participants,
-        bits: Bits,
+        messages: Messages,
         bands: Mapping[Way, Band],
         handover: Handover,
     ) -> None:
-        super().__init__(env, link, who, bits, bands)
-        self.handover, self.index = handover, who.index
-        self._served: dict[int, Participants] = {}  # [1] each, of those that were handed over
-        self._under_way: dict[int, simpy.Event] = {}  # of the transfers; fires at a handover
+        super().__init__(env, pricing, who, messages, bands)
+        self._handover = handover
+        self.index = who.index
+        self._handed_over: dict[int, Participants] = {}  # [1] each, with the base station after the last handover
+        self._under_way: dict[int, simpy.Event] = {}  # fires at a handover of a participant whose transfer is on air
 
-    def serving(self, row: int) -> tuple[Participants, int]:
+    def serving(self, row: int) -> Participants:
         """See SharedCarrier."""
-        return (self._served[row], 0) if row in self._served else (self._who, row)
+        if row in self._handed_over:
+            return self._handed_over[row]
+        return super().serving(row)
 
     def hand_over(self, row: int, drop: Drop) -> None:
-        """Serve a participant from now on as `drop` [1] says; the fading of its new base station is another one."""
-        attempts, before = self._link.radio.faults.attempts, self.serving(row)[0].attempts_before
-        who = replace(self._who.only(np.array([row])), drop=drop, attempts_before=before + attempts)
-        count = who.attempts_before // attempts
-        self.gain[row] = self._link.complex_normals("handover_start", drop.ids, self.index, count)[0, -1]
-        self._served[row] = who
-        if (moved := self._under_way.pop(row, None)) is not None:
-            moved.succeed()
+        """Serve a participant from now on over the channel `drop` [1], whose fading is that of another base station."""
+        attempts = self._pricing.radio.faults.attempts
+        before = self.serving(row)
+        attempts_before = before.attempts_before + attempts
+        self._handed_over[row] = replace(before, drop=drop, attempts_before=attempts_before)
+        handovers = attempts_before // attempts
+        starts = self._pricing.fading.complex_normals("handover_start", drop.ids, self.index, handovers)
+        self.gain[row] = starts[0, -1]
+        handed_over = self._under_way.pop(row, None)
+        if handed_over is not None:
+            handed_over.succeed()
 
-    def carry(self, way: Way, row: int, transfer: Transfer) -> Generator[simpy.Event, Any, str]:
+    def carry(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, str]:
         """See SharedCarrier; through all handovers, as `cells.handover.in_transfer` says."""
-        band, handover, bits = self._bands[way], self.handover, transfer.left_bits
+        band = self._bands[way]
+        bits = transfer.left_bits
+        pause_s = self._handover.pause_s
+        pause_slots = steps_begun(pause_s, self._pricing.radio.slot_s)
         try:
             while (yield from self._piece(band, row, transfer)):
-                if handover.in_transfer == "drop":
+                if self._handover.in_transfer == "drop":
                     return HANDOVER_FAILED
-                yield self._env.timeout(handover.pause_s)
-                who, at = self.serving(row)
-                draws = self._link.engine.innovations(way, who, np.array([at]), transfer.attempt)
-                transfer.go_on(who, self.gain[row], draws, slots_begun(handover.pause_s, self._link.radio.slot_s))
-                if handover.in_transfer == "restart":
-                    transfer.left_bits = bits
+                yield self._env.timeout(pause_s)
+                who = self.serving(row)
+                draws = self._pricing.fading.innovations(way, who, transfer.attempt)
+                transfer.go_on(who, self.gain[row], draws, pause_slots)
+                if self._handover.in_transfer == "restart":
+                    transfer.restart(bits)
         except simpy.Interrupt as cut:
             band.withdraw(transfer)
             return str(cut.cause)
         return ""
 
-    def _piece(self, band: Band, row: int, transfer: Transfer) -> Generator[simpy.Event, Any, bool]:
-        """A transfer up to its end or to a handover; whether it has to go on after that."""
-        moved = self._under_way[row] = self._env.event()
+    def _piece(self, band: Band, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, bool]:
+        """Carry a transfer to its end or to a handover; return whether it has to go on after that."""
+        handed_over = self._env.event()
+        self._under_way[row] = handed_over
         try:
-            yield band.send(transfer) | moved
+            yield band.send(transfer) | handed_over
         finally:
             self._under_way.pop(row, None)
-        if not moved.triggered:
+        if not handed_over.triggered:
             return False
-        band.withdraw(transfer)  # which may have ended at this very moment
-        transfer.gain = self.gain[row]
+        band.withdraw(transfer)  # it may have ended at this very moment
+        transfer.begin_fading(self.gain[row])
         return not transfer.through

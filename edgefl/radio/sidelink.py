@@ -1,8 +1,12 @@
-"""Direct links: a model that walks from device to device without the base station."""
+"""Direct links: a model that walks from device to device without the base station.
+
+A direct link is an uplink whose path leads to the peer: the sender's power, the uplink's part of the frame, the band of
+its cell, which nobody else uses, the same engines, faults and interrupts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,30 +15,30 @@ import simpy
 
 import channel
 from edgefl.core.arrays import Floats
-from edgefl.radio.carrier import Bits, Carrier, Computing, Leg
-from edgefl.radio.large_scale import Drop, LargeScaleChannel
+from edgefl.radio.carrier import Carrier
+from edgefl.radio.drop import Drop
+from edgefl.radio.large_scale import LargeScaleChannel
 from edgefl.radio.link import Link
+from edgefl.radio.link_budget import path_gain
+from edgefl.radio.messages import DOWNLOAD, UPLOAD, round_trip
+from edgefl.radio.transfers import TransferResult
 
-NEAREST_M = 1.0  # nearer antennas are priced there
+NEAREST_M = 1.0  # antennas that are nearer are priced at this distance
 
 
 class Peer(NamedTuple):
-    """Who gets the model next, as the device sees it that sends it."""
+    """The device that gets the model next, as the device sees it that sends it."""
 
     distance_m: Floats  # [1] between the antennas
     speed_mps: Floats  # [1]
 
 
-class Chain:
-    """Hands a model on from device to device; holds the transfer by which the next one gets it.
-
-    A direct link is an uplink whose path leads to the peer: the sender's power, the uplink's part of the frame, the
-    band of its cell, which nobody else uses, the same engines, faults and interrupts.
-    """
+class DirectLinks:
+    """Hands a model on from device to device; keeps the transfer by which the next one gets it."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        self.handed: Leg | None = None  # to the next device, or on the way to it; None: it asks the base station
+        self._handed_on: TransferResult | None = None  # to the next device; None: it asks the base station
 
     def open(
         self,
@@ -42,50 +46,92 @@ class Chain:
         drop: Drop,
         speed_mps: Floats,
         tx_power_w: Floats,
-        computing: Computing,
-        bits: Bits,
+        computing_s: Callable[[Floats], Floats],
+        down_bits: Floats | float,
+        up_bits: float,
         index: int,
         peer: Peer | None,
     ) -> Carrier:
-        """As `Link.open`, for one device, whose upload goes to `peer`; None is the base station.
+        """Return the carrier of one device, whose upload goes to `peer`; None is the base station.
 
         What the device before has handed on is its download. It asks the base station where that did not get through.
+
+        Args:
+            env: the clock.
+            drop: the device's large-scale channel [1].
+            speed_mps: its speed [1].
+            tx_power_w: its transmit power [1].
+            computing_s: the seconds [1] that it computes, by the duration [1] of its download.
+            down_bits: of the model.
+            up_bits: of the update.
+            index: of the selection that chose it.
+            peer: the device that comes next.
         """
-        got, self.handed = self.handed, None
-        cell_bits = 0.0 if got and got.delivered else bits[0], bits[1] if peer is None else 0.0
-        cell = self._link.open(env, drop, speed_mps, tx_power_w, computing, cell_bits, index)
+        received = self._handed_on
+        self._handed_on = None
+        has_model = received is not None and received.delivered
+        cell_messages = round_trip(
+            count=1,
+            down_bits=0.0 if has_model else down_bits,
+            up_bits=up_bits if peer is None else 0.0,
+            computing_s=computing_s,
+        )
+        who = self._link.participants(drop, speed_mps, tx_power_w, index)
+        cell = self._link.open(env, who, cell_messages)
         if peer is None:
-            return cell if got is None else Hop(self, cell, None, got)
+            return DirectLink(self, cell, cell, received)
         path = path_between(self._link.channel, drop, peer.distance_m, index)
         relative_mps = np.hypot(speed_mps, peer.speed_mps)  # root mean square over independent directions
-        part = path, relative_mps, tx_power_w, computing, (0.0, bits[1]), index
-        return Hop(self, cell, self._link.open(env, *part, start="direct_start"), got)
+        # The fading to the peer is another one than to the base station, so it starts with a draw of its own.
+        sender = self._link.participants(path, relative_mps, tx_power_w, index, start="direct_start")
+        direct = self._link.open(env, sender, round_trip(1, 0.0, up_bits, computing_s))
+        return DirectLink(self, cell, direct, received, hands_on=True)
+
+    def hand_on(self, transfer: TransferResult) -> None:
+        """Keep a transfer as the next device's download."""
+        self._handed_on = transfer
 
 
-class Hop:
-    """The carrier of one device of a chain."""
+class DirectLink:
+    """The carrier of one device that receives the model from the one before it, or sends it to the one after it."""
 
-    def __init__(self, chain: Chain, cell: Carrier, direct: Carrier | None, got: Leg | None) -> None:
-        self._chain, self._cell, self._direct, self._got = chain, cell, direct, got
+    def __init__(
+        self,
+        links: DirectLinks,
+        cell: Carrier,
+        onward: Carrier,
+        received: TransferResult | None,
+        *,
+        hands_on: bool = False,
+    ) -> None:
+        self._links = links
+        self._cell = cell  # to and from the base station
+        self._onward = onward  # to the next device, or to the base station
+        self._received = received  # from the device before; None: nothing
+        self._hands_on = hands_on
 
-    def download(self, row: int) -> Generator[simpy.Event, Any, Leg]:
-        """The transfer from the device before, which has passed; else, or if it failed, one from the base station."""
-        got = self._got
-        if got is not None and got.delivered:
-            return got
-        leg = yield from self._cell.download(row)
-        return leg if got is None else leg.after(got)
+    def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
+        """See Carrier; for one round trip."""
+        if turn == DOWNLOAD:
+            return (yield from self._download(row))
+        result = yield from self._onward.send(row, UPLOAD)
+        if self._hands_on:
+            self._links.hand_on(result)
+        return result
 
-    def upload(self, row: int) -> Generator[simpy.Event, Any, Leg]:
-        """The transfer to the device after; the last one's to the base station."""
-        if self._direct is None:
-            return (yield from self._cell.upload(row))
-        leg = self._chain.handed = yield from self._direct.upload(row)
-        return leg
+    def _download(self, row: int) -> Generator[simpy.Event, Any, TransferResult]:
+        """Return the transfer from the device before, which has passed; without one, ask the base station."""
+        received = self._received
+        if received is not None and received.delivered:
+            return received
+        result = yield from self._cell.send(row, DOWNLOAD)
+        if received is None:
+            return result
+        return result.after(received)
 
 
 def path_between(large: LargeScaleChannel, drop: Drop, distance_m: Floats, index: int) -> Drop:
-    """The large-scale channel from devices [n] to peers (3GPP TR 37.885, urban), constant during a part.
+    """Return the large-scale channel from devices [n] to peers (3GPP TR 37.885, urban), constant while they take part.
 
     Args:
         large: what the links to base stations have in common with it: carrier, shadowing where given, K.
@@ -93,19 +139,27 @@ def path_between(large: LargeScaleChannel, drop: Drop, distance_m: Floats, index
         distance_m: [n] between the antennas; below 1 m it is priced as 1 m.
         index: round.
     """
-    radio, streams, ids = large.radio, large.streams, drop.ids
-    distance = np.maximum(distance_m, NEAREST_M)
-    los = streams.uniform("direct_los", ids, index) < channel.sidelink.los_probability(distance)
-    loss_db = channel.sidelink.path_loss_db(distance, radio.carrier_hz, los)
-    std_db = np.where(los, *channel.sidelink.SHADOWING_DB) if radio.shadowing_db is None else radio.shadowing_db
-    shadowing, k = streams.normal("direct_path", ids, index, count=2).T
+    radio = large.radio
+    streams = large.streams
+    ids = drop.ids
+    priced_m = np.maximum(distance_m, NEAREST_M)
+    los = streams.uniform("direct_los", ids, index) < channel.sidelink.los_probability(priced_m)
+    loss_db = channel.sidelink.path_loss_db(priced_m, radio.carrier_hz, los)
+    if radio.shadowing_db is None:
+        los_std_db, nlos_std_db = channel.sidelink.SHADOWING_DB
+        std_db = np.where(los, los_std_db, nlos_std_db)
+    else:
+        std_db = np.asarray(radio.shadowing_db)
+    normals = streams.normal("direct_path", ids, index, count=2)
+    shadowing_db = std_db * normals[:, 0]
     k_mean_db, k_std_db = large.k_statistics_db or (0.0, 0.0)
+    k_db = k_mean_db + k_std_db * normals[:, 1]
     return replace(
         drop,
-        distance_m=distance,
+        distance_m=priced_m,
         los=los,
         pathloss_db=loss_db,
-        shadowing_db=std_db * shadowing,
-        k_factor=radio.fading.k_factor(los, k_mean_db + k_std_db * k),
-        path_gain=channel.units.db_to_linear(-(loss_db + std_db * shadowing)),
+        shadowing_db=shadowing_db,
+        k_factor=radio.fading.k_factor(los, k_db),
+        path_gain=path_gain(loss_db, shadowing_db),
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from edgefl.coordination.server_view import DeviceReports
 from edgefl.core.arrays import Floats
 from edgefl.core.times import SAME_TIME_S
-from edgefl.radio import Leg
+from edgefl.radio.transfers import TransferResult
 from edgefl.scenario import RoundKey
 from edgefl.server.columns import ENERGY_COLUMNS
 from edgefl.server.participation import POLLED, RECEIVED, Participation
@@ -117,7 +117,7 @@ def device_reports(
     )
 
 
-def _transfers(transfers: Sequence[Leg]) -> tuple[Floats, Floats, Floats]:
+def _transfers(transfers: Sequence[TransferResult]) -> tuple[Floats, Floats, Floats]:
     """Return durations [n] [s], times on the air [n] [s] and bits sent [n]."""
     duration_s = np.array([transfer.duration_s for transfer in transfers], dtype=np.float64)
     on_air_s = np.array([transfer.air_s for transfer in transfers], dtype=np.float64)

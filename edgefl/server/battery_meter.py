@@ -9,7 +9,7 @@ import numpy.typing as npt
 import simpy
 
 from edgefl.coordination.policies.base import DEPARTED
-from edgefl.radio import Way
+from edgefl.radio.transfers import Way
 from edgefl.server.participation import Activity, Participation
 from edgefl.world.batteries import Batteries
 from edgefl.world.world import World

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import repeat
-
 import numpy as np
 import simpy
 
@@ -13,14 +11,19 @@ from edgefl.core.streams import Streams
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.payload import Payload, SplitPayload
 from edgefl.learning.workload import Workload
-from edgefl.radio import Chain, Drop, Link, OnAir, Peer
 from edgefl.radio.backhaul import routes
+from edgefl.radio.drop import Drop
+from edgefl.radio.link import Link
+from edgefl.radio.messages import round_trip
+from edgefl.radio.participants import Participants
+from edgefl.radio.sidelink import DirectLinks, Peer
+from edgefl.radio.transfers import OnAir
 from edgefl.scenario import Scenario
 from edgefl.server.handover import Roaming
 from edgefl.server.ledger import Ledger
 from edgefl.server.participation import POLLED, ProcessFactory
 from edgefl.server.round_trip import RoundTrip
-from edgefl.server.split_trip import SplitTrip, course
+from edgefl.server.split_trip import SplitTrip, split_messages, split_turns
 from edgefl.world.compute import LocalComputation
 from edgefl.world.world import World
 
@@ -54,7 +57,8 @@ class Dispatcher:
     ) -> None:
         self.env, self.world, self.link, self.ledger = env, world, link, ledger
         self.payload, self.split, self.section = payload, split, scenario.server
-        self.chain, self.routes = Chain(link), routes(scenario.effective_backhaul, scenario.cells.sites)
+        self.routes = routes(scenario.effective_backhaul, scenario.cells.sites)
+        self.direct_links = DirectLinks(link) if scenario.server.policy.direct_links else None
         self._ways = routes(None, scenario.cells.sites) if scenario.server.policy.edge_models else self.routes
         self.polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # its draws are others
         handover = scenario.cells.handover
@@ -69,36 +73,62 @@ class Dispatcher:
 
     def trips(self, drop: Drop, index: int, successor: int | None) -> ProcessFactory:
         """What devices that begin together do: a model goes down, is trained and goes up, or is trained in halves."""
-        world, payload, ids, radio = self.world, self.payload, drop.ids, self._radio(drop)
-        number = len(self.ledger.rounds)
         if self.split is not None:
-            rates = world.flops_per_s(ids).tolist()
-            server = self.section.flops_per_s or float("inf")
-            steps = map(int, self.workload.steps(ids, number))
-            each = zip(ids.tolist(), rates, repeat(server), steps, strict=False)
-            courses = [course(self.split, *one) for one in each]
-            exchange = self.link.exchange(*radio, [each.turns for each in courses], index)
-            return SplitTrip(self.env, self.ledger, exchange, courses)
-        bits, peer = (self._down_bits(ids), payload.up_bits), None if successor is None else self._peer(ids, successor)
-        computing = self._computing(drop, payload.flops_in(ids, number, self.workload), bits)
-        if self.roaming:
-            roamer = self.link.roam(self.roaming.section, *radio, bits, index)
-            return self.roaming.during(RoundTrip(self.env, self.ledger, roamer, computing, self._ways, bits), roamer)
-        carrier = self.chain.open(*radio, computing.durations_s, bits, index, peer)
-        return RoundTrip(self.env, self.ledger, carrier, computing, self._ways, bits)
+            return self._split_trips(self.split, drop, index)
+        payload = self.payload
+        flops = payload.flops_in(drop.ids, len(self.ledger.rounds), self.workload)
+        down_bits = self._down_bits(drop.ids)
+        up_bits = payload.up_bits
+        computing = self._computing(drop, flops, down_bits, up_bits)
+        if self.direct_links is not None:
+            carrier = self.direct_links.open(
+                self.env,
+                drop,
+                self.world.speeds_mps(drop.ids, self.env.now),
+                self.world.tx_power_w(drop.ids),
+                computing.durations_s,
+                down_bits,
+                up_bits,
+                index,
+                None if successor is None else self._peer(drop.ids, successor),
+            )
+            return RoundTrip(self.env, self.ledger, carrier, computing, self._ways, down_bits, up_bits)
+        who = self._participants(self.link, drop, index)
+        messages = round_trip(len(who), down_bits, up_bits, computing.durations_s)
+        if self.roaming is not None:
+            roamer = self.link.roam(self.env, who, messages, self.roaming.section)
+            processes = RoundTrip(self.env, self.ledger, roamer, computing, self._ways, down_bits, up_bits)
+            return self.roaming.during(processes, roamer)
+        carrier = self.link.open(self.env, who, messages)
+        return RoundTrip(self.env, self.ledger, carrier, computing, self._ways, down_bits, up_bits)
+
+    def _split_trips(self, split: SplitPayload, drop: Drop, index: int) -> ProcessFactory:
+        """Devices' processes in split learning."""
+        ids = drop.ids
+        flops_per_s = self.world.flops_per_s(ids)
+        server_flops_per_s = self.section.flops_per_s or float("inf")
+        steps = self.workload.steps(ids, len(self.ledger.rounds))
+        turns = [
+            split_turns(split, int(device), float(flops_per_s[row]), server_flops_per_s, int(steps[row]))
+            for row, device in enumerate(ids)
+        ]
+        carrier = self.link.open(self.env, self._participants(self.link, drop, index), split_messages(turns))
+        return SplitTrip(self.env, self.ledger, carrier, turns)
 
     def polls(self, drop: Drop, index: int, samples: Ids) -> ProcessFactory:
         """What candidates do: the model goes down, its loss is computed on `samples` [n] of each, and goes up."""
-        ids, radio = drop.ids, self._radio(drop)
         flops = np.asarray(self.payload.loss_flops * samples, dtype=np.float64)
-        bits = self._down_bits(ids), float(BITS_PER_FLOAT)
-        computing = self._computing(drop, flops, bits)
-        carrier = self.polling.open(*radio, computing.durations_s, bits, index)
-        return RoundTrip(self.env, self.ledger, carrier, computing, self._ways, bits, POLLED)
+        down_bits = self._down_bits(drop.ids)
+        up_bits = float(BITS_PER_FLOAT)
+        computing = self._computing(drop, flops, down_bits, up_bits)
+        who = self._participants(self.polling, drop, index)
+        carrier = self.polling.open(self.env, who, round_trip(len(who), down_bits, up_bits, computing.durations_s))
+        return RoundTrip(self.env, self.ledger, carrier, computing, self._ways, down_bits, up_bits, POLLED)
 
-    def _computing(self, drop: Drop, flops: Floats, bits: tuple[Floats | float, float]) -> LocalComputation:
+    def _computing(self, drop: Drop, flops: Floats, down_bits: Floats | float, up_bits: float) -> LocalComputation:
         """What devices [n] compute between their downloads and uploads."""
-        down, up = np.broadcast_to(bits[0], flops.shape), np.broadcast_to(bits[1], flops.shape)
+        down = np.broadcast_to(down_bits, flops.shape)
+        up = np.broadcast_to(up_bits, flops.shape)
         travel_s = self._ways.one_way_s(down, drop.cell) + self._ways.one_way_s(up, drop.cell)
         left_s = (self.section.deadline_s or float("inf")) - travel_s
         if not self.world.dvfs.needs_deadline:
@@ -106,10 +136,10 @@ class Dispatcher:
         reciprocity = self.link.reciprocity(drop, self.world.tx_power_w(drop.ids), down, up)
         return self.world.computing(drop.ids, flops, left_s, reciprocity.upload_s)
 
-    def _radio(self, drop: Drop) -> tuple[simpy.Environment, Drop, Floats, Floats]:
-        """What every opening of the link asks for."""
+    def _participants(self, link: Link, drop: Drop, index: int) -> Participants:
+        """The devices as a link sees them."""
         speeds_mps = self.world.speeds_mps(drop.ids, self.env.now)
-        return self.env, drop, speeds_mps, self.world.tx_power_w(drop.ids)
+        return link.participants(drop, speeds_mps, self.world.tx_power_w(drop.ids), index)
 
     def _down_bits(self, ids: Ids) -> Floats | float:
         """What devices [n] download: more where one has still to get what lasts for the session."""

@@ -9,13 +9,15 @@ import simpy
 
 from edgefl.coordination.policies.base import DEPARTED
 from edgefl.core.arrays import Floats
-from edgefl.radio import HANDOVER_FAILED, Drop, Leg
+from edgefl.radio.drop import Drop
+from edgefl.radio.roaming import HANDOVER_FAILED
+from edgefl.radio.transfers import TransferResult
 
 RECEIVED = "received"
 LATE = "late"
 POLLED = "polled"  # of a device that was asked for the model's loss and not chosen, whether it answered or not
 FAILED = ("download_failed", "upload_failed", HANDOVER_FAILED)
-NOT_BEGUN = Leg(0.0, 0.0, 0.0, delivered=False)  # a transfer that has cost nothing yet
+NOT_BEGUN = TransferResult(0.0, 0.0, 0.0, delivered=False)  # a transfer that has cost nothing yet
 
 Activity = Literal["cpu", "idle"]
 ActivityListener = Callable[[int, Activity], None]  # told which device begins to compute, or to wait
@@ -124,11 +126,11 @@ class Participation:
         """Compute at a clock [Hz] from now on."""
         self.cpu_hz = cpu_hz
 
-    def add_download(self, transfer: Leg) -> None:
+    def add_download(self, transfer: TransferResult) -> None:
         """Enter a transfer to the device, after those before it."""
         self.down = transfer.after(self.down)
 
-    def add_upload(self, transfer: Leg) -> None:
+    def add_upload(self, transfer: TransferResult) -> None:
         """Enter a transfer from the device, after those before it."""
         self.up = transfer.after(self.up)
 

@@ -1,4 +1,4 @@
-"""A device's part in a round: the model comes down, is trained, and goes up."""
+"""An ordinary participation: the model comes down, is trained, and the update goes up."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import simpy
 
 from edgefl.core.arrays import Floats
-from edgefl.radio import Carrier
 from edgefl.radio.backhaul import Routes
+from edgefl.radio.carrier import Carrier
+from edgefl.radio.messages import DOWNLOAD, UPLOAD
 from edgefl.server.ledger import Ledger
 from edgefl.server.participation import RECEIVED, ParticipantProcess, Participation
 from edgefl.world.compute import LocalComputation
@@ -17,10 +18,19 @@ from edgefl.world.compute import LocalComputation
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """The parts of a round's participants; what they compute is in the order of the carrier's.
+    """Makes the processes of a round's participants: two turns, and the computing between them.
 
-    The model comes, and the update goes, by way of the device's base station. Who was polled has the model already.
-    `outcome` is how a part ends that nothing goes wrong with.
+    Model and update travel by way of the device's base station: over the backhaul, and over the radio.
+
+    Args:
+        env: the clock.
+        ledger: for events.
+        carrier: of the two messages of each participant.
+        computing: of the participants, in the same order.
+        routes: between the server and the base stations.
+        down_bits: of the download, for all participants alike or [n].
+        up_bits: of the upload.
+        outcome: the status of a participation that nothing goes wrong with.
     """
 
     env: simpy.Environment
@@ -28,37 +38,53 @@ class RoundTrip:
     carrier: Carrier
     computing: LocalComputation
     routes: Routes
-    bits: tuple[Floats | float, float]  # down, for all participants alike or [n], and up
+    down_bits: Floats | float
+    up_bits: float
     outcome: str = RECEIVED
 
     def __call__(self, part: Participation) -> ParticipantProcess:
-        """A part; how it ended."""
-        env = self.env
-        if not part.down.delivered:
-            bits = np.broadcast_to(self.bits[0], self.computing.flops.shape)[part.row]
-            if cut := (yield from part.wait_for_backhaul(env, float(self.routes.one_way_s(bits, part.cell)))):
-                return cut
-            leg = yield from self.carrier.download(part.row)
-            part.add_download(leg)
-            if not leg.delivered:
-                return leg.cut or "download_failed"
-            self._note("download_end", part)
+        """Take part; return the status at the end."""
+        if not part.down.delivered:  # a device that has answered a poll has the model already
+            failure = yield from self._download(part)
+            if failure:
+                return failure
         clock_hz, computing_s = self.computing.of_device(part.row, part.down.duration_s)
         part.choose_clock(clock_hz)
-        if cut := (yield from part.compute(env, computing_s)):
+        cut = yield from part.compute(self.env, computing_s)
+        if cut:
             return cut
         if self.outcome == RECEIVED:
             self._note("compute_end", part)
-        leg = yield from self.carrier.upload(part.row)
-        part.add_upload(leg)
-        if not leg.delivered:
-            return leg.cut or "upload_failed"
-        way_s = float(self.routes.one_way_s(self.bits[1], part.serving))
-        if cut := (yield from part.wait_for_backhaul(env, way_s, arrives=True)):
-            return cut
+        failure = yield from self._upload(part)
+        if failure:
+            return failure
         if self.outcome == RECEIVED:
             self._note("upload_end", part)
         return self.outcome
+
+    def _download(self, part: Participation) -> ParticipantProcess:
+        """Bring the model to the device; return why it has not arrived, if so."""
+        bits = np.broadcast_to(self.down_bits, self.computing.flops.shape)[part.row]
+        backhaul_s = float(self.routes.one_way_s(bits, part.cell))
+        cut = yield from part.wait_for_backhaul(self.env, backhaul_s)
+        if cut:
+            return cut
+        transfer = yield from self.carrier.send(part.row, DOWNLOAD)
+        part.add_download(transfer)
+        if not transfer.delivered:
+            return transfer.cut or "download_failed"
+        self._note("download_end", part)
+        return ""
+
+    def _upload(self, part: Participation) -> ParticipantProcess:
+        """Bring the update to the server; return why it has not arrived, if so."""
+        transfer = yield from self.carrier.send(part.row, UPLOAD)
+        part.add_upload(transfer)
+        if not transfer.delivered:
+            return transfer.cut or "upload_failed"
+        backhaul_s = float(self.routes.one_way_s(self.up_bits, part.serving))
+        # What the base station has arrives, though the device may leave meanwhile.
+        return (yield from part.wait_for_backhaul(self.env, backhaul_s, arrives=True))
 
     def _note(self, kind: str, part: Participation) -> None:
         self.ledger.event(self.env.now, kind, part.device, part.serving)

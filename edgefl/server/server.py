@@ -16,7 +16,9 @@ from edgefl.coordination.server_view import DeviceTracker
 from edgefl.core.arrays import Ids
 from edgefl.core.streams import Streams
 from edgefl.learning.payload import Payload, SplitPayload
-from edgefl.radio import Drop, Link, ignore_on_air
+from edgefl.radio.drop import Drop
+from edgefl.radio.link import Link
+from edgefl.radio.transfers import ignore_on_air
 from edgefl.scenario import RoundKey, Scenario
 from edgefl.server.accounting import device_columns, device_reports, spent_j
 from edgefl.server.battery_meter import BatteryMeter
@@ -357,7 +359,7 @@ class Server:
 
     def _advise(self) -> None:
         """Say once that the fast engine would save more than a minute of the rounds to come."""
-        done, needless_s = len(self.ledger.rounds), self.link.engine.needless_s
+        done, needless_s = len(self.ledger.rounds), self.link.needless_s
         if done == 1:
             self._first_needless_s = needless_s  # compiling and warming up say nothing about the rest
         elif not self._advised:

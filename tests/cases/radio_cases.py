@@ -7,7 +7,8 @@ import simpy
 from scipy.special import j0
 
 from edgefl.core.streams import Streams
-from edgefl.radio import Link
+from edgefl.radio.link import Link
+from edgefl.radio.messages import DOWNLOAD, UPLOAD, round_trip
 from edgefl.scenario import load
 
 SLOT_S = 0.0005
@@ -30,20 +31,20 @@ def drop(of, ids, index=0, distance_m=100.0):
 
 def participants(of, ids, index=0, distance_m=100.0, speed_mps=10.0):
     at = drop(of, ids, index, distance_m)
-    return of._participants(at, np.full(len(ids), speed_mps), np.full(len(ids), DEVICE_W), index)
+    return of.participants(at, np.full(len(ids), speed_mps), np.full(len(ids), DEVICE_W), index)
 
 
-def legs(of, ids, bits=1e6, index=0, distance_m=100.0, speed_mps=10.0, compute_s=0.01):
-    """Downloads and uploads of devices `ids` that all begin at time 0; columns of `Leg` as arrays."""
+def transfers(of, ids, bits=1e6, index=0, distance_m=100.0, speed_mps=10.0, compute_s=0.01):
+    """Downloads and uploads of devices `ids` that all begin at time 0; columns of `TransferResult` as arrays."""
     env, n, found = simpy.Environment(), len(ids), {}
     at = drop(of, ids, index, distance_m)
-    speed, power, computing = np.full(n, speed_mps), np.full(n, DEVICE_W), lambda _: np.full(n, compute_s)
-    carrier = of.open(env, at, speed, power, computing, (bits, bits), index)
+    who = of.participants(at, np.full(n, speed_mps), np.full(n, DEVICE_W), index)
+    carrier = of.open(env, who, round_trip(n, bits, bits, lambda _: np.full(n, compute_s)))
 
     def device(row):
-        down = yield from carrier.download(row)
+        down = yield from carrier.send(row, DOWNLOAD)
         yield env.timeout(compute_s)
-        found[row] = down, (yield from carrier.upload(row))
+        found[row] = down, (yield from carrier.send(row, UPLOAD))
 
     env.run(env.all_of([env.process(device(row)) for row in range(n)]))
     return tuple(_columns([found[row][way] for row in range(n)]) for way in (0, 1))

@@ -17,14 +17,15 @@ from radio_cases import (
     SLOT_S,
     STILL,
     correlation,
-    legs,
     link,
     participants,
     snr_hz,
+    transfers,
 )
 
 import edgefl
-from edgefl.radio.band import Band, Transfer
+from edgefl.radio.band import Band
+from edgefl.radio.band_transfer import BandTransfer
 
 FLAT = {**STILL, "server_power": "total"}  # a rate in proportion to the bandwidth
 SERVICE_SLOTS = 200  # of a transfer of mean size, alone
@@ -39,16 +40,20 @@ class Queue:
     sojourn_s: np.ndarray
 
 
+def alone(who, row):
+    return who.only(np.array([row]))
+
+
 def simulate(arrivals_s, sizes, transfer="slots"):
     """Arrivals and sizes through a Band; `sizes` in seconds of the whole band."""
     slot_s = 1.0 / SERVICE_SLOTS
     of, ids, env = link(**FLAT, slot_s=slot_s, transfer=transfer), np.arange(len(sizes)), simpy.Environment()
-    who, band = participants(of, ids), Band(env, of.engine, "down")
+    who, band = participants(of, ids), Band(env, of.pricing.engine, "down")
     rate_bps = 100e6 * math.log2(1 + snr_hz(SERVER_W) / 100e6)
     sojourn_s = np.full(len(sizes), np.nan)
 
     def send(row):
-        one = Transfer(who, row, 0, sizes[row] * rate_bps, 10**9, who.start[row], None)
+        one = BandTransfer(alone(who, row), 0, sizes[row] * rate_bps, 10**9, who.start[row], None)
         began = env.now
         yield band.send(one)
         sojourn_s[row] = env.now - began
@@ -154,7 +159,7 @@ def test_a_transfer_alone_is_priced_as_with_a_fixed_share(radio, bits):
     for device in (4, 7, 9):
         for compute_s in (0.01, 0.0011):
             fixed, shared = (
-                legs(
+                transfers(
                     link(bandwidth_hz=20e6, sharing=sharing, **radio),
                     [device],
                     bits,
@@ -176,7 +181,7 @@ def test_a_transfer_alone_is_priced_as_with_a_fixed_share(radio, bits):
 def test_an_estimated_transfer_alone_ends_in_its_slot():
     """Rates of the fluid model are quotients: rounding must not cost another slot."""
     for device in range(60):
-        fixed, shared = (legs(link(transfer="fast", sharing=s), [device], 3e7)[0] for s in ("fixed", "processor"))
+        fixed, shared = (transfers(link(transfer="fast", sharing=s), [device], 3e7)[0] for s in ("fixed", "processor"))
         assert shared.duration_s == pytest.approx(fixed.duration_s, abs=1e-9)
 
 
@@ -185,10 +190,11 @@ def test_two_transfers_that_meet_go_on_with_their_keyed_fading(fading):
     """Slot by slot from the formulas: half the band each until the first is through, then all of it."""
     of, ids, bits = link(fading=fading, sharing="processor"), [2, 6], np.array([8e6, 1.5e7])
     who, env = participants(of, ids), simpy.Environment()
-    band = Band(env, of.engine, "down")
+    band = Band(env, of.pricing.engine, "down")
     transfers = [
-        Transfer(who, row, 0, bits[row], 10**9, who.start[row], of.engine.innovations("down", who, np.array([row]), 0))
+        BandTransfer(one, 0, bits[row], 10**9, one.start[0], of.pricing.fading.innovations("down", one, 0))
         for row in (0, 1)
+        for one in [alone(who, row)]
     ]
     ends = {}
     for row, one in enumerate(transfers):
@@ -228,12 +234,16 @@ def test_the_order_of_simultaneous_events_leaves_no_trace(plan, order, fading, a
     def play(rows):
         env = simpy.Environment()
         of = link(fading=fading, allocation=allocation, sharing="processor", shadowing_db=0.0, **band_keys)
-        who, band = participants(of, np.arange(8), distance_m=np.linspace(20, 200, 8)), Band(env, of.engine, "up")
+        who, band = (
+            participants(of, np.arange(8), distance_m=np.linspace(20, 200, 8)),
+            Band(env, of.pricing.engine, "up"),
+        )
         found = {}
 
         def send(row, begin, size, patience):
-            draws = of.engine.innovations("up", who, np.array([row]), 0)
-            one = Transfer(who, row, 0, size * 1e5, 10**9, who.start[row], draws)
+            device = alone(who, row)
+            draws = of.pricing.fading.innovations("up", device, 0)
+            one = BandTransfer(device, 0, size * 1e5, 10**9, who.start[row], draws)
             yield env.timeout(begin * SLOT_S)
             done = band.send(one)
             yield env.any_of([done, env.timeout(patience * SLOT_S)])
@@ -258,7 +268,7 @@ def test_the_order_of_simultaneous_events_leaves_no_trace(plan, order, fading, a
 def test_who_has_no_resource_block_waits_and_is_not_on_air():
     """Thirteen transfers on 11 blocks: two wait until others are through; all bits get there."""
     of = link(**FLAT, sharing="processor", bandwidth_hz=5e6, subcarrier_spacing_hz=30e3)
-    down, _ = legs(of, np.arange(13), 1e5)
+    down, _ = transfers(of, np.arange(13), 1e5)
     assert down.delivered.all()
     rate = math.log2(1 + snr_hz(SERVER_W) / (11 * 360e3))
     first = math.ceil(1e5 / (360e3 * SLOT_S * rate))
@@ -277,14 +287,14 @@ def test_interference_comes_from_active_cells_only(way):
     positions = np.array([[60.0, 0.0], [sites[1, 0] + 60.0, sites[1, 1]]])
     at = of.drop(np.arange(2), positions, np.full(2, 1.5), 0)
     assert at.cell.tolist() == [0, 1]
-    who = of._participants(at, np.zeros(2), np.full(2, DEVICE_W), 0)
+    who = of.participants(at, np.zeros(2), np.full(2, DEVICE_W), 0)
     env = simpy.Environment()
-    band = Band(env, of.engine, way)
+    band = Band(env, of.pricing.engine, way)
     bits, later, end = np.array([6e6, 6e6]), 3, {}
 
     def send(row):
         yield env.timeout(later * SLOT_S * row)
-        one = Transfer(who, row, 0, bits[row], 10**9, who.start[row], None)
+        one = BandTransfer(alone(who, row), 0, bits[row], 10**9, who.start[row], None)
         yield band.send(one)
         end[row] = round(env.now / SLOT_S)
 
@@ -313,7 +323,7 @@ def test_interference_comes_from_active_cells_only(way):
 
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 def test_a_limit_shorter_than_a_slot_ends_a_transfer_at_once(transfer):
-    down, _ = legs(link(sharing="processor", transfer=transfer, faults={"max_transfer_s": 1e-4}), [1, 2])
+    down, _ = transfers(link(sharing="processor", transfer=transfer, faults={"max_transfer_s": 1e-4}), [1, 2])
     assert (down.duration_s == 0).all()
     assert not down.delivered.any()
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, legs, link
+from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, link, transfers
 
 import edgefl
 
@@ -74,8 +74,8 @@ def test_another_base_station_serves_where_it_is_named():
 
 def test_every_cell_divides_its_own_band():
     of, _, drop = scene(60)
-    who = of._participants(drop, np.full(60, 10.0), np.full(60, DEVICE_W), 0)
-    offer = of.offer("up", who, 1e6)
+    who = of.participants(drop, np.full(60, 10.0), np.full(60, DEVICE_W), 0)
+    offer = of.pricing.offer("up", who, 1e6)
     in_my_cell = np.bincount(drop.cell)[drop.cell]
     assert offer.bandwidth_hz == pytest.approx(100e6 / in_my_cell)
 
@@ -88,10 +88,10 @@ def test_interference_and_reuse_set_the_durations(power, reuse, load):
     keys = {"fading": "none", "server_power": power, "reuse": reuse, "shadowing_db": 6.0}
     of, _, drop = scene(40, **keys, interference=None if load is None else {"load": load})
     found = {"down": [], "up": []}
-    who = of._participants(drop, np.full(40, 10.0), np.full(40, DEVICE_W), 0)
+    who = of.participants(drop, np.full(40, 10.0), np.full(40, DEVICE_W), 0)
     for way in found:
-        offer = of.offer(way, who, 1e6)
-        found[way] = of.price(offer, who, who.start, np.arange(40)).slots
+        offer = of.pricing.offer(way, who, 1e6)
+        found[way] = of.pricing.price(offer, who, np.arange(40)).slots
     band, count = 100e6 / reuse, np.bincount(drop.cell, minlength=7)
     group = {1: [0] * 7, 3: [0, 1, 2, 1, 2, 1, 2], 7: range(7)}[reuse]  # any neighbours of the ring differ
     for n in range(40):
@@ -106,20 +106,20 @@ def test_interference_and_reuse_set_the_durations(power, reuse, load):
         for way, watts, density, hz in (("down", SERVER_W, down, occupied), ("up", DEVICE_W, up, share)):
             snr = watts * drop.path_gain[n] / ((NOISE_W_HZ + density) * hz)
             assert found[way][n] == math.ceil(1e6 / (share * SLOT_S * math.log2(1 + snr)))
-    assert of.budget.group.tolist()[0] == 0
+    assert of.pricing.budget.group.tolist()[0] == 0
 
 
 def test_reuse_keeps_neighbours_apart():
     of = link(cells={**HEXAGONAL, "sites": 19}, **CLAMPED, reuse=3)
     distance = np.linalg.norm(of.channel.cells.sites_m[:, None] - of.channel.cells.sites_m, axis=-1)
     neighbours = (distance > 1) & (distance < 1.1 * of.channel.cells.spacing_m)
-    assert not (neighbours & (of.budget.group[:, None] == of.budget.group)).any()
+    assert not (neighbours & (of.pricing.budget.group[:, None] == of.pricing.budget.group)).any()
 
 
 def test_whole_blocks_are_divided_among_the_reuse_groups():
     """273 blocks of 360 kHz in three parts: 91 a cell."""
     of = link(cells=HEXAGONAL, **CLAMPED, reuse=3, subcarrier_spacing_hz=30e3)
-    assert of.budget.band_hz == pytest.approx(91 * 360e3)
+    assert of.pricing.budget.resources.band_hz == pytest.approx(91 * 360e3)
 
 
 def test_more_load_is_never_faster():
@@ -159,8 +159,8 @@ def test_one_cell_of_many_is_as_the_cell_alone():
     keys = {**CLAMPED, "shadowing_db": 0.0}
     ids = np.array([1, 5])
     alone, among = (
-        legs(link(**keys), ids, 1e6, distance_m=50.0),
-        legs(link(cells=HEXAGONAL, **keys), ids, 1e6, distance_m=50.0),
+        transfers(link(**keys), ids, 1e6, distance_m=50.0),
+        transfers(link(cells=HEXAGONAL, **keys), ids, 1e6, distance_m=50.0),
     )
     for one, other in zip(alone, among, strict=True):
         assert np.array_equal(one.duration_s, other.duration_s)

@@ -53,7 +53,9 @@ def test_how_long_a_block_holds():
     fixed = parse({"kind": "block", "block_s": 0.01}).hold_slots(SPEED_MPS, 3.5e9, 0.5e-3)
     np.testing.assert_array_equal(fixed, np.full(4, 20))
     for name in ("rayleigh", "ricean", "none"):
-        assert parse(name).hold_slots(SPEED_MPS, 3.5e9, 0.5e-3) is None
+        moves_on = parse(name).hold_slots(SPEED_MPS, 3.5e9, 0.5e-3)
+        np.testing.assert_array_equal(moves_on, np.ones(4))
+        assert moves_on.dtype == np.int64
 
 
 def test_the_holds_are_taken_by_the_channel():

@@ -13,10 +13,10 @@ from radio_cases import (
     SLOT_S,
     STILL,
     correlation,
-    legs,
     link,
     snr_hz,
     still_slots,
+    transfers,
     walk,
 )
 from server_cases import BITS, ONE_ROUND, TIMES, check_books, interrupted
@@ -70,7 +70,7 @@ def test_failures_have_their_probability():
     """3,000 transfers each way, p = 0.3 and two attempts: 9 % fail, within four standard deviations (2.1 %)."""
     ids = np.arange(3_000)
     of = link(**STILL, bandwidth_hz=3e9, faults={"failure_probability": 0.3, "attempts": 2})
-    down, up = legs(of, ids)
+    down, up = transfers(of, ids)
     for leg in (down, up):
         assert (~leg.delivered).mean() == pytest.approx(0.09, abs=4 * math.sqrt(0.09 * 0.91 / 3_000))
         repeated = leg.sent_bits == 2e6
@@ -85,7 +85,7 @@ def test_failures_have_their_probability():
 def test_the_longest_time_cuts_exactly(sharing, transfer, limit_slots):
     """0.0215 s are 43 slots, though 0.0215 / 0.0005 is a little less in floating point."""
     keys = {"sharing": sharing, "faults": {"max_transfer_s": round(limit_slots * SLOT_S, 6)}, "fading": "none"}
-    down, _ = legs(link(**keys, transfer=transfer), [3], 1e12)
+    down, _ = transfers(link(**keys, transfer=transfer), [3], 1e12)
     assert down.duration_s == pytest.approx([limit_slots * SLOT_S], abs=1e-12)
     assert not down.delivered[0]
     of = link(**keys)
@@ -97,7 +97,7 @@ def test_the_longest_time_cuts_exactly(sharing, transfer, limit_slots):
 def test_all_attempts_together_have_the_longest_time(sharing):
     """Of device 3, the first 29 attempts fail."""
     faults = {"failure_probability": 0.99, "attempts": 100, "max_transfer_s": 0.1}
-    down, _ = legs(link(**STILL, sharing=sharing, faults=faults), [3], 3e7)
+    down, _ = transfers(link(**STILL, sharing=sharing, faults=faults), [3], 3e7)
     slots, snr = still_slots(3e7, 100e6, snr_hz(SERVER_W) / 100e6), snr_hz(SERVER_W) / 100e6
     whole, rest = divmod(200, slots)
     assert slots > 10
@@ -115,10 +115,10 @@ def test_a_link_in_outage_is_cut_by_the_longest_time(sharing, transfer, speed_mp
     keys = {"rate": "mcs", "bandwidth_hz": 100e6, "server_tx_power_dbm": -31.0, "shadowing_db": 0.0}
     of = link(**keys, sharing=sharing, transfer=transfer, faults={"max_transfer_s": 1.0})
     ids = np.arange(12)
-    power = np.abs(of._participants(*_at(of, ids, speed_mps)).start) ** 2
+    power = np.abs(of.participants(*_at(of, ids, speed_mps)).start) ** 2
     snr = snr_hz(10 ** (-3.1 - 3)) / (100e6 / 12 if sharing == "fixed" else 100e6) * power
-    silent_ones = of.budget.efficiency.bps_hz(snr * (1.0 if sharing == "fixed" else 12.0)) == 0
-    down, _ = legs(of, ids, 1e5, speed_mps=speed_mps)
+    silent_ones = of.pricing.budget.efficiency.bps_hz(snr * (1.0 if sharing == "fixed" else 12.0)) == 0
+    down, _ = transfers(of, ids, 1e5, speed_mps=speed_mps)
     assert 0 < silent_ones.sum() < 12
     assert not down.delivered[silent_ones].any()
     assert down.duration_s[silent_ones] == pytest.approx(np.ones(silent_ones.sum()))
@@ -203,7 +203,7 @@ def test_what_an_interrupted_participant_has_done_is_entered_exactly(sharing, fa
 def walked_bits(server, row, sharing, fading, down_s, compute_s, up_s):
     """Bits of the slots that were over, from the formulas."""
     of = server.link
-    who = of._participants(*_at_place(of, row), np.array([10.0]), np.array([DEVICE_W]), 0)
+    who = of.participants(*_at_place(of, row), np.array([10.0]), np.array([DEVICE_W]), 0)
     k, hold = (math.inf, 1) if fading == "none" else (0.0, int(who.hold_slots[0]))
     rho = 0.0 if fading == "block" else correlation(10.0)
     gain_db = row["pathloss_db"] + row["shadowing_db"]
@@ -218,7 +218,7 @@ def walked_bits(server, row, sharing, fading, down_s, compute_s, up_s):
         _, h, bits = walk(draws, BITS, 3e6 * part, snr, h, rho, k, hold, limit)
         sent.append(bits)
         gap = rho ** math.ceil(compute_s / SLOT_S - 1e-6)
-        h = gap * h + math.sqrt(1 - gap**2) * who.gap[0]
+        h = gap * h + math.sqrt(1 - gap**2) * of.pricing.fading.pauses(who, 2)[0, 0]
     return sent
 
 

@@ -12,7 +12,7 @@ from scipy.stats import binomtest, kstest
 
 import channel
 from channel import free_space, inh, log_distance, penetration, rma, uma, umi
-from edgefl.radio.propagation import LOS, NLOS, O2I, PROPAGATION, Draws
+from edgefl.radio.propagation import LOS, NLOS, O2I, PROPAGATION, PathDraws
 
 CARRIER_HZ = 3.5e9
 BS_HEIGHT_M = {"umi_los": 10.0, "umi": 10.0, "uma": 25.0, "rma": 35.0, "inh": 3.0, "free_space": 10.0}
@@ -30,7 +30,7 @@ def draws(shape, seed=1, **fixed):
     names = ("los", "indoor", "building", "environment")
     drawn = {name: rng.random(shape) for name in names}
     drawn |= {"indoor_distance": rng.random((*shape, 2)), "penetration": rng.standard_normal(shape)}
-    return Draws(**(drawn | {name: np.broadcast_to(value, drawn[name].shape) for name, value in fixed.items()}))
+    return PathDraws(**(drawn | {name: np.broadcast_to(value, drawn[name].shape) for name, value in fixed.items()}))
 
 
 def priced(kind, distance_m, *, height_m=1.5, seed=1, keys=None, **fixed):

@@ -14,11 +14,11 @@ from radio_cases import (
     STILL,
     correlation,
     drop,
-    legs,
     link,
     path_gain,
     snr_hz,
     still_slots,
+    transfers,
     walk,
 )
 from scipy import stats
@@ -41,19 +41,19 @@ def test_a_devices_transfer_does_not_depend_on_the_others(fading, transfer):
     """The same band for each of three devices as for one alone: 30 MHz for three, 10 MHz for one."""
     keys = {"fading": fading, "transfer": transfer}
     for bits in (1e6, 3e7):  # of this, `fast` walks nothing
-        three = legs(link(bandwidth_hz=30e6, **keys), IDS, bits)
-        alone = legs(link(bandwidth_hz=10e6, **keys), IDS[1:2], bits)
-        backwards = legs(link(bandwidth_hz=30e6, **keys), IDS[::-1], bits)
+        three = transfers(link(bandwidth_hz=30e6, **keys), IDS, bits)
+        alone = transfers(link(bandwidth_hz=10e6, **keys), IDS[1:2], bits)
+        backwards = transfers(link(bandwidth_hz=30e6, **keys), IDS[::-1], bits)
         for way in (0, 1):
             assert same(three[way], alone[way], slice(1, 2))
             assert same(backwards[way], three[way], slice(None, None, -1))
 
 
 def test_to_a_broadcast_each_listens_on_the_whole_band():
-    together = legs(link(downlink="broadcast"), IDS, 1e7)
+    together = transfers(link(downlink="broadcast"), IDS, 1e7)
     for row, device in enumerate(IDS):
-        alone = legs(link(downlink="broadcast"), [device], 1e7)
-        unicast = legs(link(), [device], 1e7)
+        alone = transfers(link(downlink="broadcast"), [device], 1e7)
+        unicast = transfers(link(), [device], 1e7)
         assert same(together[0], alone[0], slice(row, row + 1))
         assert same(unicast[0], alone[0])
         assert (together[1].duration_s[row] > alone[1].duration_s).all()  # a third of the band
@@ -65,7 +65,7 @@ def test_a_transfer_is_the_walk_of_its_keyed_draws(fading, way, attribute):
     """Download, gap and upload of one device, one slot after the other, from the formulas."""
     of, index, bits, speed = link(fading=fading), 3, 4e6, 2.0
     at = drop(of, IDS, index)
-    found = legs(of, IDS, bits, index, speed_mps=speed)
+    found = transfers(of, IDS, bits, index, speed_mps=speed)
     for row, device in enumerate(IDS):
         share, draws = 100e6 / 3, lambda purpose, key=device: of.streams.sequence(purpose, key, index)
         start, jump = (complex(*of.streams.normal(f"fading_{part}", [device], index, count=2)[0]) / math.sqrt(2)
@@ -106,7 +106,7 @@ def test_shadowing_spreads_as_the_model_or_the_key_says(given_db, std_db):
 def test_durations_without_fading_are_the_closed_form(power):
     """The server's 43 dBm on each share, or over the whole band; a device's 23 dBm always on its share."""
     bits, share = 2.2e7, 100e6 / 3
-    down, up = legs(link(**STILL, server_power=power), IDS, bits)
+    down, up = transfers(link(**STILL, server_power=power), IDS, bits)
     occupied = share if power == "per_device" else 100e6
     assert (down.duration_s == still_slots(bits, share, snr_hz(SERVER_W) / occupied) * SLOT_S).all()
     assert (up.duration_s == still_slots(bits, share, snr_hz(DEVICE_W) / share) * SLOT_S).all()
@@ -114,8 +114,8 @@ def test_durations_without_fading_are_the_closed_form(power):
 
 
 def test_noise_figure_is_more_noise():
-    found = legs(link(**STILL, noise_figure_db=7.0), IDS, 1e7)
-    assert same(found[1], legs(link(**STILL, noise_dbm_hz=-167.0), IDS, 1e7)[1])
+    found = transfers(link(**STILL, noise_figure_db=7.0), IDS, 1e7)
+    assert same(found[1], transfers(link(**STILL, noise_dbm_hz=-167.0), IDS, 1e7)[1])
     slots = still_slots(1e7, 100e6 / 3, snr_hz(DEVICE_W) / 10**0.7 / (100e6 / 3))
     assert (found[1].duration_s == slots * SLOT_S).all()
 
@@ -126,7 +126,7 @@ def test_frame_and_control_act_as_more_payload(fading, transfer):
     """Half of the time, 80 % of the resources: as a payload 2.5 times as large; energy is for half of the time."""
     keys = {"fading": fading, "transfer": transfer, "tdd": {"downlink": 0.5, "uplink": 0.25}}
     part = link(**keys, overhead={"downlink": 0.2, "uplink": 0.6})
-    found, plain = legs(part, IDS, 2e6), legs(link(fading=fading, transfer=transfer), IDS, 2e6 / 0.4)
+    found, plain = transfers(part, IDS, 2e6), transfers(link(fading=fading, transfer=transfer), IDS, 2e6 / 0.4)
     assert np.array_equal(found[0].duration_s, plain[0].duration_s)
     assert np.array_equal(found[0].air_s, found[0].duration_s * 0.5)
     assert np.array_equal(found[1].air_s, found[1].duration_s * 0.25)
@@ -140,10 +140,16 @@ def test_frame_and_control_act_as_more_payload(fading, transfer):
 
 def test_turns_with_the_whole_band_take_as_long_as_shares_of_it_under_a_flat_power():
     shared, turns = (
-        legs(link(**STILL, server_power="total", allocation=name), IDS, 2e7)[0] for name in ("equal", "round_robin")
+        transfers(link(**STILL, server_power="total", allocation=name), IDS, 2e7)[0]
+        for name in ("equal", "round_robin")
     )
     assert shared.duration_s == pytest.approx(turns.duration_s, abs=1e-12)
     assert turns.air_s == pytest.approx(turns.duration_s / 3)
+
+
+def divided(of, payload_bits, snr_hz):
+    budget = of.pricing.budget
+    return budget.resources.divide(payload_bits, snr_hz, budget.efficiency, spread=False)
 
 
 NUMEROLOGY = {"bandwidth_hz": 10e6, "subcarrier_spacing_hz": 30e3, "slot_s": 0.0005}
@@ -153,7 +159,7 @@ NUMEROLOGY = {"bandwidth_hz": 10e6, "subcarrier_spacing_hz": 30e3, "slot_s": 0.0
 def test_resource_blocks_are_whole_and_none_is_lost(allocation):
     """24 blocks of 360 kHz for five devices (TS 38.101-1, Table 5.3.2-1)."""
     of = link(**NUMEROLOGY, allocation=allocation)
-    shares = of.budget.divide("up", np.full(5, 1e6), np.geomspace(1e6, 1e9, 5)).bandwidth_hz / 360e3
+    shares = divided(of, np.full(5, 1e6), np.geomspace(1e6, 1e9, 5)).bandwidth_hz / 360e3
     assert np.allclose(shares, np.rint(shares), atol=1e-9)
     assert shares.sum() == pytest.approx(24, abs=1e-9)
     assert (shares > 0.5).all()
@@ -162,8 +168,8 @@ def test_resource_blocks_are_whole_and_none_is_lost(allocation):
 
 
 def test_a_share_of_whole_blocks_sets_the_duration():
-    down, _ = legs(link(**STILL, **NUMEROLOGY), np.arange(5), 1e6)
-    shares = link(**NUMEROLOGY).budget.divide("down", np.full(5, 1e6), np.ones(5))
+    down, _ = transfers(link(**STILL, **NUMEROLOGY), np.arange(5), 1e6)
+    shares = divided(link(**NUMEROLOGY), np.full(5, 1e6), np.ones(5))
     blocks = [round(b) for b in shares.bandwidth_hz / 360e3]
     slots = [still_slots(1e6, b * 360e3, snr_hz(SERVER_W) / (b * 360e3)) for b in blocks]
     assert down.duration_s == pytest.approx(np.array(slots) * SLOT_S, rel=1e-12)
@@ -174,8 +180,8 @@ def test_more_participants_than_resource_blocks_is_one_clear_line():
     """Turns go round; shares do not."""
     ids = np.arange(25)
     with pytest.raises(RunError, match=r"^round 1: 25 participants, but 24 resource blocks a cell: choose fewer"):
-        legs(link(**NUMEROLOGY), ids)
-    assert legs(link(**NUMEROLOGY, allocation="round_robin"), ids)[0].delivered.all()
+        transfers(link(**NUMEROLOGY), ids)
+    assert transfers(link(**NUMEROLOGY, allocation="round_robin"), ids)[0].delivered.all()
     result = edgefl.run({"rounds": 2, "devices": {"count": 25}, "radio": NUMEROLOGY}, train=False)
     assert (result.status, len(result.rounds)) == ("failed", 0)
     assert "24 resource blocks" in result.error
@@ -194,7 +200,7 @@ def test_more_participants_than_resource_blocks_is_one_clear_line():
 def test_rates(rate, bps_hz):
     bits, share = 2.2e7, 100e6 / 3
     for distance in (15.0, 200.0):
-        up = legs(link(**STILL, rate=rate), IDS, bits, distance_m=distance)[1]
+        up = transfers(link(**STILL, rate=rate), IDS, bits, distance_m=distance)[1]
         slots = still_slots(bits, share, snr_hz(DEVICE_W, distance) / share, bps_hz=bps_hz)
         assert up.duration_s == pytest.approx(np.full(3, slots * SLOT_S), rel=1e-12)
 
@@ -220,7 +226,7 @@ def test_fast_has_the_distribution_of_slots(rate):
     """2,000 devices a side, other seeds: two-sample KS at 1 % for both directions; a twentieth longer would be seen."""
     ids, keys = np.arange(2_000), {"bandwidth_hz": 2_000e6, "shadowing_db": 0.0, "rate": rate}
     slots, fast = (
-        legs(link(seed=seed, transfer=engine, **keys), ids, 2e6) for seed, engine in ((1, "slots"), (2, "fast"))
+        transfers(link(seed=seed, transfer=engine, **keys), ids, 2e6) for seed, engine in ((1, "slots"), (2, "fast"))
     )
     for exact, estimate in zip(slots, fast, strict=True):
         assert stats.ks_2samp(exact.duration_s, estimate.duration_s).pvalue > 0.01

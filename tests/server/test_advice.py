@@ -5,7 +5,7 @@ import logging
 import pytest
 
 import edgefl
-from edgefl.radio import engine
+from edgefl.radio import transmission
 from edgefl.server import server
 
 SCENARIO = {
@@ -17,7 +17,7 @@ SCENARIO = {
 
 
 def advice(caplog, monkeypatch, worth_s, **radio):
-    monkeypatch.setattr(engine, "NOTICEABLE_S", 0.0)
+    monkeypatch.setattr(transmission, "NOTICEABLE_S", 0.0)
     monkeypatch.setattr(server, "WORTH_SAYING_S", worth_s)
     with caplog.at_level(logging.WARNING):
         edgefl.run({**SCENARIO, "radio": {**SCENARIO["radio"], **radio}}, train=False)

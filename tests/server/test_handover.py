@@ -11,7 +11,8 @@ from radio_cases import drop, link
 from scipy.optimize import brentq
 
 import edgefl
-from edgefl.radio.band import Transfer
+from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.messages import round_trip
 from edgefl.server import handover
 from edgefl.server.handover import triggered
 from edgefl.world.cells_section import Handover
@@ -216,30 +217,32 @@ def test_each_piece_has_fading_of_its_own():
     """Keys count on over pieces and their attempts; where the fading begins is another draw for each base station."""
     of = link(faults={"attempts": 3}, sharing="processor")
     at, one = drop(of, [4, 7]), np.array([5.0, 5.0])
-    carrier = of.roam(Handover(), simpy.Environment(), at, one, one, (1e6, 1e6), 2)
-    assert carrier.serving(1)[0].attempts_before == 0
+    who = of.participants(at, one, one, 2)
+    carrier = of.roam(simpy.Environment(), who, round_trip(2, 1e6, 1e6, np.zeros_like), Handover())
+    assert carrier.serving(1).attempts_before == 0
     gains = [carrier.gain[1]]
     for count in (1, 2, 3):
         carrier.hand_over(1, drop(of, [7], distance_m=50.0 * count))
-        who, row = carrier.serving(1)
-        assert (who.attempts_before, row, who.drop.distance_m.tolist()) == (3 * count, 0, [50.0 * count])
+        served = carrier.serving(1)
+        assert (served.attempts_before, served.drop.distance_m.tolist()) == (3 * count, [50.0 * count])
         gains.append(carrier.gain[1])
     assert len(set(gains)) == 4
-    assert carrier.serving(0)[0].drop is at  # who stays, stays
+    stays = carrier.serving(0)
+    assert (stays.attempts_before, stays.drop.ids.tolist(), stays.drop.distance_m.tolist()) == (0, [4], [100.0])
 
 
 def test_what_was_known_of_the_old_fading_is_forgotten():
     """Gains of the coming slots are those of the new base station from its first one on, by its own draws."""
     of = link(sharing="processor")
-    at = of._participants(drop(of, [7]), np.array([5.0]), np.array([DEVICE_W]), 0)
+    at = of.participants(drop(of, [7]), np.array([5.0]), np.array([DEVICE_W]), 0)
     transfers = [
-        Transfer(at, 0, 0, 1e6, 100, gain, of.engine.innovations("up", at, np.array([0]), attempt))
+        BandTransfer(at, 0, 1e6, 100, gain, of.pricing.fading.innovations("up", at, attempt))
         for attempt, gain in enumerate((1 + 0j, 0.5j))
     ]
     for transfer in transfers:
         transfer.look_ahead(20)
-    there = of.engine.innovations("up", at, np.array([0]), 1)
-    transfers[0].work = 3.0
+    there = of.pricing.fading.innovations("up", at, 1)
+    transfers[0].set_work(3.0)
     transfers[0].go_on(at, 0.5j, there, 10)
     transfers[0].look_ahead(20)
     assert transfers[0].ahead.tolist() == transfers[1].ahead.tolist()

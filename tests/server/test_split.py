@@ -9,7 +9,7 @@ import simpy
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, STILL, drop, legs, link, snr_hz, still_slots
+from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, STILL, drop, link, snr_hz, still_slots, transfers
 from server_cases import check_books, interrupted
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -35,7 +35,7 @@ from edgefl.learning.models.vgg import Vgg9
 from edgefl.learning.payload import measure, measure_split
 from edgefl.learning.training_section import Training
 from edgefl.learning.workload import batch_sizes
-from edgefl.radio import Turns
+from edgefl.radio.messages import by_turns
 from edgefl.runs.assembly import build
 from edgefl.runs.emulation import silent
 from edgefl.scenario import load
@@ -396,21 +396,26 @@ def test_a_server_takes_no_time_unless_it_is_said():
 def test_two_turns_are_a_download_and_an_upload(radio, sharing):
     """Bit by bit what a carrier makes of them."""
     of, ids, n = link(sharing=sharing, **radio), [2, 5, 9], 3
-    whole = legs(of, ids, bits=2e5, compute_s=0.0113)
+    whole = transfers(of, ids, bits=2e5, compute_s=0.0113)
     env, found = simpy.Environment(), {}
     other = link(sharing=sharing, **radio)
-    turns = [Turns(np.full(2, 2e5), np.array([0.0, 0.0113]))] * n
-    exchange = other.exchange(env, drop(other, ids), np.full(n, 10.0), np.full(n, DEVICE_W), turns, 0)
+    messages = by_turns([np.full(2, 2e5)] * n, [np.array([0.0, 0.0113])] * n)
+    carrier = opened(other, env, ids, messages)
 
     def device(row):
-        down = yield from exchange.send(row, 0)
+        down = yield from carrier.send(row, 0)
         yield env.timeout(0.0113)
-        found[row] = down, (yield from exchange.send(row, 1))
+        found[row] = down, (yield from carrier.send(row, 1))
 
     env.run(env.all_of([env.process(device(row)) for row in range(n)]))
     for way in (0, 1):
         for name in ("duration_s", "air_s", "sent_bits", "delivered"):
             assert [getattr(found[row][way], name) for row in range(n)] == getattr(whole[way], name).tolist()
+
+
+def opened(of, env, ids, messages):
+    n = len(ids)
+    return of.open(env, of.participants(drop(of, ids), np.full(n, 10.0), np.full(n, DEVICE_W), 0), messages)
 
 
 def test_transfers_have_draws_of_their_own():
@@ -425,9 +430,8 @@ def test_transfers_have_draws_of_their_own():
 
 def test_after_long_pauses_the_fading_is_new_each_time():
     of = link(bandwidth_hz=1e6)
-    turns = [Turns(np.full(8, 1e5), np.full(8, 100.0))]
-    exchange = of.exchange(simpy.Environment(), drop(of, [4]), np.full(1, 10.0), np.full(1, DEVICE_W), turns, 0)
-    gains = np.array([exchange._placed[0][0][turn].start[0] for turn in range(8)])
+    carrier = opened(of, simpy.Environment(), [4], by_turns([np.full(8, 1e5)], [np.full(8, 100.0)]))
+    gains = np.array([turn.start[0] for turn in carrier._turns[0]])
     assert (np.abs(gains[:, None] - gains + np.eye(8)) > 1e-3).all()
 
 
@@ -449,13 +453,13 @@ def test_fixed_shares_follow_all_bits_of_a_direction():
 def one_by_one(of, *bits):
     """Durations of devices' transfers, with pauses of 0.01 s."""
     env, n = simpy.Environment(), len(bits)
-    turns, found = [Turns(each, np.full(len(each), 0.01)) for each in bits], [[] for _ in bits]
-    exchange = of.exchange(env, drop(of, range(n)), np.full(n, 10.0), np.full(n, DEVICE_W), turns, 0)
+    found = [[] for _ in bits]
+    carrier = opened(of, env, range(n), by_turns(bits, [np.full(len(each), 0.01) for each in bits]))
 
     def device(row):
         for turn in range(len(bits[row])):
             yield env.timeout(0.01)
-            found[row].append((yield from exchange.send(row, turn)).duration_s)
+            found[row].append((yield from carrier.send(row, turn)).duration_s)
 
     env.run(env.all_of([env.process(device(row)) for row in range(n)]))
     return found

@@ -69,7 +69,7 @@ def test_across_the_edge_the_far_side_serves_and_disturbs():
     assert np.sort(drop.all_gains, axis=1) == pytest.approx(np.broadcast_to(np.sort(drop.all_gains[0]), (8, 7)))
     transfers = np.ones(7, dtype=np.int64)
     power_w = np.ones(8)
-    levels = of.budget.interference_w_hz("down", drop.all_gains, drop.cell, power_w, transfers)
+    levels = of.pricing.budget.interference_w_hz("down", drop.all_gains, drop.cell, power_w, transfers)
     assert levels == pytest.approx(np.full(8, levels[0]))
 
 
@@ -85,7 +85,7 @@ def test_listed_base_stations():
     distance = np.linalg.norm(places[:, None] - cells.sites_m, axis=-1)
     assert drop.cell.tolist() == distance.argmin(axis=1).tolist()
     assert drop.distance_m == pytest.approx(distance.min(axis=1))
-    assert of.budget.group.tolist() == [0, 0, 0]
+    assert of.pricing.budget.group.tolist() == [0, 0, 0]
 
 
 def test_who_is_within_the_radius_of_a_listed_base_station_is_there():

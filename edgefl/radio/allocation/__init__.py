@@ -1,4 +1,4 @@
-"""Who gets which bandwidth: one file an allocation."""
+"""Allocations of bandwidth to concurrent transfers: one file each."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.radio.allocation.base import Allocation
@@ -10,7 +10,7 @@ ALLOCATIONS: Catalogue[Allocation] = Catalogue(
         "proportional": "edgefl.radio.allocation.proportional:ProportionalAllocation",
         "min_makespan": "edgefl.radio.allocation.min_makespan:MinMakespan",
         "proportional_fair": "edgefl.radio.allocation.proportional_fair:ProportionalFair",
-        "round_robin": "edgefl.radio.allocation.round_robin:RoundRobin",
+        "round_robin": "edgefl.radio.allocation.round_robin:RoundRobinAllocation",
     },
 )
 

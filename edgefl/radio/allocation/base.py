@@ -1,4 +1,4 @@
-"""What an allocation is: which part of the band each transfer gets."""
+"""What an allocation is: a rule for the share of the band that each of several concurrent transfers gets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Allocation(Member):
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
-        """Bandwidths [n] and duties [n] of n concurrent transfers.
+        """Return the bandwidths [n] and duties [n] of n concurrent transfers.
 
         Args:
             band_hz: the band to divide.

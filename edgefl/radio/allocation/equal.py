@@ -18,7 +18,7 @@ class EqualAllocation(Allocation):
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
-        """See `channel.allocation.equal`."""
+        """Return the shares of `channel.allocation.equal`."""
         from channel import allocation
 
         return allocation.equal(band_hz, len(payload_bits))

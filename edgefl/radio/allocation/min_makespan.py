@@ -18,7 +18,7 @@ class MinMakespan(Allocation):
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
-        """See `channel.allocation.min_makespan`."""
+        """Return the shares of `channel.allocation.min_makespan`."""
         from channel import allocation
 
         return allocation.min_makespan(band_hz, payload_bits, snr_hz, efficiency, spread=spread)

@@ -18,7 +18,7 @@ class ProportionalAllocation(Allocation):
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
-        """See `channel.allocation.proportional`."""
+        """Return the shares of `channel.allocation.proportional`."""
         from channel import allocation
 
         return allocation.proportional(band_hz, payload_bits)

@@ -18,7 +18,7 @@ class ProportionalFair(Allocation):
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
-        """See `channel.allocation.proportional_fair`."""
+        """Return the shares of `channel.allocation.proportional_fair`."""
         from channel import allocation
 
         return allocation.proportional_fair(band_hz, snr_hz, efficiency, spread=spread)

@@ -1,4 +1,4 @@
-"""Taking turns."""
+"""Transfers that take turns on the whole band."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from channel.rate import Efficiency
 
 
-class RoundRobin(Allocation):
+class RoundRobinAllocation(Allocation):
     """Each in turn has the whole band, 1/n of the time (processor sharing in time)."""
 
     in_turn: ClassVar[bool] = True
@@ -20,7 +20,7 @@ class RoundRobin(Allocation):
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
-        """See `channel.allocation.round_robin`."""
+        """Return the shares of `channel.allocation.round_robin`."""
         from channel import allocation
 
         return allocation.round_robin(band_hz, len(payload_bits))

@@ -1,4 +1,7 @@
-"""What fading is: how strong the line of sight is beside the scatter, and how the scatter changes in time."""
+"""What a fading model is: the strength of the line of sight beside the scatter, and the scatter's change in time.
+
+A new model is one file in this folder and one line in the folder's table of contents.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from edgefl.core.catalogue import Member
 
 
 class Fading(Member):
-    """Base of all fading models: without a line of sight, and a Gauss-Markov process slot by slot."""
+    """Base of all fading models: no line of sight, and scatter that is a Gauss-Markov process slot by slot."""
 
     def k_statistics_db(self, mean_db: float | None, std_db: float | None) -> tuple[float, float] | None:
-        """Mean and standard deviation of K [dB] to draw from; None where no K is drawn.
+        """Return the mean and the standard deviation of K [dB] to draw from; None where no K is drawn.
 
         Args:
             mean_db: the propagation model's mean; None where it has none.
@@ -24,9 +27,20 @@ class Fading(Member):
         return None
 
     def k_factor(self, los: Bools, k_db: Floats) -> Floats:
-        """Linear K [n] of devices in line of sight or not [n], whose draws of K are `k_db` [n]; 0 is Rayleigh."""
+        """Return the linear K [n] of devices in line of sight or not [n]; 0 is Rayleigh.
+
+        Args:
+            los: [n] whether each is in line of sight.
+            k_db: [n] draws of K from `k_statistics_db`.
+        """
         return np.zeros(los.shape)
 
-    def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints | None:
-        """Slots [n] for which the scatter of each device holds; None where it moves on with every slot."""
-        return None
+    def slot_correlation(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Floats:
+        """Return the correlation [n] of the scatter between neighbouring slots, or blocks, of devices at speeds [n]."""
+        from channel.fading import doppler_correlation
+
+        return doppler_correlation(speed_mps, carrier_hz, slot_s)
+
+    def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints:
+        """Return for how many slots [n] the scatter of each device holds; 1 where it moves on with every slot."""
+        return np.ones(speed_mps.shape, dtype=np.int64)

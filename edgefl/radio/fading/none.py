@@ -12,5 +12,5 @@ class NoFading(Fading):
     """The mean gain in every slot, |h| = 1: path loss and shadowing alone."""
 
     def k_factor(self, los: Bools, k_db: Floats) -> Floats:
-        """A line of sight without scatter."""
+        """Return infinity [n]: a line of sight without scatter."""
         return np.full(los.shape, np.inf)

@@ -19,15 +19,17 @@ class Ricean(Fading):
     k_std_db: Annotated[float, Field(ge=0, le=100)] | None = None
 
     def k_statistics_db(self, mean_db: float | None, std_db: float | None) -> tuple[float, float] | None:
-        """Its own keys before the propagation model's numbers."""
-        mean = mean_db if self.k_mean_db is None else self.k_mean_db
-        std = std_db if self.k_std_db is None else self.k_std_db
-        if mean is None or std is None:
+        """Return the section's own keys, and the propagation model's numbers for what these leave out."""
+        if self.k_mean_db is not None:
+            mean_db = self.k_mean_db
+        if self.k_std_db is not None:
+            std_db = self.k_std_db
+        if mean_db is None or std_db is None:
             raise fault("ricean needs k_mean_db and k_std_db, because the propagation model names no K")
-        return mean, std
+        return mean_db, std_db
 
     def k_factor(self, los: Bools, k_db: Floats) -> Floats:
-        """The drawn K in line of sight; nothing but scatter elsewhere."""
+        """Return the drawn K [n] in line of sight; elsewhere 0, which is nothing but scatter."""
         from channel.units import db_to_linear
 
         return np.where(los, db_to_linear(k_db), 0.0)

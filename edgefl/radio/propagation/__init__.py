@@ -1,7 +1,7 @@
 """Path loss: one file a propagation model."""
 
 from edgefl.core.catalogue import Catalogue
-from edgefl.radio.propagation.base import LOS, NLOS, O2I, Draws, LargeScale, Propagation
+from edgefl.radio.propagation.base import LOS, NLOS, O2I, LargeScale, PathDraws, Propagation
 
 PROPAGATION: Catalogue[Propagation] = Catalogue(
     "propagation model",
@@ -16,4 +16,4 @@ PROPAGATION: Catalogue[Propagation] = Catalogue(
     },
 )
 
-__all__ = ["LOS", "NLOS", "O2I", "PROPAGATION", "Draws", "LargeScale", "Propagation"]
+__all__ = ["LOS", "NLOS", "O2I", "PROPAGATION", "LargeScale", "PathDraws", "Propagation"]

@@ -20,7 +20,7 @@ LOS, NLOS, O2I = 0, 1, 2  # states of a path: line of sight, none, outdoor to in
 
 
 @dataclass(frozen=True)
-class Draws:
+class PathDraws:
     """Random numbers of every path, broadcast with the distances [...]; a model takes what it needs."""
 
     los: Floats  # uniform in (0, 1): in line of sight if below its probability
@@ -54,7 +54,7 @@ class Propagation(Member):
         raise NotImplementedError
 
     def large_scale(
-        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """The channel at ground distances [...] to devices at heights that broadcast with them.
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from edgefl.core.arrays import Floats
-from edgefl.radio.propagation.base import LOS, Draws, LargeScale, Propagation, on_the_ground_m
+from edgefl.radio.propagation.base import LOS, LargeScale, PathDraws, Propagation, on_the_ground_m
 
 
 class FreeSpace(Propagation):
@@ -29,7 +29,7 @@ class FreeSpace(Propagation):
         return on_the_ground_m((float(free_space.wavelength_m(carrier_hz)), np.inf), bs_height_m, ut_height_m)
 
     def large_scale(
-        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Nothing is drawn."""
         from channel import free_space, geometry

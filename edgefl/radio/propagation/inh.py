@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from edgefl.core.arrays import Floats
-from edgefl.radio.propagation.base import LOS, NLOS, Draws, LargeScale, Propagation, on_the_ground_m
+from edgefl.radio.propagation.base import LOS, NLOS, LargeScale, PathDraws, Propagation, on_the_ground_m
 
 
 class Inh(Propagation):
@@ -29,7 +29,7 @@ class Inh(Propagation):
         return on_the_ground_m(self.validity().distance_m, bs_height_m, ut_height_m)
 
     def large_scale(
-        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Line of sight by chance."""
         from channel import inh

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from edgefl.core.arrays import Floats
-from edgefl.radio.propagation.base import LOS, Draws, LargeScale, Propagation, on_the_ground_m
+from edgefl.radio.propagation.base import LOS, LargeScale, PathDraws, Propagation, on_the_ground_m
 
 if TYPE_CHECKING:
     from channel.tr38901 import Statistics
@@ -64,7 +64,7 @@ class LogDistance(Propagation):
         return super().check(min_distance_m, max_distance_m, carrier_hz, bs_height_m, ut_height_m)
 
     def large_scale(
-        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Nothing is drawn."""
         from channel import geometry, log_distance

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from edgefl.core.arrays import Bools, Floats
-from edgefl.radio.propagation.base import LOS, NLOS, O2I, Draws, LargeScale, Propagation
+from edgefl.radio.propagation.base import LOS, NLOS, O2I, LargeScale, PathDraws, Propagation
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -21,7 +21,7 @@ class Outdoor(Propagation):
     depth_m: ClassVar[float] = 25.0  # how deep in its building a device may be
 
     def large_scale(
-        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Indoors, line of sight is that of the outdoor part, and the path loss that of the whole way (7.4.3.1)."""
         from channel import penetration
@@ -40,11 +40,17 @@ class Outdoor(Propagation):
         return np.asarray(self.physics().los_probability(outdoor_m))
 
     def outdoor_loss_db(
-        self, distance_m: Floats, carrier_hz: float, los: Bools, bs_height_m: float, ut_height_m: Floats, draws: Draws
+        self,
+        distance_m: Floats,
+        carrier_hz: float,
+        los: Bools,
+        bs_height_m: float,
+        ut_height_m: Floats,
+        draws: PathDraws,
     ) -> Floats:
         """Median path loss [...] of the whole way as if there were no building."""
         return np.asarray(self.physics().path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m))
 
-    def high_loss_building(self, draws: Draws) -> Bools:
+    def high_loss_building(self, draws: PathDraws) -> Bools:
         """Whether a device's building [...], if it is in one, is of the high-loss kind."""
         return np.zeros(np.shape(draws.building), dtype=bool)

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from edgefl.core.arrays import Bools, Floats
-from edgefl.radio.propagation.base import O2I, Draws, LargeScale
+from edgefl.radio.propagation.base import O2I, LargeScale, PathDraws
 from edgefl.radio.propagation.outdoor import Outdoor
 
 Surroundings = Annotated[float, Field(ge=5, le=50)]
@@ -39,7 +39,7 @@ class Rma(Outdoor):
         return shortest, np.minimum(longest, rma.NLOS_DISTANCE_M)
 
     def large_scale(
-        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Shadowing in line of sight is wider beyond the break point."""
         from channel import rma
@@ -50,7 +50,13 @@ class Rma(Outdoor):
         return replace(channel, shadowing_std_db=np.where(channel.state == O2I, channel.shadowing_std_db, outdoors))
 
     def outdoor_loss_db(
-        self, distance_m: Floats, carrier_hz: float, los: Bools, bs_height_m: float, ut_height_m: Floats, draws: Draws
+        self,
+        distance_m: Floats,
+        carrier_hz: float,
+        los: Bools,
+        bs_height_m: float,
+        ut_height_m: Floats,
+        draws: PathDraws,
     ) -> Floats:
         """With the surroundings of this scenario."""
         from channel import rma

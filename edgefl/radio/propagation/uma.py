@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import ClassVar
 
 from edgefl.core.arrays import Bools, Floats
-from edgefl.radio.propagation.base import Draws
+from edgefl.radio.propagation.base import PathDraws
 from edgefl.radio.propagation.outdoor import Outdoor, Share
 
 
@@ -30,13 +30,19 @@ class Uma(Outdoor):
         return uma.los_probability(outdoor_m, ut_height_m)
 
     def outdoor_loss_db(
-        self, distance_m: Floats, carrier_hz: float, los: Bools, bs_height_m: float, ut_height_m: Floats, draws: Draws
+        self,
+        distance_m: Floats,
+        carrier_hz: float,
+        los: Bools,
+        bs_height_m: float,
+        ut_height_m: Floats,
+        draws: PathDraws,
     ) -> Floats:
         """With the drawn height of the environment."""
         from channel import uma
 
         return uma.path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m, draws.environment)
 
-    def high_loss_building(self, draws: Draws) -> Bools:
+    def high_loss_building(self, draws: PathDraws) -> Bools:
         """By the share of such buildings."""
         return draws.building < self.high_loss

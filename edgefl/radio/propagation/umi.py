@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import ClassVar
 
 from edgefl.core.arrays import Bools
-from edgefl.radio.propagation.base import Draws
+from edgefl.radio.propagation.base import PathDraws
 from edgefl.radio.propagation.outdoor import Outdoor, Share
 
 
@@ -23,6 +23,6 @@ class Umi(Outdoor):
 
         return umi
 
-    def high_loss_building(self, draws: Draws) -> Bools:
+    def high_loss_building(self, draws: PathDraws) -> Bools:
         """By the share of such buildings."""
         return draws.building < self.high_loss

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from edgefl.core.arrays import Floats
-from edgefl.radio.propagation.base import LOS, Draws, LargeScale, Propagation
+from edgefl.radio.propagation.base import LOS, LargeScale, PathDraws, Propagation
 
 
 class UmiLos(Propagation):
@@ -23,7 +23,7 @@ class UmiLos(Propagation):
         return umi
 
     def large_scale(
-        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: Draws
+        self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Nothing is drawn."""
         from channel import umi

@@ -1,4 +1,4 @@
-"""How an SNR becomes a rate: one file a rate model."""
+"""Rate models, from an SNR to a spectral efficiency: one file each."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.radio.rates.base import Rate

@@ -14,5 +14,5 @@ class Rate(Member):
     """Base of all rate models."""
 
     def efficiency(self) -> Efficiency:
-        """Spectral efficiency as a function of the SNR."""
+        """Return the spectral efficiency as a function of the SNR."""
         raise NotImplementedError

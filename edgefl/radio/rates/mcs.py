@@ -19,7 +19,7 @@ class McsRate(Rate):
     table: Literal["64qam", "256qam"] = "256qam"
 
     def efficiency(self) -> Efficiency:
-        """See `channel.mcs.Mcs`."""
+        """Return `channel.mcs.Mcs`."""
         from channel import mcs
 
         return mcs.Mcs(self.snr_gap_db, self.table)

@@ -14,7 +14,7 @@ class ShannonRate(Rate):
     """Shannon's bound log2(1 + SNR), as in the dynamic-devices paper (eq. 24 and 25)."""
 
     def efficiency(self) -> Efficiency:
-        """See `channel.rate.SHANNON`."""
+        """Return `channel.rate.SHANNON`."""
         from channel import rate
 
         return rate.SHANNON

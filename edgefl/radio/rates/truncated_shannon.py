@@ -20,7 +20,7 @@ class TruncatedShannonRate(Rate):
     min_snr_db: Annotated[float, Field(ge=-100, le=100)] = -10.0
 
     def efficiency(self) -> Efficiency:
-        """See `channel.rate.Shannon`."""
+        """Return `channel.rate.Shannon`."""
         from channel import rate, units
 
         return rate.Shannon(self.attenuation, float(units.db_to_linear(self.min_snr_db)), self.max_bps_hz)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from edgefl.core.arrays import Floats
 from edgefl.core.section import Section
 from edgefl.core.units import as_number, short
-from edgefl.radio.propagation import Draws
+from edgefl.radio.propagation import PathDraws
 from edgefl.results.report.describe import at
 from edgefl.results.report.read import Run
 from edgefl.results.report.style import Figure
@@ -105,7 +105,7 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
 def path_loss_db(radio: Radio, cells: Cells, distance_m: Floats, height_m: float) -> Floats:
     """Median path loss [n] outdoors at ground distances [n], its mean over being in line of sight or not."""
     outdoors = np.ones(1)
-    draws = Draws(
+    draws = PathDraws(
         los=CHANCES,
         indoor=outdoors,
         indoor_distance=np.zeros((1, 2)),

@@ -9,8 +9,8 @@ from server_cases import BAND_HZ, BASE, BITS, FLOPS, assert_same, check_books_of
 import edgefl
 from edgefl.cli import main
 from edgefl.core.streams import Streams
-from edgefl.radio import Chain, Peer
-from edgefl.radio.sidelink import path_between
+from edgefl.radio.messages import DOWNLOAD, UPLOAD
+from edgefl.radio.sidelink import DirectLinks, Peer, path_between
 
 DIRECT = {"policy": {"kind": "sequential", "links": "device_to_device"}}
 RELAYED = {"policy": "sequential"}
@@ -139,27 +139,27 @@ def test_who_is_after_a_break_asks_the_base_station_for_the_last_model_that_got_
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_a_sender_that_is_cut_short_leaves_both_ends_with_what_was_sent(sharing):
     of = link(**STILL, sharing=sharing)
-    env, chain = simpy.Environment(), Chain(of)
-    legs = []
+    env, links = simpy.Environment(), DirectLinks(of)
+    found = []
 
     def opened(device, peer):
         speed, power, compute = np.array([10.0]), np.array([DEVICE_W]), np.zeros_like
-        return chain.open(env, drop(of, [device]), speed, power, compute, (1e6, 1e9), 0, peer)
+        return links.open(env, drop(of, [device]), speed, power, compute, 1e6, 1e9, 0, peer)
 
     def part(device, peer):
         carrier = opened(device, peer)
-        legs.append((yield from carrier.download(0)))
-        legs.append((yield from carrier.upload(0)))
+        found.append((yield from carrier.send(0, DOWNLOAD)))
+        found.append((yield from carrier.send(0, UPLOAD)))
 
     def cut():
         sender = env.process(part(1, Peer(np.array([50.0]), np.array([10.0]))))
         yield env.timeout(0.1)
         sender.interrupt("late")
         yield sender
-        legs.append((yield from opened(2, None).download(0)))
+        found.append((yield from opened(2, None).send(0, DOWNLOAD)))
 
     env.run(env.process(cut()))
-    got, sent, after = legs
+    got, sent, after = found
     assert (sent.delivered, sent.cut) == (False, "late")
     assert 0 < sent.sent_bits < 1e9
     assert (after.delivered, after.cut) == (True, "")
@@ -213,9 +213,9 @@ def test_both_ends_movements_count():
     for mine, its in ((10.0, 10.0), (np.sqrt(200.0), 0.0), (10.0, 0.0)):
         of = link(bandwidth_hz=1e6, shadowing_db=0.0)
         env = simpy.Environment()
-        args = np.array([mine]), np.array([DEVICE_W]), np.zeros_like, (0.0, 1e6), 0
-        carrier = Chain(of).open(env, drop(of, [1]), *args, Peer(np.array([100.0]), np.array([its])))
-        process = env.process(carrier.upload(0))
+        args = np.array([mine]), np.array([DEVICE_W]), np.zeros_like, 0.0, 1e6, 0
+        carrier = DirectLinks(of).open(env, drop(of, [1]), *args, Peer(np.array([100.0]), np.array([its])))
+        process = env.process(carrier.send(0, UPLOAD))
         env.run(process)
         durations.append(process.value.duration_s)
     assert durations[0] == durations[1] != durations[2]

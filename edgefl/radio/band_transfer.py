@@ -1,0 +1,129 @@
+"""One transfer on a band that is shared: what is left of it, and the fading it meets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import simpy
+
+from channel.transfer import Innovations
+from edgefl.core.arrays import Complex, Floats
+from edgefl.radio.participants import Participants
+from edgefl.radio.small_scale import coming_gains
+
+
+class BandTransfer:
+    """A transfer under way.
+
+    Args:
+        who: its participant [1], with the base station that serves it.
+        attempt: the number of the attempt, from 0.
+        left_bits: the payload.
+        limit_slots: the slots that it may take.
+        gain: the fading's gain in the slot before the first.
+        draws: of the fading.
+    """
+
+    def __init__(
+        self,
+        who: Participants,
+        attempt: int,
+        left_bits: float,
+        limit_slots: int,
+        gain: complex,
+        draws: Innovations,
+    ) -> None:
+        self.attempt = attempt
+        self.left_bits = left_bits
+        self.sent_bits = 0.0
+        self.limit_slots = limit_slots
+        self.slots = 0
+        self.air = 0.0  # share of the time in which it is served, since the last division
+        self.air_slots = 0.0  # of the time so far with the radio on
+        self.done: simpy.Event | None = None  # fires at its end; None while it is not on the band
+        self._attach(who, gain, draws)
+
+    def _attach(self, who: Participants, gain: complex, draws: Innovations) -> None:
+        """Take the channel to the base station that serves the device now."""
+        self.who = who
+        self.device = int(who.drop.ids[0])
+        self.cell = int(who.drop.cell[0])
+        self.path_gain = float(who.drop.path_gain[0])
+        self.all_gains: Floats = who.drop.all_gains[0]
+        self.tx_power_w = float(who.tx_power_w[0])
+        self.k_factor = float(who.drop.k_factor[0])
+        self.constant = bool(who.constant[0])
+        self.gain = gain  # fading in the last slot
+        self._draws = draws
+        self.work: float | None = None  # bits of the fluid model for a bit of payload, under the `fast` engine
+        self.ahead: Complex = np.empty(0, dtype=np.complex128)  # gains of the coming slots, as far as known
+
+    @property
+    def through(self) -> bool:
+        """Whether it is complete or at its limit."""
+        return self.left_bits == 0 or self.slots >= self.limit_slots
+
+    def now(self) -> Participants:
+        """Return its participant [1] with the fading of the last slot."""
+        return replace(self.who, start=np.array([self.gain]))
+
+    def go_on(self, who: Participants, gain: complex, draws: Innovations, paused_slots: int) -> None:
+        """Go on after a pause, over the base station that serves the device [1] now, whose fading is another."""
+        self._attach(who, gain, draws)
+        self.slots += paused_slots
+
+    def restart(self, bits: float) -> None:
+        """Begin with the payload anew: what was sent so far is of no use."""
+        self.left_bits = bits
+
+    def begin_fading(self, gain: complex) -> None:
+        """Take a gain for that of the last slot."""
+        self.gain = gain
+
+    def enter(self, done: simpy.Event) -> None:
+        """Enter a band; `done` fires when the transfer is complete or at its limit."""
+        self.done = done
+
+    def leave(self) -> None:
+        """Leave the band before the end."""
+        self.done = None
+
+    def switch(self, air: float) -> None:
+        """Serve it for a share of the time from now on."""
+        self.air = air
+
+    def correct_air(self, air: float, slots: float) -> None:
+        """Account for `slots`, a part of one, in which it was served for a share `air` of the time."""
+        self.air_slots += air * slots
+
+    def set_work(self, work: float) -> None:
+        """Set the work of the fluid model for a bit of payload."""
+        self.work = work
+
+    def advance(self, slots: int, bits: float) -> None:
+        """Account for slots in which up to so many bits were sent."""
+        bits = min(bits, self.left_bits)
+        self.left_bits -= bits
+        self.sent_bits += bits
+        self.slots += slots
+        self.air_slots += self.air * slots
+        if len(self.ahead):
+            self.gain = self.ahead[slots - 1]
+            self.ahead = self.ahead[slots:]
+
+    def look_ahead(self, slots: int) -> None:
+        """Know the fading gains of the next `slots` slots."""
+        known = len(self.ahead)
+        if slots <= known:
+            return
+        more = coming_gains(
+            self._draws,
+            self.ahead[-1] if known else self.gain,
+            slots - known,
+            correlation=float(self.who.correlation[0]),
+            hold_slots=int(self.who.hold_slots[0]),
+            constant=self.constant,
+            first_slot=self.slots + known,
+        )
+        self.ahead = np.concatenate([self.ahead, more])

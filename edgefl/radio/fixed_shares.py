@@ -1,0 +1,95 @@
+"""Shares that hold for the round: everything is priced when it begins (dynamic-devices paper, section VI)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import simpy
+
+import channel
+from edgefl.core.arrays import Floats
+from edgefl.core.times import SAME_STEP, steps_completed
+from edgefl.radio.messages import MessageGroup, Messages, way_of
+from edgefl.radio.participants import Participants
+from edgefl.radio.pricing import Offer, Pricing
+from edgefl.radio.transfers import WAYS, OnAir, TransferResult, Way
+
+
+class PricedTurn:
+    """The transfers of one turn of participants [r], priced when the round begins."""
+
+    def __init__(self, pricing: Pricing, offer: Offer, who: Participants, on_air: OnAir) -> None:
+        self._pricing = pricing
+        self._offer = offer
+        self._who = who
+        self._on_air = on_air
+        self.start = who.start  # fading gains [r] in the slot before the first
+        priced = pricing.price(offer, who, np.arange(len(who)))
+        self.gain = priced.gain  # fading gains [r] in the last slot
+        self.duration_s: Floats = np.asarray(priced.slots * pricing.radio.slot_s)
+        air_s = self.duration_s * offer.air
+        columns = (self.duration_s, air_s, priced.sent_bits, priced.delivered)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        self._results = [TransferResult(*row) for row in rows]
+
+    def send(self, env: simpy.Environment, row: int) -> Generator[simpy.Event, Any, TransferResult]:
+        """Carry one of them from now on: its duration is known, so it is one timeout."""
+        began_s = env.now
+        result = self._results[row]
+        device = int(self._who.drop.ids[row])
+        self._on_air(device, self._offer.way, float(self._offer.air[row]))
+        try:
+            yield env.timeout(result.duration_s)
+        except simpy.Interrupt as cut:
+            return self._part(row, env.now - began_s, str(cut.cause))
+        return result
+
+    def _part(self, row: int, elapsed_s: float, cause: str) -> TransferResult:
+        """Return what a transfer has sent after a time: keyed draws let it be walked again, so far."""
+        slots = np.array([steps_completed(elapsed_s, self._pricing.radio.slot_s)])
+        priced = self._pricing.price(self._offer, self._who, np.array([row]), slots)
+        air_s = elapsed_s * float(self._offer.air[row])
+        return TransferResult(elapsed_s, air_s, float(priced.sent_bits[0]), delivered=False, cut=cause)
+
+
+class FixedCarrier:
+    """A round whose bandwidths and channels hold, so that all durations are known at its beginning.
+
+    The band is divided by all the bits that each participant has in a direction. Turns are priced one after the
+    other, because each begins with the fading that the one before has left, vectorised over the participants.
+    """
+
+    def __init__(
+        self, env: simpy.Environment, pricing: Pricing, who: Participants, messages: Messages, on_air: OnAir
+    ) -> None:
+        self._env = env
+        self._pricing = pricing
+        self._messages = messages
+        self._on_air = on_air
+        offers = {way: pricing.offer(way, who, messages.total_bits(way)) for way in WAYS}
+        self._turns = [self._price(who.only(group.rows), group, offers) for group in messages.groups]
+
+    def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
+        """See Carrier."""
+        group, place = self._messages.place(row)
+        return self._turns[group][turn].send(self._env, place)
+
+    def _price(self, who: Participants, group: MessageGroup, offers: dict[Way, Offer]) -> list[PricedTurn]:
+        """Price all turns of participants [r] with equally many."""
+        radio = self._pricing.radio
+        draws = self._pricing.fading.pauses(who, group.turns)
+        turns: list[PricedTurn] = []
+        for turn in range(group.turns):
+            start = who.start
+            if turn > 0:
+                pause_s = group.pause_s(turn, turns[-1].duration_s)
+                pause_slots = np.ceil(pause_s / radio.slot_s - SAME_STEP)
+                start = channel.fading.advance(turns[-1].gain, who.correlation, pause_slots, draws[:, turn - 1])
+            attempts_before = turn // 2 * radio.faults.attempts  # in the same direction
+            at_turn = replace(who, start=start, attempts_before=attempts_before)
+            offer = offers[way_of(turn)].only(group.rows, group.bits[:, turn])
+            turns.append(PricedTurn(self._pricing, offer, at_turn, self._on_air))
+        return turns

@@ -1,0 +1,77 @@
+"""The link budget: from transmit powers over path gains to signal-to-noise ratios.
+
+Everything between a transmitter's power and the receiver's signal-to-noise ratio stands here. Antennas are
+omnidirectional with 0 dBi: antenna gains belong to `path_gain`. The devices' transmit powers come from
+`World.tx_power_w`: an uplink power control belongs there, where the devices' energy takes the same powers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import channel
+from edgefl.core.arrays import Floats, Ints
+from edgefl.radio.radio_section import Radio
+from edgefl.radio.resources import Resources
+from edgefl.radio.transfers import Way
+from edgefl.world.cells_section import Cells
+
+
+def path_gain(path_loss_db: Floats, shadowing_db: Floats) -> Floats:
+    """Return received over sent power [...], psi = 10^(-(PL + X) / 10), between antennas of 0 dBi."""
+    return channel.units.db_to_linear(-(path_loss_db + shadowing_db))
+
+
+class LinkBudget:
+    """Powers, noise and interference, and the rate model behind them."""
+
+    def __init__(self, radio: Radio, cells: Cells) -> None:
+        self.radio = radio
+        self.resources = Resources(radio)
+        self.efficiency = radio.rate.efficiency()
+        self.noise_w_hz = float(channel.rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_db))
+        self.server_tx_power_w = float(channel.units.dbm_to_w(radio.server_tx_power_dbm))
+        self.group = np.zeros(cells.sites, dtype=np.int64)  # cells of one group use the same part of the band
+        if radio.reuse > 1:
+            self.group = channel.geometry.reuse_group(cells.sites, radio.reuse)
+
+    def mean_bps_hz(self, mean_snr: Floats) -> Floats:
+        """Return the mean spectral efficiency [n] over Rayleigh fading."""
+        return channel.rate.mean_rayleigh_bps_hz(self.efficiency, mean_snr)
+
+    def snr_hz(self, way: Way, path_gain: Floats, tx_power_w: Floats, interference_w_hz: Floats | float) -> Floats:
+        """Return received power over the density of noise and interference [n], P psi / (N0 + I0)."""
+        power_w = self.server_tx_power_w if way == "down" else tx_power_w
+        return np.asarray(power_w * path_gain / (self.noise_w_hz + interference_w_hz))
+
+    def spreads_power(self, way: Way) -> bool:
+        """Return whether the transmitter spreads its power over the whole band, whatever a transfer's share."""
+        return way == "down" and self.radio.server_power == "total"
+
+    def interference_w_hz(
+        self, way: Way, all_gains: Floats, cell: Ints, tx_power_w: Floats, transfers: Ints
+    ) -> Floats | float:
+        """Return the interference density at the receivers of transfers [n], while `transfers` [cells] are under way.
+
+        Args:
+            way: the direction of the transfers.
+            all_gains: [n, sites] path gains between their devices and every base station.
+            cell: [n] the base stations that serve them.
+            tx_power_w: [n] powers of the devices.
+            transfers: [cells] how many are under way in each cell.
+        """
+        section = self.radio.interference
+        if section is None or len(self.group) == 1:
+            return 0.0
+        band_hz = self.resources.band_hz
+        in_turn = self.radio.allocation.in_turn  # then a cell's transfers are on air one at a time
+        if way == "up":
+            senders = transfers[cell] if in_turn else 1
+            mean_w = section.load * tx_power_w / senders
+            return channel.interference.uplink_w_hz(all_gains, cell, self.group, mean_w, band_hz)[cell]
+        # A base station sends its power once: over the band, to whoever has the turn, or to all listeners of a
+        # broadcast. Only shares that each get the full power at the same time add up.
+        each_full = self.radio.downlink == "unicast" and self.radio.server_power == "per_device" and not in_turn
+        sending = transfers if each_full else np.minimum(transfers, 1)
+        server_w = section.load * self.server_tx_power_w * sending
+        return channel.interference.downlink_w_hz(all_gains, cell, self.group, server_w, band_hz)

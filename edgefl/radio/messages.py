@@ -1,0 +1,116 @@
+"""The messages of a participation: downloads and uploads by turns.
+
+Turn 0 is a download, turn 1 an upload, and so on: even turns lead to the device, odd ones to the server. An ordinary
+round has two turns, split learning with K steps has 2 K + 2. A further message per participant is one more turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from edgefl.core.arrays import Floats, Rows
+from edgefl.radio.transfers import WAYS, Way
+
+DOWNLOAD = 0
+UPLOAD = 1
+
+Pauses = Callable[[int, Floats], Floats]
+"""Seconds [r] between a turn and the one before it, by the turn and the durations [r] of the transfers before it."""
+
+
+def way_of(turn: int) -> Way:
+    """Return the direction of a turn."""
+    return WAYS[turn % 2]
+
+
+class MessageGroup(NamedTuple):
+    """The messages of some participants [r] who exchange equally many."""
+
+    rows: Rows  # the participants
+    bits: Floats  # [r, turns]
+    pause_s: Pauses
+
+    @property
+    def turns(self) -> int:
+        """The number of turns."""
+        return int(self.bits.shape[1])
+
+
+class Messages:
+    """The messages of all participants [n] of a round, in groups of equally many, which can be priced side by side."""
+
+    def __init__(self, groups: Sequence[MessageGroup]) -> None:
+        self.groups = groups
+        count = sum(len(group.rows) for group in groups)
+        self._group_of = np.empty(count, dtype=np.intp)
+        self._place_of = np.empty(count, dtype=np.intp)
+        for number, group in enumerate(groups):
+            self._group_of[group.rows] = number
+            self._place_of[group.rows] = np.arange(len(group.rows))
+
+    def place(self, row: int) -> tuple[int, int]:
+        """Return the group of a participant, and its place in the group."""
+        return int(self._group_of[row]), int(self._place_of[row])
+
+    def bits(self, row: int, turn: int) -> float:
+        """Return the bits of one message."""
+        group, place = self.place(row)
+        return float(self.groups[group].bits[place, turn])
+
+    def total_bits(self, way: Way) -> Floats:
+        """Return all the bits [n] that each participant has in a direction."""
+        total = np.empty(len(self._group_of))
+        for group in self.groups:
+            total[group.rows] = group.bits[:, WAYS.index(way) :: 2].sum(axis=1)
+        return total
+
+
+def round_trip(
+    count: int, down_bits: Floats | float, up_bits: float, computing_s: Callable[[Floats], Floats]
+) -> Messages:
+    """Return the two messages of an ordinary round's participants [n]: the model down, the update up.
+
+    Args:
+        count: n.
+        down_bits: of the download, for all alike or [n].
+        up_bits: of the upload.
+        computing_s: seconds [n] of computing between them, by the durations [n] of the downloads.
+    """
+    bits = np.empty((count, 2))
+    bits[:, DOWNLOAD] = down_bits
+    bits[:, UPLOAD] = up_bits
+
+    def pause_s(_turn: int, duration_s: Floats) -> Floats:
+        return computing_s(duration_s)
+
+    return Messages([MessageGroup(np.arange(count), bits, pause_s)])
+
+
+def by_turns(bits: Sequence[Floats], pause_s: Sequence[Floats]) -> Messages:
+    """Return messages whose pauses are known in advance.
+
+    Args:
+        bits: [turns] of each participant, who may differ in their number of turns.
+        pause_s: [turns] seconds before each of these.
+    """
+    rows_of: dict[int, list[int]] = {}
+    for row, message_bits in enumerate(bits):
+        rows_of.setdefault(len(message_bits), []).append(row)
+    groups = []
+    for _turns, rows in sorted(rows_of.items()):
+        group_bits = np.stack([bits[row] for row in rows])
+        group_pause_s = np.stack([pause_s[row] for row in rows])
+        groups.append(MessageGroup(np.array(rows), group_bits, _known(group_pause_s)))
+    return Messages(groups)
+
+
+def _known(pause_s: Floats) -> Pauses:
+    """Return pauses [r, turns] as a function of the turn."""
+
+    def pause_before(turn: int, _duration_s: Floats) -> Floats:
+        return np.asarray(pause_s[:, turn])
+
+    return pause_before

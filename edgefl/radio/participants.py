@@ -1,0 +1,47 @@
+"""A round's participants as the radio sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
+from edgefl.radio.drop import Drop
+
+
+@dataclass(frozen=True)
+class Participants:
+    """The channel, the small-scale fading and the transmit power of a round's participants [n]."""
+
+    index: int  # of the selection that chose them, from 0: part of the key of their draws
+    drop: Drop
+    correlation: Floats  # of the fading between neighbouring slots
+    hold_slots: Ints  # for how many slots a value of the fading holds: 1 but in block fading
+    tx_power_w: Floats
+    start: Complex  # fading gain in the slot before the first
+    attempts_before: int = 0  # of each, in the same direction: part of the key of their draws
+
+    def __len__(self) -> int:
+        return len(self.drop.ids)
+
+    @property
+    def constant(self) -> Bools:
+        """Whether the channel [n] keeps its strength from slot to slot, so that the fading draws nothing."""
+        return np.asarray((np.abs(self.correlation) == 1.0) | np.isinf(self.drop.k_factor))
+
+    @property
+    def fades_in_blocks(self) -> Bools:
+        """Whether a value of the fading [n] holds for more than one slot."""
+        return np.asarray(self.hold_slots != 1)
+
+    def only(self, rows: Rows) -> Participants:
+        """Return the participants `rows` [r]."""
+        return replace(
+            self,
+            drop=self.drop.only(rows),
+            correlation=self.correlation[rows],
+            hold_slots=self.hold_slots[rows],
+            tx_power_w=self.tx_power_w[rows],
+            start=self.start[rows],
+        )

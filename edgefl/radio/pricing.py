@@ -1,0 +1,211 @@
+"""What a transfer costs: shares, offers, prices, failures, and whether it is hopeless."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from channel.transfer import MAX_SLOTS
+from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
+from edgefl.core.errors import RunError
+from edgefl.core.streams import Purpose, Streams
+from edgefl.core.times import steps_completed
+from edgefl.radio.drop import Drop
+from edgefl.radio.link_budget import LinkBudget
+from edgefl.radio.participants import Participants
+from edgefl.radio.radio_section import Radio
+from edgefl.radio.shares import divide_bands
+from edgefl.radio.small_scale import FadingDraws
+from edgefl.radio.transfers import Way, remedy
+from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine
+from edgefl.world.cells_section import Cells
+
+FAULT: dict[Way, Purpose] = {"down": "fault_down", "up": "fault_up"}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What participants [n] want to send in one direction of a round, and the shares that they get for it."""
+
+    way: Way
+    payload_bits: Floats
+    bandwidth_hz: Floats
+    mean_snr: Floats
+    air: Floats  # share of the time in which each is served: its turns, in the frame's direction
+    payload_share: Floats  # of time and resources that carries its payload: what control leaves of `air`
+
+    def only(self, rows: Rows, payload_bits: Floats) -> Offer:
+        """Return the offer of the participants `rows` [r], who now want to send `payload_bits` [r]."""
+        return replace(
+            self,
+            payload_bits=payload_bits,
+            bandwidth_hz=self.bandwidth_hz[rows],
+            mean_snr=self.mean_snr[rows],
+            air=self.air[rows],
+            payload_share=self.payload_share[rows],
+        )
+
+    @property
+    def slot_payload_bits(self) -> Floats:
+        """Payloads [n] scaled up as if all slots carried nothing else."""
+        return self.payload_bits / self.payload_share
+
+    def attempt(
+        self, who: Participants, rows: Rows, number: int, start: Complex, limit_slots: Ints | None
+    ) -> TransmissionAttempt:
+        """Return one attempt of the transfers of `rows` [r], whose fading begins with `start` [r]."""
+        return TransmissionAttempt(
+            way=self.way,
+            who=replace(who.only(rows), start=start),
+            number=number,
+            payload_bits=self.slot_payload_bits[rows],
+            mean_snr=self.mean_snr[rows],
+            bandwidth_hz=self.bandwidth_hz[rows],
+            limit_slots=limit_slots,
+        )
+
+
+class Priced(NamedTuple):
+    """What transfers [r] cost, all attempts together."""
+
+    slots: Ints
+    sent_bits: Floats
+    delivered: Bools
+    gain: Complex  # of the fading in the last slot
+
+
+class Pricing:
+    """Prices transfers: how long they take on what they get of the band, and whether they get through."""
+
+    def __init__(self, radio: Radio, cells: Cells, streams: Streams) -> None:
+        self.radio = radio
+        self._streams = streams
+        self.fading = FadingDraws(streams)
+        self.budget = LinkBudget(radio, cells)
+        self.engine = TransmissionEngine(self.budget, self.fading, streams)
+
+    def shares(self, way: Way, drop: Drop, tx_power_w: Floats, payload_bits: Floats | float) -> Offer:
+        """Return the offer to participants [n] who all send at once; their bandwidth may be 0.
+
+        Args:
+            way: the direction.
+            drop: their large-scale channel.
+            tx_power_w: [n] their transmit powers.
+            payload_bits: what each wants to send, for all alike or [n].
+        """
+        payload = np.full(len(drop.ids), payload_bits)
+        broadcast = way == "down" and self.radio.downlink == "broadcast"
+        bandwidth_hz, air, mean_snr = divide_bands(
+            self.budget, way, drop.cell, drop.path_gain, drop.all_gains, tx_power_w, payload, broadcast=broadcast
+        )
+        payload_share = air * self.budget.resources.payload_share(way)
+        return Offer(way, payload, bandwidth_hz, mean_snr, air, payload_share)
+
+    def offer(self, way: Way, who: Participants, payload_bits: Floats | float) -> Offer:
+        """Return the shares of participants [n] that hold for the round.
+
+        Raises:
+            RunError: there are fewer resource blocks than participants.
+        """
+        offer = self.shares(way, who.drop, who.tx_power_w, payload_bits)
+        if not offer.bandwidth_hz.all():
+            blocks = self.budget.resources.blocks
+            text = f"{len(who)} participants, but {blocks} resource blocks a cell"
+            raise RunError(f"round {who.index + 1}: {text}: choose fewer, or round_robin")
+        return offer
+
+    def price(self, offer: Offer, who: Participants, rows: Rows, until_slots: Ints | None = None) -> Priced:
+        """Price the transfers of `rows` [r], each repeated until it gets through or its attempts are used up.
+
+        Args:
+            offer: what the direction offers.
+            who: all participants; their fading begins with `who.start`.
+            rows: whose transfers to price.
+            until_slots: [r] where each is cut short; None: only at the scenario's longest time, if it has one.
+
+        Raises:
+            RunError: a link is too weak for its payload, and nothing limits its time.
+        """
+        limit_slots = until_slots
+        if limit_slots is None and self.longest_slots is not None:
+            limit_slots = np.full(rows.size, self.longest_slots)
+        fails = self.fails(offer.way, who)[rows]
+        slots = np.zeros(rows.size, dtype=np.int64)
+        sent_bits = np.zeros(rows.size)
+        delivered = np.zeros(rows.size, dtype=bool)
+        gain = who.start[rows]
+        for number in range(self.radio.faults.attempts):
+            under_way = ~delivered
+            if limit_slots is not None:
+                under_way &= slots < limit_slots
+            at = np.flatnonzero(under_way)
+            if not at.size:
+                break
+            left_slots = None
+            if limit_slots is not None:
+                left_slots = (limit_slots - slots)[at]
+            attempt = offer.attempt(who, rows[at], number, gain[at], left_slots)
+            walk = self.engine.carry(attempt)
+            slots[at] += walk.slots
+            sent_bits[at] += walk.sent_bits * offer.payload_share[rows[at]]
+            gain[at] = walk.gain
+            complete = walk.sent_bits >= attempt.payload_bits
+            delivered[at] = complete & ~fails[at, number]
+        return Priced(slots, sent_bits, delivered, gain)
+
+    @property
+    def longest_slots(self) -> int | None:
+        """The slots that a transfer may take, all attempts together; None: as many as it needs."""
+        longest_s = self.radio.faults.max_transfer_s
+        if longest_s is None:
+            return None
+        return steps_completed(longest_s, self.radio.slot_s)
+
+    def fails(self, way: Way, who: Participants) -> Bools:
+        """Return which attempts [n, attempts] fail at their end."""
+        faults = self.radio.faults
+        if not faults.failure_probability:
+            return np.zeros((len(who), faults.attempts), dtype=bool)
+        count = who.attempts_before + faults.attempts
+        uniform = self._streams.uniform(FAULT[way], who.drop.ids, who.index, count=count)
+        return uniform[:, who.attempts_before :] < faults.failure_probability
+
+    def refuse_hopeless(self, way: Way, who: Participants, payload_bits: float) -> None:
+        """Refuse a transfer that nothing would ever end.
+
+        Args:
+            way: its direction.
+            who: its participant [1].
+            payload_bits: what is to be sent.
+
+        Raises:
+            RunError: the link is too weak for the payload, and nothing limits its time.
+        """
+        if self.longest_slots is None and self.hopeless(way, who, payload_bits):
+            raise self.too_long(way, who)
+
+    def hopeless(self, way: Way, who: Participants, payload_bits: float) -> bool:
+        """Return whether a transfer of one participant [1] takes more than `MAX_SLOTS` in the mean, alone on the band.
+
+        Without this question a shared band would look through the fading of ten thousand seconds before it fails.
+        """
+        # The mean over Rayleigh fading says nothing about a line of sight, nor about a channel that does not change.
+        unchanging = abs(who.correlation[0]) == 1.0
+        if who.drop.k_factor[0] > 0 or unchanging:
+            return False
+        budget = self.budget
+        resources = budget.resources
+        mean_snr = budget.snr_hz(way, who.drop.path_gain, who.tx_power_w, 0.0) / resources.band_hz
+        payload_share = resources.time_share(way) * resources.payload_share(way)
+        mean_bps_hz = float(budget.mean_bps_hz(mean_snr)[0])
+        slot_bits = resources.band_hz * payload_share * self.radio.slot_s * mean_bps_hz
+        return payload_bits > slot_bits * MAX_SLOTS
+
+    def too_long(self, way: Way, who: Participants) -> RunError:
+        """Return the error of a transfer of one participant [1] that does not end."""
+        device = int(who.drop.ids[0])
+        transfer = "download" if way == "down" else "upload"
+        text = f"device {device}'s {transfer} needs more than {MAX_SLOTS} slots"
+        return RunError(f"round {who.index + 1}: {text}: {remedy(way)}")

@@ -1,0 +1,118 @@
+"""Processor sharing: the band is divided anew whenever a transfer begins or ends."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import simpy
+
+import channel
+from channel.transfer import MAX_SLOTS
+from edgefl.core.times import steps_begun
+from edgefl.radio.band import Band
+from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.messages import Messages, way_of
+from edgefl.radio.participants import Participants
+from edgefl.radio.pricing import Pricing
+from edgefl.radio.transfers import TransferResult, Way
+
+
+class SharedCarrier:
+    """A round's transfers on bands that other transfers use at the same time."""
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        pricing: Pricing,
+        who: Participants,
+        messages: Messages,
+        bands: Mapping[Way, Band],
+    ) -> None:
+        self._env = env
+        self._pricing = pricing
+        self._who = who
+        self._messages = messages
+        self._bands = bands
+        self._alone: dict[int, Participants] = {}  # [1] each, as of its last turn
+        self._pauses = [pricing.fading.pauses(who.only(group.rows), group.turns) for group in messages.groups]
+        self.gain = who.start.copy()  # [n] of the fading when each participant's last transfer ended
+        self._ended_s = np.full(len(who), float(env.now))  # when that was; or when the round began
+
+    def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
+        """See Carrier."""
+        if turn > 0:
+            self._pause(row, turn)
+        self._begin(row, turn)
+        result = yield from self._attempts(way_of(turn), row, self._messages.bits(row, turn))
+        self._ended_s[row] = self._env.now
+        return result
+
+    def serving(self, row: int) -> Participants:
+        """Return a participant [1] with the base station that serves it."""
+        return self._participant(row)
+
+    def carry(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, str]:
+        """Carry one attempt to its end or limit; return the cause of the interrupt that cut it short, if any."""
+        band = self._bands[way]
+        try:
+            yield band.send(transfer)
+        except simpy.Interrupt as cut:
+            band.withdraw(transfer)
+            return str(cut.cause)
+        return ""
+
+    def _participant(self, row: int) -> Participants:
+        if row not in self._alone:
+            self._alone[row] = self._who.only(np.array([row]))
+        return self._alone[row]
+
+    def _pause(self, row: int, turn: int) -> None:
+        """Let the fading go on from the end of the transfer before until now."""
+        pause_slots = steps_begun(self._env.now - self._ended_s[row], self._pricing.radio.slot_s)
+        group, place = self._messages.place(row)
+        draw = self._pauses[group][place, turn - 1]
+        at = slice(row, row + 1)
+        self.gain[at] = channel.fading.advance(self.gain[at], self._who.correlation[at], pause_slots, draw)
+
+    def _begin(self, row: int, turn: int) -> None:
+        """Let the keys of the draws count the attempts of earlier turns in the same direction."""
+        attempts_before = turn // 2 * self._pricing.radio.faults.attempts
+        participant = self._participant(row)
+        if participant.attempts_before != attempts_before:
+            self._alone[row] = replace(participant, attempts_before=attempts_before)
+
+    def _attempts(self, way: Way, row: int, bits: float) -> Generator[simpy.Event, Any, TransferResult]:
+        """Carry a message, with as many attempts as it takes and the scenario allows."""
+        pricing = self._pricing
+        began_s = self._env.now
+        sent_bits = 0.0
+        air_s = 0.0
+        # Whether an attempt fails does not depend on handovers: keys count those of the participant, not of a piece.
+        fails = pricing.fails(way, self._participant(row))[0]
+        pricing.refuse_hopeless(way, self.serving(row), bits)
+        left_slots = pricing.longest_slots
+        for attempt in range(pricing.radio.faults.attempts):
+            who = self.serving(row)
+            draws = pricing.fading.innovations(way, who, attempt)
+            limit_slots = MAX_SLOTS if left_slots is None else left_slots
+            transfer = BandTransfer(who, attempt, bits, limit_slots, self.gain[row], draws)
+            cut = yield from self.carry(way, row, transfer)
+            sent_bits += transfer.sent_bits
+            air_s += transfer.air_slots * pricing.radio.slot_s
+            if cut:
+                return TransferResult(self._env.now - began_s, air_s, sent_bits, delivered=False, cut=cut)
+            self.gain[row] = transfer.gain
+            complete = transfer.left_bits == 0
+            if complete and not fails[attempt]:
+                return TransferResult(self._env.now - began_s, air_s, sent_bits, delivered=True)
+            if left_slots is None:
+                if not complete:
+                    raise pricing.too_long(way, who)
+            else:
+                left_slots -= transfer.slots
+                if left_slots <= 0:
+                    break
+        return TransferResult(self._env.now - began_s, air_s, sent_bits, delivered=False)

@@ -1,0 +1,55 @@
+"""The radio resources of a cell: its band, resource blocks, frame and overhead, and how transfers divide them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import channel
+from channel.allocation import Shares
+from channel.rate import Efficiency
+from edgefl.core.arrays import Floats
+from edgefl.radio.radio_section import Radio
+from edgefl.radio.transfers import Way
+
+
+class Resources:
+    """The band of each cell, after reuse; whole resource blocks where the scenario names a subcarrier spacing."""
+
+    def __init__(self, radio: Radio) -> None:
+        self._radio = radio
+        self.blocks: int | None = None
+        self.band_hz = radio.bandwidth_hz / radio.reuse
+        if radio.subcarrier_spacing_hz is not None:
+            self.blocks = radio.blocks // radio.reuse
+            # Guard bands and the blocks that reuse leaves over carry nothing (3GPP TS 38.101-1, Table 5.3.2-1).
+            self.band_hz = self.blocks * channel.numerology.block_hz(radio.subcarrier_spacing_hz)
+
+    def time_share(self, way: Way) -> float:
+        """Return the share of the time that the TDD frame gives a direction."""
+        frame = self._radio.tdd
+        if frame is None:
+            return 1.0
+        return frame.downlink if way == "down" else frame.uplink
+
+    def payload_share(self, way: Way) -> float:
+        """Return the share of a direction's resources that control and reference signals leave to payload."""
+        overhead = self._radio.overhead
+        control = overhead.downlink if way == "down" else overhead.uplink
+        return 1.0 - control
+
+    def divide(self, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool) -> Shares:
+        """Return the shares [n] of one cell's concurrent transfers.
+
+        Args:
+            payload_bits: [n] what each has to send.
+            snr_hz: [n] received power over the density of noise and interference.
+            efficiency: the rate model.
+            spread: whether the transmitter spreads its power over the whole band.
+        """
+        shares = self._radio.allocation.shares(self.band_hz, payload_bits, snr_hz, efficiency, spread=spread)
+        takes_turns = (shares.duty < 1).any()
+        if self.blocks is None or takes_turns:  # a transfer that takes turns has all blocks in its turn
+            return shares
+        block_hz = self.band_hz / self.blocks
+        whole_hz = channel.numerology.whole_blocks(shares.bandwidth_hz, self.blocks) * block_hz
+        return Shares(np.asarray(whole_hz), shares.duty)

@@ -1,0 +1,62 @@
+"""How concurrent transfers share the bands of their cells, and the signal-to-noise ratios they get there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from edgefl.core.arrays import Floats, Ints
+from edgefl.radio.link_budget import LinkBudget
+from edgefl.radio.transfers import Way
+
+
+class BandShares(NamedTuple):
+    """What concurrent transfers [n] get."""
+
+    bandwidth_hz: Floats
+    air: Floats  # share of the time in which each is served: its turns, in the frame's direction
+    mean_snr: Floats  # at |h|^2 = 1
+
+
+def divide_bands(
+    budget: LinkBudget,
+    way: Way,
+    cell: Ints,
+    path_gain: Floats,
+    all_gains: Floats,
+    tx_power_w: Floats,
+    payload_bits: Floats,
+    *,
+    broadcast: bool = False,
+) -> BandShares:
+    """Divide the band of each cell among its concurrent transfers [n].
+
+    Args:
+        budget: the link budget.
+        way: the direction of the transfers.
+        cell: [n] the base stations that serve them.
+        path_gain: [n] to these.
+        all_gains: [n, sites] to every base station.
+        tx_power_w: [n] powers of the devices.
+        payload_bits: [n] what each has to send.
+        broadcast: whether all listen to the whole band, each until it has received everything.
+    """
+    resources = budget.resources
+    count = len(cell)
+    transfers = np.bincount(cell, minlength=len(budget.group))
+    interference = budget.interference_w_hz(way, all_gains, cell, tx_power_w, transfers)
+    snr_hz = budget.snr_hz(way, path_gain, tx_power_w, interference)
+    spread = budget.spreads_power(way)
+    whole_band_hz = np.full(count, resources.band_hz)
+    bandwidth_hz = whole_band_hz.copy()
+    air = np.full(count, resources.time_share(way))
+    if not broadcast:
+        for site in np.unique(cell):
+            rows = np.flatnonzero(cell == site)
+            shares = resources.divide(payload_bits[rows], snr_hz[rows], budget.efficiency, spread=spread)
+            bandwidth_hz[rows] = shares.bandwidth_hz
+            air[rows] *= shares.duty
+    powered_hz = whole_band_hz if spread else bandwidth_hz  # over which the transmitter's power is spread
+    mean_snr = np.divide(snr_hz, powered_hz, out=np.zeros(count), where=powered_hz > 0)
+    return BandShares(bandwidth_hz, air, mean_snr)

@@ -1,0 +1,81 @@
+"""Small-scale fading of transfers: its keyed draws, and its gains slot by slot."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+import channel
+from channel.transfer import Innovations
+from edgefl.core.arrays import Complex, Ids
+from edgefl.core.streams import Purpose, Streams
+from edgefl.radio.participants import Participants
+from edgefl.radio.transfers import Way
+
+INNOVATIONS: dict[Way, Purpose] = {"down": "fading_down", "up": "fading_up"}
+ONE_ROW = np.array([0])
+
+
+class FadingDraws:
+    """Keyed draws of the small-scale fading, so that nothing depends on the order in which they are asked for."""
+
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
+
+    def complex_normals(self, purpose: Purpose, ids: Ids, index: int, count: int = 1) -> Complex:
+        """Return draws of CN(0, 1) [n, count] by device."""
+        parts = self._streams.normal(purpose, ids, index, count=2 * count)
+        return np.asarray((parts[:, ::2] + 1j * parts[:, 1::2]) * np.sqrt(0.5))
+
+    def pauses(self, who: Participants, turns: int) -> Complex:
+        """Return draws of CN(0, 1) [n, turns - 1], with which the fading jumps over the pauses between turns."""
+        return self.complex_normals("fading_gap", who.drop.ids, who.index, turns - 1)
+
+    def innovations(self, way: Way, who: Participants, number: int) -> Innovations:
+        """Return the source of the draws during attempt `number` of each participant's transfer.
+
+        Each attempt has a stream of its own. So a walk can be repeated up to any slot, as an interrupt asks for.
+        """
+        ids = who.drop.ids
+        attempt = who.attempts_before + number
+
+        def generator(row: int) -> np.random.Generator:
+            return self._streams.sequence(INNOVATIONS[way], int(ids[row]), who.index, attempt)
+
+        return channel.transfer.innovations_of(cache(generator))
+
+
+def coming_gains(
+    draws: Innovations,
+    before: complex,
+    slots: int,
+    *,
+    correlation: float,
+    hold_slots: int,
+    constant: bool,
+    first_slot: int,
+) -> Complex:
+    """Return the gains [slots] of one participant's fading in the coming slots.
+
+    Args:
+        draws: of its transfer's attempt.
+        before: the gain in the slot before.
+        slots: how many gains to return.
+        correlation: between neighbouring slots.
+        hold_slots: for how many slots a value holds.
+        constant: whether the channel keeps its strength.
+        first_slot: the number of the first of these slots, from 0 at the beginning of the transfer.
+    """
+    if constant:
+        return np.asarray(before * correlation ** np.arange(1, slots + 1))
+    if hold_slots == 1:
+        return np.asarray(channel.fading.gauss_markov(draws(ONE_ROW, slots), [correlation], [before])[0])
+    numbers = first_slot + np.arange(slots)
+    begins_block = numbers % hold_slots == 0
+    # Draws are taken only for slots that begin a block: the stream does not depend on how far one looks ahead.
+    innovations = np.zeros(slots, dtype=np.complex128)
+    blocks = int(begins_block.sum())
+    if blocks:
+        innovations[begins_block] = draws(ONE_ROW, blocks)[0]
+    return channel.fading.block(innovations, hold_slots, before, first_slot)

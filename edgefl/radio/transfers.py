@@ -1,0 +1,40 @@
+"""The words of a transfer: its direction, its result, and the listener that follows whose radio is on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+Way = Literal["down", "up"]
+WAYS: tuple[Way, Way] = ("down", "up")
+
+OnAir = Callable[[int, Way, float], None]
+"""Told a device, a direction, and the share of the time for which its radio is on from now on."""
+
+
+def ignore_on_air(device: int, way: Way, air: float) -> None:
+    """Do nothing: no battery follows the radios."""
+
+
+class TransferResult(NamedTuple):
+    """The result of one download or upload of a participant, all its attempts together."""
+
+    duration_s: float
+    air_s: float  # of the duration with the radio on: in the transfer's turns, in the frame's direction
+    sent_bits: float  # attempts that fail count, too
+    delivered: bool
+    cut: str = ""  # the cause of the interrupt that cut it short; empty if none did
+
+    def after(self, earlier: TransferResult) -> TransferResult:
+        """Return this result with the time and the bits of an earlier transfer added to its own."""
+        return self._replace(
+            duration_s=earlier.duration_s + self.duration_s,
+            air_s=earlier.air_s + self.air_s,
+            sent_bits=earlier.sent_bits + self.sent_bits,
+        )
+
+
+def remedy(way: Way) -> str:
+    """Return what to write in a scenario in which a link is too weak for its payload."""
+    power = "radio.server_tx_power_dbm" if way == "down" else "devices.tx_power_dbm"
+    return f"raise {power} or radio.bandwidth_hz, or give up in time: radio.faults.max_transfer_s: 60"

@@ -1,0 +1,172 @@
+"""The transmission engines: how many slots one attempt of each transfer takes.
+
+`radio.transfer: slots` walks the fading slot by slot; `fast` estimates the number of slots from its distribution.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import channel
+from channel.transfer import MAX_SLOTS, TransferTooLong, Walk
+from edgefl.core.arrays import Bools, Floats, Ints, Rows
+from edgefl.core.errors import RunError
+from edgefl.core.streams import Purpose, Streams
+from edgefl.radio.link_budget import LinkBudget
+from edgefl.radio.participants import Participants
+from edgefl.radio.small_scale import FadingDraws
+from edgefl.radio.transfers import Way, remedy
+
+FAST: dict[Way, Purpose] = {"down": "fast_down", "up": "fast_up"}
+NOTICEABLE_S = 2.0  # wall-clock of walking from which it is worth asking whether `fast` would have walked, too
+TINY_BITS = 1e-300  # keeps a quotient finite where a slot carries nothing
+NORMALS = 3  # draws of `fast` for an attempt: its duration, and the fading's gain afterwards
+
+
+@dataclass(frozen=True)
+class TransmissionAttempt:
+    """One attempt of the transfers [r] of some participants, in one direction."""
+
+    way: Way
+    who: Participants  # [r]; their fading starts with `who.start`
+    number: int  # of the attempt, from 0
+    payload_bits: Floats  # scaled up as if all slots carried nothing else
+    mean_snr: Floats
+    bandwidth_hz: Floats
+    limit_slots: Ints | None  # where each is cut short; None: nowhere
+
+    def only(self, rows: Rows) -> TransmissionAttempt:
+        """Return the attempt of the transfers `rows`."""
+        limit_slots = self.limit_slots
+        if limit_slots is not None:
+            limit_slots = limit_slots[rows]
+        return replace(
+            self,
+            who=self.who.only(rows),
+            payload_bits=self.payload_bits[rows],
+            mean_snr=self.mean_snr[rows],
+            bandwidth_hz=self.bandwidth_hz[rows],
+            limit_slots=limit_slots,
+        )
+
+
+class TransmissionEngine:
+    """Carries attempts by `slots` or by `fast`, as the scenario says, and measures what walking has cost."""
+
+    def __init__(self, budget: LinkBudget, fading: FadingDraws, streams: Streams) -> None:
+        self.budget = budget
+        self._fading = fading
+        self._streams = streams
+        self._slot_s = budget.radio.slot_s
+        self._fast = budget.radio.transfer == "fast"
+        self._walking_s = 0.0  # wall-clock
+        self.needless_s = 0.0  # wall-clock of slots that `fast` would not walk
+
+    def estimates(self, who: Participants) -> bool:
+        """Return whether `fast` is asked for, and can estimate all these transfers: it knows no block fading."""
+        return self._fast and not who.fades_in_blocks.any()
+
+    def carry(self, attempt: TransmissionAttempt) -> Walk:
+        """Return the slots, the bits and the fading afterwards of an attempt.
+
+        Raises:
+            RunError: a link is too weak for its payload, and nothing limits its time.
+        """
+        try:
+            if self.estimates(attempt.who):
+                return self._estimate(attempt)
+            began = time.perf_counter()
+            walk = self._walk(attempt)
+        except TransferTooLong as error:
+            raise RunError(f"round {attempt.who.index + 1}: {error}: {remedy(attempt.way)}") from None
+        self._count(attempt, walk.slots, time.perf_counter() - began)
+        return walk
+
+    def count_needless(self, wall_s: float) -> None:
+        """Add to the wall-clock that `transfer: fast` would have saved."""
+        if not self._fast:
+            self.needless_s += wall_s
+
+    def _walk(self, attempt: TransmissionAttempt) -> Walk:
+        """Carry an attempt slot by slot, each slot with its own draws."""
+        who = attempt.who
+        draws = self._fading.innovations(attempt.way, who, attempt.number)
+        rest = (self.budget.efficiency, who.drop.k_factor, who.hold_slots)
+        if attempt.limit_slots is not None:
+            return channel.transfer.walk_until(attempt.limit_slots, *self._arguments(attempt), draws, who.start, *rest)
+        duration_s, gain = channel.transfer.walk(*self._arguments(attempt), draws, who.start, MAX_SLOTS, *rest)
+        slots = np.rint(duration_s / self._slot_s).astype(np.int64)
+        return Walk(slots, attempt.payload_bits, gain)
+
+    def _estimate(self, attempt: TransmissionAttempt) -> Walk:
+        """Carry an attempt by `fast`: the fading afterwards is a new draw, bits before a limit are in proportion.
+
+        Transfers so short that `fast` would walk them are walked here where there is a limit: only a walk can be cut
+        at a slot.
+        """
+        who = attempt.who
+        limit_slots = attempt.limit_slots
+        # The key counts attempts, and each takes the next draws of its device's sequence.
+        count = NORMALS * (who.attempts_before + attempt.number + 1)
+        normals = self._streams.normal(FAST[attempt.way], who.drop.ids, who.index, count=count)[:, -NORMALS:]
+        new_gain = (normals[:, 1] + 1j * normals[:, 2]) * np.sqrt(0.5)
+        gain = np.where(who.constant, who.start, new_gain)
+        if limit_slots is None:
+            slots = self._estimated_slots(attempt, normals[:, 0]).astype(np.int64)
+            return Walk(slots, attempt.payload_bits, gain)
+        mean_slot_bits = attempt.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.mean_snr)
+        needed_slots = attempt.payload_bits / np.maximum(mean_slot_bits, TINY_BITS)
+        walks = who.constant | self._walks(attempt)
+        # Beyond MAX_SLOTS in the mean, any limit comes first: the mean itself will do.
+        estimated = np.flatnonzero(~walks & (needed_slots < MAX_SLOTS))
+        needed_slots[estimated] = self._estimated_slots(attempt.only(estimated), normals[estimated, 0])
+        used_slots = np.minimum(needed_slots, limit_slots).astype(np.int64)
+        used_share = np.divide(used_slots, needed_slots, out=np.ones(len(used_slots)), where=needed_slots > 0)
+        sent_bits = attempt.payload_bits * used_share
+        walked = np.flatnonzero(walks)
+        walk = self._walk(attempt.only(walked))
+        used_slots[walked] = walk.slots
+        sent_bits[walked] = walk.sent_bits
+        return Walk(used_slots, sent_bits, gain)
+
+    def _estimated_slots(self, attempt: TransmissionAttempt, normals: Floats) -> Floats:
+        """Return the slots [r] that transfers take if nothing cuts them short."""
+        who = attempt.who
+        duration_s = channel.transfer.fast(
+            *self._arguments(attempt),
+            normals,
+            self._fading.innovations(attempt.way, who, attempt.number),
+            who.start,
+            MAX_SLOTS,
+            self.budget.efficiency,
+            who.drop.k_factor,
+        )
+        return np.rint(duration_s / self._slot_s)
+
+    def _arguments(self, attempt: TransmissionAttempt) -> tuple[Floats, Floats, Floats, float, Floats]:
+        """Return the arguments with which all functions of `channel.transfer` begin."""
+        return (
+            attempt.payload_bits,
+            attempt.mean_snr,
+            attempt.bandwidth_hz,
+            self._slot_s,
+            attempt.who.correlation,
+        )
+
+    def _walks(self, attempt: TransmissionAttempt) -> Bools:
+        """Return whether `fast` walks each transfer [r], because it is short."""
+        efficiency = self.budget.efficiency
+        return channel.first_passage.walked(*self._arguments(attempt), efficiency, attempt.who.drop.k_factor)
+
+    def _count(self, attempt: TransmissionAttempt, slots: Ints, wall_s: float) -> None:
+        """Note the wall-clock of those slots that `fast` would not have walked."""
+        self._walking_s += wall_s
+        if self._walking_s < NOTICEABLE_S:  # the tables that tell what `fast` walks take as long
+            return
+        who = attempt.who
+        needless = ~self._walks(attempt) & ~who.constant & ~who.fades_in_blocks
+        needless_share = int(slots[needless].sum()) / max(int(slots.sum()), 1)
+        self.count_needless(wall_s * needless_share)
