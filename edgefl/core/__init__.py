@@ -1,1 +1,1 @@
-"""What every room builds on: randomness, distributions, catalogues, sections, units, files and errors."""
+"""What every room builds on: randomness, distributions, catalogues, sections, units, times, files and errors."""

@@ -1,7 +1,8 @@
 """Catalogues: the visible tables of contents of algorithms, datasets, models and the rest.
 
-A member is a frozen pydantic class in a file of its own; its fields are its hyper-parameters and its YAML keys, the
-first line of its docstring names its source. A catalogue maps names to members and imports one when it is asked for.
+A member is a frozen pydantic class in a file of its own. Its fields are its hyper-parameters and its YAML keys, and the
+first line of its docstring says what it is and names its source. A catalogue maps names to members, and imports a
+member only when it is asked for. To add one: a file, a line in the package's `__init__.py`, a test.
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ from edgefl.core.section import Section, fault, nearest, shown
 
 
 class Member(Section):
-    """One entry of a catalogue."""
+    """Base class of everything that a catalogue lists."""
 
 
 M = TypeVar("M", bound=Member)
 
 
 class Catalogue(Generic[M]):
-    """Names to members; also the pydantic type of a scenario key that holds one (`Annotated[Base, CATALOGUE]`).
+    """A mapping of names to members, and the pydantic type of a key that holds one: `Annotated[Base, CATALOGUE]`.
 
     Args:
         noun: what a member is called in messages.
         members: name -> "module:Class".
-        importer: "module:function" that makes a member of a user's own "module:Class" and its keys; none: refused.
+        importer: "module:function", which makes a member from a user's own "module:Class" and its keys; None: users'
+            own classes are refused.
     """
 
     def __init__(self, noun: str, members: Mapping[str, str], importer: str | None = None) -> None:
@@ -39,49 +41,55 @@ class Catalogue(Generic[M]):
         self.importer = importer
 
     def load(self, name: str) -> type[M]:
-        """The class behind a name.
+        """Return the class behind a name.
 
         Raises:
             KeyError: no such member.
         """
-        member: type[M] = _at(self.members[name])
+        member: type[M] = _import_object(self.members[name])
         return member
 
     def name_of(self, member: M) -> str:
-        """The name under which a member's class is listed, or the path from which it was imported."""
+        """Return the name under which a member's class is listed, or the path from which it was imported."""
         path = f"{type(member).__module__}:{type(member).__qualname__}"
-        listed = (name for name, target in self.members.items() if target == path)
-        return next(listed, str(getattr(member, "import_path", path)))
+        for name, target in self.members.items():
+            if target == path:
+                return name
+        return str(getattr(member, "import_path", path))
 
     def summary(self, name: str) -> str:
-        """The member's docstring line: what it is and where it comes from."""
-        return (self.load(name).__doc__ or "").strip().partition("\n")[0]
+        """Return the first line of the member's docstring: what it is and where it comes from."""
+        docstring = self.load(name).__doc__ or ""
+        return docstring.strip().partition("\n")[0]
 
-    def those(self, suit: Callable[[M], bool]) -> str:
-        """The names of the members that, with their defaults, suit: "a, b or c"."""
-        *names, last = (name for name in self.members if suit(self.load(name)()))
-        return f"{', '.join(names)} or {last}" if names else last
+    def names_where(self, suits: Callable[[M], bool]) -> str:
+        """Return the names of the members that suit with their defaults, as in "a, b or c"."""
+        names = [name for name in self.members if suits(self.load(name)())]
+        if len(names) == 1:
+            return names[0]
+        return f"{', '.join(names[:-1])} or {names[-1]}"
 
     def parse(self, value: Any, info: ValidationInfo) -> M:
-        """Make a member of `name` or `{kind: name, key: value, ...}`; raises pydantic's errors."""
+        """Return the member that `name` or `{kind: name, key: value, ...}` describes; raise pydantic's errors."""
         if isinstance(value, Member):
-            return value  # type: ignore[return-value]
+            return value  # type: ignore[return-value]  # made in Python; pydantic cannot know of which catalogue
         fields = {"kind": value} if isinstance(value, str) else value
         if not isinstance(fields, dict) or not isinstance(fields.get("kind"), str):
             known = ", ".join(self.members)
             raise fault(f"must be a name or {{kind: name, ...}}, got {shown(value)}; known: {known}")
         name = fields["kind"]
-        rest = {key: item for key, item in fields.items() if key != "kind"}
+        keys = {key: item for key, item in fields.items() if key != "kind"}
         if self.importer and ":" in name:
-            member: M = _at(self.importer)(name, rest, info)
+            make_member = _import_object(self.importer)
+            member: M = make_member(name, keys, info)
             return member
         if name not in self.members:
-            hint, known = nearest(name, self.members), ", ".join(self.members)
-            raise fault(f'unknown {self.noun} "{name}"{hint}; known: {known}')
-        return self.load(name).model_validate(rest, context=info.context)
+            known = ", ".join(self.members)
+            raise fault(f'unknown {self.noun} "{name}"{nearest(name, self.members)}; known: {known}')
+        return self.load(name).model_validate(keys, context=info.context)
 
     def dump(self, member: M) -> dict[str, Any]:
-        """The inverse of `parse`."""
+        """Return what `parse` would make the member of."""
         return {"kind": self.name_of(member), **member.model_dump(mode="json")}
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
@@ -99,11 +107,12 @@ class Catalogue(Generic[M]):
             choices.append(member)
         if self.importer:
             path = {"type": "string", "pattern": "^[^:]+:[^:]+$"}
-            choices += [path, {"type": "object", "properties": {"kind": path}, "required": ["kind"]}]
+            choices.append(path)
+            choices.append({"type": "object", "properties": {"kind": path}, "required": ["kind"]})
         return {"anyOf": choices}
 
 
-def _at(path: str) -> Any:
-    """What stands at "module:name"."""
-    module, _, attribute = path.partition(":")
-    return getattr(import_module(module), attribute)
+def _import_object(path: str) -> Any:
+    """Return the object at "module:name"."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)

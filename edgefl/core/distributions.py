@@ -1,38 +1,42 @@
-"""Per-device numbers: a constant, or a distribution that every device draws from once, by its own key.
+"""Per-device numbers: a constant, or a distribution from which every device draws once, by its own key.
 
-Each distribution turns one uniform number per device into one value (inverse transform), so a device's value does not
+Each distribution turns one uniform number into one value (inverse transform sampling), so a device's value does not
 depend on how many devices there are.
+
+To write a distribution: a subclass of `Distribution`, whose one field is its name in YAML, and a line in
+`PerDevice.kinds`. To add a key to the section `devices` that may hold one: a field of `Hardware` with one of the types
+at the end of this file, a line at the end of `ATTRIBUTES`, and `devices.draw(...)` where the number is needed.
 """
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, field_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from edgefl.core.arrays import Floats
+from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.errors import InputError
 from edgefl.core.paths import UserPath
 from edgefl.core.section import Section, fault, shown
 from edgefl.core.streams import Streams
 
-Pair = Annotated[tuple[float, float], Field(strict=False)]
+TwoNumbers = Annotated[tuple[float, float], Field(strict=False)]
 
 
 class Distribution(Section):
-    """What a device's number is drawn from."""
+    """Base class of what a device's number is drawn from."""
 
     def span(self) -> tuple[float, float]:
-        """The least and the greatest value that can be drawn, infinite where there is no bound."""
+        """Return the least and the greatest value that can be drawn, infinite where there is no bound."""
         raise NotImplementedError
 
-    def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
-        """Values [n] of devices `ids` [n], whose uniform numbers are `u` [n]."""
+    def quantile(self, u: Floats, ids: Ids) -> Floats:
+        """Return the values [n] of devices [n] whose uniform numbers are `u` [n]."""
         raise NotImplementedError
 
 
@@ -44,75 +48,80 @@ class Constant(Distribution):
     def span(self) -> tuple[float, float]:
         return self.value, self.value
 
-    def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
+    def quantile(self, u: Floats, ids: Ids) -> Floats:
         return np.full(u.shape, self.value)
 
 
-class Uniform(Distribution):
+class UniformDistribution(Distribution):
     """{uniform: [a, b]}."""
 
-    uniform: Pair
+    uniform: TwoNumbers
 
     @field_validator("uniform")
     @classmethod
-    def _ordered(cls, value: tuple[float, float]) -> tuple[float, float]:
-        if value[0] > value[1]:
-            raise ValueError(f"[a, b] needs a <= b, got [{value[0]:g}, {value[1]:g}]")
+    def _check_order(cls, value: tuple[float, float]) -> tuple[float, float]:
+        low, high = value
+        if low > high:
+            raise ValueError(f"[a, b] needs a <= b, got [{low:g}, {high:g}]")
         return value
 
     def span(self) -> tuple[float, float]:
         return self.uniform
 
-    def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
+    def quantile(self, u: Floats, ids: Ids) -> Floats:
         low, high = self.uniform
         return low + (high - low) * u
 
 
 def _standard_normal(u: Floats) -> Floats:
+    """Return the quantiles [n] of the standard normal distribution."""
     from scipy.special import ndtri
 
     return np.asarray(ndtri(u))
 
 
-def _non_negative_spread(value: tuple[float, float]) -> tuple[float, float]:
+def _check_standard_deviation(value: tuple[float, float]) -> tuple[float, float]:
     if value[1] < 0:
         raise ValueError(f"the second number is a standard deviation and must be >= 0, got {value[1]:g}")
     return value
 
 
-class Normal(Distribution):
+class NormalDistribution(Distribution):
     """{normal: [mean, std]}."""
 
-    normal: Pair
+    normal: TwoNumbers
 
-    _spread = field_validator("normal")(_non_negative_spread)
+    _check = field_validator("normal")(_check_standard_deviation)
 
     def span(self) -> tuple[float, float]:
         mean, std = self.normal
-        return (-np.inf, np.inf) if std > 0 else (mean, mean)
+        if std > 0:
+            return -np.inf, np.inf
+        return mean, mean
 
-    def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
+    def quantile(self, u: Floats, ids: Ids) -> Floats:
         mean, std = self.normal
         return mean + std * _standard_normal(u)
 
 
-class LogNormal(Distribution):
+class LogNormalDistribution(Distribution):
     """{lognormal: [mean, sigma]}: exp of a normal with that mean and standard deviation."""
 
-    lognormal: Pair
+    lognormal: TwoNumbers
 
-    _spread = field_validator("lognormal")(_non_negative_spread)
+    _check = field_validator("lognormal")(_check_standard_deviation)
 
     def span(self) -> tuple[float, float]:
-        return -np.inf, np.inf  # none of its values is negative, but no bound is certain to be kept either
+        # None of its values is negative, but it is not certain that any greater bound is kept: draws are checked.
+        return -np.inf, np.inf
 
-    def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
+    def quantile(self, u: Floats, ids: Ids) -> Floats:
         mean, sigma = self.lognormal
         with np.errstate(over="ignore"):  # an infinite value is refused when it is drawn
             return np.exp(mean + sigma * _standard_normal(u))
 
 
-class Choice(Distribution):
+class ChoiceDistribution(Distribution):
     """{choice: [..]}: each equally likely."""
 
     choice: Annotated[tuple[float, ...], Field(strict=False, min_length=1)]
@@ -120,61 +129,59 @@ class Choice(Distribution):
     def span(self) -> tuple[float, float]:
         return min(self.choice), max(self.choice)
 
-    def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
-        return np.asarray(self.choice)[(u * len(self.choice)).astype(np.int64)]
+    def quantile(self, u: Floats, ids: Ids) -> Floats:
+        rows = (u * len(self.choice)).astype(np.int64)
+        return np.asarray(self.choice)[rows]
 
 
-class Column(Distribution):
+class ColumnDistribution(Distribution):
     """{file: devices.csv, column: cpu_hz}: row i is device i."""
 
     file: UserPath
     column: str
 
-    def _values(self) -> Floats:
-        return read_column(self.file, self.column)
-
     def span(self) -> tuple[float, float]:
         try:
-            values = self._values()
+            values = read_column(self.file, self.column)
         except InputError as error:
             raise fault(str(error)) from None
         return float(values.min()), float(values.max())
 
-    def quantile(self, u: Floats, ids: npt.NDArray[np.int64]) -> Floats:
-        values = self._values()
-        if ids.size and int(ids.max()) >= len(values):
-            raise InputError(f"{self.file}: has rows for {len(values)} devices, the scenario has {int(ids.max()) + 1}")
+    def quantile(self, u: Floats, ids: Ids) -> Floats:
+        values = read_column(self.file, self.column)
+        needed = int(ids.max()) + 1 if ids.size else 0
+        if needed > len(values):
+            text = f"has rows for {len(values)} devices, the scenario has {needed}"
+            raise InputError(f"{self.file}: {text}: add rows, or lower devices.count")
         return values[ids]
 
 
 def read_column(file: Path, column: str) -> Floats:
-    """The numbers [rows] of one column of a CSV file with a header.
+    """Return the numbers [rows] of one column of a CSV file with a header.
 
     Raises:
-        InputError: no such file or column, or a cell that is no number.
+        InputError: no such file or column, or a cell that is not a number.
     """
-    import csv
-
     try:
         with file.open(newline="", encoding="utf-8-sig") as stream:
             reader = csv.DictReader(stream)
-            if column not in (reader.fieldnames or []):
-                known = ", ".join(reader.fieldnames or [])
-                raise InputError(f'{file}: has no column "{column}"; columns: {known}')
+            names = reader.fieldnames or []
+            if column not in names:
+                raise InputError(f'{file}: has no column "{column}"; columns: {", ".join(names)}')
             values = np.array([float(row[column]) for row in reader])
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"{file}: is no CSV file in UTF-8") from None
+        raise InputError(f"{file}: is not a CSV file in UTF-8") from None
     except (TypeError, ValueError):
-        raise InputError(f'{file}: column "{column}" holds something that is no number') from None
+        raise InputError(f'{file}: column "{column}" holds a cell that is not a number') from None
     if not len(values) or not np.isfinite(values).all():
         raise InputError(f'{file}: column "{column}" must hold at least one number, all finite')
     return values
 
 
 class PerDevice:
-    """Pydantic annotation of a per-device number: `Annotated[Distribution, PerDevice(0, 1e4)]`.
+    """The pydantic type of a per-device number: `Annotated[Distribution, PerDevice(0, 1e4)]`.
 
     Args:
         least: no value may be less.
@@ -182,45 +189,58 @@ class PerDevice:
     """
 
     kinds: ClassVar[dict[str, type[Distribution]]] = {
-        "uniform": Uniform,
-        "normal": Normal,
-        "lognormal": LogNormal,
-        "choice": Choice,
-        "file": Column,
+        "uniform": UniformDistribution,
+        "normal": NormalDistribution,
+        "lognormal": LogNormalDistribution,
+        "choice": ChoiceDistribution,
+        "file": ColumnDistribution,
     }
 
     def __init__(self, least: float, most: float) -> None:
-        self.least, self.most = least, most
+        self.least = least
+        self.most = most
 
     def rule(self) -> str:
-        """The bounds in words."""
+        """Return the bounds in words."""
         return f"must be from {self.least:g} to {self.most:g}"
 
-    def outside(self, values: Floats) -> npt.NDArray[np.bool_]:
-        """Which values are out of bounds; NaN always is."""
-        return np.asarray(~((values >= self.least) & (values <= self.most)))
+    def outside(self, values: Floats) -> Bools:
+        """Return which values [n] are out of bounds; nan always is."""
+        inside = (values >= self.least) & (values <= self.most)
+        return np.asarray(~inside)
 
     def parse(self, value: Any, info: ValidationInfo) -> Distribution:
-        """Make a distribution of a number or `{uniform: [a, b]}` and the like; raises pydantic's errors."""
+        """Return the distribution that a number, or `{uniform: [a, b]}` and the like, describes.
+
+        Raises:
+            PydanticCustomError: it describes none, or one whose values can be out of bounds for sure.
+        """
         if isinstance(value, Distribution):
             return value
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            parsed: Distribution = Constant.model_validate({"value": float(value)})
-        elif isinstance(value, dict) and (kind := next((k for k in self.kinds if k in value), None)):
-            parsed = self.kinds[kind].model_validate(value, context=info.context)
-        else:
-            forms = "a number, {uniform: [a, b]}, {normal: [mean, std]}, {lognormal: [mean, sigma]}, {choice: [..]}"
-            raise fault(f"must be {forms} or {{file: x.csv, column: name}}, got {shown(value)}")
+        parsed = self._parse_form(value, info)
         ends = np.array(parsed.span())
         wrong = ends[np.isfinite(ends) & self.outside(ends)]
         if wrong.size:
             raise fault(f"{self.rule()}, got {wrong[0]:g}")
         return parsed
 
+    def _parse_form(self, value: Any, info: ValidationInfo) -> Distribution:
+        """Return the distribution that a value describes, whatever its bounds."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return Constant.model_validate({"value": float(value)})
+        if isinstance(value, dict):
+            for name, kind in self.kinds.items():
+                if name in value:
+                    return kind.model_validate(value, context=info.context)
+        forms = "a number, {uniform: [a, b]}, {normal: [mean, std]}, {lognormal: [mean, sigma]}, {choice: [..]}"
+        raise fault(f"must be {forms} or {{file: x.csv, column: name}}, got {shown(value)}")
+
     @staticmethod
     def dump(value: Distribution) -> Any:
-        """The inverse of `parse`."""
-        return value.value if isinstance(value, Constant) else value.model_dump(mode="json")
+        """Return what `parse` would make the distribution of."""
+        if isinstance(value, Constant):
+            return value.value
+        return value.model_dump(mode="json")
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         serialization = core_schema.plain_serializer_function_ser_schema(self.dump)
@@ -230,15 +250,15 @@ class PerDevice:
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         number: JsonSchemaValue = {"type": "number", "minimum": self.least, "maximum": self.most}
-        kinds = [handler.resolve_ref_schema(handler(c.__pydantic_core_schema__)) for c in self.kinds.values()]
+        kinds = [handler.resolve_ref_schema(handler(kind.__pydantic_core_schema__)) for kind in self.kinds.values()]
         return {"anyOf": [number, *kinds]}
 
 
 POSITIVE = PerDevice(1e-40, 1e18)  # far beyond any device, and no sum or product of such numbers overflows
 NON_NEGATIVE = PerDevice(0.0, 1e4)
 REAL = PerDevice(-300.0, 300.0)
-CHANCE = PerDevice(1e-4, 1.0)
-KEPT = PerDevice(1e-4, 1.0)  # of what there is
+CHANCE = PerDevice(1e-4, 1.0)  # algorithms divide by it
+DATA_SHARE = PerDevice(1e-4, 1.0)  # of a device's samples
 PEAK_S = PerDevice(0.0, 1e9)
 SHARE = PerDevice(0.0, 1.0)
 HOUR = PerDevice(0.0, 24.0)  # of a day
@@ -247,10 +267,10 @@ Positive = Annotated[Distribution, POSITIVE]
 NonNegative = Annotated[Distribution, NON_NEGATIVE]
 Real = Annotated[Distribution, REAL]
 Chance = Annotated[Distribution, CHANCE]
-Kept = Annotated[Distribution, KEPT]
+DataShare = Annotated[Distribution, DATA_SHARE]
 PeakS = Annotated[Distribution, PEAK_S]
 HeightM = Annotated[Distribution, HEIGHT_M]
-Share = Annotated[Distribution, SHARE]
+PerDeviceShare = Annotated[Distribution, SHARE]
 Hour = Annotated[Distribution, HOUR]
 
 ATTRIBUTES = {
@@ -272,13 +292,11 @@ ATTRIBUTES = {
     "to_h": "devices.battery.charging.to_h",
     "data_share": "devices.data_share",
 }
-"""The scenario key of each attribute; its place here is the key of its draws: append, never reorder."""
+"""The scenario key of each attribute. Its position is the key of its draws, so append new ones, and never reorder."""
 
 
-def draw(
-    name: str, distribution: Distribution, bound: PerDevice, ids: npt.NDArray[np.int64], streams: Streams
-) -> Floats:
-    """The attribute `name` of devices `ids` [n].
+def draw(name: str, distribution: Distribution, bound: PerDevice, ids: Ids, streams: Streams) -> Floats:
+    """Return the attribute `name` [n] of devices [n].
 
     Raises:
         InputError: a value outside the bound was drawn, or a file has no row for a device.
@@ -290,8 +308,7 @@ def draw(
         raise InputError(f"{ATTRIBUTES[name]}: {error}") from None
     wrong = np.flatnonzero(bound.outside(values))
     if wrong.size:
-        device, value = ids[wrong[0]], values[wrong[0]]
-        raise InputError(
-            f"{ATTRIBUTES[name]}: device {device} draws {value:g}, {bound.rule()}: use another distribution"
-        )
+        row = wrong[0]
+        text = f"device {ids[row]} draws {values[row]:g}, {bound.rule()}: use another distribution"
+        raise InputError(f"{ATTRIBUTES[name]}: {text}")
     return values

@@ -1,4 +1,4 @@
-"""The two ways a run ends early, as exceptions with messages written for the user."""
+"""Exceptions that end a run early, with messages written for the user."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from __future__ import annotations
 class InputError(Exception):
     """The input is wrong: nothing was run, nothing was written; the command line exits with 2.
 
-    ``faults`` holds one finished line each, such as ``a.yaml:3: radio.bandwidth_hz: must be > 0, got 0``.
+    Args:
+        faults: one finished line each, such as ``a.yaml:3: radio.bandwidth_hz: must be > 0, got 0``.
     """
 
     def __init__(self, *faults: str) -> None:
@@ -19,8 +20,8 @@ class Unavailable(InputError):  # noqa: N818 - the name says what is wrong
 
 
 class Taken(InputError):  # noqa: N818 - the name says what is wrong
-    """Another process is at work there."""
+    """Another process is already working in the folder."""
 
 
 class RunError(Exception):
-    """The run had to stop on the way: what was finished is on disk; the command line exits with 1."""
+    """The run had to stop before its end: what was finished is on disk; the command line exits with 1."""

@@ -1,4 +1,4 @@
-"""Files that are whole or absent."""
+"""Writing files that are whole or absent, and locking a folder for one process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from edgefl.core.errors import InputError, Taken
 
 @contextmanager
 def atomically(path: Path) -> Iterator[BinaryIO]:
-    """A temporary file beside `path` that takes its place at the end: nobody ever sees half a file.
+    """Open a temporary file that takes the place of `path` at the end, so that nobody ever sees half a file.
 
     Missing folders are made.
 
@@ -23,13 +23,14 @@ def atomically(path: Path) -> Iterator[BinaryIO]:
         OSError: the system does not allow it, or the disk is full; the old file, if any, is as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder, since only within a file system a rename replaces the old file in one step.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
+            os.fsync(stream.fileno())  # the content must be on disk before the name points to it
         part.chmod(0o644)  # mkstemp's 0600 would keep results from being shared
         part.replace(path)
     except BaseException:
@@ -44,7 +45,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def write_for_user(path: Path, content: bytes) -> None:
-    """`write_atomically` to a place that the user named.
+    """Write a file atomically to a place that the user named.
 
     Raises:
         InputError: it cannot be written there.
@@ -56,9 +57,9 @@ def write_for_user(path: Path, content: bytes) -> None:
 
 
 def locked(path: Path) -> BinaryIO:
-    """A file, made where it is not there, that this process alone has, for reading and appending.
+    """Open a file for reading and appending that this process alone may use; make it if it does not exist.
 
-    The operating system lets go of the lock when the process ends, however it ends.
+    The operating system releases the lock when the process ends, however it ends.
 
     Raises:
         Taken: another process has it.

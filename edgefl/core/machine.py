@@ -1,4 +1,4 @@
-"""What this machine has."""
+"""What this machine has: memory, processor cores; and how often Python looks for garbage."""
 
 from __future__ import annotations
 
@@ -8,25 +8,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-COLLECTED = (20_000, 50, 50)  # new objects until garbage is looked for, in place of Python's 700 or 2,000
+MEMINFO = Path("/proc/meminfo")
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+RARE_COLLECTIONS = (20_000, 50, 50)  # new objects until garbage is looked for, in place of Python's 700 or 2,000
 
 
 def available_bytes() -> int:
-    """Memory that may still be taken, within what a container is allowed; all there is where the rest is not known."""
-    if not (meminfo := Path("/proc/meminfo")).exists():
+    """Return how much memory may still be taken, within the limit of a container.
+
+    Without Linux's accounts it is all memory that the machine has.
+    """
+    if not MEMINFO.exists():
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    available = 1024 * int(meminfo.read_text().split("MemAvailable:")[1].split()[0])
-    allowed = Path("/sys/fs/cgroup/memory.max")
-    if allowed.exists() and (limit := allowed.read_text().strip()).isdigit():
-        available = min(available, int(limit))
+    available_kib = MEMINFO.read_text().split("MemAvailable:")[1].split()[0]
+    available = 1024 * int(available_kib)
+    if CONTAINER_LIMIT.exists():
+        limit = CONTAINER_LIMIT.read_text().strip()
+        if limit.isdigit():  # "max" where there is no limit
+            available = min(available, int(limit))
     return available
 
 
 @contextmanager
-def seldom_collected() -> Iterator[None]:
-    """Look for garbage in cycles seldom: events come and go by the million, and hardly any is part of a cycle."""
+def rare_collections() -> Iterator[None]:
+    """Look for garbage in cycles rarely: events come and go by the million, and hardly any is part of a cycle."""
     usual = gc.get_threshold()
-    gc.set_threshold(*COLLECTED)
+    gc.set_threshold(*RARE_COLLECTIONS)
     try:
         yield
     finally:
@@ -34,5 +41,7 @@ def seldom_collected() -> Iterator[None]:
 
 
 def cores() -> int:
-    """Processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return the number of processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Paths that a scenario names: looked for beside the scenario file, then in the working directory."""
+"""Paths that a scenario names: relative ones are looked for beside the scenario file, then in the working directory."""
 
 from __future__ import annotations
 
@@ -11,29 +11,47 @@ from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonS
 
 
 def data_folders() -> list[Path]:
-    """Where data are looked for when the scenario names no path."""
+    """Return the folders in which data are looked for when the scenario names no path."""
+    folders = [Path.home() / ".cache" / "edgefl"]
     named = os.environ.get("EDGEFL_DATA")
-    return [*([Path(named).resolve()] if named else []), Path.home() / ".cache" / "edgefl"]
+    if named:
+        folders.insert(0, Path(named).resolve())
+    return folders
 
 
-def _looked_for(further: Callable[[], list[Path]]) -> Callable[[Any, ValidationInfo], Any]:
-    """Beside the scenario file, in the working directory, then in further folders."""
+def _no_folders() -> list[Path]:
+    return []
+
+
+def _resolver(further_folders: Callable[[], list[Path]]) -> Callable[[Any, ValidationInfo], Any]:
+    """Return what makes a path absolute: the first place at which it exists, else beside the scenario file.
+
+    Args:
+        further_folders: where to look after the scenario's folder and the working directory; called each time, as the
+            environment may change.
+    """
 
     def resolve(value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, str | Path):
             return value
-        base = Path((info.context or {}).get("base", "."))
-        named = Path(os.path.expanduser(value))  # noqa: PTH111 - leaves "~nobody" as it stands
-        candidates = [(folder / named).absolute() for folder in (base, Path.cwd(), *further())]
-        return next((path for path in candidates if os.path.exists(path)), candidates[0])  # noqa: PTH110 - never raises
+        context = info.context or {}
+        scenario_folder = Path(context.get("base", "."))
+        path = Path(os.path.expanduser(value))  # noqa: PTH111 - leaves "~nobody" as it stands
+        folders = [scenario_folder, Path.cwd(), *further_folders()]
+        candidates = [(folder / path).absolute() for folder in folders]
+        for candidate in candidates:
+            if os.path.exists(candidate):  # noqa: PTH110 - never raises
+                return candidate
+        return candidates[0]
 
     return resolve
 
 
-_TEXT, _SCHEMA = PlainSerializer(str), WithJsonSchema({"type": "string", "format": "path"})
+_AS_TEXT = PlainSerializer(str)
+_SCHEMA = WithJsonSchema({"type": "string", "format": "path"})
 
-UserPath = Annotated[Path, BeforeValidator(_looked_for(list)), _TEXT, _SCHEMA]
-"""An absolute path; whether it must exist is for its reader to say."""
+UserPath = Annotated[Path, BeforeValidator(_resolver(_no_folders)), _AS_TEXT, _SCHEMA]
+"""An absolute path. It need not exist: whoever reads it says what is wrong."""
 
-DataPath = Annotated[Path, BeforeValidator(_looked_for(data_folders)), _TEXT, _SCHEMA]
-"""As `UserPath`, then looked for in $EDGEFL_DATA and in ~/.cache/edgefl."""
+DataPath = Annotated[Path, BeforeValidator(_resolver(data_folders)), _AS_TEXT, _SCHEMA]
+"""As `UserPath`, but looked for in $EDGEFL_DATA and in ~/.cache/edgefl, too."""

@@ -1,4 +1,9 @@
-"""The pieces that a scenario is made of: frozen, typed, and with faults that read as sentences."""
+"""The sections that a scenario is made of: frozen, typed, and with faults that read as sentences.
+
+Each room declares the sections of a scenario that it reads, as subclasses of `Section`. Pydantic checks types and
+bounds. What it finds is turned into sentences for the user here, so that a fault reads
+``devices.cpu_hz: must be > 0, got -1`` wherever it arises.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-FAULT = "fault"  # the error type of a message that is already a sentence
+FAULT = "fault"  # pydantic's error type of a message that is a sentence already
+LONGEST_VALUE = 60  # characters of a wrong value that a sentence shows
 
 _SENTENCES = {
     "missing": "is required",
@@ -36,6 +42,7 @@ _SENTENCES = {
     "json_invalid": "is no valid JSON: {error}",
     "string_pattern_mismatch": "must be 1 to 100 letters, digits, '_', '-' or, not first, spaces and '.', got {value}",
 }
+"""What a user reads, by pydantic's error type."""
 
 
 Count = Annotated[int, Field(gt=0, le=10**9)]
@@ -43,65 +50,88 @@ Count = Annotated[int, Field(gt=0, le=10**9)]
 
 
 def fault(text: str) -> PydanticCustomError:
-    """A finished sentence as a pydantic error."""
+    """Return a finished sentence about the value that is being validated, as an error to raise."""
     return PydanticCustomError(FAULT, "{text}", {"text": text})
 
 
 def fault_at(loc: tuple[str | int, ...], text: str, value: Any = None) -> ValidationError:
-    """A finished sentence about the key at `loc`, below the section that is being validated."""
+    """Return a finished sentence about the key at `loc`, below the section that is being validated, as an error."""
     return ValidationError.from_exception_data("scenario", [InitErrorDetails(type=fault(text), loc=loc, input=value)])
 
 
 def nearest(name: object, names: Iterable[str]) -> str:
-    """' (did you mean "x"?)' for the known name nearest to a mistyped one, or ''."""
-    match = difflib.get_close_matches(str(name), list(names), n=1)
-    return f' (did you mean "{match[0]}"?)' if match else ""
+    """Return ' (did you mean "x"?)' for the known name nearest to a mistyped one, or ''."""
+    matches = difflib.get_close_matches(str(name), list(names), n=1)
+    if not matches:
+        return ""
+    return f' (did you mean "{matches[0]}"?)'
 
 
 class Section(BaseModel):
-    """A frozen piece of a scenario: unknown keys are refused, types are not guessed, a key with nothing is left out."""
+    """A frozen section of a scenario.
+
+    Unknown keys are refused, types are not guessed, and a key without a value counts as not given.
+    """
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, ser_json_inf_nan="constants"
     )
 
-    inlined: ClassVar[str | None] = None  # a field whose own keys stand beside it in YAML
+    inlined: ClassVar[str | None] = None
+    """The name of a field whose own keys stand beside it in YAML, if there is one."""
 
     @classmethod
     def keys(cls) -> list[str]:
-        """The keys that may stand in this section."""
+        """Return the keys that may stand in this section."""
         return list(cls.model_fields)
 
     @model_validator(mode="wrap")
     @classmethod
-    def _sentences(cls, value: Any, handler: ModelWrapValidatorHandler[Section]) -> Section:
+    def _raise_sentences(cls, value: Any, handler: ModelWrapValidatorHandler[Section]) -> Section:
         if isinstance(value, dict):
-            value = {key: item for key, item in value.items() if item is not None or key not in cls.model_fields}
+            value = cls._without_empty_keys(value)
         try:
             return handler(value)
         except ValidationError as error:
-            items = error.errors(include_url=False)
-            echoes = {item["loc"][:n] for item in items for n in range(len(item["loc"]))}  # a list of faulty entries
-            details = [cls._sentence(item) for item in items if item["loc"] not in echoes]
+            details = [cls._sentence(item) for item in _without_echoes(error.errors(include_url=False))]
             raise ValidationError.from_exception_data(cls.__name__, details) from None
 
     @classmethod
+    def _without_empty_keys(cls, values: dict[Any, Any]) -> dict[Any, Any]:
+        """Return the values without known keys that hold nothing, so that these get their defaults."""
+        empty = [key for key, value in values.items() if value is None and key in cls.model_fields]
+        return {key: value for key, value in values.items() if key not in empty}
+
+    @classmethod
     def _sentence(cls, item: ErrorDetails) -> InitErrorDetails:
-        """One pydantic error as a sentence at its key."""
-        loc, value = item["loc"], item["input"]
+        """Return one of pydantic's errors as a sentence about its key."""
+        loc = item["loc"]
         if len(loc) > 1 and loc[0] == cls.inlined:
-            loc = loc[1:]
+            loc = loc[1:]  # the user has not written the field's own name
         if item["type"] == FAULT:
             text = item["msg"]
         elif item["type"] in {"extra_forbidden", "invalid_key"}:
-            text = f"unknown key{nearest(loc[-1], cls.keys())}; known: {', '.join(cls.keys()) or 'none'}"
+            known = ", ".join(cls.keys()) or "none"
+            text = f"unknown key{nearest(loc[-1], cls.keys())}; known: {known}"
         else:
             text = sentence(item)
-        return InitErrorDetails(type=fault(text), loc=loc, input=value)
+        return InitErrorDetails(type=fault(text), loc=loc, input=item["input"])
+
+
+def _without_echoes(items: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Return the errors without those about a value of which a part has an error of its own.
+
+    Pydantic counts only faultless entries of a list, so a list of faulty ones is also reported as too short.
+    """
+    parents = set()
+    for item in items:
+        for length in range(len(item["loc"])):
+            parents.add(item["loc"][:length])
+    return [item for item in items if item["loc"] not in parents]
 
 
 def sentence(item: ErrorDetails) -> str:
-    """What pydantic says, as a user would say it."""
+    """Return one of pydantic's errors as a sentence for the user."""
     template = _SENTENCES.get(item["type"])
     if template is None:
         return item["msg"].removeprefix("Value error, ")
@@ -109,8 +139,15 @@ def sentence(item: ErrorDetails) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as it would stand in a YAML file, cut where it is long."""
+    """Return a value as it would stand in a YAML file, cut if it is long."""
     if value is None:
         return "nothing"
-    text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    if isinstance(value, str):
+        text = f'"{value}"'
+    elif isinstance(value, bool):
+        text = str(value).lower()
+    else:
+        text = str(value)
+    if len(text) <= LONGEST_VALUE:
+        return text
+    return f"{text[: LONGEST_VALUE - 3]}..."

@@ -1,8 +1,8 @@
 """Keyed randomness: every random number is a function of (seed, purpose, entity, index), never "the next one".
 
 So device 7's shadowing in round 12 is the same number whatever the population, the algorithm, the order of events or
-the number of workers. Two ways in: arrays of uniforms or normals by key, and a NumPy Generator for permutations,
-Dirichlet draws and long fading walks.
+the number of workers. There are two kinds of draws: arrays of uniforms or normals by key, and NumPy generators for
+permutations, Dirichlet draws and long fading walks. A new purpose is one more line in `Purpose`.
 
 Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011 (Philox4x32-10).
 """
@@ -21,25 +21,25 @@ from edgefl.core.arrays import Floats
 Purpose = Literal[
     "attribute",  # a device's drawn properties; index = which property
     "placement",  # where a device stands at time 0
-    "waypoint",  # random waypoint's legs; index = leg, as in the next one
-    "member",  # a member's own way within its group
-    "heading",  # where a device starts and goes at constant velocity
-    "gauss_markov",  # its start and all its updates
-    "street",  # its start and all its turns or destinations
-    "selection",  # who takes part; index = round
-    "awaited",  # of whom the next model waits; index = round
-    "availability",  # whether a device is there; index = round
-    "stay",  # how long it is there and away; entity = device and how often it has come and gone
-    "day",  # when on a day; entity = device and day
+    "waypoint",  # legs of a random waypoint; index = leg, as in the next one
+    "member",  # legs of a member relative to its group
+    "heading",  # start and heading of a device at constant velocity
+    "gauss_markov",  # start and all updates of a device
+    "street",  # start and all turns or destinations of a device
+    "selection",  # which devices take part; index = round
+    "awaited",  # for which devices the next model waits; index = round
+    "availability",  # whether a device is present; index = round
+    "stay",  # how long it is present or away; entity = device and number of the change
+    "day",  # its hours of a day; entity = device and day
     "shadowing",  # index = round
-    "shadowing_field",  # its map, entity = base station
+    "shadowing_field",  # map of shadowing; entity = base station
     "los",  # line of sight; index = round
-    "los_field",  # its map, entity = base station
+    "los_field",  # map of line of sight; entity = base station
     "ricean_k",  # index = round
-    "ricean_k_field",  # its map, entity = base station
+    "ricean_k_field",  # map of K; entity = base station
     "indoor",  # whether a device is indoors, how deep, behind which wall
-    "environment",  # height of what lies on a path
-    "wall",  # how much more or less than its kind the wall takes
+    "environment",  # height of the buildings on a path
+    "wall",  # deviation of a wall's loss from that of its kind
     "fading_start",  # small-scale fading when a round begins; index = round, as in the next three
     "fading_down",  # its slots during the download
     "fading_gap",  # its jump over the time of computing
@@ -53,30 +53,33 @@ Purpose = Literal[
     "direct_path",  # shadowing and K on that link
     "direct_start",  # its small-scale fading when the device's part begins
     "dataset",  # what a dataset draws; entity = its name, index = owner
-    "partition",  # which device holds which samples
-    "data_share",  # which of these it keeps; entity = device
-    "test_partition",  # and which test samples are its own
-    "straggler",  # whether a device does a part of its work, and which; index = round
+    "partition",  # which device has which samples
+    "data_share",  # which of its samples a device keeps; entity = device
+    "test_partition",  # which device has which test samples
+    "straggler",  # whether a device does only a part of its work, and how much; index = round
     "batches",  # order of a device's samples; index = round
-    "augmentation",  # where its images are cropped and which are mirrored; index = round
-    "dropout",  # its masks; index = round
+    "augmentation",  # crops and mirrors of its images; index = round
+    "dropout",  # masks of a device's training; index = round
     "poll",  # the mini-batch on which a candidate computes its loss; index = round
-    "codec",  # random rounding and places of an upload; index = round
-    "contributions",  # orders in which participants are counted in; index = round
+    "codec",  # random rounding and positions of an upload; index = round
+    "contributions",  # orders in which participants are added; index = round
     "init",  # the initial model
 ]
 
 Words = npt.NDArray[np.uint64]  # 32-bit words, held in 64 bits so that products do not overflow
 
-_MASK = np.uint64(0xFFFFFFFF)
-_SHIFT = np.uint64(32)
-_MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
-_WEYL = (0x9E3779B9, 0xBB67AE85)
+# Multipliers and key increments (Weyl sequence) of Philox4x32, from the paper's program.
+_MULTIPLIER_0 = np.uint64(0xD2511F53)
+_MULTIPLIER_1 = np.uint64(0xCD9E8D57)
+_WEYL_0 = 0x9E3779B9
+_WEYL_1 = 0xBB67AE85
 _ROUNDS = 10
+_WORD_BITS = np.uint64(32)
+_LOW_WORD = np.uint64(0xFFFFFFFF)
 
 
 def philox4x32(counter: Words, key: tuple[int, int]) -> Words:
-    """Philox4x32-10 (Salmon et al. 2011, section 5.3).
+    """Return the block of random words for each counter, by Philox4x32-10 (Salmon et al. 2011, section 5.3).
 
     Args:
         counter: [4, ...] 32-bit words.
@@ -88,81 +91,93 @@ def philox4x32(counter: Words, key: tuple[int, int]) -> Words:
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for _ in range(_ROUNDS):
-        high, low = c0 * _MULTIPLIERS[0], c2 * _MULTIPLIERS[1]
-        c0 = (low >> _SHIFT) ^ c1 ^ np.uint64(k0)
-        c2 = (high >> _SHIFT) ^ c3 ^ np.uint64(k1)
-        c1, c3 = low & _MASK, high & _MASK
-        k0, k1 = (k0 + _WEYL[0]) & 0xFFFFFFFF, (k1 + _WEYL[1]) & 0xFFFFFFFF
+        product_0 = c0 * _MULTIPLIER_0
+        product_1 = c2 * _MULTIPLIER_1
+        c0 = (product_1 >> _WORD_BITS) ^ c1 ^ np.uint64(k0)
+        c1 = product_1 & _LOW_WORD
+        c2 = (product_0 >> _WORD_BITS) ^ c3 ^ np.uint64(k1)
+        c3 = product_0 & _LOW_WORD
+        k0 = (k0 + _WEYL_0) & 0xFFFFFFFF
+        k1 = (k1 + _WEYL_1) & 0xFFFFFFFF
     return np.stack([c0, c1, c2, c3])
 
 
 class Streams:
-    """All random numbers of one run, by key."""
+    """All random numbers of one run, by key.
+
+    Args:
+        seed: the run's seed.
+    """
 
     def __init__(self, seed: int | str) -> None:
         self.seed = seed
-        self._keys: dict[str, int] = {}
+        self._keys: dict[str, int] = {}  # by purpose; hashing takes longer than a small draw
 
     def apart(self, name: str) -> Streams:
-        """Others of the same run, for what happens a second time under the same keys."""
+        """Return other streams of the same run, for what happens a second time under the same keys."""
         return Streams(f"{self.seed}/{name}")
 
     def _key(self, purpose: Purpose) -> int:
-        """64 bits that name (seed, purpose)."""
+        """Return 64 bits that stand for (seed, purpose)."""
         if purpose not in self._keys:
-            self._keys[purpose] = self._hash(purpose)
+            name = f"{self.seed}/{purpose}"
+            digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
+            self._keys[purpose] = int.from_bytes(digest, "little")
         return self._keys[purpose]
 
-    def _hash(self, purpose: Purpose) -> int:
-        return int.from_bytes(hashlib.blake2b(f"{self.seed}/{purpose}".encode(), digest_size=8).digest(), "little")
-
     def uniform(self, purpose: Purpose, ids: npt.ArrayLike, index: int = 0, count: int | None = None) -> Floats:
-        """Uniforms in the open interval (0, 1), one per id, or `count` per id.
+        """Return uniforms in the open interval (0, 1), one for each id, or `count` for each.
 
         Args:
             purpose: what the numbers are for.
             ids: [...] non-negative entity numbers.
             index: round, leg or the like; below 2^32.
-            count: how many numbers per id; None for one, without an axis of its own.
+            count: how many numbers for each id; None for one, without an axis of its own.
 
         Returns:
             [...] or [..., count].
         """
         entity = np.asarray(ids, dtype=np.uint64)
-        block = np.arange(((count or 1) + 1) // 2, dtype=np.uint64)
-        entity, block = np.broadcast_arrays(entity[..., None], block)
-        counter = np.stack([block, np.full_like(block, index), entity & _MASK, entity >> _SHIFT])
+        # A block of Philox gives four words, which make two numbers.
+        blocks = np.arange(((count or 1) + 1) // 2, dtype=np.uint64)
+        entity, block = np.broadcast_arrays(entity[..., None], blocks)
+        counter = np.stack([block, np.full_like(block, index), entity & _LOW_WORD, entity >> _WORD_BITS])
         key = self._key(purpose)
         words = philox4x32(counter, (key & 0xFFFFFFFF, key >> 32))
-        # 52 bits, centred in their cell: neither 0 nor 1 can come out, so logarithms and quantiles are finite
-        bits = ((words[0::2] << _SHIFT) | words[1::2]) >> np.uint64(12)
+        pairs = (words[0::2] << _WORD_BITS) | words[1::2]
+        # 52 bits, centred in their cell: neither 0 nor 1 can come out, so logarithms and quantiles are finite.
+        bits = pairs >> np.uint64(12)
         values = np.moveaxis((bits.astype(np.float64) + 0.5) * 2.0**-52, 0, -1)
         values = values.reshape(*entity.shape[:-1], 2 * entity.shape[-1])
-        return np.asarray(values[..., 0] if count is None else values[..., :count])
+        if count is None:
+            return np.asarray(values[..., 0])
+        return np.asarray(values[..., :count])
 
     def normal(self, purpose: Purpose, ids: npt.ArrayLike, index: int = 0, count: int | None = None) -> Floats:
-        """Standard normals, keyed and shaped as `uniform`."""
+        """Return standard normals, keyed and shaped as those of `uniform`."""
         from scipy.special import ndtri
 
         return np.asarray(ndtri(self.uniform(purpose, ids, index, count)))
 
     def generator(self, purpose: Purpose, entity: int = 0, index: int = 0) -> np.random.Generator:
-        """A NumPy Generator of its own for (purpose, entity, index), for draws that are no plain array."""
-        return np.random.Generator(np.random.Philox(key=[self._key(purpose), entity], counter=[0, 0, index, 0]))
+        """Return a NumPy generator of its own for (purpose, entity, index), for draws that are no plain array."""
+        philox = np.random.Philox(key=[self._key(purpose), entity], counter=[0, 0, index, 0])
+        return np.random.Generator(philox)
 
     def sequence(self, purpose: Purpose, entity: int, index: int, attempt: int = 0) -> np.random.Generator:
-        """As `generator`, for very many draws: SFC64, which takes two thirds of the time a draw."""
+        """Return a generator as `generator` does, for very many draws: SFC64 takes two thirds of Philox's time."""
         name = f"{self.seed}/{purpose}/{entity}/{index}/{attempt}"
-        seed = _Seed(hashlib.blake2b(name.encode(), digest_size=24).digest())
+        seed = _HashedSeed(hashlib.blake2b(name.encode(), digest_size=24).digest())
         return np.random.Generator(np.random.SFC64(seed))  # type: ignore[arg-type]  # any ISeedSequence will do
 
 
-class _Seed(ISeedSequence):
-    """Seed words that are a hash already."""
+class _HashedSeed(ISeedSequence):
+    """Seed words that are a hash already, so that NumPy need not mix them again."""
 
     def __init__(self, digest: bytes) -> None:
         self.digest = digest
 
     def generate_state(self, n_words: int, dtype: npt.DTypeLike = np.uint64) -> npt.NDArray[Any]:
-        """The first words of the hash."""
-        return np.frombuffer(self.digest, dtype=np.dtype(dtype).newbyteorder("<"))[:n_words].astype(dtype)
+        """Return the first words of the hash."""
+        little_endian = np.dtype(dtype).newbyteorder("<")
+        return np.frombuffer(self.digest, dtype=little_endian)[:n_words].astype(dtype)

@@ -14,7 +14,7 @@ import numpy as np
 
 from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.arrays import Indices
-from edgefl.core.distributions import KEPT
+from edgefl.core.distributions import DATA_SHARE
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
@@ -63,7 +63,9 @@ def divide(scenario: Scenario) -> Divided:
     section, streams = scenario.data, Streams(scenario.seed)
     data = section.dataset.load()
     parts = section.partition.assign(data.train_y, data.owner, scenario.devices.count, streams.generator("partition"))
-    parts = keep(parts, scenario.devices.draw("data_share", KEPT, streams), partial(streams.generator, "data_share"))
+    parts = keep(
+        parts, scenario.devices.draw("data_share", DATA_SHARE, streams), partial(streams.generator, "data_share")
+    )
     if section.test_partition == "none":
         return Divided(data, parts)
     if not data.classes:

@@ -14,7 +14,7 @@ from typing import Any
 
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.files import write_atomically
-from edgefl.core.machine import seldom_collected
+from edgefl.core.machine import rare_collections
 from edgefl.learning.partitions.base import holdings
 from edgefl.learning.record import Journal, Pace
 from edgefl.learning.torch_device import choose_device
@@ -157,7 +157,7 @@ def _drive(scenario: Scenario, server: Server) -> tuple[Result, Exception | None
     """Run the event loop, then sum up what was finished; also the error of ours that ended it, if one did."""
     status, message, bug = "finished", None, None
     try:
-        with seldom_collected():
+        with rare_collections():
             server.env.run(server.env.process(scenario.server.policy.run(server)))
     except KeyboardInterrupt:
         status, message = "interrupted", "interrupted by the user"

@@ -146,11 +146,11 @@ def check_aggregation(scenario: Sections) -> None:
     policy = scenario.server.policy
     name = POLICIES.name_of(policy)
     if not policy.averages and not _needs_only_the_last_model(algorithm):
-        text = f"the policy {name} averages nothing: set it to {ALGORITHMS.those(_needs_only_the_last_model)}"
+        text = f"the policy {name} averages nothing: set it to {ALGORITHMS.names_where(_needs_only_the_last_model)}"
         raise fault_at(("algorithm",), f"{text}, without availability or mode wait")
     if policy.edge_models and not algorithm.divisible():
         text = f"under the policy {name} each base station keeps a model and nothing else"
-        text = f"{text}: set it to {ALGORITHMS.those(Algorithm.divisible)}"
+        text = f"{text}: set it to {ALGORITHMS.names_where(Algorithm.divisible)}"
         raise fault_at(("algorithm",), f"{text}, without availability, mode wait or server momentum")
     if scenario.report.contributions and (policy.edge_models or not policy.averages):
         text = f"under the policy {name} the updates of a round are not aggregated together: leave it out"

@@ -22,15 +22,15 @@ from pydantic import (
 from edgefl.core.arrays import Floats
 from edgefl.core.distributions import (
     Constant,
+    DataShare,
     Distribution,
     HeightM,
     Hour,
-    Kept,
     NonNegative,
     PerDevice,
+    PerDeviceShare,
     Positive,
     Real,
-    Share,
     draw,
 )
 from edgefl.core.section import Count, Section, fault, fault_at
@@ -75,7 +75,7 @@ class Battery(Section):
     """What a device runs on; numbers may be distributions."""
 
     capacity_j: Positive
-    start: Share = Constant(value=1.0)  # of the capacity
+    start: PerDeviceShare = Constant(value=1.0)  # of the capacity
     idle_w: NonNegative = Constant(value=0.0)  # drawn while it takes no part
     reserve: Part = 0.0  # of the capacity: down there it takes part no more ...
     resume: Part = 0.2  # ... until it is charged to here
@@ -98,7 +98,7 @@ class Hardware(Section):
     rx_power_w: Positive = Constant(value=0.1)
     idle_power_w: NonNegative = Constant(value=0.0)
     height_m: HeightM = Constant(value=1.5)
-    data_share: Kept = Constant(value=1.0)  # of the samples that the partition gives it
+    data_share: DataShare = Constant(value=1.0)  # of the samples that the partition gives it
     battery: Battery | None = None
 
 

@@ -134,12 +134,12 @@ def test_column(tmp_path, content):
         (b"", "has no column"),
         (b"a\n1\n", 'has no column "hz"; columns: a'),
         (b"hz\n", "must hold at least one number"),
-        (b"hz\nfast\n", "something that is no number"),
-        (b"a,hz\n1\n", "something that is no number"),
+        (b"hz\nfast\n", "a cell that is not a number"),
+        (b"a,hz\n1\n", "a cell that is not a number"),
         (b"hz\nnan\n", "all finite"),
         (b"hz\n-1\n", "must be from"),
-        (bytes(range(256)), "is no CSV file in UTF-8"),
-        (b"hz\n" + b"1" * 200_000, "is no CSV file in UTF-8"),
+        (bytes(range(256)), "is not a CSV file in UTF-8"),
+        (b"hz\n" + b"1" * 200_000, "is not a CSV file in UTF-8"),
     ],
 )
 def test_wrong_column(tmp_path, content, reason):

@@ -47,7 +47,7 @@ class TraceChurn(Churn):
         except OSError as error:
             raise fault(f"{self.path}: cannot be read: {error.strerror}") from None
         except (UnicodeDecodeError, csv.Error):
-            raise fault(f"{self.path}: is no CSV file in UTF-8") from None
+            raise fault(f"{self.path}: is not a CSV file in UTF-8") from None
         return self
 
     def check(self, count: int) -> str | None:
