@@ -1,0 +1,129 @@
+"""The table of columns: what runs write stands in it, the page is made from it, and the ledger holds on to it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import edgefl
+from edgefl.learning.learner.ranking import ranking
+from edgefl.results import reader
+from edgefl.results.readme import readme
+from edgefl.server.columns import COLUMNS_OF, DEVICE_COLUMNS, ROUND_COLUMNS, check_known, fixed_names
+from edgefl.server.ledger import Ledger
+
+PAGE = Path(__file__).parents[2] / "results" / "README.md"
+QUADRATIC = {
+    "rounds": 3,
+    "data": {"dataset": "quadratic", "coefficients": [[0.5, 1, 0], [0.5, -1, 0], [1, 0, 0], [1, 1, 0]]},
+    "training": {"local_steps": 1, "batch_size": "full", "lr": 0.1},
+    "server": {"participants": 2},
+}
+DIGITS = {
+    "rounds": 2,
+    "data": {"dataset": "digits"},
+    "model": "logistic",
+    "training": {"local_steps": 1},
+    "devices": {"count": 6},
+    "server": {"participants": 3},
+}
+SITES = {"layout": "hexagonal", "sites": 7, "radius_m": 150}
+CLAMPED = {"propagation": {"kind": "umi", "out_of_range": "clamp"}, "spatial_consistency": True}
+RUNS = {
+    "quadratic": QUADRATIC,
+    "fedar": QUADRATIC | {"algorithm": "fedar"},
+    "fedasync": QUADRATIC | {"algorithm": "fedasync", "server": {"participants": 2, "policy": "asynchronous"}},
+    "fedbuff": QUADRATIC
+    | {"algorithm": "fedbuff", "server": {"participants": 2, "policy": {"kind": "buffered", "buffer": 1}}},
+    "fedeve": QUADRATIC | {"algorithm": "fedeve"},
+    "fedssg": QUADRATIC | {"algorithm": "fedssg"},
+    "mifa": QUADRATIC | {"algorithm": "mifa"},
+    "fedavg that waits": QUADRATIC | {"algorithm": {"kind": "fedavg", "max_participants": 2, "mode": "wait"}},
+    "sessions": DIGITS | {"rounds": None, "sessions": {"count": 2, "rounds": 2}},
+    "all that is evaluated": DIGITS | {"report": {"models": ["sel", "all"], "contributions": {"every": 1}}},
+    "polls": DIGITS | {"server": {"participants": 2, "selection": {"kind": "power_of_choice", "d": 4}}},
+    "split": DIGITS
+    | {
+        "model": "fcn",
+        "server": {
+            "participants": 2,
+            "policy": {"kind": "split", "cut": "fc1"},
+            "flops_per_s": 1e10,
+            "power_w": 100,
+        },
+    },
+    "hierarchical": DIGITS
+    | {"cells": SITES, "radio": CLAMPED, "server": {"participants": 3, "policy": "hierarchical"}},
+    "handover": DIGITS
+    | {"cells": SITES | {"handover": {}}, "radio": CLAMPED, "mobility": {"kind": "manhattan", "speed_mps": 10}},
+    "batteries": DIGITS | {"devices": {"count": 6, "battery": {"capacity_j": 100}}},
+    "codec": DIGITS | {"training": {"local_steps": 1, "codec": {"kind": "top_k", "part": 0.1}}},
+}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The columns that these runs write, by file."""
+    folder = tmp_path_factory.mktemp("handover")
+    names = {file: set() for file in COLUMNS_OF}
+    for name, scenario in RUNS.items():
+        result = edgefl.run(scenario, out=folder / "run" if name == "handover" else None, device="cpu")
+        assert result.status == "finished", result.error
+        names["rounds.csv"].update(result.ledger.round_columns())
+        names["devices.csv"].update(result.ledger.device_columns())
+        names["contributions.csv"].update(result.ledger.contribution_columns())
+        names["events.parquet"].update(result.ledger.event_columns())
+    for file in ("labels.csv", "tracks.csv"):
+        names[file].update(reader.header_of(folder / "run", file))
+    scores = np.arange(4.0)
+    names["rounds.csv"].update(ranking(scores, scores > 2, np.zeros(4, dtype=np.int64)))
+    return names
+
+
+@pytest.mark.parametrize("file", COLUMNS_OF)
+def test_the_table_has_the_columns_that_runs_write_and_no_others(written, file):
+    assert written[file] == {column.name for column in COLUMNS_OF[file]}
+
+
+def test_the_page_of_result_folders_is_made_from_the_table():
+    assert PAGE.read_text(encoding="utf-8") == readme(), "python -m edgefl.results.readme > results/README.md"
+
+
+@pytest.mark.parametrize("columns", COLUMNS_OF.values(), ids=COLUMNS_OF)
+def test_a_column_stands_once_in_its_file(columns):
+    names = [column.name for column in columns]
+    assert len(set(names)) == len(names)
+
+
+def test_a_column_has_the_same_type_in_every_file():
+    """So that an exported table, which may be any of them, knows the type by the name."""
+    types = {}
+    for columns in COLUMNS_OF.values():
+        for column in columns:
+            types.setdefault(column.name, set()).add(column.type)
+    assert {name for name, found in types.items() if len(found) > 1} == set()
+
+
+def test_the_unit_is_at_the_end_of_the_name():
+    for columns in COLUMNS_OF.values():
+        for column in columns:
+            for ending, unit in (("_s", "s"), ("_j", "J"), ("_m", "m"), ("_db", "dB")):
+                assert column.name.endswith(ending) == (column.unit == unit), column.name
+
+
+def a_round(**more):
+    return dict.fromkeys(fixed_names(ROUND_COLUMNS), 0) | more
+
+
+def test_the_ledger_refuses_a_column_that_the_table_does_not_have():
+    with pytest.raises(KeyError, match="column speed stands in no table"):
+        Ledger().close_round(a_round(speed=1.0), {})
+    with pytest.raises(KeyError, match="column speed stands in no table"):
+        Ledger().close_round(a_round(), {"speed": np.ones(1)})
+    check_known(["device"], DEVICE_COLUMNS)
+
+
+def test_an_algorithm_from_outside_may_trace_what_it_likes():
+    ledger = Ledger()
+    ledger.close_round(a_round(speed=1.0), {}, traced=["speed"])
+    assert list(ledger.round_columns()) == [*fixed_names(ROUND_COLUMNS), "speed"]
