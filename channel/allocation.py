@@ -31,7 +31,7 @@ _MeanEfficiency = Callable[[Floats], Floats]  # mean SNR -> mean spectral effici
 
 @dataclass(frozen=True)
 class Shares:
-    """What each of n transfers gets: sum(bandwidth_hz * duty) is the band.
+    """The shares of n transfers: sum(bandwidth_hz * duty) is the band.
 
     Args:
         bandwidth_hz: bandwidth while it is served [n] [Hz].

@@ -171,7 +171,7 @@ def walked(
 
 
 class _Forecast(NamedTuple):
-    """What the tables say of transfers before they begin, each [r] but `lines`."""
+    """The tables' forecast of transfers before they begin, each [r] but `lines`."""
 
     mean_slots: Floats  # the payload at the mean rate
     worth: Floats  # effective samples in a slot

@@ -55,6 +55,7 @@ def path_loss_db(distance_3d_m: ArrayLike, carrier_hz: ArrayLike) -> Floats:
         92.44
     """
     wavelength = wavelength_m(carrier_hz)
+    # Nearer than a wavelength there is no far field, and the formula would give a gain.
     distance, shortest = np.broadcast_arrays(positive("distance_3d_m", distance_3d_m), wavelength * (1.0 - BORDER))
     require(distance >= shortest, distance, "distance_3d_m", "at least a wavelength")
     return np.asarray(20.0 * np.log10(4.0 * np.pi * distance / wavelength))

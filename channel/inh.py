@@ -63,9 +63,10 @@ def path_loss_db(
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
     distance_3d = distance_3d_m(non_negative("distance_2d_m", distance_2d_m), bs_height, ut_height)
     log_d = np.log10(within("distance_3d_m", distance_3d, *VALIDITY.distance_m, BORDER))
-    log_f = np.log10(carrier / 1e9)
+    log_f = np.log10(carrier / 1e9)  # the formulas take GHz
     line_of_sight = 32.4 + 17.3 * log_d + 20.0 * log_f
     blocked = 38.3 * log_d + 17.30 + 24.9 * log_f
+    # The table: a blocked path never loses less than one in line of sight.
     return np.where(seen, line_of_sight, np.maximum(line_of_sight, blocked))
 
 
@@ -87,6 +88,7 @@ def los_probability(distance_2d_m: ArrayLike, office: Literal["mixed", "open"] =
     if office not in {"mixed", "open"}:
         raise ValueError(f"office = {office} is unknown: it must be mixed or open")
     distance = within("distance_2d_m", distance_2d_m, 0.0, VALIDITY.distance_m[1], BORDER)
+    # Distances below the first border are moved onto it, where the exponential is 1.
     if office == "mixed":
         near = np.exp(-np.maximum(distance - 1.2, 0.0) / 4.7)
         return np.where(distance < 6.5, near, 0.32 * np.exp(-(distance - 6.5) / 32.6))

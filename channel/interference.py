@@ -39,7 +39,7 @@ def downlink_w_hz(
         array([2.e-18])
     """
     received_w = non_negative("path_gain", path_gain) * non_negative("power_w", power_w)
-    interference_w = (received_w * _interferes(cell, group)).sum(axis=1)
+    interference_w = (received_w * _interferes(cell, group)).sum(axis=1)  # over base stations
     return np.asarray(interference_w / positive("band_hz", band_hz))
 
 
@@ -65,7 +65,7 @@ def uplink_w_hz(
         ValueError: a negative gain or power, a band that is not positive, a cell that does not exist, NaN.
     """
     received_w = non_negative("path_gain", path_gain) * non_negative("power_w", power_w)[:, None]
-    interference_w = (received_w * _interferes(cell, group)).sum(axis=0)
+    interference_w = (received_w * _interferes(cell, group)).sum(axis=0)  # over terminals
     return np.asarray(interference_w / positive("band_hz", band_hz))
 
 

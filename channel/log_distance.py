@@ -44,6 +44,7 @@ def path_loss_db(
         array([ 81.42, 116.42])
     """
     reference = positive("reference_m", reference_m)
+    # Nearer than the reference the formula would give less than the loss at the reference: refused, up to rounding.
     distance, shortest = np.broadcast_arrays(positive("distance_3d_m", distance_3d_m), reference * (1.0 - BORDER))
     require(distance >= shortest, distance, "distance_3d_m", "at least reference_m")
     slope = 10.0 * positive("exponent", exponent)

@@ -93,6 +93,7 @@ class Mcs:
         Returns:
             Mean spectral efficiency [bit/s/Hz], the shape of `mean_snr`.
         """
+        # A staircase is a sum of steps: each adds its height where the SNR reaches its threshold.
         steps = np.diff(self.efficiencies_bps_hz, prepend=0.0)
         reached = np.exp(-self.thresholds / np.maximum(mean_snr, TINY)[..., None])
         return np.asarray(reached @ steps)

@@ -104,7 +104,7 @@ def whole_blocks(shares: ArrayLike, blocks: int) -> Ints:
     due = non_negative("shares", shares)
     positive("blocks", blocks)
     require(np.asarray(due.sum() > 0), due.sum(), "the sum of shares", "above 0")
-    due = due / due.max()
+    due = due / due.max()  # in any unit: sums of huge or tiny shares neither overflow nor vanish
     given = np.zeros(due.shape, dtype=np.int64)
     undecided = due > 0
     if np.count_nonzero(undecided) <= blocks:

@@ -85,6 +85,7 @@ def path_loss_db(
         array([105.46, 130.42])
     """
     distance, seen = np.broadcast_arrays(VALIDITY.distances(distance_2d_m), boolean("los", los))
+    # The table gives no path loss without line of sight beyond 5 km.
     reach = np.where(seen, np.inf, NLOS_DISTANCE_M * (1.0 + BORDER))
     require(distance <= reach, distance, "distance_2d_m", f"at most {NLOS_DISTANCE_M:g} without line of sight")
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
@@ -92,10 +93,11 @@ def path_loss_db(
     width = within("street_width_m", street_width_m, 5.0, 50.0)
     breakpoint_ = breakpoint_m(carrier, bs_height, ut_height)
     distance_3d = distance_3d_m(distance, bs_height, ut_height)
+    # PL2 goes on from PL1 at the break point, at 40 dB a decade.
     near = _near_db(distance_3d, carrier, height)
     far = _near_db(breakpoint_, carrier, height) + 40.0 * np.log10(distance_3d / breakpoint_)
-    line_of_sight = np.where(distance <= breakpoint_, near, far)
-    log_bs = np.log10(bs_height)
+    line_of_sight = np.where(distance <= breakpoint_, near, far)  # PL1 and PL2
+    log_bs = np.log10(bs_height)  # h_BS counts twice, against the buildings and with the distance
     blocked = (
         161.04
         - 7.1 * np.log10(width)
@@ -105,6 +107,7 @@ def path_loss_db(
         + 20.0 * np.log10(carrier / 1e9)
         - (3.2 * np.log10(11.75 * ut_height) ** 2 - 4.97)
     )
+    # The table: a blocked path never loses less than one in line of sight.
     return np.where(seen, line_of_sight, np.maximum(line_of_sight, blocked))
 
 
@@ -130,6 +133,7 @@ def shadowing_std_db(
     Raises:
         ValueError: an argument is out of its range or NaN, or `los` is not boolean.
     """
+    # The only scenario whose shadowing depends on the distance: it is stronger beyond the break point.
     near = VALIDITY.distances(distance_2d_m) <= breakpoint_m(carrier_hz, bs_height_m, ut_height_m)
     line_of_sight = np.where(near, STATISTICS.shadowing_db[LOS], FAR_SHADOWING_DB)
     return np.where(boolean("los", los), line_of_sight, STATISTICS.shadowing_db[NLOS])
@@ -155,6 +159,7 @@ def _near_db(distance_m: Floats, carrier_hz: Floats, building_height_m: Floats) 
     """Return PL1 at a distance d [m]: `20 log10(40 pi d f / 3)` and what the buildings' height adds."""
     rough = building_height_m**1.72  # h^1.72
     log_d = np.log10(distance_m)
+    # Its terms by row of the formula: free space, and three for buildings of a mean height h.
     return np.asarray(
         20.0 * np.log10(40.0 * np.pi * distance_m * (carrier_hz / 1e9) / 3.0)
         + np.minimum(0.03 * rough, 10.0) * log_d

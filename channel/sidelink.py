@@ -32,7 +32,7 @@ def path_loss_db(distance_3d_m: ArrayLike, carrier_hz: ArrayLike, los: ArrayLike
     """
     seen = boolean("los", los)
     log_d = np.log10(positive("distance_3d_m", distance_3d_m))
-    log_f = np.log10(positive("carrier_hz", carrier_hz) / 1e9)
+    log_f = np.log10(positive("carrier_hz", carrier_hz) / 1e9)  # the formulas take GHz
     line_of_sight = 38.77 + 16.7 * log_d + 18.2 * log_f
     blocked = 36.85 + 30.0 * log_d + 18.9 * log_f
     return np.where(seen, line_of_sight, blocked)

@@ -27,7 +27,7 @@ GROUP_ROWS = 64  # transfers walked side by side, so that chunks are long
 
 
 class Walk(NamedTuple):
-    """How far transfers came, each [n]."""
+    """The slots used, bits sent and last gains of transfers, each [n]."""
 
     slots: Ints  # used
     sent_bits: Floats  # of the payload
@@ -209,7 +209,7 @@ class _Transfers:
         )
         self.payload, self.snr, self.slot_hz_s, self.correlation = columns[:4]
         self.line, self.scatter = columns[4:6]  # amplitudes of the line of sight and of the scatter
-        self.gain = columns[6].copy()
+        self.gain = columns[6].copy()  # walked on in place, and `start` belongs to the caller
         self.limit, self.hold = columns[7:]
         self.efficiency = efficiency
         self.used = np.zeros(len(self.payload), dtype=np.int64)
@@ -227,6 +227,7 @@ class _Transfers:
         under_way = (self.payload > 0) & (self.limit > 0)
         constant = under_way & self._keeps_its_power()
         self._finish_constant(np.flatnonzero(constant))
+        # Groups of rows: with fewer side by side, chunks of bounded memory are longer, and fewer calls are made.
         rows = np.flatnonzero(under_way & ~constant)
         for first in range(0, rows.size, GROUP_ROWS):
             self._walk_group(rows[first : first + GROUP_ROWS], innovations)
@@ -256,12 +257,13 @@ class _Transfers:
         compiled = _compiled.walk() if isinstance(self.efficiency, Shannon) else None
         while rows.size:
             slots_left = (np.minimum(self.expected_slots, self.limit) - self.used)[rows]
-            blocks_left = slots_left / self.hold[rows]
+            blocks_left = slots_left / self.hold[rows]  # one draw each
             draws = _drawn(innovations, rows, _chunk(blocks_left))
             if compiled is None:
                 self._step(rows, draws)
             else:
                 self._step_compiled(compiled, rows, draws)
+            # NaN is not below a payload, so a source of NaN would make transfers look complete.
             require(np.isfinite(self.gain[rows]), self.gain[rows], "innovations", "finite")
             under_way = (self.sent[rows] < self.payload[rows]) & (self.used[rows] < self.limit[rows])
             rows = rows[under_way]

@@ -19,7 +19,7 @@ O2I = 2
 
 @dataclass(frozen=True)
 class Statistics:
-    """How the channel varies around the median path loss, and over which distance.
+    """Variation of the channel around the median path loss, and the distances over which it varies.
 
     Tuples are by state: line of sight, none, outdoor to indoor; a state that a model does not know has no entry. None
     where a model gives no number.

@@ -49,6 +49,7 @@ def environment_height_m(distance_2d_m: ArrayLike, ut_height_m: ArrayLike, u: Ar
     """
     distance = VALIDITY.distances(distance_2d_m)
     ut_height = within("ut_height_m", ut_height_m, *VALIDITY.ut_height_m, BORDER)
+    # Below 13 m the height is 1 m whatever the draw, so a caller need not have one.
     if u is None:
         require(ut_height < 13.0, ut_height, "ut_height_m", "below 13 m where no draw for h_E is given")
         u = 0.0
@@ -82,6 +83,7 @@ def breakpoint_m(
         ValueError: an argument is out of its range or NaN.
     """
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
+    # An environment as high as the terminal would put the break point at 0.
     environment, ut_height = np.broadcast_arrays(np.asarray(environment_m, dtype=np.float64), ut_height)
     require(
         (environment >= 0.0) & (environment < ut_height), environment, "environment_m", "from 0 to below ut_height_m"
@@ -128,11 +130,12 @@ def path_loss_db(
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
     breakpoint_ = breakpoint_m(carrier, bs_height, ut_height, environment_height_m(distance, ut_height, u))
     log_d = np.log10(distance_3d_m(distance, bs_height, ut_height))
-    log_f = np.log10(carrier / 1e9)
+    log_f = np.log10(carrier / 1e9)  # the formulas take GHz
     near = 28.0 + 22.0 * log_d + 20.0 * log_f
     far = 28.0 + 40.0 * log_d + 20.0 * log_f - 9.0 * np.log10(breakpoint_**2 + (bs_height - ut_height) ** 2)
-    line_of_sight = np.where(distance <= breakpoint_, near, far)
+    line_of_sight = np.where(distance <= breakpoint_, near, far)  # PL1 and PL2, which meet at the break point
     blocked = 13.54 + 39.08 * log_d + 20.0 * log_f - 0.6 * (ut_height - 1.5)
+    # The table: a blocked path never loses less than one in line of sight.
     return np.where(seen, line_of_sight, np.maximum(line_of_sight, blocked))
 
 
@@ -150,6 +153,7 @@ def los_probability(distance_2d_m: ArrayLike, ut_height_m: ArrayLike = 1.5) -> F
     Raises:
         ValueError: an argument is out of range or NaN.
     """
+    # At 18 m the formula gives 1, so nearer distances are moved there.
     distance = np.maximum(within("distance_2d_m", distance_2d_m, 0.0, VALIDITY.distance_m[1], BORDER), 18.0)
     ut_height = within("ut_height_m", ut_height_m, *VALIDITY.ut_height_m, BORDER)
     street = 18.0 / distance + np.exp(-distance / 63.0) * (1.0 - 18.0 / distance)

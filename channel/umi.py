@@ -51,6 +51,7 @@ def breakpoint_m(carrier_hz: ArrayLike, bs_height_m: ArrayLike = 10.0, ut_height
         210.0
     """
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
+    # At the height of the environment the break point would lie at 0.
     require(bs_height > ENVIRONMENT_HEIGHT_M, bs_height, "bs_height_m", f"above {ENVIRONMENT_HEIGHT_M:g}")
     heights_m2 = (bs_height - ENVIRONMENT_HEIGHT_M) * (ut_height - ENVIRONMENT_HEIGHT_M)
     return np.asarray(4.0 * heights_m2 * carrier / SPEED_OF_LIGHT_MPS)
@@ -91,11 +92,12 @@ def path_loss_db(
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
     breakpoint_ = breakpoint_m(carrier, bs_height, ut_height)
     log_d = np.log10(distance_3d_m(distance, bs_height, ut_height))
-    log_f = np.log10(carrier / 1e9)
+    log_f = np.log10(carrier / 1e9)  # the formulas take GHz
     near = 32.4 + 21.0 * log_d + 20.0 * log_f
     far = 32.4 + 40.0 * log_d + 20.0 * log_f - 9.5 * np.log10(breakpoint_**2 + (bs_height - ut_height) ** 2)
-    line_of_sight = np.where(distance <= breakpoint_, near, far)
+    line_of_sight = np.where(distance <= breakpoint_, near, far)  # PL1 and PL2, which meet at the break point
     blocked = 35.3 * log_d + 22.4 + 21.3 * log_f - 0.3 * (ut_height - 1.5)
+    # The table: a blocked path never loses less than one in line of sight.
     return np.where(seen, line_of_sight, np.maximum(line_of_sight, blocked))
 
 
@@ -111,5 +113,6 @@ def los_probability(distance_2d_m: ArrayLike) -> Floats:
     Raises:
         ValueError: a distance is out of range or NaN.
     """
+    # At 18 m the formula gives 1, so nearer distances are moved there.
     distance = np.maximum(within("distance_2d_m", distance_2d_m, 0.0, VALIDITY.distance_m[1], BORDER), 18.0)
     return np.asarray(18.0 / distance + np.exp(-distance / 36.0) * (1.0 - 18.0 / distance))

@@ -27,6 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"unknown topic {unknown[0]}; known: {', '.join(TOPICS)}")
     failed = 0
     for topic in options.topics or TOPICS:
+        # One topic at a time: a run of one does not import what the others need.
         module = import_module(f"channel.validate.{topic}")
         print(f"\n{topic}")
         for check in module.checks():

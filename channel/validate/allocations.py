@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BAND_HZ = 100e6
 TRANSFERS = 20
+# About the model for SVHN of the dynamic-devices paper's Table I: 667,178 parameters of 32 bits.
 PAYLOAD_BITS = np.full(TRANSFERS, 21e6)
 
 
@@ -27,6 +28,7 @@ def checks() -> list[Check]:
     for name, shares in _shares().items():
         given_out_hz = float((shares.bandwidth_hz * shares.duty).sum())
         found.append(Check(f"{name}, band given out [MHz]", given_out_hz / 1e6, BAND_HZ / 1e6, 1e-9))
+    # All finish together, and at the time that a search without tables or Newton steps finds.
     finish_s = _finish_s(_shares()["min_makespan"])
     last_over_first = float(finish_s.max() / finish_s.min())
     found.append(Check("min_makespan, last over first to finish", last_over_first, 1.0, 1e-9))
@@ -60,6 +62,7 @@ def _snr_hz() -> Floats:
     """Return P psi / N0 of 200 mW, outdoors, without line of sight, from the centre of the cell to its border."""
     distance_m = geometry.annulus_distance_m(even_shares(TRANSFERS), 10.0, 250.0)
     loss_db = umi.path_loss_db(distance_m, 3.5e9, np.zeros(TRANSFERS, dtype=bool))
+    # On 1 Hz the mean SNR is P psi / N0.
     return rate.mean_snr(0.2, units.db_to_linear(-loss_db), rate.noise_w_hz(-174.0, 5.0), 1.0)
 
 
@@ -88,7 +91,7 @@ def _searched_makespan_s() -> float:
     low_s = 1e-3
     high_s = 1e3
     for _ in range(50):
-        middle_s = np.sqrt(low_s * high_s)
+        middle_s = np.sqrt(low_s * high_s)  # in the middle of the logarithms: the ends are decades apart
         if _least_hz(middle_s).sum() > BAND_HZ:
             low_s = middle_s
         else:

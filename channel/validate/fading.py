@@ -31,6 +31,7 @@ def checks() -> list[Check]:
 
     gain = _gains()
     rho = _jakes(np.array([1]))[0]
+    # Of Re(h[0]* h[k]) the variance is (1 + rho^2k) / 2.
     error = np.sqrt((1 + rho**2) / 2 / RUNS)
     found = [
         Check("lag 1 of h: J0", _correlation(gain, 1), rho, 4 * error),
@@ -71,6 +72,7 @@ def _envelope_figure() -> Figure:
     noise = _normals(11, 1, 200)
     start = _normals(12, 1)
     rayleigh = fading.gauss_markov(noise, _rho(), start)
+    # Block fading holds the gain for one coherence time.
     hold_slots = np.rint(fading.coherence_s(SPEED_MPS, CARRIER_HZ) / SLOT_S)
     envelopes = {
         "Rayleigh": rayleigh,
@@ -113,6 +115,7 @@ def _draw_power(axes: Axes, k: float, label: str) -> None:
 
     power = np.sort(np.abs(fading.ricean(_gains()[:, -1], k)) ** 2)
     (line,) = axes.plot(linear_to_db(power), even_shares(RUNS), label=label)
+    # The logarithmic scale shows the deep fades, which decide about outages.
     level_db = np.linspace(-25, 8, 23)
     level = db_to_linear(level_db)
     law = -np.expm1(-level) if k == 0 else stats.ncx2.cdf(level, 2, 2 * k, scale=0.5 / (k + 1))

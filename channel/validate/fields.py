@@ -44,6 +44,7 @@ def _marginal_checks() -> list[Check]:
     from scipy import stats
 
     to_normal = float(stats.kstest(_at_one_position(), "norm").statistic)
+    # Over 20 km, 2,000 decorrelation distances, the positions are nearly independent.
     over_plane = field.gaussian(_waves(0), _uniforms(1, SAMPLES, 2) * 20e3, DECORRELATION_M)
     return [
         Check("KS distance of one place to N(0, 1)", to_normal, 0.0, KS_ONE_PERCENT / np.sqrt(SAMPLES)),
@@ -131,6 +132,7 @@ def _autocorrelation(angle: float) -> tuple[Floats, Floats]:
     step = DECORRELATION_M * np.array([np.cos(angle), np.sin(angle)])
     origin = 300.0 * _uniforms(2, PAIRS, 2)
     positions = np.concatenate([origin[None], origin + LAGS[:, None, None] * step])
+    # [FIELDS, 1 + lags, PAIRS]; the first entry of the second axis is the origin.
     values = np.array([field.gaussian(_waves(seed), positions, DECORRELATION_M) for seed in range(FIELDS)])
     products = 1 - 0.5 * ((values[:, 1:] - values[:, :1]) ** 2).mean(axis=2)
     return products.mean(axis=0), products.std(axis=0, ddof=1) / np.sqrt(FIELDS)
@@ -154,4 +156,5 @@ def _waves(seed: int) -> field.Waves:
 
 
 def _uniforms(seed: int, *shape: int) -> Floats:
+    # (0, 1] rather than [0, 1): a uniform of 0 would be a wave of infinite frequency.
     return 1 - np.random.default_rng(seed).random(shape)

@@ -67,6 +67,7 @@ def rma_db(distance_m: float) -> tuple[float, float]:
     breakpoint_m = 2 * math.pi * 35 * 1.5 * CARRIER_HZ / 3e8
 
     def near(log: float) -> float:
+        # For buildings of 5 m the table's minima are their first arguments.
         rough = 5**1.72
         free = 20 * (math.log10(40 * math.pi / 3) + log + log_f)
         return free + 0.03 * rough * log - 0.044 * rough + 0.002 * math.log10(5) * 10**log
@@ -74,6 +75,7 @@ def rma_db(distance_m: float) -> tuple[float, float]:
     seen = near(log_d)
     if distance_m > breakpoint_m:
         seen = near(math.log10(breakpoint_m)) + 40 * (log_d - math.log10(breakpoint_m))
+    # (h / h_BS)^2 = (5 / 35)^2 = 1 / 49.
     log_bs = math.log10(35)
     hidden = 161.04 - 7.1 * math.log10(20) + 7.5 * math.log10(5) - (24.37 - 3.7 / 49) * log_bs
     hidden += (43.42 - 3.1 * log_bs) * (log_d - 3) + 20 * log_f - 3.2 * math.log10(11.75 * 1.5) ** 2 + 4.97
@@ -95,6 +97,7 @@ SCENARIOS = {
         10.0,
         MARKERS_M,
         {
+            # The break point of UMi at 5 GHz is at 300 m: the last two are beyond it.
             True: {10: 69.8591, 100: 88.4122, 1_000: 119.3114, 5_000: 147.2696},
             False: {10: 76.7563, 100: 107.9432, 1_000: 143.1886, 5_000: 167.8617},
         },
@@ -106,6 +109,7 @@ SCENARIOS = {
         25.0,
         MARKERS_M,
         {
+            # The break point of UMa is at 800 m.
             True: {10: 72.9380, 100: 86.2362, 1_000: 109.7252, 5_000: 137.6794},
             False: {10: 82.5131, 100: 106.1356, 1_000: 144.7641, 5_000: 172.0753},
         },
@@ -117,6 +121,7 @@ SCENARIOS = {
         35.0,
         MARKERS_M,
         {
+            # The break point of RMa is at 5.5 km: all are before it.
             True: {10: 77.3784, 100: 87.2965, 1_000: 108.5577},
             False: {10: 77.3784, 100: 95.7718, 1_000: 133.5223, 5_000: 160.5169},
         },
@@ -272,6 +277,7 @@ def _draw_scenario(scenario: Comparison) -> Figure:
         by_hand = [_by_hand_db(scenario, d, los=los) for d in scenario.markers_m]
         _mark(axes, scenario.markers_m, by_hand, colour, f"{state}: by hand")
         published = scenario.published[los]
+        # One entry in the legend for both states.
         axes.plot(list(published), list(published.values()), "kx", label=None if los else "ns-3's test values")
     axes.legend()
     return drawing
@@ -281,6 +287,7 @@ def _draw_simple() -> Figure:
     drawing, axes = figure("Free space and log-distance: 5 GHz", "distance [m]", "median path loss [dB]")
     distance_m = np.geomspace(1.0, 5_000.0, 400)
     axes.semilogx(distance_m, free_space.path_loss_db(distance_m, CARRIER_HZ), "C0", label="free space: channel")
+    # Friis' ratio of received to transmitted power, before any logarithm.
     friis_db = [-10 * math.log10((3e8 / CARRIER_HZ) ** 2 / (4 * math.pi * d) ** 2) for d in MARKERS_M]
     _mark(axes, MARKERS_M, friis_db, "C0", "free space: by hand")
     at_1m_db = 20 * math.log10(4 * math.pi * CARRIER_HZ / 3e8)

@@ -40,6 +40,7 @@ def checks() -> list[Check]:
     for snr in (1e-3, 1.0, 1e6):
         exact = float(rate.mean_rayleigh_bps(1.0, snr))
         found.append(Check(f"ergodic capacity at {snr:g} [b/s/Hz]", exact, _quadrature_bps_hz(snr), 1e-9 * exact))
+    # A scheme below what its constellation can carry would be better than any code.
     slack_db = units.linear_to_db(Mcs().thresholds) - _needed_db()
     found.append(Check("lowest MCS above what its constellation needs [dB]", float(slack_db[0]), 3.0, 0.05))
     found.append(Check("highest MCS above what its constellation needs [dB]", float(slack_db[-1]), 1.26, 0.05))
@@ -61,7 +62,7 @@ def constellation_snr(order: int, bits: float) -> float:
     The mutual information of the constellation by Gauss-Hermite quadrature, inverted by bisection.
     """
     unit = np.arange(1.0 - 2 ** (order // 2), 2 ** (order // 2), 2.0)  # amplitudes of one quadrature
-    unit /= math.sqrt(2.0 * float(np.mean(unit**2)))
+    unit /= math.sqrt(2.0 * float(np.mean(unit**2)))  # both quadratures together have power 1
     low = 1e-2
     high = 1e4
     for _ in range(50):
@@ -80,6 +81,7 @@ def _constellation_bits(order: int, levels: Floats) -> float:
     distance = nodes[:, None] + levels[:, None, None] - levels
     confusion = np.log2(np.exp(nodes[:, None] ** 2 - distance**2).sum(-1))
     penalty = confusion @ weights / math.sqrt(math.pi)
+    # The quadratures are alike: each loses the penalty once.
     return order - 2.0 * float(penalty.mean())
 
 
@@ -97,6 +99,7 @@ def _efficiency_figure() -> Figure:
         axes.plot(snr_db, model.bps_hz(units.db_to_linear(snr_db)), label=name, zorder=2)
     carried = [order * code_rate / 1024.0 for order, code_rate in TABLES["256qam"]]
     axes.plot(_needed_db(), carried, "k.", markersize=4, label="limit of each constellation (256QAM table)")
+    # Above -10 dB, below which the report's curve is 0.
     few_db = np.arange(-9.0, 31.0, 3.0)
     by_hand = [min(0.6 * math.log2(1.0 + 10.0 ** (x / 10.0)), 4.4) for x in few_db]
     axes.plot(few_db, by_hand, "kx", markersize=5, label="TR 36.942, Annex A.2")
@@ -121,6 +124,7 @@ def _mean_figure() -> Figure:
 
 def _distribution_figure() -> Figure:
     drawing, axes = figure("Shannon's rate under Rayleigh fading", "rate [bit/s/Hz]", "probability of a lower rate")
+    # Few draws, and every 50th of them as a marker: a smooth curve would hide the law under it.
     sample = _powers()[:2_000]
     r = np.linspace(0.0, 14.0, 400)
     for snr_db in (0.0, 10.0, 20.0, 30.0):

@@ -28,7 +28,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether the two agree; NaN never does."""
+        """True if the two agree; NaN never does."""
         return abs(self.measured - self.expected) <= self.tolerance
 
 
@@ -46,6 +46,7 @@ def figure(title: str, x_label: str, y_label: str) -> tuple[Figure, Axes]:
     """Return an empty figure with one pair of axes, without any global state."""
     from matplotlib.figure import Figure
 
+    # Not by pyplot, which keeps every figure alive and would look for a screen.
     drawing = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = drawing.add_subplot()
     axes.set(title=title, xlabel=x_label, ylabel=y_label)

@@ -53,6 +53,7 @@ def checks() -> list[Check]:
         walks = _walked(case)
         name = f"{case.snr_db:g} dB, {case.speed_mps:g} m/s, {case.slots} slots"
         found.append(Check(f"KS distance at {name}", _distance(drawn, walks), 0.0, KS_LIMIT))
+        # Where the simulated mean itself is not known to 0.5 %, three standard errors are allowed.
         noise = np.hypot(drawn.std(), walks.std()) / np.sqrt(TRANSFERS) / walks.mean()
         ratio = drawn.mean() / walks.mean()
         found.append(Check(f"mean over mean at {name}", ratio, 1.0, max(0.005, 3 * noise)))
@@ -124,8 +125,9 @@ def _expansion(case: Case, *, four: bool) -> Floats:
     worth = np.full(100_000, 1.0 - _rho(case.speed_mps) ** 2)
     lines = tables_of(rate.SHANNON).lines(np.full(worth.size, case.snr_db), worth)
     if not four:
-        lines[1:] = 0.0
+        lines[1:] = 0.0  # what is left is a variance in proportion to time, the normal law
     samples = first_passage.passage(case.slots * worth, ndtri(even_shares(worth.size)), lines)
+    # Far below the bounds of `fast` the expansion may have no solution: such a transfer counts as endless.
     whole = np.nan_to_num(np.ceil(samples / worth), nan=np.inf)
     return np.asarray(np.maximum(whole, 1.0))
 
@@ -149,7 +151,7 @@ def _drawn(case: Case) -> Floats:
 @cache
 def _walked(case: Case) -> Floats:
     """Return the slots of transfers that were walked."""
-    generator = np.random.default_rng(4)
+    generator = np.random.default_rng(4)  # not the seed of `_drawn`: the two sides are independent samples
     start = _normals(generator, TRANSFERS)
     durations_s = transfer.slots(*_link(case), _source(generator), start)
     return np.asarray(np.rint(durations_s / SLOT_S))
@@ -159,6 +161,7 @@ def _sums(snr: float, rho: float, slots: int) -> Floats:
     """Return simulated sums [TRANSFERS] of the spectral efficiencies of consecutive slots."""
     generator = np.random.default_rng(5)
     total = np.zeros(TRANSFERS)
+    # The process word for word, apart from `fading.gauss_markov`.
     h = _normals(generator, TRANSFERS)
     for _ in range(slots):
         h = rho * h + np.sqrt(1.0 - rho**2) * _normals(generator, TRANSFERS)
