@@ -135,7 +135,7 @@ def test_raw_files_as_they_were_downloaded(tmp_path):
     (raw / RAW["test_x"]).write_bytes(idx(255 - ARRAYS["test_x"]))
     assert same(Mnist(path=tmp_path).load(), {**ARRAYS, "test_x": 255 - ARRAYS["test_x"]})
     (raw / f"{RAW['test_y']}.gz").write_bytes(gzip.compress(b"0" * 99)[:-4])
-    with pytest.raises(InputError, match="is no whole gzip file"):
+    with pytest.raises(InputError, match="is not a whole gzip file"):
         Mnist(path=tmp_path).load()
 
 
@@ -224,7 +224,7 @@ WRONG = {
     "infinite": ({"test_x": np.full((7, 4), np.inf)}, "test: x holds NaN or values that are too large"),
     "too large": ({"test_x": np.full((7, 4), 1e300)}, "test: x holds NaN or values that are too large"),
     "other shape": ({"test_x": np.zeros((7, 27, 28), np.uint8)}, "train and test samples differ in shape"),
-    "objects": ({"train_x": np.array([{}] * 30)}, "is no .npz file of plain arrays"),
+    "objects": ({"train_x": np.array([{}] * 30)}, "is not a .npz file of plain arrays"),
 }
 
 
@@ -257,7 +257,7 @@ def saved(array):
 def test_files_that_are_no_npz(tmp_path, content):
     path = tmp_path / "d.npz"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=f"^data.path: {path}: is no .npz file of plain arrays"):
+    with pytest.raises(InputError, match=f"^data.path: {path}: is not a .npz file of plain arrays"):
         Npz(path=path).load()
 
 

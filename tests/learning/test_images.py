@@ -216,7 +216,7 @@ def test_nothing_that_a_pickle_names_is_run(tmp_path):
     batch = cifar_batch(images(8, 3, 32, 32), labels=np.arange(8))
     for evil in (Evil(os.mkdir, str(tmp_path / "run")), Evil(eval, "1"), Evil(np.zeros, 3), Evil(os.getenv, "HOME")):
         (folder / BATCHES[2]).write_bytes(pickle.dumps({**batch, b"data": evil}))
-        fails(Cifar10(path=tmp_path), f"{BATCHES[2]}: is no whole batch of CIFAR (names ")
+        fails(Cifar10(path=tmp_path), f"{BATCHES[2]}: is not a whole batch of CIFAR (names ")
     assert not (tmp_path / "run").exists()
 
 
@@ -294,9 +294,9 @@ def test_damaged_svhn(tmp_path):
     new = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"\x89HDF" * 99
     for content in (b"", b"junk", b"x" * 500, new, whole[:200], whole[: len(whole) // 2], whole[:-9]):
         path.write_bytes(content)
-        fails(Svhn(path=tmp_path), path, "is no whole MATLAB file with X and y")
+        fails(Svhn(path=tmp_path), path, "is not a whole MATLAB file with X and y")
     savemat(path, {"Z": np.zeros(3)})
-    fails(Svhn(path=tmp_path), path, "is no whole MATLAB file with X and y")
+    fails(Svhn(path=tmp_path), path, "is not a whole MATLAB file with X and y")
     path.unlink()
     fails(Svhn(path=tmp_path), path, "No such file")
 
@@ -437,7 +437,7 @@ def test_jpeg_and_gray_images(tmp_path):
         (b"val_0.JPEG\tn09999999\t0\n", ":1: must be a file and one of the classes in train"),
         (b"val_0.JPEG n01443537\n", ":1: must be a file and one of the classes in train"),
         (b"", ": is empty"),
-        (b"\xff\xfe", ": is no text file"),
+        (b"\xff\xfe", ": is not a text file"),
         (b"val_9.JPEG\tn01443537\t0\n", "val_9.JPEG: No such file"),
         (None, ": No such file"),
     ],

@@ -72,11 +72,11 @@ def user_data(x, y):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("", "is no whole file of LEAF's FEMNIST"),
-        ("[]", "is no whole file"),
-        ('{"users": []}', "is no whole file"),
-        ('{"user_data": [1]}', "is no whole file"),
-        ('{"user_data": {"a": 1}}', "is no whole file"),
+        ("", "is not a whole file of LEAF's FEMNIST"),
+        ("[]", "is not a whole file"),
+        ('{"users": []}', "is not a whole file"),
+        ('{"user_data": [1]}', "is not a whole file"),
+        ('{"user_data": {"a": 1}}', "is not a whole file"),
         (user_data([[0.5] * 784], [62]), "y must be from 0 to 61"),
         (user_data([[0.5] * 784], [-1]), "y must be from 0 to 61"),
         (user_data([[0.5] * 784], [1.5]), "y must be from 0 to 61"),
@@ -84,9 +84,9 @@ def user_data(x, y):
         (user_data([[0.5] * 783], [1]), "x must be 784 numbers"),
         (user_data([[255.0] * 784], [1]), "x must be 784 numbers"),
         (user_data([[float("nan")] * 784], [1]), "x must be 784 numbers"),
-        (user_data([["a"] * 784], [1]), "is no whole file"),
-        (user_data([[0.5] * 784], [1])[:-9], "is no whole file"),
-        ("[" * 100_000, "is no whole file"),
+        (user_data([["a"] * 784], [1]), "is not a whole file"),
+        (user_data([[0.5] * 784], [1])[:-9], "is not a whole file"),
+        ("[" * 100_000, "is not a whole file"),
     ],
 )
 def test_damaged_femnist(tmp_path, content, reason):

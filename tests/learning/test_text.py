@@ -141,9 +141,9 @@ def test_real_files(data_folder, monkeypatch):
         (b'1,"a","b"\n5,"a","b"\n', "row 2: must be class"),
         (b'1,"a","b"\n0,"a","b"\n', "row 2: must be class"),
         (b'1,"a","b"\nx,"a","b"\n', "row 2: must be class"),
-        (b'1,"a","b', "is no whole CSV file in UTF-8"),
-        (b'1,"\xff","b"\n', "is no whole CSV file in UTF-8"),
-        (b'1,"' + b"a" * 200_000 + b'","b"\n', "is no whole CSV file in UTF-8"),
+        (b'1,"a","b', "is not a whole CSV file in UTF-8"),
+        (b'1,"\xff","b"\n', "is not a whole CSV file in UTF-8"),
+        (b'1,"' + b"a" * 200_000 + b'","b"\n', "is not a whole CSV file in UTF-8"),
     ],
 )
 def test_wrong_files(tmp_path, content, reason):
@@ -166,5 +166,5 @@ def test_damaged_and_missing_files(tmp_path):
     whole = gzip.compress(csv_text().encode())
     for content in (b"", b"1,a,b\n", whole[:-8], whole[:20] + b"\0\0\0" + whole[23:]):
         (tmp_path / "train.csv.gz").write_bytes(content)
-        with pytest.raises(InputError, match=r"train.csv.gz: (is no whole gzip file|holds no rows)"):
+        with pytest.raises(InputError, match=r"train.csv.gz: (is not a whole gzip file|holds no rows)"):
             AgNews(path=tmp_path).load()

@@ -1,4 +1,4 @@
-"""Where the samples come from: one file a dataset."""
+"""Datasets: where samples and labels come from; one file each."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.learning.datasets.base import Data, Dataset

@@ -21,7 +21,7 @@ from edgefl.learning.datasets.cache import cached
 
 CLASSES = 4
 TOKEN = re.compile(r"\w+|[^\w\s]")
-UNKNOWN = 1  # 0 fills rows up
+UNKNOWN = 1  # the id of words outside the vocabulary; 0 pads rows
 COLUMNS = 3  # class, title, description
 TRAIN = ("train.csv", "train.csv.gz", "ag_news_train.csv", "ag_news_train.csv.gz", "ag_news_train20k.csv.gz")
 TEST = ("test.csv", "test.csv.gz", "ag_news_test.csv", "ag_news_test.csv.gz")
@@ -36,15 +36,15 @@ HELP = (
 class AgNews(Dataset):
     """AG News: 120,000 + 7,600 titles and first sentences of news in 4 classes (Zhang et al., NIPS 2015)."""
 
-    length: Annotated[int, Field(ge=1, le=10_000)] = 64  # tokens of a sample; what is longer is cut
-    vocabulary: Annotated[int, Field(ge=3, le=1_000_000)] = 30_522  # ids: 0 fills up, 1 unknown, then the most frequent
+    length: Annotated[int, Field(ge=1, le=10_000)] = 64  # tokens of a sample; longer texts are cut
+    vocabulary: Annotated[int, Field(ge=3, le=1_000_000)] = 30_522  # ids: 0 pads, 1 is unknown, then by frequency
 
     def defaults(self) -> dict[str, Any]:
-        """The model that reads it."""
+        """Return the model that reads token ids."""
         return {"model": {"kind": "fasttext"}}
 
     def load(self) -> Data:
-        """Rows [length] of token ids; words in lower case and punctuation, counted in the training set."""
+        """Return rows [length] of token ids: words in lower case and punctuation, counted in the training set."""
         named = [f"{folder}/{name}" for folder in FOLDERS for name in TRAIN[:2]]
         train = find(self.path, [*named, *TRAIN[2:]], HELP, TRAIN[:2])
         tests = [train.with_name(name) for name in TEST]
@@ -56,7 +56,7 @@ class AgNews(Dataset):
         return Data(**arrays, classes=CLASSES)
 
     def _read(self, train: Path, test: Path) -> Arrays:
-        """Both sets as rows of ids; also the words, in the order of their ids, from 2."""
+        """Read both sets as rows of ids, and the words in the order of their ids, from 2."""
         texts, train_y = read_csv(train)
         test_texts, test_y = read_csv(test)
         counts = Counter(token for text in texts for token in tokens(text))
@@ -67,31 +67,39 @@ class AgNews(Dataset):
 
 
 def tokens(text: str) -> list[str]:
-    """Words in lower case and punctuation marks, as BERT's uncased tokenizer first divides a text."""
+    """Return words in lower case and punctuation marks, as BERT's uncased tokenizer first splits a text."""
     return TOKEN.findall(text.lower())
 
 
 def _rows(texts: Iterable[str], ids: dict[str, int], length: int) -> Array:
-    rows = [[ids.get(token, UNKNOWN) for token in tokens(text)[:length]] for text in texts]
-    return np.array([row + [0] * (length - len(row)) for row in rows], dtype=np.int64)
+    """Return the ids of each text, cut or padded with 0 to `length`."""
+    rows = []
+    for text in texts:
+        row = [ids.get(token, UNKNOWN) for token in tokens(text)[:length]]
+        padding = [0] * (length - len(row))
+        rows.append(row + padding)
+    return np.array(rows, dtype=np.int64)
 
 
 def read_csv(path: Path) -> tuple[list[str], Array]:
-    """Title and description of each row as one text, and its class from 0.
+    """Return title and description of each row as one text, and the classes from 0.
 
     Raises:
         InputError: no such file, or something else than class, title and description.
     """
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        content = path.read_bytes()
+        if path.suffix == ".gz":
+            content = gzip.decompress(content)
         table = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise InputError(f"data.dataset: {path}: is no whole gzip file") from None
+        raise InputError(f"data.dataset: {path}: is not a whole gzip file") from None
     except OSError as error:
         raise InputError(f"data.dataset: {path}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"data.dataset: {path}: is no whole CSV file in UTF-8") from None
-    begin = 1 if table and table[0] and not table[0][0].strip().isdigit() else 0  # a header
+        raise InputError(f"data.dataset: {path}: is not a whole CSV file in UTF-8") from None
+    has_header = bool(table and table[0]) and not table[0][0].strip().isdigit()
+    begin = 1 if has_header else 0
     known = {str(label) for label in range(1, CLASSES + 1)}
     for number, row in enumerate(table[begin:], begin + 1):
         if len(row) != COLUMNS or row[0].strip() not in known:

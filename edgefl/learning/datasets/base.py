@@ -1,4 +1,8 @@
-"""What a dataset is: arrays of samples and labels, and how to find them on disk."""
+"""The base of datasets: arrays of samples and labels, and finding them on disk.
+
+To add a dataset: a file with a subclass of `Dataset` whose `load` returns a `Data`, a line in `__init__.py`, a test.
+The fields of the class are its keys in the section `data`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from edgefl.core.paths import UserPath, data_folders
 from edgefl.core.streams import Streams
 
 Array = npt.NDArray[Any]
-Arrays = dict[str, Any]  # some of Data's arrays, by name
+Arrays = dict[str, Any]  # arrays of a `Data`, by name
 
 
 @dataclass(frozen=True)
@@ -30,15 +34,15 @@ class Data:
     classes: int  # 0 where samples have no labels
     mean: float | npt.NDArray[np.float64] = 0.0  # in the units of x as stored; or by channel, [channels, 1, 1]
     std: float | npt.NDArray[np.float64] = 1.0
-    owner: npt.NDArray[np.int64] | None = None  # [n] from 0: whose training sample it is, where samples have owners
-    test_owner: npt.NDArray[np.int64] | None = None  # [m] whose test sample; -1 where they have no training samples
-    ranked: bool = False  # whether an owner's test samples are to be ranked, the one of label 1 above those of label 0
+    owner: npt.NDArray[np.int64] | None = None  # [n] owner of each training sample, from 0, where samples have owners
+    test_owner: npt.NDArray[np.int64] | None = None  # [m] of each test sample; -1: its owner has no training samples
+    ranked: bool = False  # a user's test samples are ranked: the one with label 1 should come before those with label 0
     dtype: Literal["float32", "float64"] = "float32"
     optimum: float | None = None  # of the scalar problem, where known
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of one sample."""
+        """The shape of one sample."""
         return self.train_x.shape[1:]
 
 
@@ -49,11 +53,11 @@ class Dataset(Member):
 
     @classmethod
     def keys(cls) -> list[str]:
-        """In YAML partitions and augmentation stand beside the dataset's own keys."""
+        """Return all keys of the section `data`: in YAML the dataset's own keys stand beside the section's."""
         return ["dataset", *super().keys(), "partition", "test_partition", "augmentation"]
 
     def defaults(self) -> dict[str, Any]:
-        """Scenario keys that this dataset implies where the file does not give them."""
+        """Return scenario keys that this dataset implies where the file does not give them."""
         return {}
 
     def load(self) -> Data:
@@ -66,7 +70,7 @@ class Dataset(Member):
 
 
 def find(path: Path | None, candidates: Sequence[str], what: str, inside: Sequence[str] = ()) -> Path:
-    """The first of `candidates` that exists in `path`, else in $EDGEFL_DATA, else in ~/.cache/edgefl.
+    """Return the first of `candidates` that exists in `path`, else in $EDGEFL_DATA, else in ~/.cache/edgefl.
 
     Args:
         path: the only folder to look in, or None; may also be one of the files itself.
@@ -79,9 +83,13 @@ def find(path: Path | None, candidates: Sequence[str], what: str, inside: Sequen
     """
     if path is not None and path.is_file():
         return path
-    folders = [path] if path is not None else data_folders()
+    folders = data_folders()
+    names = [*candidates]
+    if path is not None:
+        folders = [path]
+        names += inside
     for folder in folders:
-        for candidate in (*candidates, *(inside if path is not None else ())):
+        for candidate in names:
             if (folder / candidate).exists():
                 return folder / candidate
     looked = " or ".join(str(folder) for folder in folders)
@@ -94,7 +102,10 @@ LARGEST = np.finfo(np.float32).max
 
 
 def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
-    """What is wrong with samples and labels, if anything."""
+    """Return what is wrong with samples and labels, or None.
+
+    The checks are lazy, because each one relies on those before it.
+    """
     checks: list[tuple[Callable[[], bool], str]] = [
         (lambda: x.ndim >= 2 and x.size > 0, f"x must be [samples, ...] with at least one sample, got shape {x.shape}"),
         (
@@ -107,25 +118,34 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
         (lambda: y.max() < most_classes, f"labels must be less than {most_classes}, the number of classes"),
         (lambda: -LARGEST <= x.min() <= x.max() <= LARGEST, "x holds NaN or values that are too large for 32 bits"),
     ]
-    return next((text for holds, text in checks if not holds()), None)
+    for holds, text in checks:
+        if not holds():
+            return text
+    return None
 
 
 def standardisation(means: Sequence[float], stds: Sequence[float]) -> dict[str, Any]:
-    """`Data`'s mean and std of each channel [channels, 1, 1], from those on the scale of 0 to 1."""
-    mean, std = (255.0 * np.array(values).reshape(-1, 1, 1) for values in (means, stds))
+    """Return `Data`'s mean and std of each channel [channels, 1, 1] for bytes, from those on the scale of 0 to 1."""
+    mean = 255.0 * np.array(means).reshape(-1, 1, 1)
+    std = 255.0 * np.array(stds).reshape(-1, 1, 1)
     return {"mean": mean, "std": std}
 
 
 def measured(x: npt.NDArray[np.uint8]) -> dict[str, Any]:
-    """`Data`'s mean and std over all values of x [n, ...], exactly; std at least 1."""
+    """Return `Data`'s mean and std over all values of x [n, ...], exactly; std is at least 1."""
+    # A histogram is exact and small; in slices, as bincount turns its input into 64-bit numbers.
     counts = np.zeros(256)
-    for begin in range(0, len(x), 1000):  # a histogram takes the values as 64-bit numbers
+    for begin in range(0, len(x), 1000):
         counts += np.bincount(x[begin : begin + 1000].ravel(), minlength=256)
     values = np.arange(256)
     mean = float(counts @ values / counts.sum())
-    return {"mean": mean, "std": max(float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum())), 1.0)}
+    variance = counts @ (values - mean) ** 2 / counts.sum()
+    return {"mean": mean, "std": max(float(np.sqrt(variance)), 1.0)}
 
 
 def generator(seed: int, name: str, entity: int) -> np.random.Generator:
-    """The random numbers of a dataset that draws some: by its own seed, so that runs of all seeds learn the same."""
+    """Return the random numbers of a dataset that draws some.
+
+    They depend on the dataset's own seed and not on the scenario's, so that runs of all seeds learn from the same data.
+    """
     return Streams(seed).generator("dataset", int.from_bytes(name.encode(), "little") % 2**31, entity)

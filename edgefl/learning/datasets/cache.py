@@ -1,4 +1,4 @@
-"""Arrays that took long to make: kept as .npy files in ~/.cache/edgefl/arrays, and mapped into memory from there."""
+"""A cache for arrays that take long to make: .npy files in ~/.cache/edgefl/arrays, mapped into memory from there."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from edgefl.learning.datasets.base import Array, Arrays
 
 log = logging.getLogger("edgefl")
 
-VERSION = 1  # of how arrays are made: another number makes all of them anew
+VERSION = 1  # of how arrays are made; a new number makes all of them anew
 _MAY_READ = ContextVar("may_read", default=True)
 
 
 @contextmanager
 def without_reading() -> Iterator[None]:
-    """Within, arrays that are not in the cache raise Unavailable, in place of being made."""
+    """Have `cached` raise Unavailable within this context, in place of making arrays that are not in the cache."""
     token = _MAY_READ.set(False)
     try:
         yield
@@ -34,15 +34,15 @@ def without_reading() -> Iterator[None]:
 
 
 def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[], Mapping[str, Array]]) -> Arrays:
-    """The arrays that `make` makes of `sources`; later calls map them from the disk.
+    """Return the arrays that `make` makes of `sources`; later calls map them from the disk.
 
-    Maps are shared by all processes and writable (copy on write). Where the cache cannot be written, the arrays are in
-    memory.
+    All processes share the maps, which are writable (copy on write). Where the cache cannot be written, the arrays stay
+    in memory.
 
     Args:
         name: of the dataset.
         options: all else that the arrays depend on; its repr counts.
-        sources: the files they are made of; made anew where a path, size or time of change differs.
+        sources: the files they are made of; a change of path, size or modification time makes the arrays anew.
         make: reads the sources.
 
     Raises:
@@ -52,25 +52,26 @@ def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[
     place = f"{name}-{_digest((VERSION, options, paths))}"
     folder = _home() / f"{place}-{_digest([_stamp(path) for path in paths])}"
     arrays = _mapped(folder)
-    if arrays is None:
-        if not _MAY_READ.get():
-            raise Unavailable(f"data.dataset: {name} has not been read on this machine yet, which takes a while")
-        made = dict(make())
-        try:
-            _write(folder, made)
-        except OSError as error:
-            log.info("%s: the arrays of %s are not kept: %s", folder.parent, name, error.strerror)
-            return made
-        for old in folder.parent.glob(f"{place}-*"):  # of sources that have changed since
-            if old != folder:
-                shutil.rmtree(old, ignore_errors=True)
-        arrays = _mapped(folder) or made
-    return arrays
+    if arrays is not None:
+        return arrays
+    if not _MAY_READ.get():
+        raise Unavailable(f"data.dataset: {name} has not been read on this machine yet, which takes a while")
+    made = dict(make())
+    try:
+        _write(folder, made)
+    except OSError as error:
+        log.info("%s: the arrays of %s are not kept: %s", folder.parent, name, error.strerror)
+        return made
+    # Arrays of an earlier version of the sources are of no use any more.
+    for old in folder.parent.glob(f"{place}-*"):
+        if old != folder:
+            shutil.rmtree(old, ignore_errors=True)
+    return _mapped(folder) or made
 
 
 def _home() -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "edgefl" / "arrays"
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "edgefl" / "arrays"
 
 
 def _digest(value: object) -> str:
@@ -78,16 +79,16 @@ def _digest(value: object) -> str:
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """Size and time of the last change."""
+    """Return the size and the modification time [ns] of a file."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - ten thousands of them
+        status = os.stat(path)  # noqa: PTH116 - a Path costs too much for tens of thousands of files
     except OSError as error:
         raise InputError(f"data.dataset: {path}: {error.strerror}") from None
     return status.st_size, status.st_mtime_ns
 
 
 def _mapped(folder: Path) -> dict[str, Array] | None:
-    """The arrays of a folder; None where it is not there or damaged."""
+    """Map the arrays of a folder; None if it does not exist or is damaged."""
     try:
         names = (folder / "names.txt").read_text().split()
         return {name: np.load(folder / f"{name}.npy", mmap_mode="c", allow_pickle=False) for name in names}
@@ -96,7 +97,7 @@ def _mapped(folder: Path) -> dict[str, Array] | None:
 
 
 def _write(folder: Path, arrays: Mapping[str, Array]) -> None:
-    """A folder that is whole or absent; of two writers at once the first one counts."""
+    """Write a folder that is whole or absent; of two writers at the same time the first one wins."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:

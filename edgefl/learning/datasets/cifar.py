@@ -1,4 +1,4 @@
-"""The python batches of CIFAR-10 and CIFAR-100: pickles, read without running anything that they name."""
+"""Reading the Python batches of CIFAR-10 and CIFAR-100: pickles, without running any code that they name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHAPE = (3, 32, 32)
 
 
 class _Bytes:
-    """Stands in for a pickled NumPy array: keeps the bytes, makes nothing."""
+    """A stand-in for a pickled NumPy array, which keeps its bytes and does nothing else."""
 
     raw: object = None
 
@@ -27,7 +27,7 @@ class _Bytes:
 
 
 class _Type:
-    """Stands in for a pickled NumPy type."""
+    """A stand-in for a pickled NumPy type."""
 
     def __init__(self, *args: object) -> None:
         pass
@@ -41,11 +41,12 @@ def _reconstruct(*args: object) -> _Bytes:
 
 
 def _latin1(text: str, encoding: str) -> bytes:
-    return text.encode("latin1")  # how Python 3 writes bytes for Python 2
+    # Python 3 writes bytes this way into pickles for Python 2.
+    return text.encode("latin1")
 
 
 class _Unpickler(pickle.Unpickler):
-    """Plain values, and arrays as `_Bytes`; whatever else a file names is refused."""
+    """Reads plain values, and arrays as `_Bytes`; refuses whatever else a file names."""
 
     KNOWN: ClassVar[dict[tuple[str, str], Callable[..., object]]] = {
         ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
@@ -62,11 +63,11 @@ class _Unpickler(pickle.Unpickler):
 
 
 def read_batches(paths: Sequence[Path], labels: str, classes: int, what: str) -> tuple[Array, Array]:
-    """The images [n, 3, 32, 32] uint8 and labels [n] of some batches.
+    """Return the images [n, 3, 32, 32] uint8 and labels [n] of some batches.
 
     Args:
         paths: the batches, in order.
-        labels: under which name they hold the labels.
+        labels: the name under which they hold the labels.
         classes: how many there are.
         what: what to download to where, for the message.
 
@@ -85,9 +86,11 @@ def _read(path: Path, name: str, classes: int, what: str) -> tuple[npt.NDArray[n
         raise InputError(f"data.dataset: {path}: {error.strerror}. {what}") from None
     except Exception as error:  # noqa: BLE001 - a damaged pickle can raise anything
         problem = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"data.dataset: {path}: is no whole batch of CIFAR ({problem}). {what}") from None
+        raise InputError(f"data.dataset: {path}: is not a whole batch of CIFAR ({problem}). {what}") from None
     values = batch if isinstance(batch, dict) else {}
-    data, labels = (values.get(key.encode(), values.get(key)) for key in ("data", name))  # Python 2 and 3
+    # Keys are bytes where Python 2 wrote the file, as the original ones, and text where Python 3 did.
+    data = values.get(b"data", values.get("data"))
+    labels = values.get(name.encode(), values.get(name))
     raw = getattr(data, "raw", None)
     pixels = math.prod(SHAPE)
     if not isinstance(raw, bytes) or not isinstance(labels, list) or not raw or len(raw) != len(labels) * pixels:

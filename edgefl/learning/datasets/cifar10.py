@@ -7,7 +7,8 @@ from edgefl.learning.datasets.cifar import read_batches
 from edgefl.learning.datasets.npz import read_npz
 
 CLASSES = 10
-MEANS, STDS = (0.491, 0.482, 0.447), (0.247, 0.243, 0.262)
+MEANS = (0.491, 0.482, 0.447)
+STDS = (0.247, 0.243, 0.262)
 FOLDER = "cifar-10-batches-py"
 BATCHES = [f"data_batch_{number}" for number in range(1, 6)]
 HELP = (
@@ -22,7 +23,7 @@ class Cifar10(Dataset):
     """CIFAR-10: 50,000 + 10,000 colour images 32x32 in 10 classes (Krizhevsky, 2009)."""
 
     def load(self) -> Data:
-        """From the python batches or from .npz, complete or a part; [3, 32, 32]."""
+        """Read the Python batches, or a .npz with all images or a part of them; [3, 32, 32]."""
         found = find(
             self.path, [f"{FOLDER}/{BATCHES[0]}", "cifar10.npz", "cifar10_12k.npz"], HELP, [BATCHES[0], "test_batch"]
         )

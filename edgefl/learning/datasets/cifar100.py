@@ -9,7 +9,8 @@ from edgefl.learning.datasets.cifar import read_batches
 from edgefl.learning.datasets.npz import read_npz
 
 CLASSES = {"fine": 100, "coarse": 20}
-MEANS, STDS = (0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761)
+MEANS = (0.5071, 0.4867, 0.4408)
+STDS = (0.2675, 0.2565, 0.2761)
 FOLDER = "cifar-100-python"
 HELP = (
     f"Put cifar100.npz (train_x, train_y, test_x, test_y; fine labels), or the folder {FOLDER} of "
@@ -25,15 +26,17 @@ class Cifar100(Dataset):
     labels: Literal["fine", "coarse"] = "fine"
 
     def load(self) -> Data:
-        """From the python batches, or from .npz with fine labels; [3, 32, 32]."""
-        npz, classes = ["cifar100.npz"] if self.labels == "fine" else [], CLASSES[self.labels]
-        found = find(self.path, [f"{FOLDER}/train", *npz], HELP, ["train"])
+        """Read the Python batches, or a .npz with fine labels; [3, 32, 32]."""
+        classes = CLASSES[self.labels]
+        candidates = [f"{FOLDER}/train"]
+        if self.labels == "fine":
+            candidates.append("cifar100.npz")
+        found = find(self.path, candidates, HELP, ["train"])
         if found.suffix == ".npz":
             arrays = read_npz(found, classes)
         else:
-            train, test = (
-                read_batches([found.with_name(part)], f"{self.labels}_labels", classes, HELP)
-                for part in ("train", "test")
-            )
+            name = f"{self.labels}_labels"
+            train = read_batches([found.with_name("train")], name, classes, HELP)
+            test = read_batches([found.with_name("test")], name, classes, HELP)
             arrays = {"train_x": train[0], "train_y": train[1], "test_x": test[0], "test_y": test[1]}
         return Data(**arrays, classes=classes, **standardisation(MEANS, STDS))

@@ -8,7 +8,9 @@ from edgefl.learning.datasets.images import class_names, images_by_class, read_i
 from edgefl.learning.datasets.npz import read_npz
 
 CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
-MEANS, STDS = (0.47889522, 0.47227842, 0.43047404), (0.24205776, 0.23828046, 0.25874835)  # the authors'
+# The authors' statistics of each channel.
+MEANS = (0.47889522, 0.47227842, 0.43047404)
+STDS = (0.24205776, 0.23828046, 0.25874835)
 HELP = (
     "Unpack CINIC-10.tar.gz of https://doi.org/10.7488/ds/2448 into one of these folders, so that it holds "
     "CINIC-10/train/airplane/*.png, CINIC-10/test/airplane/*.png and so on, or put cinic10.npz "
@@ -20,7 +22,7 @@ class Cinic10(Dataset):
     """CINIC-10: 90,000 + 90,000 colour images 32x32 in CIFAR-10's classes (Darlow et al., arXiv:1810.03505)."""
 
     def load(self) -> Data:
-        """Train and test as the authors divide them, their validation set left out; [3, 32, 32]."""
+        """Read the authors' training and test sets; their validation set is left out; [3, 32, 32]."""
         found = find(self.path, ["CINIC-10/train", "cinic-10/train", "cinic10/train", "cinic10.npz"], HELP, ["train"])
         if found.suffix == ".npz":
             arrays = read_npz(found, len(CLASSES))

@@ -11,7 +11,7 @@ from pydantic import Field
 from edgefl.learning.datasets.base import Arrays, Data, Dataset, find, measured
 from edgefl.learning.datasets.cache import cached
 from edgefl.learning.datasets.idx import read_raw
-from edgefl.learning.datasets.npz import NAMES, checked, read_npz
+from edgefl.learning.datasets.npz import checked, read_npz
 
 CLASSES = {"letters": 26, "byclass": 62}
 FIRST_LABEL = {"letters": 1, "byclass": 0}  # in the raw files
@@ -21,22 +21,23 @@ class Emnist(Dataset):
     """EMNIST: images 28x28 of 26 letters or, by class, of 62 digits and letters (Cohen et al., IJCNN 2017)."""
 
     split: Literal["letters", "byclass"] = "letters"
-    first_classes: Annotated[int, Field(ge=2, le=62)] | None = None  # keep only these; FedSSG's code has 10 letters
+    first_classes: Annotated[int, Field(ge=2, le=62)] | None = None  # keep only so many; FedSSG's code has 10 letters
 
     def load(self) -> Data:
-        """From torchvision's raw files or from .npz, upright, standardised over all training pixels."""
-        arrays, classes = self._arrays(), CLASSES[self.split]
+        """Read torchvision's raw files or .npz; images stand upright, standardised over all training pixels."""
+        arrays = self._arrays()
+        classes = CLASSES[self.split]
         if self.first_classes is not None and self.first_classes < classes:
-            arrays, classes = _kept(arrays, self.first_classes), self.first_classes
+            classes = self.first_classes
+            arrays = _keep_first(arrays, classes)
         return Data(**arrays, classes=classes, **measured(arrays["train_x"]))
 
     def _arrays(self) -> Arrays:
         npz = [f"emnist_{self.split}.npz", f"emnist_{self.split}_part.npz"]
-        files = {
-            f"{part}_{axis}": f"emnist-{self.split}-{part}-{kind}-ubyte"
-            for part in ("train", "test")
-            for axis, kind in (("x", "images-idx3"), ("y", "labels-idx1"))
-        }
+        files = {}
+        for part in ("train", "test"):
+            files[f"{part}_x"] = f"emnist-{self.split}-{part}-images-idx3-ubyte"
+            files[f"{part}_y"] = f"emnist-{self.split}-{part}-labels-idx1-ubyte"
         what = (
             f"Put {' or '.join(npz)} (train_x, train_y, test_x, test_y), or torchvision's folder EMNIST/raw with the "
             f"four files {', '.join(files.values())}, into one of these folders, or name a folder with data.path or "
@@ -51,7 +52,7 @@ class Emnist(Dataset):
         return cached("emnist", self.split, packed.values(), lambda: self._raw(found.parent, files, what))
 
     def _raw(self, folder: Path, files: dict[str, str], what: str) -> Arrays:
-        """The raw files' arrays: images lie on their side there, letters count from 1."""
+        """Read the raw files, in which images are transposed and letters count from 1."""
         arrays = read_raw(folder, files, what)
         for part in ("train", "test"):
             if arrays[f"{part}_x"].ndim == 3:
@@ -60,7 +61,11 @@ class Emnist(Dataset):
         return checked(arrays, folder, CLASSES[self.split])
 
 
-def _kept(arrays: Arrays, classes: int) -> Arrays:
-    """The samples of the first classes."""
-    keep = {part: arrays[f"{part}_y"] < classes for part in ("train", "test")}
-    return {name: arrays[name][keep[name.removesuffix("_x").removesuffix("_y")]] for name in NAMES}
+def _keep_first(arrays: Arrays, classes: int) -> Arrays:
+    """Return the samples of the first classes."""
+    kept = {}
+    for part in ("train", "test"):
+        wanted = arrays[f"{part}_y"] < classes
+        kept[f"{part}_x"] = arrays[f"{part}_x"][wanted]
+        kept[f"{part}_y"] = arrays[f"{part}_y"][wanted]
+    return kept

@@ -12,8 +12,9 @@ from edgefl.core.errors import InputError
 from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find
 from edgefl.learning.datasets.cache import cached
 
-CLASSES, SIDE = 62, 28
-KEPT = "with the owners of test samples"  # older caches are without
+CLASSES = 62
+SIDE = 28
+CACHE_LAYOUT = "with the owners of test samples"  # older caches lack them
 HELP = (
     "Make it with LEAF (https://github.com/TalwalkarLab/leaf, data/femnist: ./preprocess.sh -s niid --sf 1.0 -k 0 "
     "-t sample) and put its data/train/*.json and data/test/*.json into femnist/train and femnist/test in one of these "
@@ -25,23 +26,23 @@ class Femnist(Dataset):
     """FEMNIST: digits and letters 28x28 in 62 classes by writer, from LEAF's JSON (Caldas et al., arXiv:1812.01097)."""
 
     def defaults(self) -> dict[str, Any]:
-        """A device a writer."""
+        """Return one device for each writer."""
         return {"data": {"partition": {"kind": "natural"}}}
 
     def load(self) -> Data:
-        """Bright ink on black, as in MNIST, standardised as FedEve's code does; writers in the order of their names."""
+        """Read bright ink on black, as in MNIST, standardised as in FedEve's program; writers by their names."""
         candidates = ["femnist/train", "femnist/data/train", "leaf/data/femnist/data/train"]
         train = find(self.path, candidates, HELP, ["train", "data/train"])
         files = {part: sorted(train.with_name(part).glob("*.json")) for part in ("train", "test")}
         for part, paths in files.items():
             if not paths:
                 raise InputError(f"data.dataset: {train.with_name(part)}: holds no .json files. {HELP}")
-        arrays = cached("femnist", KEPT, [*files["train"], *files["test"]], lambda: _read(files))
+        arrays = cached("femnist", CACHE_LAYOUT, [*files["train"], *files["test"]], lambda: _read(files))
         return Data(**arrays, classes=CLASSES, mean=0.0365 * 255, std=0.1602 * 255)
 
 
 def _read(files: dict[str, list[Path]]) -> Arrays:
-    """All writers' samples, writer after writer; numbered are those who have training samples, others are -1."""
+    """Return all samples, writer after writer, with the number of each writer; -1: no training samples."""
     parts = {part: [_writers(path) for path in paths] for part, paths in files.items()}
     arrays: Arrays = {}
     trained: dict[str, int] = {}  # number of each writer who has training samples
@@ -54,14 +55,17 @@ def _read(files: dict[str, list[Path]]) -> Arrays:
             raise InputError(f"data.dataset: {files[part][0].parent}: holds no samples. {HELP}")
         arrays[f"{part}_x"] = np.concatenate([samples[name][0] for name in names])
         arrays[f"{part}_y"] = np.concatenate([samples[name][1] for name in names])
-        trained = trained or {name: number for number, name in enumerate(names)}
+        if part == "train":
+            trained = {name: number for number, name in enumerate(names)}
         numbers = [trained.get(name, -1) for name in names]
-        arrays["owner" if part == "train" else "test_owner"] = np.repeat(numbers, [len(samples[n][1]) for n in names])
+        counts = [len(samples[name][1]) for name in names]
+        owner = "owner" if part == "train" else "test_owner"
+        arrays[owner] = np.repeat(numbers, counts)
     return arrays
 
 
 def _writers(path: Path) -> dict[str, tuple[Array, Array]]:
-    """Samples and labels of each writer in one of LEAF's files."""
+    """Return samples and labels of each writer in one of LEAF's files."""
     try:
         with path.open("rb") as stream:
             users = json.load(stream)["user_data"]
@@ -70,12 +74,13 @@ def _writers(path: Path) -> dict[str, tuple[Array, Array]]:
         raise InputError(f"data.dataset: {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         problem = " ".join(str(error).split())
-        raise InputError(f"data.dataset: {path}: is no whole file of LEAF's FEMNIST ({problem}). {HELP}") from None
+        raise InputError(f"data.dataset: {path}: is not a whole file of LEAF's FEMNIST ({problem}). {HELP}") from None
 
 
 def _samples(user: dict[str, Any]) -> tuple[Array, Array]:
-    """Samples [n, 28, 28] uint8, from 784 brightnesses of paper from 0 to 1 each, and labels [n]."""
-    x, y = np.array(user["x"], dtype=np.float64), np.array(user["y"])
+    """Return samples [n, 28, 28] uint8 and labels [n]; the file has 784 brightnesses from 0 (ink) to 1 (paper)."""
+    x = np.array(user["x"], dtype=np.float64)
+    y = np.array(user["y"])
     if not len(y):
         return np.empty((0, SIDE, SIDE), np.uint8), np.empty(0, np.int64)
     if x.shape != (len(y), SIDE * SIDE) or not (x.min() >= 0 and x.max() <= 1):

@@ -1,4 +1,4 @@
-"""IDX files: how MNIST and its relatives come (LeCun's format, as torchvision's raw folders hold it)."""
+"""Reading IDX files, the format of MNIST and its relatives (LeCun; torchvision's folders `raw` hold them)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import numpy as np
 from edgefl.core.errors import InputError
 from edgefl.learning.datasets.base import Array, Arrays
 
-BYTES = b"\0\0\x08"  # two zeros and the type; then the number of axes, and each axis in 4 big-endian bytes
+UINT8_MAGIC = b"\0\0\x08"  # two zeros and the type; then the number of axes, and each axis in 4 big-endian bytes
 
 
 def read_idx(path: Path) -> Array:
-    """The uint8 array of an IDX file, mapped into memory, or of its .gz, whichever is there.
+    """Return the uint8 array of an IDX file, mapped into memory, or of the same file with .gz.
 
     Raises:
         OSError: neither can be read.
-        ValueError: it is no whole IDX file of bytes.
+        ValueError: it is not a whole IDX file of bytes.
     """
     packed = path.with_name(f"{path.name}.gz")
     if not path.exists() and packed.exists():
@@ -38,7 +38,7 @@ def _unpacked(path: Path) -> Array:
         with gzip.open(path) as stream:
             content = bytearray(stream.read())
     except (EOFError, zlib.error):
-        raise ValueError(f"{path.name} is no whole gzip file") from None
+        raise ValueError(f"{path.name} is not a whole gzip file") from None
     shape = _shape(content, path)
     offset = 4 + 4 * len(shape)
     _check_size(path, len(content), offset + math.prod(shape))
@@ -46,8 +46,8 @@ def _unpacked(path: Path) -> Array:
 
 
 def _shape(content: bytes | bytearray, path: Path) -> tuple[int, ...]:
-    if content[:3] != BYTES or len(content) < 4 or len(content) < 4 + 4 * content[3]:
-        raise ValueError(f"{path.name} is no IDX file of bytes")
+    if content[:3] != UINT8_MAGIC or len(content) < 4 or len(content) < 4 + 4 * content[3]:
+        raise ValueError(f"{path.name} is not an IDX file of bytes")
     shape = tuple(int(size) for size in np.frombuffer(content, ">u4", content[3], 4))
     if 0 in shape or not shape:
         raise ValueError(f"{path.name} holds nothing")
@@ -60,7 +60,7 @@ def _check_size(path: Path, size: int, expected: int) -> None:
 
 
 def read_raw(folder: Path, files: Mapping[str, str], what: str) -> Arrays:
-    """The arrays of a dataset's four files, by name of array.
+    """Return the arrays of a dataset's four files, by name of the array.
 
     Raises:
         InputError: a file is missing or damaged.

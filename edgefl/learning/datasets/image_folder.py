@@ -1,4 +1,4 @@
-"""Anyone's own images."""
+"""Your own images."""
 
 from __future__ import annotations
 
@@ -20,40 +20,53 @@ class ImageFolder(Dataset):
     """Your own images: path/train/CLASS/* and path/test/CLASS/*; or path/CLASS/*, every fifth is a test sample then."""
 
     path: UserPath
-    side_px: Annotated[int, Field(ge=1, le=4096)] | None = None  # resized to squares; None: all have one size already
+    side_px: Annotated[int, Field(ge=1, le=4096)] | None = None  # resized to squares; null: all have one size already
     gray: bool = False
 
     def load(self) -> Data:
-        """[3, H, W], or [H, W] if gray, standardised over all training pixels; classes in the order of their names."""
+        """Read images as [3, H, W], or [H, W] if gray, standardised over all training pixels; classes by name."""
         train = self.path / "train"
-        root = train if any(train.glob("*/")) else self.path  # "train" may also be a class
+        has_train = any(train.glob("*/"))  # "train" may also be the name of a class
+        root = train if has_train else self.path
         names = class_names(root)
-        test = next((self.path / name for name in TESTS if root == train and (self.path / name).is_dir()), None)
         files = images_by_class(root, names)
-        parts = every_fifth(files) if test is None else {"train": files, "test": _known(test, root, names)}
+        test = self._test_folder() if has_train else None
+        if test is None:
+            parts = every_fifth(files)
+        else:
+            parts = {"train": files, "test": _test_images(test, root, names)}
         if not parts["test"]:
             raise InputError(f"data.path: {root}: needs five images in a class to have one for testing")
         arrays = read_images("image_folder", parts, self.side_px, gray=self.gray)
         return Data(**arrays, classes=len(names), **measured(arrays["train_x"]))
 
+    def _test_folder(self) -> Path | None:
+        """Return the folder of test images, if there is one."""
+        for name in TESTS:
+            if (self.path / name).is_dir():
+                return self.path / name
+        return None
 
-def _known(test: Path, train: Path, names: list[str]) -> Files:
-    """The test images; not every class needs to have some.
+
+def _test_images(test: Path, train: Path, names: list[str]) -> Files:
+    """Return the test images; not every class needs to have some.
 
     Raises:
-        InputError: there is a class that is not in training.
+        InputError: there is a class without training images.
     """
-    here = class_names(test)
-    if strange := sorted(set(here) - set(names)):
-        raise InputError(f"data.path: {test / strange[0]}: no such class in {train}")
-    return [(path, names.index(here[label])) for path, label in images_by_class(test, here)]
+    test_names = class_names(test)
+    unknown = sorted(set(test_names) - set(names))
+    if unknown:
+        raise InputError(f"data.path: {test / unknown[0]}: no such class in {train}")
+    return [(path, names.index(test_names[label])) for path, label in images_by_class(test, test_names)]
 
 
 def every_fifth(files: Files) -> dict[str, Files]:
-    """Training and test images: of each class, every fifth is for testing."""
+    """Return training and test images: every fifth of each class is for testing."""
     parts: dict[str, Files] = {"train": [], "test": []}
-    seen: Counter[int] = Counter()
+    number: Counter[int] = Counter()
     for path, label in files:
-        seen[label] += 1
-        parts["test" if seen[label] % 5 == 0 else "train"].append((path, label))
+        number[label] += 1
+        part = "test" if number[label] % 5 == 0 else "train"
+        parts[part].append((path, label))
     return parts

@@ -1,4 +1,4 @@
-"""Image files in folders, one folder a class."""
+"""Reading image files in folders, one folder for each class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Files = list[tuple[str, int]]  # path and class of each image
 
 
 def class_names(folder: Path) -> list[str]:
-    """The names of a folder's folders, sorted: class c is the c-th.
+    """Return the names of the folders in a folder, sorted: class c is the c-th.
 
     Raises:
         InputError: it cannot be read, or there are none.
@@ -35,29 +35,38 @@ def class_names(folder: Path) -> list[str]:
 
 
 def images_by_class(folder: Path, names: Sequence[str]) -> Files:
-    """The images of each class, sorted by path; they may lie in folders below the class's.
+    """Return the images of each class, sorted by path; they may lie in folders below the class's.
 
     Raises:
         InputError: a class has no images.
     """
     files: Files = []
     for label, name in enumerate(names):
-        found = [os.path.join(top, file) for top, _, inside in os.walk(folder / name) for file in inside]  # noqa: PTH118
-        images = sorted(path for path in found if os.path.splitext(path)[1].lower() in SUFFIXES)  # noqa: PTH122
+        images = sorted(_images_below(folder / name))
         if not images:
             raise InputError(f"data.dataset: {folder / name}: holds no images ({', '.join(sorted(SUFFIXES))})")
         files += [(path, label) for path in images]
     return files
 
 
+def _images_below(folder: Path) -> list[str]:
+    """Return the paths of all images below a folder, as texts: a Path costs too much for a million files."""
+    images = []
+    for top, _, names in os.walk(folder):
+        for name in names:
+            if os.path.splitext(name)[1].lower() in SUFFIXES:  # noqa: PTH122
+                images.append(os.path.join(top, name))  # noqa: PTH118, PERF401
+    return images
+
+
 def read_images(name: str, parts: Mapping[str, Files], side_px: int | None = None, *, gray: bool = False) -> Arrays:
-    """The four arrays of a dataset, decoded once: x [n, 3, H, W] uint8, or [n, H, W] if gray; y [n].
+    """Return the four arrays of a dataset, decoded once: x [n, 3, H, W] uint8, or [n, H, W] if gray; y [n].
 
     Args:
         name: of the dataset.
         parts: the images of "train" and "test".
         side_px: images are resized to squares of this size; None: all have one size already.
-        gray: whether to take the brightness only.
+        gray: keep the brightness only.
 
     Raises:
         InputError: an image cannot be read, or has another size than the first.
@@ -66,7 +75,11 @@ def read_images(name: str, parts: Mapping[str, Files], side_px: int | None = Non
     labels = [label for files in parts.values() for _, label in files]
 
     def make() -> Arrays:
-        size = (side_px, side_px) if side_px else _decoded(str(sources[0]), None, gray=gray).shape[:2]
+        size: tuple[int, ...]
+        if side_px:
+            size = (side_px, side_px)
+        else:
+            size = _decoded(str(sources[0]), None, gray=gray).shape[:2]
         arrays: Arrays = {}
         for part, files in parts.items():
             arrays[f"{part}_x"] = _stacked([path for path, _ in files], size, side_px, gray=gray)
@@ -78,24 +91,28 @@ def read_images(name: str, parts: Mapping[str, Files], side_px: int | None = Non
 
 
 def _stacked(paths: Sequence[str], size: tuple[int, ...], side_px: int | None, *, gray: bool) -> npt.NDArray[np.uint8]:
-    """All images in one array, channels first."""
-    stack = np.empty((len(paths), *size) if gray else (len(paths), 3, *size), np.uint8)
+    """Decode all images into one array, channels first."""
+    shape = size if gray else (3, *size)
+    stack = np.empty((len(paths), *shape), np.uint8)
 
     def put(index: int) -> None:
         image = _decoded(paths[index], side_px, gray=gray)
         if image.shape[:2] != size:
-            found, first = (f"{shape[1]}x{shape[0]}" for shape in (image.shape, size))
-            raise InputError(f"data.dataset: {paths[index]}: has {found} pixels, the first image {first}")
+            height, width = image.shape[:2]
+            raise InputError(
+                f"data.dataset: {paths[index]}: has {width}x{height} pixels, the first image {size[1]}x{size[0]}"
+            )
         stack[index] = image if gray else image.transpose(2, 0, 1)
 
-    with ThreadPoolExecutor() as pool:  # decoders work outside of the interpreter's lock
+    # Decoders release the interpreter's lock, so threads are enough.
+    with ThreadPoolExecutor() as pool:
         for _ in pool.map(put, range(len(paths))):
-            pass
+            pass  # going through the results raises the errors
     return stack
 
 
 def _decoded(path: str, side_px: int | None, *, gray: bool) -> npt.NDArray[np.uint8]:
-    """One image [H, W] or [H, W, 3]."""
+    """Decode one image as [H, W] or [H, W, 3]."""
     from PIL import Image
 
     try:

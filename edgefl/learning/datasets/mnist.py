@@ -21,20 +21,20 @@ class Mnist(Dataset):
     """MNIST: 60,000 + 10,000 images 28x28 in 10 classes (LeCun et al., Proc. IEEE 1998)."""
 
     def load(self) -> Data:
-        """From torchvision's raw files or from mnist.npz, standardised with 0.1307 and 0.3081."""
+        """Read torchvision's raw files or mnist.npz; standardised with 0.1307 and 0.3081."""
         return Data(**raw_or_npz(self.path, "MNIST"), classes=CLASSES, mean=0.1307 * 255, std=0.3081 * 255)
 
 
 def raw_or_npz(path: Path | None, name: str, npz: str = "mnist.npz") -> Arrays:
-    """The arrays of MNIST, or of what is made like it.
+    """Return the arrays of MNIST, or of a dataset that comes in the same files.
 
     Args:
         path: as in `find`.
-        name: of torchvision's class, and of the folder where it keeps the files.
-        npz: the other place where they may be.
+        name: torchvision's class, and the folder where it keeps the files.
+        npz: the other file that may hold them.
 
     Raises:
-        InputError: they are not there, or damaged.
+        InputError: the files are missing or damaged.
     """
     what = (
         f"Put {npz} (train_x, train_y, test_x, test_y), or torchvision's folder {name}/raw with the four files "

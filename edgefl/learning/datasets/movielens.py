@@ -27,12 +27,12 @@ TEST_NEGATIVES = 99
 class MovieLens(Dataset):
     """MovieLens-1M: would this user rate this film next? 6,040 users (Harper & Konstan 2015; as the FedEve paper)."""
 
-    history: Annotated[int, Field(ge=1, le=1000)] = 20  # films that the user rated before, the latest
-    negatives: Annotated[int, Field(ge=1, le=100)] = 4  # films never rated, for each that was, in training
+    history: Annotated[int, Field(ge=1, le=1000)] = 20  # the latest films that the user rated before
+    negatives: Annotated[int, Field(ge=1, le=100)] = 4  # unrated films for each rated one, in training
     seed: NonNegativeInt = 0  # of the negatives
 
     def defaults(self) -> dict[str, Any]:
-        """A device a user, the model that reads its rows."""
+        """Return one device for each user, and the model that reads such rows."""
         return {
             "devices": {"count": USERS},
             "data": {"partition": {"kind": "natural"}},
@@ -40,7 +40,7 @@ class MovieLens(Dataset):
         }
 
     def load(self) -> Data:
-        """Rows of ids: user, gender, age, occupation, zip code, film, and the history, zeros first.
+        """Return rows of ids: user, gender, age, occupation, zip code, film, and the history with zeros in front.
 
         Every rating counts as a click (label 1). A user's last one is for testing, with 99 films that the user never
         rated (label 0); each earlier one is for training, with `negatives` such films.
@@ -52,8 +52,9 @@ class MovieLens(Dataset):
         return Data(**arrays, classes=2, test_owner=test_owner, ranked=True)
 
     def _rows(self, ratings: Path, users: Path) -> Arrays:
-        """All users' rows, user after user, in the order of their numbers."""
-        clicks, profiles = read_ratings(ratings), read_users(users)
+        """Return all users' rows, user after user, in the order of their numbers."""
+        clicks = read_ratings(ratings)
+        profiles = read_users(users)
         films = np.unique(clicks[:, 1])
         numbers, counts = np.unique(clicks[:, 0], return_counts=True)
         if missing := set(numbers.tolist()) - set(profiles):
@@ -69,8 +70,14 @@ class MovieLens(Dataset):
             if len(other) < TEST_NEGATIVES:
                 what = f"user {numbers[owner]} left fewer than {TEST_NEGATIVES} films unrated"
                 raise InputError(f"data.dataset: {ratings}: {what}")
-            rows = train[begins[owner] : begins[owner + 1]], test[owner : owner + 1]
-            self._fill(*rows, profiles[int(numbers[owner])], seen, other, generator(self.seed, "movielens", owner))
+            self._fill(
+                train[begins[owner] : begins[owner + 1]],
+                test[owner : owner + 1],
+                profiles[int(numbers[owner])],
+                seen,
+                other,
+                generator(self.seed, "movielens", owner),
+            )
         return {
             "train_x": train.reshape(-1, width),
             "train_y": _labels(train.shape[:2]),
@@ -82,7 +89,7 @@ class MovieLens(Dataset):
     def _fill(
         self, train: Array, test: Array, profile: Array, seen: Array, other: Array, rng: np.random.Generator
     ) -> None:
-        """One user's rows [clicks, 1 + negatives, width], the last click's in `test`; a click before its negatives."""
+        """Fill in one user's rows [clicks, 1 + negatives, width], a click before its negatives, the last in `test`."""
         before = np.concatenate([np.zeros(self.history, np.int64), seen[:-1]])
         histories = np.lib.stride_tricks.sliding_window_view(before, self.history)[:, None]  # [clicks, 1, history]
         for rows, begin in ((train, 0), (test, len(train))):
@@ -94,20 +101,21 @@ class MovieLens(Dataset):
 
 
 def _labels(shape: tuple[int, ...]) -> Array:
-    """1 for the first of each group, 0 for the others, in one row."""
+    """Return 1 for the first of each group and 0 for the others, flat."""
     labels = np.zeros(shape, np.int64)
     labels[:, 0] = 1
     return labels.ravel()
 
 
 def read_ratings(path: Path) -> Array:
-    """User and film of each rating [n, 2], by user, then time, then place in the file.
+    """Return user and film of each rating [n, 2], by user, then time, then position in the file.
 
     Raises:
         InputError: no such file, or no rows of user::film::rating::time.
     """
     try:
         text = path.read_bytes().replace(b"::", b" ")
+        # loadtxt only warns of an empty file; a word that is no number makes it an error like the others.
         rows = io.BytesIO(text if text.strip() else b"nothing")
         table = np.loadtxt(rows, dtype=np.int64, ndmin=2, comments=None)
     except OSError as error:
@@ -121,7 +129,7 @@ def read_ratings(path: Path) -> Array:
 
 
 def read_users(path: Path) -> dict[int, Array]:
-    """The profile [5] of each user: number, gender, age group, occupation and zip code as ids from 1.
+    """Return the profile [5] of each user: number, gender, age group, occupation and zip code as ids from 1.
 
     Raises:
         InputError: no such file, or no rows of user::gender::age::occupation::zip code.

@@ -1,4 +1,4 @@
-"""Anyone's own arrays."""
+"""Your own arrays."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ class Npz(Dataset):
     path: UserPath
 
     def load(self) -> Data:
-        """uint8 samples are standardised over all training values; numbers and token ids are taken as they are."""
+        """Read the arrays; uint8 samples are standardised over all training values, others are taken as they are."""
         arrays = read_npz(self.path)
-        standard = measured(arrays["train_x"]) if arrays["train_x"].dtype == np.uint8 else {}
+        standard = {}
+        if arrays["train_x"].dtype == np.uint8:
+            standard = measured(arrays["train_x"])
         classes = int(max(arrays["train_y"].max(), arrays["test_y"].max())) + 1
         return Data(**arrays, classes=classes, **standard)
 
 
 def read_npz(path: Path, most_classes: int = MOST_CLASSES) -> Arrays:
-    """The four arrays, checked; images with their channels first.
+    """Return the four arrays, checked; images have their channels first.
 
     Raises:
         InputError: no such file, or wrong arrays.
@@ -47,7 +49,7 @@ def read_npz(path: Path, most_classes: int = MOST_CLASSES) -> Arrays:
     except OSError as error:
         raise InputError(f"data.path: {path}: {error.strerror or 'cannot be read'}") from None
     except (AttributeError, EOFError, TypeError, ValueError, zipfile.BadZipFile, zlib.error):
-        raise InputError(f"data.path: {path}: is no .npz file of plain arrays") from None
+        raise InputError(f"data.path: {path}: is not a .npz file of plain arrays") from None
     missing = [name for name in NAMES if name not in arrays]
     if missing:
         raise InputError(f"data.path: {path}: lacks {', '.join(missing)}; needed: {', '.join(NAMES)}")
@@ -56,14 +58,14 @@ def read_npz(path: Path, most_classes: int = MOST_CLASSES) -> Arrays:
 
 
 def channels_first(x: Array) -> Array:
-    """Images [n, H, W, 1 or 3] as [n, 1 or 3, H, W]; anything else as it is."""
+    """Return images [n, H, W, 1 or 3] as [n, 1 or 3, H, W]; anything else unchanged."""
     if x.ndim != 4 or x.shape[-1] not in CHANNELS or x.shape[1] in CHANNELS:
         return x
     return np.ascontiguousarray(np.moveaxis(x, -1, 1))
 
 
 def checked(arrays: Mapping[str, Array], path: Path, most_classes: int) -> Arrays:
-    """The arrays with labels and token ids as int64.
+    """Return the arrays with labels and token ids as int64.
 
     Raises:
         InputError: they are not samples and labels.
@@ -71,8 +73,12 @@ def checked(arrays: Mapping[str, Array], path: Path, most_classes: int) -> Array
     for part in ("train", "test"):
         if reason := problem(arrays[f"{part}_x"], arrays[f"{part}_y"], most_classes):
             raise InputError(f"data.path: {path}: {part}: {reason}")
-    shapes = arrays["train_x"].shape[1:], arrays["test_x"].shape[1:]
-    if shapes[0] != shapes[1]:
-        raise InputError(f"data.path: {path}: train and test samples differ in shape: {shapes[0]} and {shapes[1]}")
-    whole = {name for name, array in arrays.items() if name.endswith("_y") or array.dtype == np.int32}
-    return {name: array.astype(np.int64) if name in whole else array for name, array in arrays.items()}
+    train_shape = arrays["train_x"].shape[1:]
+    test_shape = arrays["test_x"].shape[1:]
+    if train_shape != test_shape:
+        raise InputError(f"data.path: {path}: train and test samples differ in shape: {train_shape} and {test_shape}")
+    converted = dict(arrays)
+    for name, array in arrays.items():
+        if name.endswith("_y") or array.dtype == np.int32:
+            converted[name] = array.astype(np.int64)
+    return converted

@@ -19,7 +19,7 @@ class Quadratic(Dataset):
     coefficients: Annotated[tuple[Coefficients, ...], Field(strict=False, min_length=1)]
 
     def defaults(self) -> dict[str, Any]:
-        """A device a function, the model that minimises them."""
+        """Return one device for each function, and the model that minimises them."""
         return {
             "devices": {"count": len(self.coefficients)},
             "data": {"partition": {"kind": "one_each"}},
@@ -27,9 +27,10 @@ class Quadratic(Dataset):
         }
 
     def load(self) -> Data:
-        """Rows (a, b, c); the optimum is the minimiser of their mean, if it has one."""
+        """Return rows (a, b, c); the optimum minimises their mean, if it has a minimum."""
         rows = np.array(self.coefficients, dtype=np.float64)
         labels = np.zeros(len(rows), dtype=np.int64)
         a, b, _ = rows.mean(axis=0)
         optimum = float(-b / (2 * a)) if a > 0 else None
+        # The test set is the training set: the loss at the optimum is what the paper looks at.
         return Data(rows, labels, rows, labels, classes=0, dtype="float64", optimum=optimum)

@@ -13,7 +13,8 @@ from edgefl.learning.datasets.cache import cached
 from edgefl.learning.datasets.npz import checked, read_npz
 
 CLASSES = 10
-MEANS, STDS = (0.4377, 0.4438, 0.4728), (0.1980, 0.2010, 0.1970)
+MEANS = (0.4377, 0.4438, 0.4728)
+STDS = (0.1980, 0.2010, 0.1970)
 FILES = {"train": "train_32x32.mat", "test": "test_32x32.mat"}
 HELP = (
     "Put train_32x32.mat and test_32x32.mat of http://ufldl.stanford.edu/housenumbers, or svhn.npz (train_x, train_y, "
@@ -25,9 +26,9 @@ class Svhn(Dataset):
     """SVHN: 73,257 + 26,032 colour images 32x32 of house numbers' digits (Netzer et al., NIPS workshop 2011)."""
 
     def load(self) -> Data:
-        """Class c is the digit c; [3, 32, 32]."""
-        folders = ("", "svhn/", "SVHN/")
-        found = find(self.path, [*(f"{folder}{FILES['train']}" for folder in folders), "svhn.npz"], HELP)
+        """Read MATLAB's files or svhn.npz; class c is the digit c; [3, 32, 32]."""
+        candidates = [f"{folder}{FILES['train']}" for folder in ("", "svhn/", "SVHN/")]
+        found = find(self.path, [*candidates, "svhn.npz"], HELP)
         if found.suffix == ".npz":
             arrays = read_npz(found, CLASSES)
         else:
@@ -37,7 +38,7 @@ class Svhn(Dataset):
 
 
 def _read(paths: dict[str, Path]) -> Arrays:
-    """X [32, 32, 3, n] as samples, y [n, 1] as labels; the digit 0 has the label 10 in the files."""
+    """Read samples from X [32, 32, 3, n] and labels from y [n, 1]; the digit 0 has the label 10 in the files."""
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
@@ -45,9 +46,10 @@ def _read(paths: dict[str, Path]) -> Arrays:
     for part, path in paths.items():
         try:
             content = loadmat(str(path), variable_names=["X", "y"])
-            x, y = content["X"], content["y"]
+            x = content["X"]
+            y = content["y"]
         except (OSError, ValueError, TypeError, KeyError, NotImplementedError, EOFError, MatReadError, zlib.error):
-            raise InputError(f"data.dataset: {path}: is no whole MATLAB file with X and y. {HELP}") from None
+            raise InputError(f"data.dataset: {path}: is not a whole MATLAB file with X and y. {HELP}") from None
         if x.ndim != 4 or x.dtype != np.uint8 or y.size != x.shape[-1] or not np.isin(y, range(1, 11)).all():
             raise InputError(
                 f"data.dataset: {path}: must hold X [32, 32, 3, n] of bytes and y [n] from 1 to 10. {HELP}"

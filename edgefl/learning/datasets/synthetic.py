@@ -10,8 +10,8 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt
 from edgefl.learning.datasets.base import Array, Data, Dataset, generator
 
 Size = Annotated[int, Field(ge=2, le=10_000)]
-NOBODY = 2**32  # the stream of what all devices share
-MOST_SAMPLES = 100_000  # of a device; the lognormal law has a long tail
+SHARED = 2**32  # in place of an owner's number: the random numbers that all owners share
+MOST_SAMPLES = 100_000  # of a device; the lognormal distribution has a long tail
 
 
 class Synthetic(Dataset):
@@ -19,14 +19,14 @@ class Synthetic(Dataset):
 
     alpha: NonNegativeFloat = 1.0  # how much the devices' classifiers differ
     beta: NonNegativeFloat = 1.0  # how much their inputs differ
-    iid: bool = False  # one classifier and one law of inputs for all: Synthetic-IID
+    iid: bool = False  # one classifier and one distribution of inputs for all: Synthetic-IID
     owners: Annotated[int, Field(ge=1, le=100_000)] = 30  # devices
     features: Size = 60
     classes: Size = 10
     seed: NonNegativeInt = 0
 
     def defaults(self) -> dict[str, Any]:
-        """A device an owner, the paper's model."""
+        """Return one device for each owner, and the paper's model."""
         return {
             "devices": {"count": self.owners},
             "data": {"partition": {"kind": "natural"}},
@@ -34,30 +34,45 @@ class Synthetic(Dataset):
         }
 
     def load(self) -> Data:
-        """50 + lognormal(4, 2) samples a device; the last tenth of each device's is for testing."""
-        parts = [self._samples(owner) for owner in range(self.owners)]
-        cuts = [len(y) * 9 // 10 for _, y in parts]
-        halves = [[np.split(array, [cut]) for array in part] for part, cut in zip(parts, cuts, strict=True)]
-        (train_x, test_x), (train_y, test_y) = (
-            [np.concatenate([pair[axis][half] for pair in halves]) for half in (0, 1)] for axis in (0, 1)
-        )
+        """Draw 50 + lognormal(4, 2) samples for each owner; the last tenth of them is for testing."""
+        train_x, train_y, test_x, test_y = [], [], [], []
+        for owner in range(self.owners):
+            x, y = self._samples(owner)
+            cut = len(y) * 9 // 10
+            train_x.append(x[:cut])
+            train_y.append(y[:cut])
+            test_x.append(x[cut:])
+            test_y.append(y[cut:])
         owners = np.arange(self.owners)
-        owner, test_owner = np.repeat(owners, cuts), np.repeat(owners, [len(test) for _, (_, test) in halves])
-        return Data(train_x, train_y, test_x, test_y, classes=self.classes, owner=owner, test_owner=test_owner)
+        return Data(
+            train_x=np.concatenate(train_x),
+            train_y=np.concatenate(train_y),
+            test_x=np.concatenate(test_x),
+            test_y=np.concatenate(test_y),
+            classes=self.classes,
+            owner=np.repeat(owners, [len(y) for y in train_y]),
+            test_owner=np.repeat(owners, [len(y) for y in test_y]),
+        )
 
     def _samples(self, owner: int) -> tuple[Array, Array]:
-        """One device's x [n, features] and y [n].
+        """Draw one owner's x [n, features] and y [n].
 
-        W ~ N(u, 1), b ~ N(u, 1) with u ~ N(0, alpha^2); x ~ N(v, diag(j^-1.2)) with v ~ N(B, 1), B ~ N(0, beta^2);
-        y = argmax(W x + b). The paper writes variances alpha and beta, its code draws standard deviations, as here.
+        `W ~ N(u, 1)`, `b ~ N(u, 1)` with `u ~ N(0, alpha^2)`; `x ~ N(v, diag(j^-1.2))` with `v ~ N(B, 1)`,
+        `B ~ N(0, beta^2)`; `y = argmax(W x + b)`. The paper calls alpha and beta variances; its program draws with
+        standard deviations alpha and beta, and so does this.
         """
         rng = generator(self.seed, "synthetic", owner)
         count = 50 + min(int(rng.lognormal(4, 2)), MOST_SAMPLES)
-        u, center = rng.normal(0, self.alpha), rng.normal(0, self.beta)
+        u = rng.normal(0, self.alpha)
+        center = rng.normal(0, self.beta)
         v = rng.normal(center, 1, self.features)
-        law = rng
+        classifier_rng = rng
         if self.iid:
-            law, u, v = generator(self.seed, "synthetic", NOBODY), 0.0, np.zeros(self.features)
-        w, b = law.normal(u, 1, (self.features, self.classes)), law.normal(u, 1, self.classes)
-        x = v + rng.normal(size=(count, self.features)) * np.arange(1, self.features + 1) ** -0.6
+            classifier_rng = generator(self.seed, "synthetic", SHARED)
+            u = 0.0
+            v = np.zeros(self.features)
+        w = classifier_rng.normal(u, 1, (self.features, self.classes))
+        b = classifier_rng.normal(u, 1, self.classes)
+        std = np.arange(1, self.features + 1) ** -0.6  # the square root of the variances j^-1.2
+        x = v + rng.normal(size=(count, self.features)) * std
         return x.astype(np.float32), (x @ w + b).argmax(1)

@@ -9,7 +9,8 @@ from edgefl.learning.datasets.base import Data, Dataset, find, standardisation
 from edgefl.learning.datasets.images import Files, class_names, images_by_class, read_images
 from edgefl.learning.datasets.npz import read_npz
 
-MEANS, STDS = (0.4802, 0.4481, 0.3975), (0.2770, 0.2691, 0.2821)
+MEANS = (0.4802, 0.4481, 0.3975)
+STDS = (0.2770, 0.2691, 0.2821)
 MOST_CLASSES = 200
 ANNOTATIONS = "val_annotations.txt"
 HELP = (
@@ -23,7 +24,7 @@ class TinyImageNet(Dataset):
     """Tiny ImageNet: 100,000 + 10,000 (its validation set) colour images 64x64 in 200 classes (Stanford CS231n)."""
 
     def load(self) -> Data:
-        """Classes in the order of their WordNet ids; [3, 64, 64]."""
+        """Read the archive's folders, or a .npz; classes are in the order of their WordNet ids; [3, 64, 64]."""
         found = find(self.path, ["tiny-imagenet-200/train", "tiny_imagenet.npz"], HELP, ["train"])
         if found.suffix == ".npz":
             arrays = read_npz(found, MOST_CLASSES)
@@ -31,15 +32,16 @@ class TinyImageNet(Dataset):
         else:
             names = class_names(found)
             parts = {"train": images_by_class(found, names), "test": annotated(found.with_name("val"), names)}
-            arrays, classes = read_images("tiny_imagenet", parts), len(names)
+            arrays = read_images("tiny_imagenet", parts)
+            classes = len(names)
         return Data(**arrays, classes=classes, **standardisation(MEANS, STDS))
 
 
 def annotated(folder: Path, names: list[str]) -> Files:
-    """The validation images with the classes that val_annotations.txt gives them (file, class, and a box).
+    """Return the validation images with the classes from val_annotations.txt (file, class, and a bounding box).
 
     Raises:
-        InputError: that file is not there, or names an unknown class.
+        InputError: that file is missing, or names an unknown class.
     """
     path = folder / ANNOTATIONS
     try:
@@ -47,13 +49,19 @@ def annotated(folder: Path, names: list[str]) -> Files:
     except OSError as error:
         raise InputError(f"data.dataset: {path}: {error.strerror}. {HELP}") from None
     except UnicodeDecodeError:
-        raise InputError(f"data.dataset: {path}: is no text file") from None
+        raise InputError(f"data.dataset: {path}: is not a text file") from None
     labels = {name: label for label, name in enumerate(names)}
     for number, row in enumerate(rows, 1):
         if len(row) < 2 or row[1] not in labels:
             raise InputError(f"data.dataset: {path}:{number}: must be a file and one of the classes in train")
     if not rows:
         raise InputError(f"data.dataset: {path}: is empty")
-    # flat as in the archive, or sorted into folders of classes, as many scripts do
-    images = folder / "images"
-    return [(str(images / row[0] if images.is_dir() else folder / row[1] / row[0]), labels[row[1]]) for row in rows]
+    # Images lie flat in one folder, as in the archive, or in a folder for each class, as many scripts sort them.
+    flat = folder / "images"
+    is_flat = flat.is_dir()
+    files = []
+    for row in rows:
+        name, label = row[:2]
+        path = flat / name if is_flat else folder / label / name
+        files.append((str(path), labels[label]))
+    return files
