@@ -113,7 +113,7 @@ class Pricing:
         if not offer.bandwidth_hz.all():
             blocks = self.budget.resources.blocks
             text = f"{len(who)} participants, but {blocks} resource blocks a cell"
-            raise RunError(f"round {who.index + 1}: {text}: choose fewer, or round_robin")
+            raise RunError(f"round {who.index + 1}: {text}: choose fewer, or write radio.allocation: round_robin")
         return offer
 
     def price(self, offer: Offer, who: Participants, rows: Rows, until_slots: Ints | None = None) -> Priced:
