@@ -1,4 +1,4 @@
-"""The section `backhaul`: what lies between the server and the base stations."""
+"""The section `backhaul`: the wires between the server and the base stations."""
 
 from __future__ import annotations
 
@@ -20,11 +20,19 @@ from edgefl.core.section import Section, fault, fault_at, shown
 
 SERVER = "server"
 
+KEYS = {
+    "graph": {"links"},
+    "star": {"rate_bps", "delay_s"},
+    "chain": {"rate_bps", "delay_s"},
+    "tree": {"rate_bps", "delay_s", "children"},
+}
+"""The keys that belong to each kind."""
+
 Node = str | int  # the server, a router by its name, or a base station by its number
 
 
 def _node(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """One sentence for the two alternatives."""
+    """Tell what is wrong in one sentence, where pydantic would tell one for each alternative."""
     try:
         return handler(value)
     except ValidationError:
@@ -53,29 +61,34 @@ class Backhaul(Section):
 
     @model_validator(mode="after")
     def _one_way(self) -> Backhaul:
-        """Links of a graph are listed, those of a shape are alike."""
+        """Refuse keys of another kind: links of a graph are listed, those of a shape are alike."""
         if self.kind == "graph" and not self.links:
             raise fault_at(("links",), "a graph needs them: [{between: [server, 0], rate_bps: 1e9, delay_s: 0.002}]")
-        alike = ("rate_bps", "delay_s")
-        own = {"graph": {"links"}, "star": {*alike}, "chain": {*alike}, "tree": {*alike, "children"}}[self.kind]
         for name, field in type(self).model_fields.items():
-            if name not in {*own, "kind"} and getattr(self, name) != field.default:
+            belongs = name == "kind" or name in KEYS[self.kind]
+            if not belongs and getattr(self, name) != field.default:
                 raise fault_at((name,), f"does not belong to the kind {self.kind}: leave it out")
         return self
 
     def edges(self, sites: int) -> list[BackhaulLink]:
-        """All links."""
+        """Return all links, for so many base stations."""
         if self.kind == "graph":
             return list(self.links)
-        pairs: dict[str, list[tuple[Node, Node]]] = {
-            "star": [(SERVER, site) for site in range(sites)],
-            "chain": list(pairwise([SERVER, *range(sites)])),
-            "tree": [((site - 1) // self.children if site else SERVER, site) for site in range(sites)],
-        }
-        return [BackhaulLink(between=pair, rate_bps=self.rate_bps, delay_s=self.delay_s) for pair in pairs[self.kind]]
+        pairs = self._pairs(sites)
+        return [BackhaulLink(between=pair, rate_bps=self.rate_bps, delay_s=self.delay_s) for pair in pairs]
+
+    def _pairs(self, sites: int) -> list[tuple[Node, Node]]:
+        """Return the ends of the links of a star, a chain or a tree."""
+        if self.kind == "star":
+            return [(SERVER, site) for site in range(sites)]
+        if self.kind == "chain":
+            return list(pairwise([SERVER, *range(sites)]))
+        # The base stations of a tree are numbered level by level, so the parent's number follows from the child's.
+        parents = [(site - 1) // self.children for site in range(1, sites)]
+        return [(SERVER, 0), *zip(parents, range(1, sites), strict=True)]
 
     def check(self, sites: int) -> str | None:
-        """Why it does not serve so many base stations; None if it does."""
+        """Return why it does not serve so many base stations; None if it does."""
         import networkx as nx
 
         graph = nx.Graph([link.between for link in self.edges(sites)])
@@ -83,5 +96,7 @@ class Backhaul(Section):
         if beyond:
             return f"names base station {min(beyond)}, but they are numbered 0 to {sites - 1}"
         reached = nx.node_connected_component(graph, SERVER) if SERVER in graph else set()
-        cut_off = [site for site in range(sites) if site not in reached]
-        return f"no path leads from the server to base station {cut_off[0]}" if cut_off else None
+        for site in range(sites):
+            if site not in reached:
+                return f"no path leads from the server to base station {site}"
+        return None

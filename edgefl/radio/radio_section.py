@@ -13,13 +13,13 @@ from edgefl.radio.allocation.equal import EqualAllocation
 from edgefl.radio.fading import FADING, Fading
 from edgefl.radio.fading.rayleigh import Rayleigh
 from edgefl.radio.propagation import PROPAGATION, Propagation
+from edgefl.radio.propagation.base import Decibels
 from edgefl.radio.propagation.umi_los import UmiLos
 from edgefl.radio.rates import RATES, Rate
 from edgefl.radio.rates.shannon import ShannonRate
 
-Decibels = Annotated[float, Field(ge=-300, le=300)]
-Part = Annotated[float, Field(gt=0, le=1)]
-Share = Annotated[float, Field(ge=0, lt=1)]
+TimeShare = Annotated[float, Field(gt=0, le=1)]
+ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
 
 PRESETS: dict[str, dict[str, Any]] = {
     "dynamic_devices": {"downlink": "broadcast", "allocation": "equal", "propagation": "umi_los", "shadowing_db": 4.0}
@@ -28,10 +28,10 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 class Tdd(Section):
-    """Parts of the time in which each direction may send."""
+    """Shares of the time in which each direction may send."""
 
-    downlink: Part = 0.7
-    uplink: Part = 0.3
+    downlink: TimeShare = 0.7
+    uplink: TimeShare = 0.3
 
     @model_validator(mode="after")
     def _one_frame(self) -> Tdd:
@@ -41,16 +41,16 @@ class Tdd(Section):
 
 
 class Overhead(Section):
-    """Parts of the resources that carry control and reference signals (3GPP TS 38.306: 0.14 and 0.08)."""
+    """Shares of the resources that carry control and reference signals (3GPP TS 38.306: 0.14 and 0.08)."""
 
-    downlink: Share = 0.0
-    uplink: Share = 0.0
+    downlink: ShareBelowOne = 0.0
+    uplink: ShareBelowOne = 0.0
 
 
 class Faults(Section):
-    """What can go wrong with a transfer."""
+    """Failures of transfers, and the limits of their repetition."""
 
-    failure_probability: Share = 0.0  # of each attempt, noticed at its end
+    failure_probability: ShareBelowOne = 0.0  # of each attempt, noticed at its end
     attempts: Annotated[int, Field(ge=1, le=100)] = 1
     max_transfer_s: PositiveFloat | None = None  # all attempts together
 
@@ -58,7 +58,7 @@ class Faults(Section):
 class Interference(Section):
     """Co-channel interference of the other cells."""
 
-    load: Annotated[float, Field(ge=0, le=1)] = 1.0  # part of the time in which the others' transmitters are on
+    load: Annotated[float, Field(ge=0, le=1)] = 1.0  # share of the time in which the others' transmitters are on
 
 
 class Radio(Section):
@@ -91,9 +91,11 @@ class Radio(Section):
     @model_validator(mode="before")
     @classmethod
     def _fill_preset(cls, value: Any) -> Any:
-        """Keys beside the preset override it."""
-        preset = value.get("preset") if isinstance(value, dict) else None
-        return {**PRESETS.get(preset, {}), **value} if isinstance(preset, str) else value
+        """Fill in the keys of the preset; keys beside it override it."""
+        if not isinstance(value, dict) or not isinstance(value.get("preset"), str):
+            return value
+        preset = PRESETS.get(value["preset"], {})  # an unknown name is refused by the field itself
+        return {**preset, **value}
 
     @model_validator(mode="after")
     def _consistent(self) -> Radio:
@@ -126,7 +128,7 @@ class Radio(Section):
 
     @property
     def blocks(self) -> int:
-        """Resource blocks of the whole band (3GPP TS 38.101-1); asked only where a subcarrier spacing is set."""
+        """Resource blocks of the whole band (3GPP TS 38.101-1); there are none without a subcarrier spacing."""
         from channel import numerology
 
         return numerology.resource_blocks(self.bandwidth_hz, self.subcarrier_spacing_hz or 0.0)

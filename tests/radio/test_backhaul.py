@@ -171,7 +171,7 @@ def test_one_clear_line(case, tmp_path, capsys):
 
 def test_one_backhaul_alone(tmp_path, capsys):
     policy = "server: {policy: {kind: hierarchical, backhaul_bps: 1e6}}"
-    assert "server.policy: has a backhaul of its own" in refusal(
+    assert "server.policy: describes a backhaul of its own" in refusal(
         tmp_path, capsys, f"{policy}\nbackhaul: {{kind: star}}\n"
     )
     policy = "server: {policy: split}"

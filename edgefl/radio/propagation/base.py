@@ -1,13 +1,17 @@
-"""What a propagation model is: the large-scale channel between base stations and devices."""
+"""What a propagation model is: the large-scale channel between base stations and devices.
+
+A new model is one file in this folder and one line in the folder's table of contents.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from edgefl.core.arrays import Bools, Floats
 from edgefl.core.catalogue import Member
@@ -16,7 +20,13 @@ if TYPE_CHECKING:
     from channel.tr38901 import Statistics, Validity
 
 
-LOS, NLOS, O2I = 0, 1, 2  # states of a path: line of sight, none, outdoor to indoor; as in channel's statistics
+# States of a path, in the order in which `channel` keeps their statistics.
+LOS = 0  # line of sight
+NLOS = 1  # none
+O2I = 2  # outdoor to indoor
+
+METRES_A_KM = 1e3
+Decibels = Annotated[float, Field(ge=-300, le=300)]
 
 
 @dataclass(frozen=True)
@@ -50,13 +60,13 @@ class Propagation(Member):
     label: ClassVar[str]  # the name in the catalogue
 
     def physics(self) -> ModuleType:
-        """The module of `channel` behind the model."""
+        """Return the module of `channel` behind the model."""
         raise NotImplementedError
 
     def large_scale(
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
-        """The channel at ground distances [...] to devices at heights that broadcast with them.
+        """Return the channel at ground distances [...] to devices at heights that broadcast with them.
 
         Raises:
             ValueError: a distance is out of the model's range and not to be clamped, or another argument is, or NaN.
@@ -64,17 +74,17 @@ class Propagation(Member):
         raise NotImplementedError
 
     def statistics(self) -> Statistics:
-        """Shadowing, decorrelation distances and Ricean factor."""
+        """Return the statistics of shadowing, decorrelation and Ricean factor."""
         statistics: Statistics = self.physics().STATISTICS
         return statistics
 
     def validity(self) -> Validity:
-        """Where the model holds."""
+        """Return the distances, carriers and heights for which the model holds."""
         validity: Validity = self.physics().VALIDITY
         return validity
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
-        """Shortest and longest ground distance [...] that the model prices, by the devices' heights [...]."""
+        """Return the shortest and longest ground distances [...] that the model prices, by devices' heights [...]."""
         shortest, longest = self.validity().distance_m
         return np.full_like(ut_height_m, shortest), np.full_like(ut_height_m, longest)
 
@@ -86,18 +96,23 @@ class Propagation(Member):
         bs_height_m: float,
         ut_height_m: tuple[float, float] = (1.5, 1.5),
     ) -> str | None:
-        """Why the model does not hold for these ground distances, carrier and (lowest, highest) heights; or None."""
+        """Return why the model does not hold for these distances, carrier and heights; None if it does."""
         lowest, highest = ut_height_m
-        corners = np.array([lowest, highest, np.clip(bs_height_m, lowest, highest)])  # farthest from, nearest to the BS
-        shortest, longest = self.ground_range_m(carrier_hz, bs_height_m, corners)
-        near, far = float(shortest.max()), float(longest.min())
+        # A range between antennas is a range on the ground that depends on the difference in height: the strictest
+        # borders are those of the heights that are farthest from, and nearest to, the base station's.
+        nearest = np.clip(bs_height_m, lowest, highest)
+        heights_m = np.array([lowest, highest, nearest])
+        shortest, longest = self.ground_range_m(carrier_hz, bs_height_m, heights_m)
+        near = float(shortest.max())
+        far = float(longest.min())
         if self.out_of_range == "error" and (min_distance_m < near or max_distance_m > far):
             spanned = f"the cell spans {min_distance_m:g} m to {max_distance_m:g} m"
             return f"{self.label} holds {_span(near, far)}, {spanned} (out_of_range: clamp prices the border)"
         validity = self.validity()
         if not _within(validity.carrier_hz, carrier_hz):
-            low, high = (f"{border / 1e9:g}" for border in validity.carrier_hz)
-            return f"{self.label} holds from {low} to {high} GHz, the carrier is at {carrier_hz / 1e9:g} GHz"
+            low_hz, high_hz = validity.carrier_hz
+            span = f"from {low_hz / 1e9:g} to {high_hz / 1e9:g} GHz"
+            return f"{self.label} holds {span}, the carrier is at {carrier_hz / 1e9:g} GHz"
         if not _within(validity.bs_height_m, bs_height_m):
             span = _span(*validity.bs_height_m)
             return f"{self.label} holds for base stations' heights {span}, this one is at {bs_height_m:g} m"
@@ -107,28 +122,36 @@ class Propagation(Member):
         return None
 
     def priced_m(self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> Floats:
-        """The ground distances [...] at which paths are priced: as they are, or moved to the border of the range."""
-        distance = np.asarray(distance_2d_m, dtype=np.float64)
-        if self.out_of_range == "error":
-            return distance
+        """Return the ground distances [...] at which paths are priced: as they are, or moved into the range."""
+        distance_m = np.asarray(distance_2d_m, dtype=np.float64)
+        if self.out_of_range == "error":  # the physics refuses what is out of range
+            return distance_m
         shortest, longest = self.ground_range_m(carrier_hz, bs_height_m, np.asarray(ut_height_m, dtype=np.float64))
-        return np.clip(distance, shortest, longest)
+        return np.clip(distance_m, shortest, longest)
 
     def by_state(self, state: npt.ArrayLike, los: Bools, path_loss_db: Floats) -> LargeScale:
-        """Path losses [...] with the statistics of their states."""
-        state = np.broadcast_to(np.asarray(state, dtype=np.int8), path_loss_db.shape)
+        """Return path losses [...] with the statistics of their states [...]."""
+        states = np.broadcast_to(np.asarray(state, dtype=np.int8), path_loss_db.shape)
         statistics = self.statistics()
-        shadowing, decorrelation = np.array(statistics.shadowing_db), np.array(statistics.decorrelation_m)
-        los = np.broadcast_to(los, path_loss_db.shape)
-        return LargeScale(state, los, path_loss_db, shadowing[state], decorrelation[state])
+        shadowing_db = np.array(statistics.shadowing_db)
+        decorrelation_m = np.array(statistics.decorrelation_m)
+        return LargeScale(
+            state=states,
+            los=np.broadcast_to(los, path_loss_db.shape),
+            path_loss_db=path_loss_db,
+            shadowing_std_db=shadowing_db[states],
+            decorrelation_m=decorrelation_m[states],
+        )
 
 
 def on_the_ground_m(
     distance_3d_m: tuple[float, float], bs_height_m: float, ut_height_m: Floats
 ) -> tuple[Floats, Floats]:
-    """Ground distances [...] at which the antennas are this far apart; 0 where their heights alone do it."""
-    squares = [border**2 - (bs_height_m - ut_height_m) ** 2 for border in distance_3d_m]
-    shortest, longest = (np.sqrt(np.maximum(square, 0.0)) for square in squares)
+    """Return the ground distances [...] at which antennas are this far apart; 0 where their heights alone do it."""
+    rise_m2 = (bs_height_m - ut_height_m) ** 2
+    shortest_m, longest_m = distance_3d_m
+    shortest = np.sqrt(np.maximum(shortest_m**2 - rise_m2, 0.0))
+    longest = np.sqrt(np.maximum(longest_m**2 - rise_m2, 0.0))
     return shortest, longest
 
 
@@ -137,8 +160,12 @@ def _within(span: tuple[float, float], *values: float) -> bool:
 
 
 def _span(low_m: float, high_m: float) -> str:
-    return f"from {_metres(low_m)}" + (f" to {_metres(high_m)}" if high_m < np.inf else " on")
+    if high_m == np.inf:
+        return f"from {_metres(low_m)} on"
+    return f"from {_metres(low_m)} to {_metres(high_m)}"
 
 
 def _metres(length_m: float) -> str:
-    return f"{length_m / 1e3:g} km" if length_m >= 1e3 else f"{length_m:.4g} m"
+    if length_m >= METRES_A_KM:
+        return f"{length_m / METRES_A_KM:g} km"
+    return f"{length_m:.4g} m"

@@ -17,13 +17,13 @@ class FreeSpace(Propagation):
     label: ClassVar[str] = "free_space"
 
     def physics(self) -> ModuleType:
-        """See `channel.free_space`."""
+        """Return `channel.free_space`."""
         from channel import free_space
 
         return free_space
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
-        """From one wavelength between the antennas on."""
+        """Return the range from one wavelength between the antennas on."""
         from channel import free_space
 
         return on_the_ground_m((float(free_space.wavelength_m(carrier_hz)), np.inf), bs_height_m, ut_height_m)
@@ -31,7 +31,7 @@ class FreeSpace(Propagation):
     def large_scale(
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
-        """Nothing is drawn."""
+        """Return the channel; nothing is drawn."""
         from channel import free_space, geometry
 
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)

@@ -19,19 +19,19 @@ class Inh(Propagation):
     label: ClassVar[str] = "inh"
 
     def physics(self) -> ModuleType:
-        """See `channel.inh`."""
+        """Return `channel.inh`."""
         from channel import inh
 
         return inh
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
-        """From 1 m to 150 m between the antennas."""
+        """Return the range from 1 m to 150 m between the antennas."""
         return on_the_ground_m(self.validity().distance_m, bs_height_m, ut_height_m)
 
     def large_scale(
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
-        """Line of sight by chance."""
+        """Return the channel; line of sight is by chance."""
         from channel import inh
 
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)

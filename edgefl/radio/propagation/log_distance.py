@@ -10,13 +10,12 @@ import numpy as np
 from pydantic import Field
 
 from edgefl.core.arrays import Floats
-from edgefl.radio.propagation.base import LOS, LargeScale, PathDraws, Propagation, on_the_ground_m
+from edgefl.radio.propagation.base import LOS, Decibels, LargeScale, PathDraws, Propagation, on_the_ground_m
 
 if TYPE_CHECKING:
     from channel.tr38901 import Statistics
 
 Length = Annotated[float, Field(gt=0, le=1e5)]
-Decibels = Annotated[float, Field(ge=-300, le=300)]
 
 
 class LogDistance(Propagation):
@@ -31,18 +30,18 @@ class LogDistance(Propagation):
     label: ClassVar[str] = "log_distance"
 
     def physics(self) -> ModuleType:
-        """See `channel.log_distance`."""
+        """Return `channel.log_distance`."""
         from channel import log_distance
 
         return log_distance
 
     def statistics(self) -> Statistics:
-        """As the scenario says."""
+        """Return the statistics with the shadowing that the scenario names."""
         usual = super().statistics()
         return replace(usual, shadowing_db=(self.shadowing_db,), decorrelation_m=(self.decorrelation_m,))
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
-        """From the reference distance between the antennas on."""
+        """Return the range from the reference distance between the antennas on."""
         return on_the_ground_m((self.reference_m, np.inf), bs_height_m, ut_height_m)
 
     def check(
@@ -53,7 +52,7 @@ class LogDistance(Propagation):
         bs_height_m: float,
         ut_height_m: tuple[float, float] = (1.5, 1.5),
     ) -> str | None:
-        """Also whether free space holds at the reference distance."""
+        """Return why the model does not hold; free space must hold at the reference distance, too."""
         from channel import free_space
 
         wavelength_m = float(free_space.wavelength_m(carrier_hz))
@@ -66,11 +65,12 @@ class LogDistance(Propagation):
     def large_scale(
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
-        """Nothing is drawn."""
+        """Return the channel; nothing is drawn."""
         from channel import geometry, log_distance
 
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
         distance_3d = geometry.distance_3d_m(distance, bs_height_m, ut_height_m)
-        line = self.exponent, self.reference_m, self.reference_loss_db
-        loss = log_distance.path_loss_db(distance_3d, carrier_hz, *line)
+        loss = log_distance.path_loss_db(
+            distance_3d, carrier_hz, self.exponent, self.reference_m, self.reference_loss_db
+        )
         return self.by_state(LOS, np.ones(loss.shape, dtype=bool), loss)

@@ -10,20 +10,23 @@ from pydantic import Field
 from edgefl.core.arrays import Bools, Floats
 from edgefl.radio.propagation.base import LOS, NLOS, O2I, LargeScale, PathDraws, Propagation
 
-Share = Annotated[float, Field(ge=0, le=1)]
+DeviceShare = Annotated[float, Field(ge=0, le=1)]
 
 
 class Outdoor(Propagation):
     """Base of UMi, UMa and RMa."""
 
-    indoor: Share = 0.0  # of the devices
+    indoor: DeviceShare = 0.0  # of the devices
 
     depth_m: ClassVar[float] = 25.0  # how deep in its building a device may be
 
     def large_scale(
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
-        """Indoors, line of sight is that of the outdoor part, and the path loss that of the whole way (7.4.3.1)."""
+        """Return the channel.
+
+        Indoors, line of sight is that of the outdoor part, and the path loss that of the whole way (7.4.3.1).
+        """
         from channel import penetration
 
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
@@ -36,7 +39,7 @@ class Outdoor(Propagation):
         return self.by_state(state, los, loss + np.where(indoor, entry, 0.0))
 
     def los_probability(self, outdoor_m: Floats, ut_height_m: Floats) -> Floats:
-        """Probability [...] of line of sight over the outdoor part of the way [...]."""
+        """Return the probability [...] of line of sight over the outdoor part of the way [...]."""
         return np.asarray(self.physics().los_probability(outdoor_m))
 
     def outdoor_loss_db(
@@ -48,9 +51,9 @@ class Outdoor(Propagation):
         ut_height_m: Floats,
         draws: PathDraws,
     ) -> Floats:
-        """Median path loss [...] of the whole way as if there were no building."""
+        """Return the median path loss [...] of the whole way as if there were no building."""
         return np.asarray(self.physics().path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m))
 
     def high_loss_building(self, draws: PathDraws) -> Bools:
-        """Whether a device's building [...], if it is in one, is of the high-loss kind."""
+        """Return whether a device's building [...], if it is in one, is of the high-loss kind."""
         return np.zeros(np.shape(draws.building), dtype=bool)

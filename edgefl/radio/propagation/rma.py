@@ -26,13 +26,13 @@ class Rma(Outdoor):
     depth_m: ClassVar[float] = 10.0
 
     def physics(self) -> ModuleType:
-        """See `channel.rma`."""
+        """Return `channel.rma`."""
         from channel import rma
 
         return rma
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
-        """To where both states are defined: any device may be out of sight."""
+        """Return the range in which both states are defined: any device may be out of sight."""
         from channel import rma
 
         shortest, longest = super().ground_range_m(carrier_hz, bs_height_m, ut_height_m)
@@ -41,7 +41,7 @@ class Rma(Outdoor):
     def large_scale(
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
-        """Shadowing in line of sight is wider beyond the break point."""
+        """Return the channel; shadowing in line of sight is wider beyond the break point."""
         from channel import rma
 
         channel = super().large_scale(distance_2d_m, carrier_hz, bs_height_m, ut_height_m, draws)
@@ -58,8 +58,9 @@ class Rma(Outdoor):
         ut_height_m: Floats,
         draws: PathDraws,
     ) -> Floats:
-        """With the surroundings of this scenario."""
+        """Return the loss [...] with the surroundings that the scenario names."""
         from channel import rma
 
-        surroundings = self.building_height_m, self.street_width_m
-        return rma.path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m, *surroundings)
+        return rma.path_loss_db(
+            distance_m, carrier_hz, los, bs_height_m, ut_height_m, self.building_height_m, self.street_width_m
+        )

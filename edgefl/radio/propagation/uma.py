@@ -7,24 +7,24 @@ from typing import ClassVar
 
 from edgefl.core.arrays import Bools, Floats
 from edgefl.radio.propagation.base import PathDraws
-from edgefl.radio.propagation.outdoor import Outdoor, Share
+from edgefl.radio.propagation.outdoor import DeviceShare, Outdoor
 
 
 class Uma(Outdoor):
     """UMa (urban macro), in line of sight or not, outdoors or in buildings (3GPP TR 38.901, clause 7.4)."""
 
-    high_loss: Share = 0.0  # of the buildings
+    high_loss: DeviceShare = 0.0  # of the buildings
 
     label: ClassVar[str] = "uma"
 
     def physics(self) -> ModuleType:
-        """See `channel.uma`."""
+        """Return `channel.uma`."""
         from channel import uma
 
         return uma
 
     def los_probability(self, outdoor_m: Floats, ut_height_m: Floats) -> Floats:
-        """High terminals see farther."""
+        """Return the probability [...], which is higher for high terminals."""
         from channel import uma
 
         return uma.los_probability(outdoor_m, ut_height_m)
@@ -38,11 +38,11 @@ class Uma(Outdoor):
         ut_height_m: Floats,
         draws: PathDraws,
     ) -> Floats:
-        """With the drawn height of the environment."""
+        """Return the loss [...] with the drawn height of the environment."""
         from channel import uma
 
         return uma.path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m, draws.environment)
 
     def high_loss_building(self, draws: PathDraws) -> Bools:
-        """By the share of such buildings."""
+        """Return whether [...] the draw is below the share of such buildings."""
         return draws.building < self.high_loss

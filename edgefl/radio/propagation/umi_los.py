@@ -17,7 +17,7 @@ class UmiLos(Propagation):
     label: ClassVar[str] = "umi_los"
 
     def physics(self) -> ModuleType:
-        """See `channel.umi`."""
+        """Return `channel.umi`."""
         from channel import umi
 
         return umi
@@ -25,7 +25,7 @@ class UmiLos(Propagation):
     def large_scale(
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
-        """Nothing is drawn."""
+        """Return the channel; nothing is drawn."""
         from channel import umi
 
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
