@@ -73,7 +73,7 @@ def round_s(name: str, change: Callable[[], None]) -> float:
     from edgefl.core.streams import Streams
     from edgefl.learning.algorithms.fedavg import FedAvg
     from edgefl.learning.datasets import Data
-    from edgefl.learning.learner import Learner
+    from edgefl.learning.learner import Learner, LearningTask
     from edgefl.learning.learner.plan import Plan
     from edgefl.learning.models import MODELS
     from edgefl.learning.training_section import Training
@@ -86,9 +86,8 @@ def round_s(name: str, change: Callable[[], None]) -> float:
     section = Training.model_validate({**workload.work, "batch_size": workload.batch, "lr": 0.1, "weight_decay": 1e-3})
     kernel, width = PLANS[name]
     plan = Plan("serial" if kernel == "autograd" else "batched", kernel, width)  # type: ignore[arg-type]
-    learner = Learner(
-        MODELS.load(workload.model["kind"])(), FedAvg(), section, data, parts, Streams(1), "cpu", plan=plan
-    )
+    model = MODELS.load(workload.model["kind"])()
+    learner = Learner(LearningTask(model, FedAvg(), section, data, parts, Streams(1)), "cpu", plan=plan)
     seconds = []
     for index in range(ROUNDS[name] + 1):
         began = time.perf_counter()

@@ -42,7 +42,7 @@ def digest_of(result):
 
 def fix_plans():
     """Train by one plan on every machine: the last family that works, two widths up."""
-    from edgefl.learning.learner import choice
+    from edgefl.learning.learner import plan_choice
     from edgefl.learning.learner.plan import CannotBatchError
 
     def fixed(key, measure):
@@ -60,8 +60,8 @@ def fix_plans():
                 return plan
         raise refused
 
-    choice.remembered = fixed
-    choice.fastest = first_that_works
+    plan_choice.remembered = fixed
+    plan_choice.fastest = first_that_works
 
 
 def scenario_digests(names):

@@ -1,4 +1,4 @@
-"""The section `report`: what is written down how often."""
+"""The section `report`: how often the model is evaluated, and what else is reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from edgefl.core.section import Count, Section
 
 
 class Contributions(Section):
-    """What each device's update is worth: Shapley values (FedAR paper, Fig. 1)."""
+    """Shapley values of the devices' updates: what each is worth (FedAR paper, Fig. 1)."""
 
     every: Count = 10  # rounds
     players: Literal["participants", "all"] = "participants"  # all: with those whose stored update counts in the round
@@ -19,7 +19,7 @@ class Contributions(Section):
 
 
 class ReportSection(Section):
-    """What is written down how often."""
+    """How often the model is evaluated, and which further models and values are reported."""
 
     eval_every: Count = 1  # rounds; the last one is always evaluated
     models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()  # evaluated beside the global one

@@ -1,4 +1,4 @@
-"""Where torch trains: the CPU, or GPUs of this machine."""
+"""The device on which torch trains: the CPU, or GPUs of this machine."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from edgefl.core.errors import InputError
 
 
 def gpu_count() -> int:
-    """How many GPUs torch sees here."""
+    """Return the number of GPUs that torch sees here."""
     import torch
 
     return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 def choose_device(name: str) -> str:
-    """The torch device behind auto, cpu, cuda or cuda:i.
+    """Return the torch device behind auto, cpu, cuda or cuda:i.
 
     Raises:
         InputError: there is no such device.
@@ -21,7 +21,10 @@ def choose_device(name: str) -> str:
     count = gpu_count()
     if name == "auto":
         return "cuda" if count else "cpu"
-    known = ["cpu", *(["cuda"] if count else []), *(f"cuda:{index}" for index in range(count))]
+    known = ["cpu"]
+    if count:
+        known.append("cuda")  # all of them
+        known += [f"cuda:{index}" for index in range(count)]
     if name not in known:
         raise InputError(f"--device {name}: not on this machine; there is: auto, {', '.join(known)}")
     return name

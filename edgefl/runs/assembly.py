@@ -165,24 +165,23 @@ def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> Weighed:
 
 def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None, record: Record) -> Learner:
     """What trains, by the plan on record if there is one: another one would round otherwise."""
-    from edgefl.learning.learner import Learner
+    from edgefl.learning.learner import Learner, LearningTask
     from edgefl.learning.learner.plan import Plan
 
-    data, parts, test_parts = divided
-    learner = Learner(
-        scenario.model,
-        scenario.learning,
-        scenario.training,
-        data,
-        parts,
-        Streams(scenario.seed),
-        device,
+    task = LearningTask(
+        model=scenario.model,
+        algorithm=scenario.learning,
+        training=scenario.training,
+        data=divided.data,
+        parts=divided.parts,
+        streams=Streams(scenario.seed),
         augmentation=scenario.data.augmentation,
         cut=cut,
         report=scenario.report,
-        test_parts=test_parts,
-        plan=Plan(**plan) if (plan := record.outcome("plan")) else None,
+        test_parts=divided.test_parts,
     )
+    recorded = record.outcome("plan")
+    learner = Learner(task, device, plan=Plan(**recorded) if recorded else None)
     record.note("plan", asdict(learner.plan))
     return learner
 

@@ -132,7 +132,7 @@ class GlobalModel:
         keeps = self._sessions.keep_state
         lasting, turns = (self._sessions.total, 1) if keeps else (self._sessions.rounds, scenario.groups)
         self.state: dict[str, Any] = learner.begin(lasting, expected, chances.tolist(), turns)
-        fresh = partial(self._algorithm.restarted, population=len(learner.parts))
+        fresh = partial(self._algorithm.restarted, population=len(learner.task.parts))
         start = learner.initial, learner.statistics
         self._starts = SessionModels(self._sessions, *start, fresh, learner.weight_tensors)
         self._edges: EdgeModels | None = None  # where base stations have models of their own
@@ -145,7 +145,8 @@ class GlobalModel:
 
     def enter(self, round_key: RoundKey, number: int) -> None:
         """Begin a round after `number` aggregations; where a session begins, with the model that it starts from."""
-        self.state, self.learner.statistics = self._starts.enter(round_key, self.state, self.learner.statistics)
+        self.state, statistics = self._starts.enter(round_key, self.state, self.learner.statistics)
+        self.learner.use_statistics(statistics)
         if self._sessions.begins_anew(round_key):
             self.learner.restart(number)
 
@@ -247,7 +248,7 @@ class GlobalModel:
 
     def _replay(self, told: Learn) -> dict[str, float]:
         """Learn from nobody; the algorithm's traces."""
-        updates = self.learner.nobody(self.state, told.number, self._lr(told.round_key))
+        updates = self.learner.empty_updates(self.state, told.number, self._lr(told.round_key))
         self.state = self.learner.aggregate(self.state, updates)
         return self._algorithm.trace(self.state, updates)
 
@@ -256,7 +257,8 @@ class GlobalModel:
         if self._edges is None:
             return self.learner.aggregate(self.state, updates)
         self._edges = self._edges.learn(updates, cells, self.learner.aggregate)
-        w, self.learner.statistics = self._edges.mean()
+        w, statistics = self._edges.mean()
+        self.learner.use_statistics(statistics)
         return {**self.state, "w": w}
 
     def evaluations(self, session: int) -> Evaluations:

@@ -8,6 +8,7 @@ import torch
 from algorithm_cases import CENTRES, CURVATURES, FULL, LR, PARTIAL, STEPS, UNIFORM, D, N, Simulation, digits, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learner_cases import learners, random_data, shuffled_parts, train_round
 from torch.nn.functional import cosine_similarity, cross_entropy, log_softmax
 
 import edgefl
@@ -28,7 +29,6 @@ from edgefl.learning.algorithms.moon import Moon
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.digits import Digits
-from edgefl.learning.learner import Learner
 from edgefl.learning.learner import learner as learner_module
 from edgefl.learning.learner.plan import SERIAL, Plan
 from edgefl.learning.models.fcn import Fcn, Mlp
@@ -561,35 +561,28 @@ PLANS = {"serial": SERIAL, "vmap": Plan("batched", "vmap", 3), "layers": Plan("b
 
 
 def data():
-    rng = np.random.default_rng(0)
-    train, test = ((rng.normal(size=(k, 4, 5)), rng.integers(0, 3, k)) for k in (sum(SIZES), 30))
-    return Data(*train, *test, classes=3, dtype="float64")
+    return random_data(sum(SIZES))
 
 
 def parts():
-    return np.split(np.random.default_rng(1).permutation(sum(SIZES)), np.cumsum(SIZES)[:-1])
+    return shuffled_parts(SIZES)
 
 
 @pytest.fixture
 def learner():
     """Makes learners, and closes them."""
-    made = []
+    with learners() as make_any:
 
-    def make(algorithm, engine="serial", model=None, of=None, **training):
-        section = Training.model_validate({"batch_size": 16, "local_epochs": 2, **training})
-        args = model or Fcn(hidden=(8,)), algorithm, section, of or data(), parts(), Streams(5), "cpu"
-        made.append(Learner(*args, plan=PLANS[engine], processes=0))
-        return made[-1]
+        def make(algorithm, engine="serial", model=None, of=None, **training):
+            work = {"local_epochs": 2, **training}
+            return make_any(model, algorithm, data=of or data(), parts=parts(), plan=PLANS[engine], **work)
 
-    yield make
-    for one in made:
-        one.close()
+        yield make
 
 
 def train(of, received, index=0, start=None):
-    for device in range(len(SIZES)):
-        of.submit(device, index, of.initial if start is None else start, received)
-    return of.collect()[0]
+    updates, _ = train_round(of, range(len(SIZES)), index, start, received)
+    return updates
 
 
 MEMBERS = [

@@ -3,17 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from learner_cases import make_learner, train_round
 
 import edgefl
 from edgefl.core.errors import InputError
-from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedasync import FedAsync
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
-from edgefl.learning.learner import Learner
-from edgefl.learning.learner.plan import SERIAL
 from edgefl.learning.models.logistic import Logistic
-from edgefl.learning.training_section import Training
 
 D = 4 * 3 + 3
 
@@ -21,18 +18,15 @@ D = 4 * 3 + 3
 def learner(codec, seed=1, algorithm=None):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(12, 4)), rng.integers(0, 3, 12)
-    section = Training.model_validate({"local_steps": 2, "batch_size": 4, "codec": codec})
     parts = np.split(np.arange(12), 3)
     data = Data(x, y, x[:3], y[:3], 3, dtype="float64")
-    return Learner(
-        Logistic(), algorithm or FedAvg(), section, data, parts, Streams(seed), "cpu", plan=SERIAL, processes=0
-    )
+    work = {"local_steps": 2, "batch_size": 4, "codec": codec}
+    return make_learner(Logistic(), algorithm, data=data, parts=parts, seed=seed, **work)
 
 
 def uploads(of, index):
-    for device in range(3):
-        of.submit(device, index, of.initial, {})
-    return of.collect()[0].vectors["delta"].clone()
+    updates, _ = train_round(of, range(3), index)
+    return updates.vectors["delta"].clone()
 
 
 def test_error_feedback_loses_nothing_for_ever():
@@ -40,7 +34,7 @@ def test_error_feedback_loses_nothing_for_ever():
     plain, coded = learner("none"), learner({"kind": "top_k", "part": 0.2})
     computed = sum(uploads(plain, index) for index in range(5))
     arrived = sum(uploads(coded, index) for index in range(5))
-    kept = coded._compression.lost.gather(np.arange(3))["delta"]
+    kept = coded._states.compression.lost.gather(np.arange(3))["delta"]
     assert torch.allclose(arrived + kept, computed, rtol=1e-12, atol=1e-12)
     assert float(kept.abs().max()) > 0
 
@@ -48,7 +42,7 @@ def test_error_feedback_loses_nothing_for_ever():
 def test_without_error_feedback_nothing_is_kept():
     of = learner({"kind": "top_k", "part": 0.2, "error_feedback": False})
     assert (uploads(of, 0) != 0).sum(dim=1).tolist() == [3, 3, 3]
-    assert of._compression.lost is None
+    assert of._states.compression.lost is None
 
 
 def test_draws_are_those_of_device_and_round():

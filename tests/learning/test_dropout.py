@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from edgefl.learning.learner.dropout import KEY, KeyedDropout, replace_dropout, step_keys
-from edgefl.learning.learner.network import Network, flatten
+from edgefl.learning.learner.flat_vectors import flatten
+from edgefl.learning.learner.network import Network
 from edgefl.learning.models.svhn import SvhnCnn
 
 
@@ -55,11 +56,11 @@ def test_representations_come_before_the_last_dropout(together):
             [3, 4],
         )
         own = network.many(network.represent, views, none, x, torch.tensor(keys))
-        other = network.many(network.frozen, views, none, x)
+        other = network.many(network.represent_reference, views, none, x)
     else:
         x = torch.randn(7, 6, generator=torch.Generator().manual_seed(0))
         views, none = network.parameters.views(w), network.statistics.views(w[:0])
-        own, other = network.represent(views, none, x, torch.tensor(3)), network.frozen(views, none, x)
+        own, other = network.represent(views, none, x, torch.tensor(3)), network.represent_reference(views, none, x)
     expected = torch.relu(x @ w[:30].view(5, 6).T + w[30:35])
     assert torch.allclose(own.z, expected, atol=1e-6)
     assert torch.equal(own.z, other.z)

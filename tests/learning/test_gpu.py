@@ -3,19 +3,17 @@
 import numpy as np
 import pytest
 import torch
+from learner_cases import make_learner, parts_in_order, train_round
 from model_cases import default, samples
 
 import edgefl
-from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.datasets import Data
-from edgefl.learning.learner import Learner
 from edgefl.learning.learner.layers_gradient import LayersGradient
 from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.plan import SERIAL, Plan
 from edgefl.learning.models import MODELS
 from edgefl.learning.models.fcn import Fcn
-from edgefl.learning.training_section import Training
 
 pytestmark = [
     pytest.mark.gpu,
@@ -29,19 +27,20 @@ def learner(model, shape, classes, plan, device, dtype="float64", **training):
     torch.manual_seed(0)
     x = samples(model, shape, sum(SIZES)).numpy()
     y = np.random.default_rng(0).integers(0, max(classes, 1), sum(SIZES))
-    parts = np.split(np.arange(sum(SIZES)), np.cumsum(SIZES)[:-1])
-    section = Training.model_validate({"batch_size": 4, "lr": 0.05, "local_steps": 5, **training})
+    work = {"batch_size": 4, "lr": 0.05, "local_steps": 5, **training}
     data = Data(x, y, x[:5], y[:5], classes, dtype=dtype)
-    return Learner(model, Scaffold(), section, data, parts, Streams(3), device, plan=plan)
+    own = {"data": data, "parts": parts_in_order(SIZES), "seed": 3}
+    return make_learner(model, Scaffold(), **own, device=device, plan=plan, processes=None, **work)
 
 
 def rounds(of, count=2):
     """The server's state after some rounds of SCAFFOLD with changing participants."""
-    server = of._algorithm.server_state(of.initial)
+    algorithm = of.task.algorithm
+    server = algorithm.server_state(of.initial)
     for number in range(count):
-        for device in ([0, 1, 2], [0, 2])[number % 2]:
-            of.submit(device, number, server["w"], of._algorithm.downlink(server))
-        server = of.aggregate(server, of.collect()[0])
+        devices = ([0, 1, 2], [0, 2])[number % 2]
+        updates, _ = train_round(of, devices, number, server["w"], algorithm.downlink(server))
+        server = of.aggregate(server, updates)
     loss = of.evaluate(server["w"]).result().loss
     of.close()
     return server["w"].cpu(), loss

@@ -5,14 +5,13 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from learner_cases import SIZES, learners, make_learner, random_data, shuffled_parts, train_round
 from torch import nn
 
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.streams import Streams
-from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.fedprox import FedProx
 from edgefl.learning.datasets import Data
-from edgefl.learning.learner import Learner
 from edgefl.learning.learner.batches import PAD, mini_batches
 from edgefl.learning.learner.plan import SERIAL, Plan
 from edgefl.learning.models import Model
@@ -21,18 +20,13 @@ from edgefl.learning.models.logistic import Logistic
 from edgefl.learning.training_section import Training
 from edgefl.learning.workload import local_steps
 
-SIZES = [7, 40, 23, 64, 1, 50]  # unequal: short batches, one sample, several steps
 
-
-def data(dtype="float32", seed=0):
-    rng = np.random.default_rng(seed)
-    n = sum(SIZES)
-    train, test = ((rng.normal(size=(k, 4, 5)), rng.integers(0, 3, k)) for k in (n, 30))
-    return Data(*train, *test, classes=3, dtype=dtype)
+def data(dtype="float32"):
+    return random_data(sum(SIZES), dtype)
 
 
 def parts():
-    return np.split(np.random.default_rng(1).permutation(sum(SIZES)), np.cumsum(SIZES)[:-1])
+    return shuffled_parts(SIZES)
 
 
 class Cnn(Model):
@@ -57,26 +51,20 @@ ENGINES = list(PLANS)
 @pytest.fixture
 def learner():
     """Makes learners, and closes them."""
-    made = []
+    with learners() as make_any:
 
-    def make(
-        engine="vmap", model=None, algorithm=None, dtype="float32", device="cpu", width=8, processes=1, **training
-    ):
-        section = Training.model_validate({"batch_size": 16, "local_epochs": 3, **training})
-        plan = PLANS[engine] if engine == "serial" else Plan("batched", engine, width)
-        args = (model or Fcn(hidden=(8,)), algorithm or FedAvg(), section, data(dtype), parts(), Streams(5), device)
-        made.append(Learner(*args, plan=plan, processes=processes))
-        return made[-1]
+        def make(engine="vmap", model=None, algorithm=None, dtype="float32", width=8, processes=1, **keys):
+            plan = SERIAL if engine == "serial" else Plan("batched", engine, width)
+            keys = {"local_epochs": 3, **keys}
+            return make_any(model, algorithm, data=data(dtype), plan=plan, processes=processes, **keys)
 
-    yield make
-    for one in made:
-        one.close()
+        yield make
 
 
 def train(of, devices=None, index=4, start=None):
-    for device in range(len(SIZES)) if devices is None else devices:
-        of.submit(device, index, of.initial if start is None else start, {})
-    return of.collect()
+    if devices is None:
+        devices = range(len(SIZES))
+    return train_round(of, devices, index, start)
 
 
 SOLVERS = [
@@ -127,7 +115,7 @@ def test_an_engine_is_plain_pytorch(learner, engine, kind):
         module = Fcn(hidden=(8,)).module((4, 5), 3).double()
         nn.utils.vector_to_parameters(of.initial.clone(), module.parameters())
         optimizer = optimizer_of(module.parameters(), lr=0.2, weight_decay=0.01)
-        for batch in mini_batches(part, of.training, lambda d=device: Streams(5).generator("batches", d, 4)):
+        for batch in mini_batches(part, of.task.training, lambda d=device: Streams(5).generator("batches", d, 4)):
             rows = torch.from_numpy(batch[batch != PAD])
             optimizer.zero_grad()
             nn.functional.cross_entropy(module(x[rows]), y[rows]).backward()
@@ -247,10 +235,10 @@ def test_without_wrap_steps_end_with_the_pass(learner, engine):
 def test_a_short_last_batch_weighs_as_a_batch_of_its_own():
     """Its mean is over its own samples: padding must not thin it out."""
     ones = Data(np.ones((3, 1, 1)), np.array([0, 0, 0]), np.ones((1, 1, 1)), np.array([0]), 2, dtype="float64")
-    section = Training(local_epochs=1, batch_size=2, lr=1.0)
+    work = {"local_epochs": 1, "batch_size": 2, "lr": 1.0}
     deltas = []
     for plan in PLANS.values():
-        of = Learner(Logistic(), FedAvg(), section, ones, [np.arange(3)], Streams(0), "cpu", plan=plan, processes=1)
+        of = make_learner(Logistic(), data=ones, parts=[np.arange(3)], plan=plan, processes=1, **work)
         deltas.append(train(of, [0])[0].vectors["delta"])
         of.close()
     assert torch.allclose(deltas[0], deltas[1], rtol=1e-12)

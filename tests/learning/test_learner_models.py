@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from learner_cases import make_learner, shuffled_parts, train_round
 from model_cases import default, samples
 from torch import nn
 
-from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
-from edgefl.learning.learner import Learner
 from edgefl.learning.learner.batches import PAD, paired
 from edgefl.learning.learner.layers import layers_of
 from edgefl.learning.learner.layers_gradient import LayersGradient
@@ -18,7 +17,6 @@ from edgefl.learning.learner.plan import SERIAL, Plan
 from edgefl.learning.models import MODELS, Model
 from edgefl.learning.models.resnet import ResNet18
 from edgefl.learning.models.svhn import SvhnCnn
-from edgefl.learning.training_section import Training
 
 SIZES = [9, 4, 6]
 CHAOTIC = (
@@ -37,17 +35,15 @@ def data(model, shape, classes, dtype, seed=0):
 
 
 def parts():
-    return np.split(np.random.default_rng(1).permutation(sum(SIZES)), np.cumsum(SIZES)[:-1])
+    return shuffled_parts(SIZES)
 
 
 def trained(model, shape, classes, plan, algorithm=FedAvg(), *, dtype="float64", **training):  # noqa: B008
     """Deltas [C, d], the mean loss and the statistics after one round of all clients."""
-    section = Training.model_validate({"batch_size": 4, "lr": 0.05, "local_steps": 20, **training})
-    args = (model, algorithm, section, data(model, shape, classes, dtype), parts(), Streams(3), "cpu")
-    of = Learner(*args, plan=plan, processes=0)
-    for device in range(len(SIZES)):
-        of.submit(device, 2, of.initial, {})
-    updates, loss = of.collect()
+    work = {"batch_size": 4, "lr": 0.05, "local_steps": 20, **training}
+    arrays = data(model, shape, classes, dtype)
+    of = make_learner(model, algorithm, data=arrays, parts=parts(), seed=3, plan=plan, **work)
+    updates, loss = train_round(of, range(len(SIZES)), 2)
     evaluation = of.evaluate(of.initial + updates.vectors["delta"].mean(0)).result()
     of.close()
     return updates.vectors["delta"], loss, of.statistics, evaluation
@@ -180,10 +176,8 @@ class TestBatchNorm:
     def test_one_step_of_one_client_against_torch(self):
         torch.manual_seed(0)
         arrays = data(self.model, self.shape, self.classes, "float64")
-        section = Training(local_steps=1, batch_size="full", lr=0.1)
-        of = Learner(
-            self.model, FedAvg(), section, arrays, [np.arange(6)], Streams(3), "cpu", plan=KERNELS["vmap"], processes=0
-        )
+        own = {"data": arrays, "parts": [np.arange(6)], "plan": KERNELS["vmap"]}
+        of = make_learner(self.model, **own, seed=3, local_steps=1, batch_size="full", lr=0.1)
         module = self.model.module(self.shape, self.classes).double()
         nn.utils.vector_to_parameters(of.initial.clone(), module.parameters())
         of.submit(0, 0, of.initial, {})
@@ -203,16 +197,13 @@ class TestBatchNorm:
         of.close()
 
     def statistics(self, participants, **training):
-        section = Training.model_validate({"local_steps": 3, "batch_size": 4, **training})
+        work = {"local_steps": 3, "batch_size": 4, **training}
         arrays = data(self.model, self.shape, self.classes, "float64")
-        of = Learner(
-            self.model, FedAvg(), section, arrays, parts(), Streams(3), "cpu", plan=KERNELS["vmap"], processes=0
-        )
+        of = make_learner(self.model, data=arrays, parts=parts(), seed=3, plan=KERNELS["vmap"], **work)
         for number, devices in enumerate(participants):
-            for device in devices:
-                of.submit(device, number, of.initial, {})
-            of.collect()
-        states = of._store.gather(np.arange(3))["statistics"] if of._store else None
+            train_round(of, devices, number)
+        store = of._states.store
+        states = store.gather(np.arange(3))["statistics"] if store else None
         of.close()
         return of.statistics, states
 

@@ -9,11 +9,9 @@ from threading import Barrier, Thread
 import numpy as np
 import pytest
 import torch
+from learner_cases import learners, make_learner, random_data
 
-from edgefl.core.streams import Streams
-from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.scaffold import Scaffold
-from edgefl.learning.datasets import Data
 from edgefl.learning.learner import Learner
 from edgefl.learning.learner.attempt import attempt
 from edgefl.learning.learner.plan import (
@@ -24,14 +22,13 @@ from edgefl.learning.learner.plan import (
     Trial,
     candidates,
     fastest,
-    folder,
-    processor,
-    remembered,
 )
+from edgefl.learning.learner.plan_cache import folder, processor, remembered
 from edgefl.learning.learner.trainer import Trainer
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.models.logistic import Logistic
-from edgefl.learning.training_section import Training
+
+PARTS = np.split(np.arange(40), 4)
 
 
 def batched(kernel, *widths):
@@ -249,10 +246,9 @@ def test_the_processor_has_a_name():
 @pytest.fixture
 def learner(monkeypatch):
     """Makes learners, and closes them; trials take no time: they look as if many clients at once were good."""
-    made = []
 
-    def trial(self, plan, vectors):
-        assert vectors.start.shape == (1, made_of(self)), "a single row serves all clients"
+    def trial(self, plan, inputs):
+        assert inputs.start.shape == (1, made_of(self)), "a single row serves all clients"
         return Trial({"autograd": 3.0, "layers": 2.0, "vmap": 4.0}[plan.kernel] / min(plan.width, 4), 1.0)
 
     def made_of(trainer):
@@ -260,18 +256,17 @@ def learner(monkeypatch):
 
     monkeypatch.setattr(Trainer, "attempt", trial)
 
-    def make(model=None, algorithm=None, *, seed=0, shape=(3, 4), classes=3, dtype="float32", processes=0, **training):
-        rng = np.random.default_rng(seed)
-        sets = rng.normal(size=(40, *shape)), rng.integers(0, classes, 40)
-        data = Data(*sets, *sets, classes, dtype=dtype)
-        section = Training.model_validate(training)
-        args = model or Fcn(hidden=(5,)), algorithm or FedAvg(), section, data, np.split(np.arange(40), 4)
-        made.append(Learner(*args, Streams(seed), "cpu", processes=processes))
-        return made[-1]
+    with learners() as make_any:
 
-    yield make
-    for one in made:
-        one.close()
+        def make(
+            model=None, algorithm=None, *, seed=0, shape=(3, 4), classes=3, dtype="float32", processes=0, **training
+        ):
+            data = random_data(40, dtype, shape=shape, classes=classes, seed=seed)
+            model = model or Fcn(hidden=(5,))
+            own = {"data": data, "parts": PARTS, "seed": seed, "processes": processes, "plan": None}
+            return make_any(model, algorithm, **own, **training)
+
+        yield make
 
 
 class TestLearner:
@@ -283,7 +278,7 @@ class TestLearner:
         content = json.loads(file.read_text())
         assert content["plan"] == asdict(plan)
         assert content["torch"] == torch.__version__
-        monkeypatch.setattr("edgefl.learning.learner.choice.fastest", lambda *_: never())
+        monkeypatch.setattr("edgefl.learning.learner.plan_choice.fastest", lambda *_: never())
         assert learner(processes=processes).plan == plan
         assert learner(seed=7, processes=processes).plan == plan  # another run of the same work
 
@@ -308,7 +303,7 @@ class TestLearner:
         assert len(list(cache.iterdir())) == 2
 
     def test_serial_needs_no_measurement(self, learner, cache, monkeypatch):
-        monkeypatch.setattr("edgefl.learning.learner.choice.fastest", lambda *_: never())
+        monkeypatch.setattr("edgefl.learning.learner.plan_choice.fastest", lambda *_: never())
         assert learner(engine="serial").plan == SERIAL
         assert not cache.exists()
 
@@ -319,7 +314,7 @@ class TestLearner:
 
     def test_batched_is_never_serial(self, learner, cache, monkeypatch):
         seconds = {"autograd": 1.0, "layers": 9.0, "vmap": 8.0}
-        monkeypatch.setattr(Trainer, "attempt", lambda _self, plan, _vectors: Trial(seconds[plan.kernel], 1.0))
+        monkeypatch.setattr(Trainer, "attempt", lambda _self, plan, _inputs: Trial(seconds[plan.kernel], 1.0))
         assert learner(engine="auto", shape=(2, 2)).plan == SERIAL
         assert learner(engine="batched", shape=(2, 2)).plan == Plan("batched", "vmap", 1)
 
@@ -327,7 +322,7 @@ class TestLearner:
     def test_memory_is_shared_among_workers(self, learner, cache, monkeypatch, processes):
         """A trial that runs out of it in the worker ends the growth, also across the process border."""
 
-        def trial(self, plan, vectors):
+        def trial(self, plan, inputs):
             if plan.width > 2:
                 raise MemoryError
             return Trial(1.0 / plan.width, 1.0)
@@ -335,9 +330,9 @@ class TestLearner:
         monkeypatch.setattr(Trainer, "attempt", trial)
         assert learner(processes=processes).plan.width == 2
         limits = []
-        monkeypatch.setattr("edgefl.learning.learner.choice.budget", lambda _place: 1200)
+        monkeypatch.setattr("edgefl.learning.learner.plan_choice.budget", lambda _place: 1200)
         monkeypatch.setattr(
-            "edgefl.learning.learner.choice.fastest", lambda _f, _a, limit: limits.append(limit) or SERIAL
+            "edgefl.learning.learner.plan_choice.fastest", lambda _f, _a, limit: limits.append(limit) or SERIAL
         )
         for seed, count in enumerate([0, 1, 3]):
             learner(Fcn(hidden=(7 + seed,)), processes=count)
@@ -345,7 +340,7 @@ class TestLearner:
 
     def test_the_workers_end_where_no_plan_can_be_found(self, learner, cache, monkeypatch):
         closed = []
-        monkeypatch.setattr("edgefl.learning.learner.choice.fastest", lambda *_: 1 / 0)
+        monkeypatch.setattr("edgefl.learning.learner.plan_choice.fastest", lambda *_: 1 / 0)
         monkeypatch.setattr(Learner, "close", lambda self: closed.append(self._workers.close()))
         with pytest.raises(ZeroDivisionError):
             learner(processes=1)
@@ -354,11 +349,9 @@ class TestLearner:
 
 def test_a_real_measurement(cache, monkeypatch):
     """Whatever was fastest, it is one of those that were to be tried, and it trains."""
-    rng = np.random.default_rng(0)
-    sets = rng.normal(size=(40, 3, 4)), rng.integers(0, 3, 40)
-    args = Fcn(hidden=(5,)), Scaffold(), Training(batch_size=5), Data(*sets, *sets, 3), np.split(np.arange(40), 4)
+    data = random_data(40, "float32", shape=(3, 4))
     monkeypatch.setattr("edgefl.learning.learner.attempt.TRIAL_S", 0.005)
-    of = Learner(*args, Streams(0), "cpu", processes=1)
+    of = make_learner(Fcn(hidden=(5,)), Scaffold(), data=data, parts=PARTS, plan=None, processes=1, batch_size=5)
     assert [of.plan] in [[plan] for family in candidates("auto", ["layers", "vmap"], "cpu") for plan in family]
     of.submit(1, 0, of.initial, {"c": 0 * of.initial})
     updates, _ = of.collect()

@@ -3,18 +3,15 @@
 import numpy as np
 import pytest
 import torch
+from learner_cases import learners, parts_in_order, train_round
 from scipy.stats import chisquare
 
 import edgefl
 from edgefl.core.streams import Streams
-from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.data_section import Augmentation
 from edgefl.learning.datasets import Data
-from edgefl.learning.learner import Learner
 from edgefl.learning.learner.plan import SERIAL, Plan
 from edgefl.learning.learner.samples import Samples, augmentation_draws
-from edgefl.learning.models.fcn import Fcn
-from edgefl.learning.training_section import Training
 
 N = 12
 ROWS = torch.tensor([[3, 0, 3], [11, 7, 5]])  # two clients, one sample twice
@@ -239,15 +236,13 @@ class TestTraining:
             x = rng.integers(0, 256, (sum(SIZES), 6, 6), dtype=np.uint8) if x is None else x
             y = rng.integers(0, 3, sum(SIZES))
             data = Data(x, y, x[:9], y[:9], 3, mean=100.0, std=70.0, dtype="float64")
-            section = Training.model_validate({"batch_size": 4, "local_epochs": 3, **training})
-            args = Fcn(hidden=(8,)), FedAvg(), section, data, np.split(np.arange(sum(SIZES)), np.cumsum(SIZES)[:-1])
-            of = Learner(*args, Streams(2), "cpu", augmentation=augmentation, plan=plan, processes=processes)
-            for device in devices:
-                of.submit(device, index, of.initial, {})
-            deltas = of.collect()[0].vectors["delta"]
-            loss = of.evaluate(of.initial).result().loss
-            of.close()
-            return deltas, loss
+            own = {"data": data, "parts": parts_in_order(SIZES), "seed": 2, "augmentation": augmentation}
+            work = {"batch_size": 4, "local_epochs": 3, **training}
+            with learners() as make:
+                of = make(plan=plan, processes=processes, **own, **work)
+                updates, _ = train_round(of, devices, index)
+                loss = of.evaluate(of.initial).result().loss
+            return updates.vectors["delta"], loss
 
         return run
 

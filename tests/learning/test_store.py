@@ -149,9 +149,9 @@ def test_the_last_block_ends_with_the_population(store, home):
 def test_growing_moves_no_row(store):
     one = store("host")
     one.scatter(ids(0), states(1))
-    before = one._rows["c"]._views[0].data_ptr()
+    before = one._tables["c"]._views[0].data_ptr()
     one.scatter(ids(1, 2, 3, 4, 5), states(1, 2, 3, 4, 5))
-    assert one._rows["c"]._views[0].data_ptr() == before
+    assert one._tables["c"]._views[0].data_ptr() == before
 
 
 @pytest.mark.parametrize(("device_bytes", "host_bytes", "home"), [(0, 0, "device"), (-1, 0, "host"), (-1, -1, "disk")])
@@ -289,8 +289,8 @@ def test_a_disk_that_fills_up(store, monkeypatch, tmp_path):
     def full(_data):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    file = one._rows["h"]._file
-    monkeypatch.setattr(one._rows["h"], "_file", SimpleNamespace(seek=file.seek, write=full, close=file.close))
+    file = one._tables["h"]._file
+    monkeypatch.setattr(one._tables["h"], "_file", SimpleNamespace(seek=file.seek, write=full, close=file.close))
     with pytest.raises(RunError) as caught:
         one.scatter(ids(0), states(1))
     assert str(caught.value) == f"the states of the clients cannot be kept in {tmp_path}: No space left on device"
@@ -300,7 +300,7 @@ def test_a_disk_that_fills_up(store, monkeypatch, tmp_path):
 def test_short_reads_and_writes(store):
     """The system may move fewer bytes than asked for."""
     one = store("disk", {"c": torch.zeros(3)})
-    file = one._rows["c"]._file
+    file = one._tables["c"]._file
 
     class Slow:
         seek, close = file.seek, file.close
@@ -311,7 +311,7 @@ def test_short_reads_and_writes(store):
         def readinto(self, data):
             return file.readinto(data[:7])
 
-    one._rows["c"]._file = Slow()
+    one._tables["c"]._file = Slow()
     one.scatter(ids(1, 0), {"c": torch.arange(6.0).view(2, 3)})
     assert one.gather(ids(0, 1))["c"].tolist() == [[3, 4, 5], [0, 1, 2]]
     file.truncate(2)
@@ -338,7 +338,7 @@ def test_gpu_is_cpu(store, home):
     assert all(value.is_cuda for value in got.values())
     assert_same({name: value.cpu() for name, value in got.items()}, cpu.gather(np.arange(CLIENTS)))
     if home == "host":
-        assert all(view.is_pinned() for rows in gpu._rows.values() for view in rows._views)
+        assert all(view.is_pinned() for rows in gpu._tables.values() for view in rows._views)
 
 
 @pytest.mark.slow

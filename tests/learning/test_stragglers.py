@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from learner_cases import learners, parts_in_order, random_data, train_round
 from radio_cases import STILL
 
 import edgefl
@@ -11,10 +12,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fednova import FedNova
 from edgefl.learning.algorithms.fedprox import FedProx
-from edgefl.learning.datasets import Data
-from edgefl.learning.learner import Learner
 from edgefl.learning.learner.plan import SERIAL, Plan
-from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.training_section import Training
 from edgefl.learning.workload import Workload
 
@@ -110,24 +108,11 @@ def test_split_learning_sends_what_is_done():
 
 def learned(plan, algorithm=None, **training):
     """Updates of six unequal devices in round 4."""
-    rng = np.random.default_rng(0)
-    train, test = ((rng.normal(size=(k, 4, 5)), rng.integers(0, 3, k)) for k in (sum(SIZES), 30))
-    parts = np.split(np.arange(sum(SIZES)), np.cumsum(SIZES)[:-1])
-    section = Training.model_validate({"batch_size": 16, **training})
-    args = (
-        Fcn(hidden=(8,)),
-        algorithm or FedProx(mu=0.1),
-        section,
-        Data(*train, *test, classes=3, dtype="float64"),
-        parts,
-    )
-    of = Learner(*args, Streams(5), "cpu", plan=plan, processes=1)
-    try:
-        for device in range(len(SIZES)):
-            of.submit(device, 4, of.initial, {})
-        return of.collect()[0]
-    finally:
-        of.close()
+    data, parts = random_data(sum(SIZES)), parts_in_order(SIZES)
+    with learners() as make:
+        of = make(algorithm=algorithm or FedProx(mu=0.1), data=data, parts=parts, plan=plan, processes=1, **training)
+        updates, _ = train_round(of, range(len(SIZES)), 4)
+        return updates
 
 
 @pytest.mark.parametrize("plan", [SERIAL, Plan("batched", "vmap", 8), Plan("batched", "layers", 2)], ids=str)

@@ -15,7 +15,7 @@ import torch
 
 from edgefl.core.errors import RunError
 from edgefl.learning.learner import workers as module
-from edgefl.learning.learner.workers import Forked, Inline, Slab, Workers
+from edgefl.learning.learner.workers import ForkedWorker, InlineWorker, Slab, Workers
 
 
 class Handler:
@@ -83,7 +83,7 @@ def workers():
 
 @pytest.fixture
 def forked():
-    worker = Forked(Handler())
+    worker = ForkedWorker(Handler())
     yield worker
     worker.close()
 
@@ -163,7 +163,7 @@ class TestSlab:
 
 class TestForked:
     def test_it_is_inline_but_for_the_process(self, forked):
-        inline = Inline(Handler())
+        inline = InlineWorker(Handler())
         sent = {"a": torch.randn(4, 5), "b": torch.arange(6).view(2, 3).t()}
         for method, args in [("echo", [message()]), ("double", [sent]), ("full", [3])]:
             assert_same(forked.call(method, args, same), inline.call(method, args, same))
@@ -177,7 +177,7 @@ class TestForked:
 
     def test_small_shared_memory_changes_nothing(self, monkeypatch):
         monkeypatch.setattr(module, "SLAB_BYTES", 1000)
-        worker = Forked(Handler())
+        worker = ForkedWorker(Handler())
         assert_same(worker.call("echo", [message()], same), message())
         worker.close()
 
@@ -185,7 +185,7 @@ class TestForked:
         """Data are shared, not sent."""
         handler = Handler()
         handler.number = 17
-        worker = Forked(handler)
+        worker = ForkedWorker(handler)
         handler.number = 18
         assert worker.call("__getattribute__", ["number"], same) == 17
         worker.close()
@@ -222,7 +222,7 @@ class TestForked:
         before = torch.get_num_threads()
         torch.set_num_threads(2)  # in the parent, of a worker that is there already
         assert forked.call("threads", [], same) == 1
-        another = Forked(Handler())
+        another = ForkedWorker(Handler())
         assert another.call("threads", [], same) == 1
         another.close()
         assert torch.get_num_threads() == 2

@@ -119,7 +119,7 @@ def test_error_feedback_is_lost_too(tmp_path, monkeypatch):
     before, collect = [], Learner.collect
 
     def watched(self, where=None):
-        store = self._compression.lost
+        store = self._states.compression.lost
         heard = [job.device for job in self._pending]
         before.append((heard, None if store is None else store.gather(np.arange(4))["delta"][:, 0].abs().tolist()))
         return collect(self, where)

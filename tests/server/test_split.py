@@ -9,6 +9,7 @@ import simpy
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from learner_cases import make_learner, train_round
 from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, STILL, drop, link, snr_hz, still_slots, transfers
 from server_cases import check_books, interrupted
 from torch import nn
@@ -20,7 +21,6 @@ from edgefl.cli import main
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets.digits import Digits
-from edgefl.learning.learner import Learner
 from edgefl.learning.learner.batches import PAD, mini_batches
 from edgefl.learning.learner.initial import build_module, initial_parameters
 from edgefl.learning.learner.plan import SERIAL, Plan
@@ -220,10 +220,10 @@ def test_every_engine_trains_as_two_machines_do(engine, model, number):
     parts = [rng.choice(len(data.train_y), size, replace=False) for size in (9, 25, 14)]
     training = Training.model_validate({"batch_size": 8, **SOLVER})
     cut = model.front(number, data.shape, 10).parameters
-    of = Learner(model, FedAvg(), training, data, parts, Streams(1), "cpu", cut=cut, plan=ENGINES[engine], processes=0)
-    for device in range(3):
-        of.submit(device, 0, of.initial, {})
-    trained = of.initial + of.collect()[0].vectors["delta"]
+    work = {"batch_size": 8, **SOLVER}
+    of = make_learner(model, data=data, parts=parts, seed=1, cut=cut, plan=ENGINES[engine], **work)
+    updates, _ = train_round(of, range(3))
+    trained = of.initial + updates.vectors["delta"]
     of.close()
     halves = cut_in_two(model.module(data.shape, 10), number)
     for device, samples in enumerate(parts):

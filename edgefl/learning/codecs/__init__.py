@@ -1,4 +1,4 @@
-"""How uploads are compressed: one file a codec."""
+"""Codecs, which compress uploads: one file each."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.learning.codecs.base import Codec

@@ -1,4 +1,4 @@
-"""What a codec is: a lossy way to send a vector in fewer bits."""
+"""Base of the codecs: lossy ways to send a vector in fewer bits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ BITS_PER_FLOAT = 32
 class Codec(Member):
     """Base of all codecs.
 
-    With `error_feedback` a device adds to each upload what earlier ones have lost (Karimireddy et al., ICML 2019).
+    With `error_feedback` a device adds to each upload what earlier ones have lost (Karimireddy et al., ICML 2019): what
+    a biased codec leaves out then arrives later, and the model converges all the same.
     """
 
     compresses: ClassVar[bool] = True  # whether uploads are other than plain 32-bit floats
@@ -24,9 +25,9 @@ class Codec(Member):
     error_feedback: bool = False
 
     def bits(self, d: int) -> float:
-        """Bits of an encoded vector of d floats."""
+        """Return the bits of an encoded vector of d floats."""
         raise NotImplementedError
 
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
-        """What the server gets of a vector [d]; `rng` is the device's, for this round."""
+        """Return what the server decodes of a vector [d]; `rng` is the device's, for this round."""
         raise NotImplementedError

@@ -15,9 +15,10 @@ class Float16(Codec):
     """Half precision (IEEE 754 binary16), rounded to nearest; values beyond 65504 are cut there."""
 
     def bits(self, d: int) -> float:
-        """16 d."""
+        """Return 16 d."""
         return 16 * d
 
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
-        """Rounded."""
+        """Return the values, rounded."""
+        # beyond 65504 binary16 only has infinity, which would end the run
         return x.clamp(-65504.0, 65504.0).half().to(x.dtype)

@@ -19,9 +19,9 @@ class NoCodec(Codec):
     error_feedback: Literal[False] = False
 
     def bits(self, d: int) -> float:
-        """32 d."""
+        """Return 32 d."""
         return BITS_PER_FLOAT * d
 
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
-        """As it was."""
+        """Return the vector as it is."""
         return x

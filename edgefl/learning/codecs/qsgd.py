@@ -20,13 +20,15 @@ class Qsgd(Codec):
     levels: Annotated[int, Field(ge=1, le=2**15)] = 255
 
     def bits(self, d: int) -> float:
-        """A sign and a level each, in words of one length (no Elias code), and the norm."""
-        return (1 + math.ceil(math.log2(self.levels + 1))) * d + BITS_PER_FLOAT
+        """Return the bits of each value's sign and level, in words of one length (no Elias code), and of the norm."""
+        word = 1 + math.ceil(math.log2(self.levels + 1))
+        return word * d + BITS_PER_FLOAT
 
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
-        """|x| sign(x_i) l / s, where l is s |x_i| / |x| rounded up with the probability of its fraction."""
+        """Return `|x| sign(x_i) l / s`; `l` is `s |x_i| / |x|`, rounded up with the probability of its fraction."""
         norm = float(x.norm())
         if norm == 0:
             return x.clone()
-        level = (x.abs() / norm * self.levels + x.new_tensor(rng.random(x.numel()))).floor()
+        uniforms = x.new_tensor(rng.random(x.numel()))
+        level = (x.abs() / norm * self.levels + uniforms).floor()
         return x.sign() * level * (norm / self.levels)

@@ -1,4 +1,4 @@
-"""Sparsification: a few values, and where they stand."""
+"""Sparsification: a few values, and their places."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from edgefl.learning.codecs.base import BITS_PER_FLOAT, Codec
 if TYPE_CHECKING:
     from torch import Tensor
 
+BITS_PER_SEED = 64
+
 KeptFraction = Annotated[float, Field(gt=0, le=1)]
 
 
@@ -24,12 +26,13 @@ class TopK(Codec):
     part: KeptFraction = 0.01  # of the values
 
     def bits(self, d: int) -> float:
-        """A float and a place each."""
-        return _kept(self.part, d) * (BITS_PER_FLOAT + math.ceil(math.log2(max(d, 2))))
+        """Return the bits of a float and a place for each value that is sent."""
+        bits_per_place = math.ceil(math.log2(max(d, 2)))
+        return _sent(self.part, d) * (BITS_PER_FLOAT + bits_per_place)
 
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
-        """All others are 0."""
-        places = x.abs().topk(_kept(self.part, x.numel())).indices
+        """Return the vector with all other values 0."""
+        places = x.abs().topk(_sent(self.part, x.numel())).indices
         return x.new_zeros(x.shape).index_copy_(0, places, x[places])
 
 
@@ -42,18 +45,21 @@ class RandomK(Codec):
     part: KeptFraction = 0.01
 
     def bits(self, d: int) -> float:
-        """A float each, and a seed."""
-        return _kept(self.part, d) * BITS_PER_FLOAT + 64
+        """Return the bits of a float for each value that is sent, and of a seed."""
+        return _sent(self.part, d) * BITS_PER_FLOAT + BITS_PER_SEED
 
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
-        """All others are 0."""
+        """Return the vector with all other values 0."""
         import torch
 
-        d, kept = x.numel(), _kept(self.part, x.numel())
-        places = torch.from_numpy(rng.choice(d, kept, replace=False)).to(x.device)
-        scale = 1.0 if self.error_feedback else d / kept
+        d = x.numel()
+        count = _sent(self.part, d)
+        places = torch.from_numpy(rng.choice(d, count, replace=False)).to(x.device)
+        # error feedback sends later what is missing now: scaling it up would send it twice
+        scale = 1.0 if self.error_feedback else d / count
         return x.new_zeros(x.shape).index_copy_(0, places, scale * x[places])
 
 
-def _kept(part: float, d: int) -> int:
+def _sent(part: float, d: int) -> int:
+    """Return the number of values that are sent: one at least."""
     return max(1, round(part * d))

@@ -21,10 +21,14 @@ class UniformQuantiser(Codec):
     bits_each: Annotated[int, Field(ge=1, le=16)] = 8
 
     def bits(self, d: int) -> float:
-        """Each value's level, and the two ends."""
+        """Return the bits of each value's level, and of the two ends."""
         return self.bits_each * d + 2 * BITS_PER_FLOAT
 
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
-        """The nearest of 2^bits_each levels."""
-        low, step = x.min(), (x.max() - x.min()) / (2**self.bits_each - 1)
-        return x.clone() if step == 0 else low + ((x - low) / step).round() * step
+        """Return the nearest of 2^bits_each levels for each value."""
+        low = x.min()
+        step = (x.max() - x.min()) / (2**self.bits_each - 1)
+        if step == 0:  # all values are equal
+            return x.clone()
+        nearest: Tensor = low + ((x - low) / step).round() * step
+        return nearest

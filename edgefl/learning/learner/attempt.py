@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import torch
 
-from edgefl.learning.learner.memory import forget_peak, peak_bytes
+from edgefl.learning.learner.memory import peak_bytes, reset_peak
 from edgefl.learning.learner.plan import Trial
 
 TRIAL_S = 0.3  # a measurement takes about that long, unless a single step takes longer
 REPEATS = 3  # at least; the best counts, as other jobs can only slow things down
-SLOW_S = 1.0  # from here on a single repeat must do
+SLOW_S = 1.0  # a single repeat must do for steps that take longer
 
 
 def attempt(train: Callable[[int], object], width: int, device: str, most_steps: int) -> Trial:
@@ -24,21 +24,28 @@ def attempt(train: Callable[[int], object], width: int, device: str, most_steps:
         device: the training device.
         most_steps: as many as clients have in a round; what a round costs besides its steps then has its true share.
     """
-    before = forget_peak(device)
+    before_bytes = reset_peak(device)
     _seconds(train, 1, device)  # the first time allocates memory and chooses library routines
     one_s = _seconds(train, 1, device)
     steps = max(1, min(most_steps, int(TRIAL_S / REPEATS / one_s)))
-    repeats = 1 if one_s > SLOW_S else max(REPEATS, int(TRIAL_S / (one_s * steps)))
+    repeats = 1
+    if one_s <= SLOW_S:
+        repeats = max(REPEATS, int(TRIAL_S / (one_s * steps)))
     best_s = min(_seconds(train, steps, device) for _ in range(repeats))
-    return Trial(best_s / (steps * width), (peak_bytes(device) - before) / width)
+    client_bytes = (peak_bytes(device) - before_bytes) / width
+    return Trial(best_s / (steps * width), client_bytes)
 
 
 def _seconds(train: Callable[[int], object], steps: int, device: str) -> float:
-    """Of the clock on a GPU; on a CPU, where one thread computes, of that thread: others may want the core, too."""
+    """Return the seconds that some steps take.
+
+    On a CPU, where one thread computes, only the time of that thread counts: other processes may want the core, too.
+    On a GPU it is the time on the wall, as the thread only waits.
+    """
     on_gpu = device.startswith("cuda")
     clock = time.perf_counter if on_gpu else time.thread_time
-    began = clock()
+    began_s = clock()
     train(steps)
     if on_gpu:
-        torch.cuda.synchronize(device)
-    return clock() - began
+        torch.cuda.synchronize(device)  # kernels run on after the calls have returned
+    return clock() - began_s

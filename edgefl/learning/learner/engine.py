@@ -1,4 +1,4 @@
-"""What an engine is: local training of several clients, from start models to uploads."""
+"""Base of the training engines: local training of several clients, from start models to uploads."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Indices
+from edgefl.core.arrays import Indices, Ints
 from edgefl.learning.algorithms import LocalContext, RunInfo
-from edgefl.learning.learner.gradients import Frozen
+from edgefl.learning.learner.gradients import References
 from edgefl.learning.learner.network import Network
-from edgefl.learning.learner.samples import Draws, Samples
+from edgefl.learning.learner.samples import Samples
 from edgefl.learning.learner.solver import Solver
+from edgefl.learning.learner.state_names import LAST_MODEL
 from edgefl.learning.models import Model
-
-LAST = "last_model"  # the client state that holds what a device's last training made, where that is wanted
 
 
 @dataclass(frozen=True)
 class Cohort:
-    """C clients that are trained together; they may differ in everything but the model."""
+    """C clients that are trained together; they may differ in everything but the model's architecture."""
 
     start: Tensor  # [C, d] the models that they received
     lr: Tensor  # [C, 1]
@@ -32,27 +31,28 @@ class Cohort:
     weight: Tensor  # [C, 1] samples held, over the mean of all devices
     index: Tensor  # [C, 1] of the round
     batches: list[Indices]  # per client [K_i, B_i], longest first
-    draws: list[Draws] | None  # per client [K_i, B_i, 3] of augmentation
+    draws: list[Ints] | None  # per client [K_i, B_i, 3] of augmentation
     keys: Tensor | None  # [C] of dropout
-    whole: list[Indices]  # per client [k_i, B_i] one pass over its samples, where their gradient is needed
+    all_samples: list[Indices]  # per client [k_i, B_i], one pass over its samples; empty if no hook needs it
     run: RunInfo
 
     def local(self, gradient: Tensor | float = 0.0) -> LocalContext:
-        """What the algorithm's hooks see; `gradient` [C, d] is that of all samples, where it is needed."""
+        """Return what the algorithm's hooks see; `gradient` [C, d] is that of all samples, if a hook needs it."""
         steps = self.lr.new_tensor([[len(batch)] for batch in self.batches])
-        uniform = bool((self.lr == self.lr[0]).all())
-        lr = float(self.lr[0]) if uniform else self.lr  # a plain number saves a broadcast at every step
-        args = self.start, lr, self.received, self.state, steps, self.weight, self.index
-        return LocalContext(*args, gradient, self.run)
+        all_alike = bool((self.lr == self.lr[0]).all())
+        lr = float(self.lr[0]) if all_alike else self.lr  # a plain number saves a broadcast at every step
+        return LocalContext(
+            self.start, lr, self.received, self.state, steps, self.weight, self.index, gradient, self.run
+        )
 
     def one_pass(self) -> Cohort:
-        """The same clients with one pass over all their samples as they are, none of them augmented."""
-        return replace(self, batches=self.whole, draws=None)
+        """Return the same clients with one pass over all their samples as they are, none of them augmented."""
+        return replace(self, batches=self.all_samples, draws=None)
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What local training makes of C clients."""
+    """The result of the local training of C clients."""
 
     uploads: Mapping[str, Tensor]  # [C, ...] each
     state: Mapping[str, Tensor]  # [C, d] each, to be kept until their next round
@@ -61,21 +61,21 @@ class Trained:
 
 
 def joined(parts: Sequence[Trained]) -> Trained:
-    """What several cohorts make, one after another."""
+    """Return the results of several cohorts as one, in their order."""
 
-    def cat(each: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-        return {name: torch.cat([part[name] for part in each]) for name in each[0]}
+    def concatenated(tables: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+        return {name: torch.cat([table[name] for table in tables]) for name in tables[0]}
 
     return Trained(
-        cat([part.uploads for part in parts]),
-        cat([part.state for part in parts]),
-        torch.cat([part.statistics for part in parts]),
-        torch.cat([part.losses for part in parts]),
+        uploads=concatenated([part.uploads for part in parts]),
+        state=concatenated([part.state for part in parts]),
+        statistics=torch.cat([part.statistics for part in parts]),
+        losses=torch.cat([part.losses for part in parts]),
     )
 
 
-class Engine:
-    """Base of the engines; all give the same result.
+class TrainingEngine:
+    """Base of the engines; all give the same result but for rounding.
 
     Args:
         network: the module as a function of flat vectors.
@@ -85,31 +85,40 @@ class Engine:
     """
 
     def __init__(self, network: Network, model: Model, solver: Solver, samples: Samples) -> None:
-        self.network, self.model, self.solver, self.samples = network, model, solver, samples
+        self.network = network
+        self.model = model
+        self.solver = solver
+        self.samples = samples
 
     def train(self, cohort: Cohort) -> Trained:
         """Train the clients."""
         raise NotImplementedError
 
-    def frozen(self, local: LocalContext, cohort: Cohort) -> Frozen | None:
-        """The models that the algorithm's loss compares with; None where it is the task's."""
+    def references(self, local: LocalContext, cohort: Cohort) -> References | None:
+        """Return the models with which the algorithm's loss compares; None if the loss is the task's."""
         models = self.solver.algorithm.references(local)
-        return Frozen(models, cohort.statistics, local.received) if models else None
+        if not models:
+            return None
+        return References(models, cohort.statistics, local.received)
 
-    def _trained(self, w: Tensor, cohort: Cohort, local: LocalContext, statistics: Tensor, loss_sum: Tensor) -> Trained:
-        algorithm, steps = self.solver.algorithm, loss_sum.new_tensor([len(batch) for batch in cohort.batches])
+    def result(self, w: Tensor, cohort: Cohort, local: LocalContext, statistics: Tensor, loss_sum: Tensor) -> Trained:
+        """Return what the algorithm makes of the trained models w; `loss_sum` [C] is over the steps of each client."""
+        steps = loss_sum.new_tensor([len(batch) for batch in cohort.batches])
+        algorithm = self.solver.algorithm
         uploads = algorithm.upload(w, local, minimal=self.solver.training.minimal_uploads)
         state = algorithm.remember(w, local)
-        if LAST in local.state:
-            state = {**state, LAST: w}
+        if LAST_MODEL in local.state:
+            state = {**state, LAST_MODEL: w}
         return Trained(uploads, state, statistics, loss_sum / steps)
 
 
-def rows(local: LocalContext, which: int | slice) -> LocalContext:
-    """What the hooks of one client see, or of several."""
+def select_clients(local: LocalContext, which: int | slice) -> LocalContext:
+    """Return what the hooks see of one client (without the client axis), or of several."""
 
     def cut(value: Tensor | float) -> Tensor | float:
-        return value if isinstance(value, float) else value[which]
+        if isinstance(value, float):  # the same for all clients
+            return value
+        return value[which]
 
     return LocalContext(
         local.start[which],
@@ -125,7 +134,9 @@ def rows(local: LocalContext, which: int | slice) -> LocalContext:
 
 
 def shortened(cohort: Cohort, steps: int) -> Cohort:
-    """The same clients with exactly that many steps, repeating their batches where they have fewer."""
+    """Return the same clients with exactly that many steps, repeating their batches if they have fewer."""
     batches = [np.resize(batch, (steps, batch.shape[1])) for batch in cohort.batches]
-    draws = None if cohort.draws is None else [np.resize(d, (steps, *d.shape[1:])) for d in cohort.draws]
+    draws = None
+    if cohort.draws is not None:
+        draws = [np.resize(each, (steps, *each.shape[1:])) for each in cohort.draws]
     return replace(cohort, batches=batches, draws=draws)

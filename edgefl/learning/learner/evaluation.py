@@ -7,20 +7,26 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Literal, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from edgefl.core.arrays import Floats
-from edgefl.learning.datasets import Data
+from edgefl.core.arrays import Bools, Floats
 from edgefl.learning.learner.ranking import ranking
-from edgefl.learning.learner.workers import Workers
+from edgefl.learning.learner.task import LearningTask
+from edgefl.learning.learner.workers import Result, Workers, as_is
 
-T = TypeVar("T")
-Tested = tuple[float, int, npt.NDArray[np.floating]]  # sum of losses, how many are right, scores where they are ranked
-EVALUATION_SAMPLES = 2_500  # what one worker tests at a time
+EVALUATION_SAMPLES = 2_500  # tested by one worker at a time
+
+
+class Tested(NamedTuple):
+    """A model on some of the test samples."""
+
+    loss_sum: float
+    hits: int  # samples that are classified correctly
+    scores: npt.NDArray[np.floating]  # [samples], empty unless they are ranked
 
 
 @dataclass(frozen=True)
@@ -28,86 +34,109 @@ class Evaluation:
     """A model on the test set."""
 
     loss: float
-    accuracy: float | None  # None where samples have no labels
-    extra: Mapping[str, float | None]  # of the scalar problem, or of a ranking
+    accuracy: float | None  # None if samples have no labels
+    extra: Mapping[str, float | None]  # further columns, of the scalar problem or of a ranking
 
 
 class Pending:
     """An evaluation that is under way in the background."""
 
     def __init__(self, parts: Sequence[Future[Tested]], finish: Callable[[Sequence[Tested]], Evaluation]) -> None:
-        self._parts, self._finish = parts, finish
+        self._parts = parts
+        self._finish = finish
 
     def done(self) -> bool:
-        """Whether `result` would not have to wait."""
+        """Return True if `result` would not have to wait."""
         return all(part.done() for part in self._parts)
 
     def result(self) -> Evaluation:
-        """Wait for it."""
+        """Wait for the evaluation and return it."""
         return self._finish([part.result() for part in self._parts])
 
 
 class Evaluator:
-    """Has models looked at.
+    """Has models tested by the workers.
 
     Args:
         workers: where.
-        data: the samples.
-        own: whether a device's own samples are training or test samples.
-        parts: [devices] which ones they are.
+        task: what is learned.
     """
 
-    def __init__(
-        self, workers: Workers, data: Data, own: Literal["train", "test"], parts: Sequence[npt.NDArray[np.int64]]
-    ) -> None:
-        self._workers, self._data, self._parts, self._own = workers, data, parts, own
+    def __init__(self, workers: Workers, task: LearningTask) -> None:
+        self._workers = workers
+        self._data = task.data
+        # a device's own samples are test samples if the test set is divided, otherwise its training samples
+        self._own_set = "train"
+        self._own_parts = task.parts
+        if task.test_parts is not None:
+            self._own_set = "test"
+            self._own_parts = task.test_parts
 
     def evaluate(self, w: Tensor, statistics: Tensor, classes: tuple[int, ...] | None = None) -> Pending:
-        """The model w [d] on the test set, or on its samples of some classes, in the background."""
-        data, total = self._data, len(self._data.test_y)
-        count = total if classes is None else int(np.isin(data.test_y, classes).sum())
+        """Evaluate the model w [d] on the test set, or on its samples of some classes, in the background."""
+        data = self._data
+        count = len(data.test_y)
+        counted = count  # samples over which loss and accuracy are means
+        if classes is not None:
+            counted = int(np.isin(data.test_y, classes).sum())
 
-        def take(result: Sequence[Tensor]) -> Tested:
-            loss, hits, scores = result
-            return float(loss), int(hits), scores.cpu().numpy().copy()
+        def finish(parts: Sequence[Tested]) -> Evaluation:
+            loss = sum(part.loss_sum for part in parts) / counted
+            accuracy = sum(part.hits for part in parts) / counted if data.classes else None
+            if data.ranked:
+                return Evaluation(loss, accuracy, self._ranked(np.concatenate([part.scores for part in parts])))
+            return Evaluation(loss, accuracy, self._scalar(w))
 
-        def finish(tested: Sequence[Tested]) -> Evaluation:
-            losses, hits, scores = zip(*tested, strict=True)
-            extra = self._ranked(np.concatenate(scores)) if data.ranked else self._scalar(w)
-            return Evaluation(sum(losses) / count, sum(hits) / count if data.classes else None, extra)
-
-        return Pending(self._over(total, "test", (w, statistics), take, data.ranked, classes), finish)
+        parts = self._in_parts(count, "test", (w, statistics), _tested, data.ranked, classes)
+        return Pending(parts, finish)
 
     def accuracies(self, w: Tensor, statistics: Tensor) -> Floats | None:
-        """Accuracy of the model w [d] on each device's own samples, of those that have any; None without labels."""
-        if not self._data.classes or not any(map(len, self._parts)):
+        """Return the accuracy of the model w [d] on the own samples of each device with any; None without labels."""
+        if not self._data.classes or not any(len(part) for part in self._own_parts):
             return None
-        count = len(self._data.train_y if self._own == "train" else self._data.test_y)
-        parts = self._over(count, "hits", (w, statistics), lambda hits: hits.cpu().numpy().copy(), self._own)
+        labels = self._data.train_y if self._own_set == "train" else self._data.test_y
+        parts = self._in_parts(len(labels), "hits", (w, statistics), _copied, self._own_set)
         correct = np.concatenate([part.result() for part in parts])
-        return np.array([correct[part].mean() for part in self._parts if len(part)])
+        return np.array([correct[part].mean() for part in self._own_parts if len(part)])
 
-    def _over(
-        self, count: int, method: str, model: tuple[Tensor, Tensor], take: Callable[..., T], *how: object
-    ) -> list[Future[T]]:
+    def _in_parts(
+        self,
+        count: int,
+        method: str,
+        model: tuple[Tensor, Tensor],
+        take: Callable[..., Result],
+        *args: object,
+    ) -> list[Future[Result]]:
         """Call a method of the trainers on `count` samples, a part of them at a time."""
         edges = [*range(0, count, EVALUATION_SAMPLES), count]
-        calls = [partial(_same, (*model, begin, end, *how)) for begin, end in pairwise(edges)]
-        return [self._workers.submit(method, call, take) for call in calls]
+        futures = []
+        for begin, end in pairwise(edges):
+            arguments = partial(as_is, (*model, begin, end, *args))
+            futures.append(self._workers.submit(method, arguments, take))
+        return futures
 
     def _ranked(self, scores: npt.NDArray[np.floating]) -> dict[str, float | None]:
-        """The columns of a ranking: each owner's test samples among themselves."""
+        """Return the columns of a ranking: each owner's test samples are ranked among themselves."""
         if self._data.test_owner is None:
             raise ValueError("samples without owners cannot be ranked")
         return {**ranking(scores, self._data.test_y == 1, self._data.test_owner)}
 
     def _scalar(self, w: Tensor) -> dict[str, float | None]:
-        """The scalar problem's columns."""
+        """Return the columns of the scalar problem; none for other data."""
         if self._data.dtype != "float64":
             return {}
-        x, optimum = float(w[0]), self._data.optimum
-        return {"parameter": x, "distance_to_optimum": None if optimum is None else abs(x - optimum)}
+        x = float(w[0])
+        distance = None
+        if self._data.optimum is not None:
+            distance = abs(x - self._data.optimum)
+        return {"parameter": x, "distance_to_optimum": distance}
 
 
-def _same(value: T) -> T:
-    return value
+def _tested(result: tuple[Tensor, Tensor, Tensor]) -> Tested:
+    loss_sum, hits, scores = result
+    # a copy, as the worker's next message overwrites the memory
+    return Tested(float(loss_sum), int(hits), scores.cpu().numpy().copy())
+
+
+def _copied(hits: Tensor) -> Bools:
+    return hits.cpu().numpy().copy()

@@ -1,4 +1,4 @@
-"""How the loss gradient of several clients is computed: by torch.func for any module, or by hand for plain stacks."""
+"""The loss gradients of several clients: by torch.func for any module, or by hand for plain stacks."""
 
 from __future__ import annotations
 
@@ -11,47 +11,51 @@ import torch
 from torch import Tensor
 
 from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
-from edgefl.learning.learner.network import Network, as_leaves, gradient
+from edgefl.learning.learner.network import Network, as_leaves, write_gradient
 from edgefl.learning.models import Model
 
 Step = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]  # samples, labels, weights and keys to losses
 
 
 @dataclass(frozen=True)
-class Frozen:
+class References:
     """Models that stay as they are while C clients train, with which the algorithm's loss compares."""
 
     models: Mapping[str, Tensor]  # [C, d] each
     statistics: Tensor  # [C, b] of batch normalisation, as received
     received: Mapping[str, Tensor]  # [C, ...] what else came with the model
 
-    def rows(self, part: slice | int) -> Frozen:
-        """Those of some of the clients."""
-        models, received = ({name: each[part] for name, each in of.items()} for of in (self.models, self.received))
-        return Frozen(models, self.statistics[part], received)
+    def rows(self, which: slice | int) -> References:
+        """Return the references of one client (without the client axis), or of several."""
+        models = {name: each[which] for name, each in self.models.items()}
+        received = {name: each[which] for name, each in self.received.items()}
+        return References(models, self.statistics[which], received)
 
-    def seen(self, network: Network, x: Tensor) -> dict[str, ForwardPass]:
-        """What each makes of the samples x [C, B, ...]."""
+    def forward(self, network: Network, x: Tensor) -> dict[str, ForwardPass]:
+        """Return the outputs and representations of each model for the samples x [C, B, ...]."""
         statistics = network.statistics.views(self.statistics)
-        views = {name: network.parameters.views(model) for name, model in self.models.items()}
-        return {name: network.many(network.frozen, each, statistics, x) for name, each in views.items()}
+        passes = {}
+        for name, model in self.models.items():
+            parameters = network.parameters.views(model)
+            passes[name] = network.many(network.represent_reference, parameters, statistics, x)
+        return passes
 
 
-class GradientOf(Protocol):
+class GradientKernel(Protocol):
     """Computes the gradients of C clients' losses."""
 
-    def bind(self, w: Tensor, statistics: Tensor, into: Tensor, frozen: Frozen | None) -> Step:
-        """One step's work on these vectors, which stay the same objects from step to step.
+    def bind(self, w: Tensor, statistics: Tensor, into: Tensor, references: References | None) -> Step:
+        """Return a function that does one step's work on these vectors, which stay the same objects from step to step.
 
-        The step takes samples [C, B, ...], labels [C, B], each sample's weight [C, B] in its client's loss (0 for
-        padding) and the clients' keys [C] for dropout. It returns each client's loss [C], writes the gradients, and
-        updates the statistics in place.
+        It takes samples [C, B, ...], labels [C, B], each sample's weight [C, B] in its client's loss (0 for padding),
+        and the clients' keys [C] for dropout. It returns each client's loss [C], writes the gradients, and updates the
+        statistics in place.
 
         Args:
             w: [C, d] parameters.
             statistics: [C, b] of batch normalisation.
             into: [C, d] for the gradients.
-            frozen: models with which the algorithm's loss compares.
+            references: models with which the algorithm's loss compares.
         """
 
 
@@ -61,39 +65,49 @@ class VmapGradient:
     Args:
         network: the module.
         model: for its loss.
-        algorithm: for the loss that takes its place where it compares models.
+        algorithm: for the loss that takes its place if the algorithm compares models.
         bfloat16: run what torch's autocast allows in bfloat16; parameters and their updates stay as they are.
     """
 
     def __init__(self, network: Network, model: Model, algorithm: Algorithm, *, bfloat16: bool = False) -> None:
-        self.network, self.model, self.algorithm, self.bfloat16 = network, model, algorithm, bfloat16
+        self.network = network
+        self.model = model
+        self.algorithm = algorithm
+        self.bfloat16 = bfloat16
 
-    def bind(self, w: Tensor, statistics: Tensor, into: Tensor, frozen: Frozen | None) -> Step:
-        """See GradientOf."""
+    def bind(self, w: Tensor, statistics: Tensor, into: Tensor, references: References | None) -> Step:
+        """See GradientKernel."""
         network = self.network
-        parameters, targets = network.parameters.views(w), network.parameters.views(into)
+        parameters = network.parameters.views(w)
+        targets = network.parameters.views(into)
         views = network.statistics.views(statistics)
 
         def step(x: Tensor, y: Tensor, weight: Tensor, keys: Tensor | None) -> Tensor:
-            leaves, buffers = as_leaves(parameters), [view.contiguous() for view in views]
+            leaves = as_leaves(parameters)
+            # vmap updates contiguous buffers only, and views of a flat vector are none: copies, written back below
+            buffers = [view.contiguous() for view in views]
             with autocast(w, enabled=self.bfloat16):
-                if frozen is None:
+                if references is None:
                     outputs = network.many(network.train, leaves, buffers, x, keys)
                 else:
                     own = network.many(network.represent, leaves, buffers, x, keys)
-                    outputs, others = own.outputs, frozen.seen(network, x)
+                    outputs = own.outputs
+                    others = references.forward(network, x)
             losses = self.model.sample_losses(outputs.to(w.dtype), y)
-            if frozen is not None:
-                losses = self.algorithm.loss(losses, own, others, Batch(y, weight, frozen.received))
+            if references is not None:
+                losses = self.algorithm.loss(losses, own, others, Batch(y, weight, references.received))
             losses = (losses * weight).sum(dim=1)
-            gradient(losses.sum(), leaves, targets)
+            # clients share no parameter, so the gradient of the sum holds the gradient of each client's loss
+            write_gradient(losses.sum(), leaves, targets)
             for view, buffer in zip(views, buffers, strict=True):
-                view.copy_(buffer)  # vmap updates contiguous buffers only
+                view.copy_(buffer)
             return losses.detach()
 
         return step
 
 
 def autocast(like: Tensor, *, enabled: bool) -> AbstractContextManager[object]:
-    """Torch's automatic bfloat16, or nothing."""
-    return torch.autocast(like.device.type, torch.bfloat16) if enabled else nullcontext()
+    """Return torch's automatic bfloat16 for the device of a tensor, or a context that changes nothing."""
+    if not enabled:
+        return nullcontext()
+    return torch.autocast(like.device.type, torch.bfloat16)

@@ -7,7 +7,7 @@ layers are batched matrix products over the clients, convolutions grouped ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -15,43 +15,48 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
+from edgefl.learning.learner.flat_vectors import Tensors
+
 IMAGES = 5  # axes of clients' batches of images
 LANES = 16  # float32 numbers in a vector register: rows of a product that do not fill one waste it
 aten = torch.ops.aten
-Tensors = Sequence[Tensor]
 Saved = Any  # what a layer's backward pass needs of its forward pass
 
 
 class Layer:
-    """One layer without parameters; `p` are a layer's parameters [C, *shape], `dy` the gradient of its output."""
+    """One layer, by default without parameters.
 
-    parameters = 0
+    In all methods `p` are its parameters [C, *shape], `dy` is the gradient of the loss in its output.
+    """
+
+    parameters = 0  # tensors
 
     def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
-        """The output, and what to save."""
+        """Return the output, and what to save for the backward pass."""
         raise NotImplementedError
 
     def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
-        """The gradient of the input; may overwrite dy."""
+        """Return the gradient in the input; may overwrite dy."""
         raise NotImplementedError
 
     def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
-        """Write the gradients of the parameters."""
+        """Write the gradients in the parameters."""
 
     def bound(self, p: list[Tensor]) -> list[Tensor]:
-        """The parameters in the shapes that are needed at every step, which are made only once."""
+        """Return the parameters in the shapes that every step needs: views, which are then made only once."""
         return p
 
 
 class Linear(Layer):
-    """Fully connected: x W^T + b; (W x^T)^T + b where that has the longer rows."""
+    """Fully connected: `x W^T + b`; `(W x^T)^T + b` if that has the longer rows."""
 
     parameters = 2
 
     @override
     def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
         weight, bias, transposed = p
-        if weight.shape[1] < LANES and len(x) > 1:  # a single model gives what its module gives, bit by bit
+        # A single model takes the other way in any case, which gives what its module gives, bit by bit.
+        if weight.shape[1] < LANES and len(x) > 1:
             return torch.baddbmm(bias.transpose(1, 2), weight, x.transpose(1, 2)).transpose(1, 2), x
         return torch.baddbmm(bias, x, transposed), x
 
@@ -76,19 +81,24 @@ class Convolution(Layer):
     parameters = 2
 
     def __init__(self, layer: nn.Conv2d) -> None:
-        self.stride, self.dilation, self.groups = list(layer.stride), list(layer.dilation), layer.groups
+        self.stride = list(layer.stride)
+        self.dilation = list(layer.dilation)
+        self.groups = layer.groups
         self.padding = [int(size) for size in layer.padding]
 
     @override
     def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
         folded = fold(x)
-        weight, bias = (parameter.flatten(0, 1) for parameter in p)
-        y = torch.conv2d(folded, weight, bias, self.stride, self.padding, self.dilation, self.groups * len(x))
+        weight = p[0].flatten(0, 1)
+        bias = p[1].flatten(0, 1)
+        groups = self.groups * len(x)
+        y = torch.conv2d(folded, weight, bias, self.stride, self.padding, self.dilation, groups)
         return unfold(y, len(x)), folded
 
     @override
     def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
-        return unfold(self._backward(dy, saved, p, [True, False, False])[0], len(dy))
+        dx, *_ = self._backward(dy, saved, p, [True, False, False])
+        return unfold(dx, len(dy))
 
     @override
     def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
@@ -97,14 +107,29 @@ class Convolution(Layer):
             target.copy_(part.view(target.shape))
 
     def _backward(self, dy: Tensor, x: Tensor, p: Tensors, wanted: list[bool]) -> list[Tensor]:
-        weight, groups = p[0].flatten(0, 1), self.groups * len(dy)
-        sizes = (self.stride, self.padding, self.dilation, False, [0, 0], groups)  # not transposed
-        gradients: list[Tensor] = aten.convolution_backward(fold(dy), x, weight, [len(weight)], *sizes, wanted)
+        """Return the gradients in the input, the weights and the biases, as far as they are wanted."""
+        weight = p[0].flatten(0, 1)
+        groups = self.groups * len(dy)
+        transposed = False
+        output_padding = [0, 0]  # of transposed convolutions
+        gradients: list[Tensor] = aten.convolution_backward(
+            fold(dy),
+            x,
+            weight,
+            [len(weight)],  # shape of the bias
+            self.stride,
+            self.padding,
+            self.dilation,
+            transposed,
+            output_padding,
+            groups,
+            wanted,
+        )
         return gradients
 
 
 class Relu(Layer):
-    """In place: nobody needs what was there before."""
+    """Rectifier, in place: no layer before it needs its own output for the backward pass."""
 
     @override
     def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
@@ -118,11 +143,10 @@ class Relu(Layer):
 
 
 class MaxPool(Layer):
-    """Maxima of windows."""
+    """The maximum of each window."""
 
     def __init__(self, layer: nn.MaxPool2d) -> None:
-        sizes = (layer.kernel_size, layer.stride, layer.padding, layer.dilation)
-        self.sizes = [[size, size] if isinstance(size, int) else list(size) for size in sizes]
+        self.sizes = [_both_sides(size) for size in (layer.kernel_size, layer.stride, layer.padding, layer.dilation)]
 
     @override
     def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
@@ -133,8 +157,16 @@ class MaxPool(Layer):
     @override
     def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
         x, indices = saved
-        dx = aten.max_pool2d_with_indices_backward(fold(dy), x, *self.sizes, False, indices)  # no ceil_mode
+        ceil_mode = False
+        dx = aten.max_pool2d_with_indices_backward(fold(dy), x, *self.sizes, ceil_mode, indices)
         return unfold(dx, len(dy))
+
+
+def _both_sides(size: int | tuple[int, ...]) -> list[int]:
+    """Return a size as height and width."""
+    if isinstance(size, int):
+        return [size, size]
+    return list(size)
 
 
 class GlobalMean(Layer):
@@ -146,15 +178,20 @@ class GlobalMean(Layer):
 
     @override
     def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
-        dx: Tensor = dy / (saved[-2] * saved[-1])
+        height, width = saved[-2:]
+        dx: Tensor = dy / (height * width)
         return dx.expand(saved).contiguous()
 
 
 class Reshape(Layer):
-    """Flatten and Unflatten."""
+    """Flatten and Unflatten.
+
+    Args:
+        shape: returns the new shape of one sample of x.
+    """
 
     def __init__(self, shape: Callable[[Tensor], tuple[int, ...]]) -> None:
-        self.shape = shape  # of one sample of x
+        self.shape = shape
 
     @override
     def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
@@ -166,26 +203,40 @@ class Reshape(Layer):
 
 
 def fold(x: Tensor) -> Tensor:
-    """Images [C, B, channels, H, W] as [B, C * channels, H, W]: a view, but for the first layer."""
+    """Return images [C, B, channels, H, W] as [B, C * channels, H, W]: a view, but for the first layer."""
     return x.transpose(0, 1).flatten(1, 2)
 
 
 def unfold(x: Tensor, clients: int) -> Tensor:
-    """The inverse of `fold`."""
+    """Return images [B, C * channels, H, W] as [C, B, channels, H, W]: the inverse of `fold`."""
     return x.view(len(x), clients, -1, *x.shape[2:]).transpose(0, 1)
 
 
 def layers_of(module: nn.Module) -> list[Layer]:
-    """The layers of a module that is a plain stack of known ones; empty for any other."""
-    stack = list(module) if isinstance(module, nn.Sequential) else []
-    for i, (layer, following) in enumerate(pairwise(stack)):  # the same result from a fourth of the numbers
+    """Return the layers of a module that is a plain stack of known ones; an empty list for any other."""
+    if not isinstance(module, nn.Sequential):
+        return []
+    layers = []
+    for part in _pooled_first(list(module)):
+        layer = _layer(part)
+        if layer is None:
+            return []
+        layers.append(layer)
+    return layers
+
+
+def _pooled_first(stack: list[nn.Module]) -> list[nn.Module]:
+    """Return the stack with each max-pooling before its ReLU: the same result from a fourth of the numbers."""
+    swapped = list(stack)
+    for place, (layer, following) in enumerate(pairwise(stack)):
         if isinstance(layer, nn.ReLU) and isinstance(following, nn.MaxPool2d):
-            stack[i : i + 2] = following, layer
-    layers = [_layer(part) for part in stack]
-    return [layer for layer in layers if layer] if all(layers) else []
+            swapped[place] = following
+            swapped[place + 1] = layer
+    return swapped
 
 
 def _layer(layer: nn.Module) -> Layer | None:
+    """Return the layer by hand for a module; None if there is none that does exactly the same."""
     made: Layer | None = None
     match layer:
         case nn.Flatten(start_dim=1, end_dim=-1):

@@ -6,99 +6,129 @@ import torch
 from torch import Tensor
 
 from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
-from edgefl.learning.learner.gradients import Frozen, Step
+from edgefl.learning.learner.gradients import References, Step
 from edgefl.learning.learner.layers import IMAGES, Convolution, Linear, Saved, layers_of
 from edgefl.learning.learner.network import Network
 from edgefl.learning.models import Model
 
 
 class LayersGradient:
-    """See GradientOf; only for stacks of known layers under the cross-entropy.
+    """A GradientKernel by hand, only for stacks of known layers under the cross-entropy.
 
-    An algorithm's own loss of outputs and representations is differentiated by autograd, as far as these.
+    Autograd differentiates an algorithm's own loss of outputs and representations, as far as these; the layers below
+    are by hand all the same.
     """
 
     @staticmethod
     def fits(network: Network, model: Model) -> bool:
-        """Whether the module and the loss are of the kind that is written out here."""
+        """Return True if the module and the loss are of the kind that is written out here."""
         return bool(layers_of(network.module)) and type(model).sample_losses is Model.sample_losses
 
     def __init__(self, network: Network, model: Model, algorithm: Algorithm) -> None:
-        self.network, self.model, self.algorithm = network, model, algorithm
+        self.network = network
+        self.model = model
+        self.algorithm = algorithm
         self.layers = layers_of(network.module)
-        weighty = [i for i, layer in enumerate(self.layers) if layer.parameters]
-        dense = [i for i in weighty if isinstance(self.layers[i], Linear)]
-        self.first = weighty[0]
-        self.head = dense[-1] if dense and dense[-1] > self.first else None  # what it gets are the representations
         self.images = any(isinstance(layer, Convolution) for layer in self.layers)
+        learning = [number for number, layer in enumerate(self.layers) if layer.parameters]
+        linear = [number for number in learning if isinstance(self.layers[number], Linear)]
+        self.first = learning[0]
+        # the layer whose input is the representation; None if outputs are representations, see `representation`
+        self.head: int | None = None
+        if linear and linear[-1] > self.first:
+            self.head = linear[-1]
 
-    def bind(self, w: Tensor, statistics: Tensor, into: Tensor, frozen: Frozen | None) -> Step:
-        """See GradientOf."""
-        mine, targets = self._by_layer(w), self._by_layer(into)
-        others = {} if frozen is None else {name: self._by_layer(model) for name, model in frozen.models.items()}
+    def bind(self, w: Tensor, statistics: Tensor, into: Tensor, references: References | None) -> Step:
+        """See GradientKernel."""
+        parameters = self._by_layer(w)
+        targets = self._by_layer(into)
+        compared = {}
+        if references is not None:
+            compared = {name: self._by_layer(model) for name, model in references.models.items()}
 
         def step(x: Tensor, y: Tensor, weight: Tensor, keys: Tensor | None) -> Tensor:
             x = self._entry(x)
-            own, kept = self._forward(mine, x)
-            if frozen is None:
+            own, saved = self._forward(parameters, x)
+            dz: Tensor | None = None
+            if references is None:
                 losses, dy = cross_entropy(own.outputs, y, weight)
-                dz = None
             else:
-                seen = {name: self._forward(other, x)[0] for name, other in others.items()}
-                losses, dy, dz = self._compared(own, seen, Batch(y, weight, frozen.received))
-            for i in range(len(mine) - 1, self.first - 1, -1):
-                layer = self.layers[i]
-                layer.gradients(dy, kept[i], mine[i], targets[i])
-                if i > self.first:
-                    dy = layer.backward(dy, kept[i], mine[i])
-                if i == self.head and dz is not None:
-                    dy += dz
+                others = {name: self._forward(other, x)[0] for name, other in compared.items()}
+                losses, dy, dz = self._own_loss(own, others, Batch(y, weight, references.received))
+            self._backward(parameters, saved, targets, dy, dz)
             return losses
 
         return step
 
+    def outputs(self, w: Tensor, x: Tensor) -> Tensor:
+        """Return the outputs [B, classes] of one model w [d] for x [B, ...], for evaluation."""
+        forward, _ = self._forward(self._by_layer(w[None]), self._entry(x[None]))
+        return forward.outputs[0]
+
     def _forward(self, parameters: list[list[Tensor]], x: Tensor) -> tuple[ForwardPass, list[Saved]]:
-        """What models make of samples, as `network.representation` has it, and what their layers save."""
-        kept, z = [], None
-        for i, (layer, p) in enumerate(zip(self.layers, parameters, strict=True)):
-            if i == self.head:
+        """Return outputs and representations, as `network.representation` has it, and what each layer saves."""
+        saved_by_layer = []
+        z: Tensor | None = None
+        for number, (layer, p) in enumerate(zip(self.layers, parameters, strict=True)):
+            if number == self.head:
                 z = x
             x, saved = layer.forward(x, p)
-            kept.append(saved)
-        return ForwardPass(x, x if z is None else z), kept
+            saved_by_layer.append(saved)
+        if z is None:
+            z = x
+        return ForwardPass(x, z), saved_by_layer
 
-    def _compared(
+    def _backward(
+        self,
+        parameters: list[list[Tensor]],
+        saved: list[Saved],
+        targets: list[list[Tensor]],
+        dy: Tensor,
+        dz: Tensor | None,
+    ) -> None:
+        """Write the gradients of all layers, from those in the outputs (dy) and in the representations (dz)."""
+        # below the first layer with parameters nobody needs a gradient
+        for number in range(len(parameters) - 1, self.first - 1, -1):
+            layer = self.layers[number]
+            layer.gradients(dy, saved[number], parameters[number], targets[number])
+            if number > self.first:
+                dy = layer.backward(dy, saved[number], parameters[number])
+            if number == self.head and dz is not None:
+                dy += dz
+
+    def _own_loss(
         self, own: ForwardPass, others: dict[str, ForwardPass], batch: Batch
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Each client's weighted sum of the algorithm's losses [C]; its gradients in outputs and representations."""
+        """Return each client's weighted sum of the algorithm's losses [C], and its gradients.
+
+        These are the gradients in the outputs and in the representations; None if these are the outputs.
+        """
         with torch.enable_grad():
             outputs = own.outputs.detach().requires_grad_()
-            z = outputs if own.z is own.outputs else own.z.detach().requires_grad_()
+            same = own.z is own.outputs
+            z = outputs if same else own.z.detach().requires_grad_()
             each = self.model.sample_losses(outputs, batch.y)
             each = self.algorithm.loss(each, ForwardPass(outputs, z), others, batch)
             losses = (each * batch.weight).sum(1)
-            leaves = [outputs] if z is outputs else [outputs, z]
+            leaves = [outputs] if same else [outputs, z]
+            # materialize_grads: a loss that uses only one of the two has zeros, not None, in the other
             gradients = torch.autograd.grad(losses.sum(), leaves, materialize_grads=True)
-        return losses.detach(), gradients[0], None if z is outputs else gradients[1]
-
-    def outputs(self, w: Tensor, x: Tensor) -> Tensor:
-        """Outputs [B, classes] of one model w [d] for x [B, ...], for evaluation."""
-        seen, _ = self._forward(self._by_layer(w[None]), self._entry(x[None]))
-        return seen.outputs[0]
+        return losses.detach(), gradients[0], None if same else gradients[1]
 
     def _entry(self, x: Tensor) -> Tensor:
-        """Images of one client in the layout in which convolutions are fastest on CPUs."""
+        """Return images of one client in the layout in which convolutions are fastest on CPUs; all else as it is."""
         if self.images and len(x) == 1 and x.ndim == IMAGES:
             return x[0].contiguous(memory_format=torch.channels_last)[None]
         return x
 
     def _by_layer(self, flat: Tensor) -> list[list[Tensor]]:
+        """Return the parameters of each layer, as views of flat vectors [C, d]."""
         views = iter(self.network.parameters.views(flat))
         return [layer.bound([next(views) for _ in range(layer.parameters)]) for layer in self.layers]
 
 
 def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Each client's weighted sum of losses [C], and its gradient [C, B, classes] in the logits z.
+    """Return each client's weighted sum of losses [C], and its gradient [C, B, classes] in the logits z.
 
     Args:
         z: [C, B, classes] logits.
@@ -106,9 +136,10 @@ def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]
         weight: [C, B] of each sample.
     """
     label = y.unsqueeze(2)
-    z = z - z.amax(2, keepdim=True)
+    z = z - z.amax(2, keepdim=True)  # the largest exponential is 1: none overflows
     p = z.exp()  # in few plain steps, as torch's log_softmax is slow for a handful of classes
     total = p.sum(2, keepdim=True)
     losses = ((total.log() - z.gather(2, label)).squeeze(2) * weight).sum(1)
+    # the gradient is softmax minus the label's indicator; in the memory of the exponentials
     dz = p.div_(total).scatter_(2, label, -1.0, reduce="add")
     return losses, dz.mul_(weight.unsqueeze(2))

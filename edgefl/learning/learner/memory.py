@@ -1,4 +1,4 @@
-"""Memory of the training device: what is taken, what is left, and how running out of it shows."""
+"""Memory of the training device: how much is taken, how much may be, and how running out of it shows."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ FRACTION = 0.5  # of the free memory that states may fill, or the clients that a
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether torch or Python ran out of memory, on a GPU or on the host."""
+    """Return True if torch or Python ran out of memory, on a GPU or on the host."""
+    # on the host torch raises a plain RuntimeError, which only its text tells from others
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
 
 
 def peak_bytes(device: str) -> int:
-    """The most memory that was taken: on a GPU since the last `forget_peak`, of this process otherwise."""
+    """Return the most memory that was taken: on a GPU since the last `reset_peak`, of this process otherwise."""
     if device.startswith("cuda"):
         return torch.cuda.max_memory_allocated(device)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    unit_bytes = 1 if sys.platform == "darwin" else 1024  # of `ru_maxrss`: macOS counts bytes, Linux kilobytes
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit_bytes
 
 
-def forget_peak(device: str) -> int:
-    """Begin a new measurement; what is taken now."""
+def reset_peak(device: str) -> int:
+    """Begin a new measurement; return the memory that is taken now. The peak of a process cannot be reset."""
     if device.startswith("cuda"):
         torch.cuda.reset_peak_memory_stats(device)
         return torch.cuda.memory_allocated(device)
@@ -33,7 +35,8 @@ def forget_peak(device: str) -> int:
 
 
 def budget(device: torch.device) -> int:
-    """Bytes that may be taken of what is available: on a GPU, or on the host within what a container is allowed."""
+    """Return the bytes that may be taken: half of what is free on a GPU, or on the host within a container's limit."""
     if device.type == "cuda":
-        return int(FRACTION * torch.cuda.mem_get_info(device)[0])
+        free_bytes, _ = torch.cuda.mem_get_info(device)
+        return int(FRACTION * free_bytes)
     return int(FRACTION * available_bytes())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from math import prod
+from collections.abc import Callable
 from typing import TypeVar
 
 import torch
@@ -13,27 +12,10 @@ from torch.func import functional_call, vmap
 
 from edgefl.learning.algorithms import ForwardPass
 from edgefl.learning.learner.dropout import KeyedDropout, replace_dropout
+from edgefl.learning.learner.flat_vectors import Layout, Tensors, flatten
 
-T = TypeVar("T")
-Tensors = Sequence[Tensor]
+Output = TypeVar("Output")
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
-
-
-class Layout:
-    """How named tensors lie one after another in a flat vector."""
-
-    def __init__(self, named: dict[str, Tensor]) -> None:
-        self.names = list(named)
-        self.shapes = [tensor.shape for tensor in named.values()]
-        self.sizes = [prod(shape) for shape in self.shapes]
-
-    def __len__(self) -> int:
-        return sum(self.sizes)
-
-    def views(self, flat: Tensor) -> list[Tensor]:
-        """Each tensor as a view [..., *shape] of flat vectors [..., d]."""
-        parts = torch.split(flat, self.sizes, dim=-1) if self.sizes else ()
-        return [part.view(*part.shape[:-1], *shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
 
 class Network:
@@ -45,85 +27,121 @@ class Network:
 
     def __init__(self, module: nn.Module) -> None:
         buffers = {name: buffer for name, buffer in module.named_buffers() if buffer.is_floating_point()}
-        self.parameters, self.statistics = Layout(dict(module.named_parameters())), Layout(buffers)
+        self.parameters = Layout(dict(module.named_parameters()))
+        self.statistics = Layout(buffers)
         self.initial_statistics = flatten(list(buffers.values()), next(module.parameters()))
         self.couples_samples = any(isinstance(layer, BATCH_NORMS) for layer in module.modules())
         self.module = module
-        self._training, self._testing = copy.deepcopy(module).train(), copy.deepcopy(module).eval()
+        # two copies, as one training step may need both: a loss that compares models tests its references
+        self._training = copy.deepcopy(module).train()
+        self._testing = copy.deepcopy(module).eval()
         self._key_names = replace_dropout(self._training)
-        self.random = bool(self._key_names)  # whether training needs keys
+        self.random = bool(self._key_names)  # training needs keys
 
     def train(self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None) -> Tensor:
-        """Outputs [B, ...] of one client for x [B, ...]; updates the statistics; `key` names the masks of dropout."""
-        keys = {} if key is None else dict.fromkeys(self._key_names, key)
+        """Return the outputs [B, ...] of one client for x [B, ...]; update the statistics.
+
+        The `key` names the masks of dropout.
+        """
+        keys = {}
+        if key is not None:
+            keys = dict.fromkeys(self._key_names, key)
         return self._call(self._training, parameters, statistics, x, keys)
 
+    def test(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
+        """Return the outputs [B, ...] of one model, as for evaluation; change nothing."""
+        return self._call(self._testing, parameters, statistics, x, {})
+
     def represent(self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None) -> ForwardPass:
-        """As `train`, and the representations [B, features]: see `representation`."""
+        """As `train`, and return the representations [B, features] too: see `representation`."""
         return representation(self._training, lambda: self.train(parameters, statistics, x, key))
 
-    def frozen(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> ForwardPass:
-        """As `represent`, for a model that is not trained; changes nothing."""
+    def represent_reference(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> ForwardPass:
+        """As `represent`, for a model that is not trained; change nothing."""
         with torch.no_grad():
             return representation(self._testing, lambda: self.test(parameters, statistics, x))
 
     def many(
-        self, one: Callable[..., T], parameters: Tensors, statistics: Tensors, x: Tensor, keys: Tensor | None = None
-    ) -> T:
-        """`train`, `represent` or `frozen` for C clients: parameters [C, *shape] each, x [C, B, ...], keys [C]."""
-        args = (list(parameters), list(statistics), x)
-        result: T = vmap(one)(*args) if keys is None else vmap(one)(*args, keys)
-        return result
+        self,
+        one: Callable[..., Output],
+        parameters: Tensors,
+        statistics: Tensors,
+        x: Tensor,
+        keys: Tensor | None = None,
+    ) -> Output:
+        """Call `train`, `represent` or `represent_reference` for C clients at once.
 
-    def test(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
-        """Outputs [B, ...] of one model, as for evaluation; changes nothing."""
-        return self._call(self._testing, parameters, statistics, x, {})
+        Args:
+            one: the method for one client.
+            parameters: [C, *shape] each.
+            statistics: [C, *shape] each.
+            x: [C, B, ...] samples.
+            keys: [C] of dropout; none for a method that takes none.
+        """
+        args = [list(parameters), list(statistics), x]
+        if keys is not None:
+            args.append(keys)
+        result: Output = vmap(one)(*args)
+        return result
 
     def _call(
         self, module: nn.Module, parameters: Tensors, statistics: Tensors, x: Tensor, keys: dict[str, Tensor]
     ) -> Tensor:
-        named = [*zip(self.parameters.names, parameters, strict=True)]
-        named += zip(self.statistics.names, statistics, strict=True)
-        output: Tensor = functional_call(module, {**dict(named), **keys}, (x,))
+        tensors = dict(zip(self.parameters.names, parameters, strict=True))
+        tensors.update(zip(self.statistics.names, statistics, strict=True))
+        tensors.update(keys)
+        output: Tensor = functional_call(module, tensors, (x,))
         return output
 
 
 def representation(module: nn.Module, call: Callable[[], Tensor]) -> ForwardPass:
-    """The outputs [B, ...] of a call of the module, and the representations [B, n].
+    """Return the outputs [B, ...] of a call of the module, and the representations [B, n].
 
-    These are what its last linear layer got, before a dropout that stands directly in front of it, so that those of a
-    model in training are no noisier than those of others; the outputs, where it has no linear layer, or nothing is
-    learned before it (as the dynamic-devices paper's program has it for logistic regression; algorithm cards, 4.1).
+    Representations are the input of its last linear layer, before a dropout that stands directly in front of it, so
+    that those of a model in training are no noisier than those of others. They are the outputs if the module has no
+    linear layer, or nothing is learned before it (as the dynamic-devices paper's program has it for logistic
+    regression; algorithm cards, 4.1).
     """
-    got: list[Tensor] = []
-    dropped: list[tuple[Tensor, Tensor]] = []  # what each dropout got, and what it made of that
-    weighty = [layer for layer in module.modules() if next(layer.parameters(recurse=False), None) is not None]
-    linear = [layer for layer in weighty[1:] if isinstance(layer, nn.Linear)]
-    handles = [layer.register_forward_pre_hook(lambda _, inputs: got.append(inputs[0])) for layer in linear[-1:]]
-    dropouts = [layer for layer in module.modules() if isinstance(layer, (nn.Dropout, KeyedDropout))]
-    handles += [each.register_forward_hook(lambda _, inputs, y: dropped.append((inputs[0], y))) for each in dropouts]
+    linear_inputs: list[Tensor] = []
+    dropouts: list[tuple[Tensor, Tensor]] = []  # the input and the output of each dropout
+
+    def keep_input(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        linear_inputs.append(inputs[0])
+
+    def keep_dropout(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        dropouts.append((inputs[0], output))
+
+    last = _last_linear(module)
+    handles = [] if last is None else [last.register_forward_pre_hook(keep_input)]
+    dropout_layers = [layer for layer in module.modules() if isinstance(layer, (nn.Dropout, KeyedDropout))]
+    handles += [layer.register_forward_hook(keep_dropout) for layer in dropout_layers]
     try:
         outputs = call()
     finally:
         for handle in handles:
             handle.remove()
-    z = got[0] if got else outputs
-    z = next((before for before, after in dropped if after is z), z)
-    dtype = next(module.parameters()).dtype
+    z = linear_inputs[0] if linear_inputs else outputs
+    for before, after in dropouts:
+        if after is z:
+            z = before
+            break
+    dtype = next(module.parameters()).dtype  # under autocast outputs are of another one
     return ForwardPass(outputs.to(dtype), z.reshape(len(z), -1).to(dtype))
 
 
-def flatten(tensors: Tensors, like: Tensor) -> Tensor:
-    """One flat copy of tensors of any shapes, of the kind of `like`."""
-    return torch.cat([tensor.detach().flatten() for tensor in tensors]) if tensors else like.new_empty(0).detach()
+def _last_linear(module: nn.Module) -> nn.Linear | None:
+    """Return the last linear layer that has a layer with parameters before it; None if there is none."""
+    learning = [layer for layer in module.modules() if next(layer.parameters(recurse=False), None) is not None]
+    linear = [layer for layer in learning[1:] if isinstance(layer, nn.Linear)]
+    return linear[-1] if linear else None
 
 
-def gradient(loss: Tensor, leaves: Tensors, into: Tensors) -> None:
+def write_gradient(loss: Tensor, leaves: Tensors, into: Tensors) -> None:
     """Write d(loss)/d(leaves) into views of a flat vector."""
     for target, part in zip(into, torch.autograd.grad(loss, leaves), strict=True):
         target.copy_(part)
 
 
 def as_leaves(views: Tensors) -> list[Tensor]:
-    """The same memory as leaves of a new graph."""
+    """Return the same memory as leaves of a new graph."""
     return [view.detach().requires_grad_() for view in views]

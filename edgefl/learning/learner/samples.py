@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Floats
-
-if TYPE_CHECKING:
-    from edgefl.learning.data_section import Augmentation
-
-Draws = npt.NDArray[np.int64]
+from edgefl.core.arrays import Floats, Ints
+from edgefl.learning.data_section import Augmentation
 
 
 class Samples:
@@ -29,34 +23,41 @@ class Samples:
         mean: of normalisation, in the units of x; one for all, or broadcastable to a sample ([channels, 1, 1]).
         std: of normalisation, likewise.
         device: where to keep them.
-        dtype: of what `batch` returns.
+        dtype: of the samples that `batch` returns.
         augmentation: random crops and flips of images, or None.
     """
 
     def __init__(
         self,
         x: npt.NDArray[np.generic],
-        y: npt.NDArray[np.int64],
+        y: Ints,
         mean: float | Floats,
         std: float | Floats,
         device: str,
         dtype: torch.dtype,
         augmentation: Augmentation | None = None,
     ) -> None:
-        self.x, self.y = torch.from_numpy(x).to(device), torch.from_numpy(y).to(device)
-        self.shape, self.dtype, self.augmentation = self.x.shape[1:], dtype, augmentation
-        center, spread, self._shift, self._scale = (
-            value if isinstance(value, float) else torch.from_numpy(value).to(device, dtype)
-            for value in (mean, std, -mean / std, 1.0 / std)
-        )
+        def on_device(value: float | Floats) -> Tensor | float:
+            if isinstance(value, float):
+                return value
+            return torch.from_numpy(value).to(device, dtype)
+
+        self.x = torch.from_numpy(x).to(device)
+        self.y = torch.from_numpy(y).to(device)
+        self.shape = self.x.shape[1:]
+        self.dtype = dtype
+        self.augmentation = augmentation
+        # of bytes, as x / std - mean / std: a product and a sum, each in place
+        self._scale = on_device(1.0 / std)
+        self._shift = on_device(-mean / std)
         if self.x.is_floating_point():
-            self.x = ((self.x.to(dtype) - center) / spread).contiguous()
+            self.x = ((self.x.to(dtype) - on_device(mean)) / on_device(std)).contiguous()
 
     def __len__(self) -> int:
         return len(self.y)
 
     def batch(self, rows: Tensor, draws: Tensor | None = None) -> Tensor:
-        """The samples [..., *shape] of rows [...], ready for the network; `draws` [..., 3] place crops and flips."""
+        """Return the samples [..., *shape] of rows [...] for the network; `draws` [..., 3] place crops and flips."""
         if draws is None or self.augmentation is None:
             picked = self._normalised(self.x.index_select(0, rows.flatten()))
         else:
@@ -64,40 +65,55 @@ class Samples:
         return picked.view(*rows.shape, *self.shape)
 
     def labels(self, rows: Tensor) -> Tensor:
-        """Their labels [...]."""
+        """Return the labels [...] of rows [...]."""
         return self.y.index_select(0, rows.flatten()).view(rows.shape)
 
     def part(self, begin: int, end: int) -> Tensor:
-        """Samples [begin, end), ready for the network."""
+        """Return the samples [begin, end), ready for the network."""
         return self._normalised(self.x[begin:end])
 
     def _normalised(self, x: Tensor) -> Tensor:
-        return x.to(self.dtype).mul_(self._scale).add_(self._shift) if x.dtype == torch.uint8 else x
+        if x.dtype != torch.uint8:
+            return x
+        return x.to(self.dtype).mul_(self._scale).add_(self._shift)
 
     def _augmented(self, rows: Tensor, draws: Tensor, augmentation: Augmentation) -> Tensor:
-        """Each image cut out of its padded self at its own offset, and mirrored where its draw says so; normalised."""
-        (height, width), padding = self.shape[-2:], augmentation.crop_padding
+        """Return each image cut out of its padded self at its own offset, mirrored if its draw says so; normalised.
+
+        One gather reads the pixels where they lie: the padded images are never made.
+        """
+        height, width = self.shape[-2:]
+        padding = augmentation.crop_padding
+        device = rows.device
         down, right, flip = draws.unbind(-1)
-        y = down[:, None] + torch.arange(height, device=rows.device) - padding  # [n, H] in the stored image
-        x = right[:, None] + torch.arange(width, device=rows.device) - padding
+        y = down[:, None] + torch.arange(height, device=device) - padding  # [n, H] in the stored image
+        x = right[:, None] + torch.arange(width, device=device) - padding
         x = torch.where(flip[:, None] > 0, x.flip(1), x)
-        inside = ((y >= 0) & (y < height))[:, :, None] & ((x >= 0) & (x < width))[:, None, :]  # [n, H, W]
+        row_inside = (y >= 0) & (y < height)
+        column_inside = (x >= 0) & (x < width)
+        inside = row_inside[:, :, None] & column_inside[:, None, :]  # [n, H, W]
         images = self.x.view(len(self.x), -1, height, width)
         stored = images[
             rows[:, None, None, None],
-            torch.arange(images.shape[1], device=rows.device)[:, None, None],
+            torch.arange(images.shape[1], device=device)[:, None, None],
             y.clamp(0, height - 1)[:, None, :, None],
             x.clamp(0, width - 1)[:, None, None, :],
         ]
         cut = self._normalised(stored)
+        # black is pixel 0, whose normalised value is the shift; the mean of all pixels is 0 after normalisation
         fill = self._shift if augmentation.fill == "black" else 0.0
         return torch.where(inside[:, None], cut, torch.as_tensor(fill, dtype=cut.dtype, device=cut.device))
 
 
-def augmentation_draws(count: tuple[int, ...], augmentation: Augmentation, rng: np.random.Generator) -> Draws:
-    """Offsets down and right from 0 to twice the padding, and 1 to mirror, [*count, 3]; in the middle is the image."""
-    limits = [2 * augmentation.crop_padding + 1, 2 * augmentation.crop_padding + 1, 1 + augmentation.flip]
+def augmentation_draws(count: tuple[int, ...], augmentation: Augmentation, rng: np.random.Generator) -> Ints:
+    """Return offsets down and right from 0 to twice the padding, and 1 to mirror: [*count, 3].
+
+    The offset that equals the padding leaves the image where it is.
+    """
+    padding = augmentation.crop_padding
+    limits = [2 * padding + 1, 2 * padding + 1, 1 + augmentation.flip]
     draws = rng.integers(0, limits, (*count, 3))
     if augmentation.crop_probability < 1:
-        draws[rng.random(count) >= augmentation.crop_probability, :2] = augmentation.crop_padding
+        is_whole = rng.random(count) >= augmentation.crop_probability
+        draws[is_whole, :2] = padding
     return draws

@@ -2,70 +2,102 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
 from edgefl.learning.algorithms import Batch, ForwardPass
 from edgefl.learning.learner.batches import PAD, shares
 from edgefl.learning.learner.dropout import step_keys
-from edgefl.learning.learner.engine import Cohort, Engine, Trained, rows
-from edgefl.learning.learner.gradients import Frozen, autocast
-from edgefl.learning.learner.network import as_leaves, gradient
-
-Drawn = tuple[Tensor, Tensor, Tensor | None]  # samples [B, ...], labels [B], key of dropout
+from edgefl.learning.learner.engine import Cohort, Trained, TrainingEngine, select_clients
+from edgefl.learning.learner.gradients import References, autocast
+from edgefl.learning.learner.network import as_leaves, write_gradient
 
 
-class SerialEngine(Engine):
+class MiniBatch(NamedTuple):
+    """The samples of one client in one step."""
+
+    x: Tensor  # [B, ...] samples
+    y: Tensor  # [B] labels
+    key: Tensor | None  # of dropout
+
+
+class SerialEngine(TrainingEngine):
     """Trains a client by itself, with autograd, any module."""
 
     def train(self, cohort: Cohort) -> Trained:
-        """See Engine; for one client."""
-        many = cohort.local(self._full_gradient(cohort.one_pass()) if cohort.whole else 0.0)
-        frozen, local = self.frozen(many, cohort), rows(many, 0)
-        w, statistics = cohort.start[0].clone(), cohort.statistics[0].clone()
-        grad, moments = torch.empty_like(w), self.solver.moments(w)
+        """Train the only client of the cohort; see TrainingEngine."""
+        full_gradient: Tensor | float = 0.0
+        if cohort.all_samples:
+            full_gradient = self._full_gradient(cohort.one_pass())
+        stacked = cohort.local(full_gradient)
+        references = self.references(stacked, cohort)
+        local = select_clients(stacked, 0)
+        # copies, as the solver works in place and the received model is shared by many clients
+        w = cohort.start[0].clone()
+        statistics = cohort.statistics[0].clone()
+        gradient = torch.empty_like(w)
+        moments = self.solver.moments(w)
         loss_sum = w.new_zeros(1)
         for step in range(len(cohort.batches[0])):
-            loss_sum += self._gradient(w, statistics, self._batch(cohort, step), frozen, grad)
-            self.solver.step(w, grad, moments, local, step + 1)
-        trained = self._trained(w, cohort, local, statistics, loss_sum)
-        uploads = {name: vector[None] for name, vector in trained.uploads.items()}
-        state = {name: vector[None] for name, vector in trained.state.items()}
-        return Trained(uploads, state, statistics[None], trained.losses)
+            loss_sum += self._gradient(w, statistics, self._mini_batch(cohort, step), references, gradient)
+            self.solver.step(w, gradient, moments, local, step + 1)
+        result = self.result(w, cohort, local, statistics, loss_sum)
+        return Trained(
+            uploads={name: vector[None] for name, vector in result.uploads.items()},
+            state={name: vector[None] for name, vector in result.state.items()},
+            statistics=statistics[None],
+            losses=result.losses,
+        )
 
     def _full_gradient(self, cohort: Cohort) -> Tensor:
-        """That of the task's loss at the received model [1, d]; the cohort's batches hold each sample once."""
-        w, statistics, (batches,) = cohort.start[0], cohort.statistics[0].clone(), cohort.batches
-        total, grad = torch.zeros_like(w), torch.empty_like(w)
+        """Return the gradient [1, d] of the task's loss at the received model; the batches hold each sample once."""
+        (batches,) = cohort.batches
+        w = cohort.start[0]
+        statistics = cohort.statistics[0].clone()  # updated in every forward pass; this pass must leave no trace
+        total = torch.zeros_like(w)
+        gradient = torch.empty_like(w)
         for step, share in enumerate(shares(batches[None])[0]):
-            self._gradient(w, statistics, self._batch(cohort, step), None, grad)
-            total.add_(grad, alpha=float(share))
+            self._gradient(w, statistics, self._mini_batch(cohort, step), None, gradient)
+            total.add_(gradient, alpha=float(share))
         return total[None]
 
-    def _batch(self, cohort: Cohort, step: int) -> Drawn:
-        """The client's samples, labels and key of dropout in one step."""
-        batch, place = cohort.batches[0][step], cohort.start.device
-        draws = None if cohort.draws is None else torch.from_numpy(cohort.draws[0][step][batch != PAD]).to(place)
-        key = None if cohort.keys is None else step_keys(cohort.keys, step)[0]
-        numbers = torch.from_numpy(batch[batch != PAD]).to(place)
-        return self.samples.batch(numbers, draws), self.samples.y[numbers], key
+    def _mini_batch(self, cohort: Cohort, step: int) -> MiniBatch:
+        batch = cohort.batches[0][step]
+        is_sample = batch != PAD
+        device = cohort.start.device
+        numbers = torch.from_numpy(batch[is_sample]).to(device)
+        draws = None
+        if cohort.draws is not None:
+            draws = torch.from_numpy(cohort.draws[0][step][is_sample]).to(device)
+        key = None
+        if cohort.keys is not None:
+            key = step_keys(cohort.keys, step)[0]
+        return MiniBatch(self.samples.batch(numbers, draws), self.samples.y[numbers], key)
 
-    def _gradient(self, w: Tensor, statistics: Tensor, batch: Drawn, frozen: Frozen | None, into: Tensor) -> Tensor:
-        """Mean loss of one mini-batch; its gradient goes into a flat vector."""
-        network, (x, y, key) = self.network, batch
-        leaves, buffers = as_leaves(network.parameters.views(w)), network.statistics.views(statistics)
+    def _gradient(
+        self, w: Tensor, statistics: Tensor, batch: MiniBatch, references: References | None, into: Tensor
+    ) -> Tensor:
+        """Return the mean loss of a mini-batch; write its gradient into a flat vector, update the statistics."""
+        network = self.network
+        x, y, key = batch
+        leaves = as_leaves(network.parameters.views(w))
+        buffers = network.statistics.views(statistics)
         with autocast(w, enabled=self.solver.training.precision == "bfloat16"):
-            if frozen is None:
+            if references is None:
                 outputs = network.train(leaves, buffers, x, key)
             else:
                 own = network.represent(leaves, buffers, x, key)
-                of_one = frozen.seen(network, x[None])
-                others = {name: ForwardPass(seen.outputs[0], seen.z[0]) for name, seen in of_one.items()}
+                # references have a leading client axis, of length 1 here
+                stacked = references.forward(network, x[None])
+                others = {name: ForwardPass(each.outputs[0], each.z[0]) for name, each in stacked.items()}
                 outputs = own.outputs
         losses = self.model.sample_losses(outputs.to(w.dtype), y)
-        if frozen is not None:
-            besides = Batch(y, torch.full_like(losses, 1 / len(y)), frozen.rows(0).received)
-            losses = self.solver.algorithm.loss(losses, own, others, besides)
+        if references is not None:
+            same_weights = torch.full_like(losses, 1 / len(y))
+            received = references.rows(0).received
+            losses = self.solver.algorithm.loss(losses, own, others, Batch(y, same_weights, received))
         loss = losses.mean()
-        gradient(loss, leaves, network.parameters.views(into))
+        write_gradient(loss, leaves, network.parameters.views(into))
         return loss.detach()

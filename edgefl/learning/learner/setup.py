@@ -1,47 +1,62 @@
-"""What a learner is set up from."""
+"""The parts of a learner: torch's devices and precision, and a trainer on each device."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 import torch
+from torch import Tensor
 
-from edgefl.learning.algorithms import RunInfo
-from edgefl.learning.datasets import Data
-from edgefl.learning.training_section import Training
-from edgefl.learning.workload import local_steps
-
-
-def in_common(training: Training, data: Data, parts: Sequence[npt.NDArray[np.int64]]) -> RunInfo:
-    """What all rounds have in common, as far as local training and data say; `parts` [devices] are their samples."""
-    sizes = np.array([len(part) for part in parts])
-    (steps,) = local_steps(np.array([-(-sizes.sum() // len(parts))]), *training.work)  # of the mean size
-    labels, test_labels = (_counts(y, data.classes) for y in (data.train_y[np.concatenate(parts)], data.test_y))
-    return RunInfo(
-        population=len(parts),
-        participants=len(parts),
-        lr=training.lr,
-        steps=float(steps),
-        momentum=training.momentum,
-        labels=labels,
-        test_labels=test_labels,
-        samples=float(sizes.mean()),
-        work=training.work,
-    )
+from edgefl.learning.learner.initial import build_module, initial_parameters
+from edgefl.learning.learner.network import Network
+from edgefl.learning.learner.samples import Samples
+from edgefl.learning.learner.task import LearningTask
+from edgefl.learning.learner.trainer import Trainer
 
 
-def _counts(y: npt.NDArray[np.int64], classes: int) -> tuple[int, ...]:
-    """How many samples there are of each class."""
-    return tuple(np.bincount(y, minlength=classes)[:classes].tolist())
+@dataclass(frozen=True)
+class TrainersOnDevices:
+    """A trainer on each torch device, and the model that they start from, on the first one."""
+
+    trainers: list[Trainer]
+    initial: Tensor  # [d] parameters
+    statistics: Tensor  # [b] of batch normalisation
+
+    @property
+    def network(self) -> Network:
+        """The network on the first device."""
+        return self.trainers[0].network
 
 
-def places_of(device: str) -> list[str]:
-    """The torch devices behind cpu, cuda (all GPUs of this machine) or cuda:i."""
-    return [f"cuda:{index}" for index in range(torch.cuda.device_count())] if device == "cuda" else [device]
+def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
+    """Build the model, and a trainer with a copy of all samples on each torch device.
+
+    Raises:
+        InputError: the model does not fit the data, or the initial parameters do not fit the model.
+    """
+    module = build_module(task.model, task.data, task.streams).to(task.dtype)
+    initial = initial_parameters(task.model, task.data, module).to(devices[0], task.dtype)
+    data = task.data
+    trainers = []
+    for device in devices:
+        train = Samples(data.train_x, data.train_y, data.mean, data.std, device, task.dtype, task.augmentation)
+        test = Samples(data.test_x, data.test_y, data.mean, data.std, device, task.dtype)
+        trainers.append(Trainer(task, Network(module.to(device)), train, test))
+    statistics = trainers[0].network.initial_statistics.to(devices[0])
+    return TrainersOnDevices(trainers, initial, statistics)
 
 
-def exact_products(*, exact: bool) -> None:
-    """Whether GPUs multiply float32 as IEEE 754 says, or round factors to TF32; cuDNN's own default is to round."""
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = not exact
+def torch_devices(device: str) -> list[str]:
+    """Return the torch devices behind cpu, cuda (all GPUs of this machine) or cuda:i."""
+    if device == "cuda":
+        return [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    return [device]
+
+
+def multiply_exactly(*, exact: bool) -> None:
+    """Let GPUs multiply float32 as IEEE 754 says, or round the factors to TF32.
+
+    cuDNN's own default is to round, so that convolutions would be less precise on a GPU than on a CPU.
+    """
+    torch.backends.cuda.matmul.allow_tf32 = not exact
+    torch.backends.cudnn.allow_tf32 = not exact

@@ -1,4 +1,4 @@
-"""Shapley values: what each player adds to a coalition, averaged over the orders in which they may join it."""
+"""Shapley values: the mean gain of a coalition when a player joins it, over all orders in which players may join."""
 
 from __future__ import annotations
 
@@ -8,39 +8,49 @@ from math import comb
 
 import numpy as np
 
-from edgefl.core.arrays import Floats, Ids
+from edgefl.core.arrays import Floats, Ints
 
 Coalition = tuple[int, ...]  # numbers of its players, ascending
 Value = Callable[[Coalition], float]
 
-EXACT = 10  # players of whom every coalition is tried, 2^10
+EXACT = 10  # players for whom every coalition is tried, 2^10
 
 
 def shapley(players: int, value: Value) -> Floats:
-    """Exact values [players], from all 2^players coalitions (Shapley 1953; FedAR paper, Fig. 1).
+    """Return the exact values [players], from all 2^players coalitions (Shapley 1953; FedAR paper, Fig. 1).
 
-    phi_i = sum over U without i of |U|! (n - |U| - 1)! / n! (v(U + i) - v(U)); they add up to v(all) - v(nobody).
+    `phi_i = sum over U without i of |U|! (n - |U| - 1)! / n! (v(U + i) - v(U))`; they add up to v(all) - v(nobody).
     """
-    masks = np.arange(2**players)
-    inside = (masks[:, None] >> np.arange(players) & 1).astype(bool)  # [coalition, player]
-    worth = np.array([value(tuple(np.flatnonzero(row).tolist())) for row in inside])
-    weight = np.array(
-        [1 / (players * comb(players - 1, int(size))) if size < players else 0.0 for size in inside.sum(1)]
-    )
-    without = [masks[~inside[:, player]] for player in range(players)]
-    return np.array([weight[u] @ (worth[u | 1 << player] - worth[u]) for player, u in enumerate(without)])
+    coalitions = np.arange(2**players)  # bit i is set if player i is a member
+    is_member = (coalitions[:, None] >> np.arange(players) & 1).astype(bool)  # [coalition, player]
+    values = np.array([value(tuple(np.flatnonzero(members).tolist())) for members in is_member])
+    weights = np.array([_weight(int(size), players) for size in is_member.sum(1)])
+    phi = []
+    for player in range(players):
+        without = coalitions[~is_member[:, player]]
+        with_player = without | 1 << player
+        phi.append(weights[without] @ (values[with_player] - values[without]))
+    return np.array(phi)
 
 
-def sampled(orders: Ids, value: Value) -> Floats:
-    """Estimates [players] from some orders [count, players] of all players (Castro et al., 2009).
+def _weight(size: int, players: int) -> float:
+    """Return |U|! (n - |U| - 1)! / n! for a coalition of `size` players; nobody can join that of all players."""
+    if size == players:
+        return 0.0
+    return 1 / (players * comb(players - 1, size))
+
+
+def sampled(orders: Ints, value: Value) -> Floats:
+    """Return estimates [players] from some orders [count, players] of all players (Castro et al., 2009).
 
     Unbiased for random orders, with a standard error of the gains' deviation over sqrt(count); they add up as well.
     """
-    gains, known = np.zeros(orders.shape[1]), cache(value)
+    gains = np.zeros(orders.shape[1])
+    known_value = cache(value)  # orders meet the same coalitions, above all the small and the large ones
     for order in orders.tolist():
-        before = known(())
+        before = known_value(())
         for place, player in enumerate(order, 1):
-            after = known(tuple(sorted(order[:place])))
+            after = known_value(tuple(sorted(order[:place])))
             gains[player] += after - before
             before = after
     return gains / len(orders)

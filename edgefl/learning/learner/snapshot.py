@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from edgefl.learning.learner.store import StateStore
+from edgefl.learning.learner.store import StateStore
 
-ARRAY = "__array__"  # marks a NumPy array, which torch does not load from unknown files
+ARRAY = "__array__"  # marks a NumPy array, which torch refuses to load from files that it does not trust
 
 
 def write(file: BinaryIO, values: Mapping[str, Any], stores: Mapping[str, StateStore]) -> None:
     """Write nested mappings and lists of tensors, arrays and numbers, and whole stores."""
     with zipfile.ZipFile(file, "w") as archive:
+        # force_zip64: nobody knows how much will be written, and 2 GiB is little for the states of many clients
         with archive.open("values", "w", force_zip64=True) as member:
             torch.save(_packed(values), member)
         for name, store in stores.items():
@@ -26,14 +26,15 @@ def write(file: BinaryIO, values: Mapping[str, Any], stores: Mapping[str, StateS
                 store.dump(member)
 
 
-def values(file: BinaryIO, device: torch.device) -> dict[str, Any]:
-    """The values that `write` has written, tensors on a device."""
+def read_values(file: BinaryIO, device: torch.device) -> dict[str, Any]:
+    """Return the values that `write` has written, tensors on a device."""
     with zipfile.ZipFile(file) as archive, archive.open("values") as member:
-        unpacked: dict[str, Any] = _unpacked(torch.load(member, map_location=device, weights_only=True))
-    return unpacked
+        packed = torch.load(member, map_location=device, weights_only=True)
+    values: dict[str, Any] = _unpacked(packed)
+    return values
 
 
-def fill(file: BinaryIO, stores: Mapping[str, StateStore]) -> None:
+def fill_stores(file: BinaryIO, stores: Mapping[str, StateStore]) -> None:
     """Read the stores that `write` has written."""
     with zipfile.ZipFile(file) as archive:
         for name, store in stores.items():
@@ -42,16 +43,20 @@ def fill(file: BinaryIO, stores: Mapping[str, StateStore]) -> None:
 
 
 def _packed(value: Any) -> Any:
-    """With arrays as tensors; rows of a tensor as tensors of their own, lest all of it be written."""
+    """Return a value in types that torch saves and loads safely."""
     if isinstance(value, np.ndarray):
         return {ARRAY: torch.from_numpy(value.copy())}
     if isinstance(value, Tensor):
-        return value.detach().clone() if value.untyped_storage().nbytes() > value.nbytes else value.detach()
+        # torch saves the whole memory behind a view: a row of a large table is copied first
+        is_view_of_more = value.untyped_storage().nbytes() > value.nbytes
+        return value.detach().clone() if is_view_of_more else value.detach()
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
         return {name: _packed(each) for name, each in value.items()}
-    return [_packed(each) for each in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [_packed(each) for each in value]
+    return value
 
 
 def _unpacked(value: Any) -> Any:
@@ -59,4 +64,6 @@ def _unpacked(value: Any) -> Any:
         if set(value) == {ARRAY}:
             return value[ARRAY].cpu().numpy()
         return {name: _unpacked(each) for name, each in value.items()}
-    return [_unpacked(each) for each in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_unpacked(each) for each in value]
+    return value

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 from edgefl.learning.algorithms import Algorithm, LocalContext
 from edgefl.learning.training_section import Training
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from torch import Tensor
+CLIP_EPS = 1e-6  # of torch.nn.utils.clip_grad_norm_
 
 
 class Solver:
@@ -22,16 +20,21 @@ class Solver:
     Args:
         algorithm: corrects gradients.
         training: the scenario's section.
-        cut: parameters before the cut of a model whose two parts are clipped by their own norms; None: by that of all.
+        cut: parameters before the cut of a model whose two parts are clipped by their own norms; all together if None.
     """
 
     def __init__(self, algorithm: Algorithm, training: Training, cut: int | None = None) -> None:
-        self.algorithm, self.training = algorithm, training
-        self._clipped = [slice(None)] if cut is None else [slice(cut), slice(cut, None)]
+        self.algorithm = algorithm
+        self.training = training
+        self._clipped_together = [slice(None)]
+        if cut is not None:  # split learning: no machine knows the norm of the whole gradient
+            self._clipped_together = [slice(cut), slice(cut, None)]
 
     def moments(self, w: Tensor) -> list[Tensor]:
-        """Fresh moments of the gradients, as every round begins with them: none, the velocity, or Adam's two."""
-        count = 2 if self.training.optimizer == "adam" else int(self.training.momentum > 0)
+        """Return fresh moments of the gradients, as every round begins with them: none, the velocity, or Adam's two."""
+        count = int(self.training.momentum > 0)
+        if self.training.optimizer == "adam":
+            count = 2
         return [w.new_zeros(w.shape) for _ in range(count)]
 
     def step(self, w: Tensor, gradient: Tensor, moments: Sequence[Tensor], local: LocalContext, number: int) -> None:
@@ -39,11 +42,9 @@ class Solver:
         training = self.training
         gradient = self.algorithm.correct(gradient, w, local)
         if training.clip_norm is not None:
-            for part in (gradient[..., each] for each in self._clipped):
-                norm = part.norm(dim=-1, keepdim=True)
-                part.mul_((training.clip_norm / (norm + 1e-6)).clamp(max=1.0))  # PyTorch's factor
+            self._clip(gradient, training.clip_norm)
         decay = training.weight_decay + self.algorithm.decay(local)
-        if not isinstance(decay, float):
+        if not isinstance(decay, float):  # one a client
             gradient = gradient.addcmul_(w, decay)
         elif decay:
             gradient = gradient.add_(w, alpha=decay)
@@ -56,10 +57,19 @@ class Solver:
         else:
             w.addcmul_(gradient, local.lr, value=-1.0)
 
+    def _clip(self, gradient: Tensor, limit: float) -> None:
+        """Shorten gradients in place, as PyTorch does: by min(1, limit / (norm + 1e-6))."""
+        for part in self._clipped_together:
+            view = gradient[..., part]
+            norm = view.norm(dim=-1, keepdim=True)
+            view.mul_((limit / (norm + CLIP_EPS)).clamp(max=1.0))
+
     def _adam(self, gradient: Tensor, moments: Sequence[Tensor], number: int) -> Tensor:
-        """Direction m' / (sqrt(v') + eps) with m' = m / (1 - beta1^t) and v' alike (Kingma and Ba, ICLR 2015)."""
-        (m, v), (beta1, beta2) = moments, self.training.adam_betas
+        """Return m' / (sqrt(v') + eps) with m' = m / (1 - beta1^t) and v' alike (Kingma and Ba, ICLR 2015)."""
+        m, v = moments
+        beta1, beta2 = self.training.adam_betas
         m.mul_(beta1).add_(gradient, alpha=1 - beta1)
         v.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        # the gradient is of no more use: its memory takes the denominator, and then the direction
         denominator = torch.sqrt(v, out=gradient).div_(sqrt(1 - beta2**number)).add_(self.training.adam_eps)
         return torch.div(m, denominator, out=denominator).div_(1 - beta1**number)

@@ -1,4 +1,4 @@
-"""What clients remember between the rounds in which they take part: vectors per client, kept where there is room.
+"""The states that clients keep between the rounds in which they take part, kept where there is room.
 
 Three homes give the same values: the memory of the training device, the memory of the host (page-locked where the
 training device is a GPU, for full transfer speed), and an anonymous file. Memory is taken for clients that have taken
@@ -28,11 +28,12 @@ Home = Literal["auto", "device", "host", "disk"]
 
 HOST = torch.device("cpu")
 BLOCK_BYTES = 2**24  # of memory taken at once; a single row where it is larger
+NO_SLOT = -1  # of a client that has never taken part
 PINNED_BLOCK_BYTES = 2**30  # torch rounds page-locked memory up to a power of two: large blocks waste little of it
 
 
 class StateStore:
-    """Vectors per client that last from one participation to the next.
+    """Keeps vectors per client from one participation to the next.
 
     Home "auto" is chosen once, by what the whole population would need (`clients` times the bytes of one client): the
     device if that fits into its budget, else the host, else the disk. So a run cannot outgrow its home half-way.
@@ -67,33 +68,35 @@ class StateStore:
         if len(devices) != 1 or any(vector.ndim != 1 for vector in self._initial.values()):
             raise ValueError("a client's state must be one vector or more, one-dimensional, all on one device")
         (device,) = devices
-        total = clients * sum(vector.nbytes for vector in self._initial.values())
-        self.home = _choose_home(total, device, device_bytes, host_bytes) if home == "auto" else home
-        self._slots = np.full(clients, -1, dtype=np.int64)  # the row of each client
+        self.home = home
+        if home == "auto":
+            total_bytes = clients * sum(vector.nbytes for vector in self._initial.values())
+            self.home = _choose_home(total_bytes, device, device_bytes, host_bytes)
+        self._slots = np.full(clients, NO_SLOT, dtype=np.int64)  # the row of each client in all tables
         self._count = 0  # clients with a row
-        self._rows: dict[str, _MemoryRows | _DiskRows] = {}
+        self._tables: dict[str, _MemoryTable | _DiskTable] = {}
         for name, vector in self._initial.items():
             if self.home == "disk":
-                self._rows[name] = _DiskRows(vector, folder or Path(tempfile.gettempdir()))
+                self._tables[name] = _DiskTable(vector, folder or Path(tempfile.gettempdir()))
             else:
-                self._rows[name] = _MemoryRows(vector, clients, device if self.home == "device" else HOST)
+                self._tables[name] = _MemoryTable(vector, clients, device if self.home == "device" else HOST)
 
     @property
     def bytes(self) -> int:
-        """Memory or disk taken so far."""
-        return sum(rows.bytes for rows in self._rows.values())
+        """Bytes of memory or disk that are taken so far."""
+        return sum(table.bytes for table in self._tables.values())
 
     @property
     def names(self) -> list[str]:
-        """Of the vectors."""
+        """Names of the vectors."""
         return list(self._initial)
 
     def ids(self) -> Ids:
-        """The clients that have taken part, ascending."""
-        return np.flatnonzero(self._slots >= 0)
+        """Return the clients that have taken part, ascending."""
+        return np.flatnonzero(self._slots != NO_SLOT)
 
     def gather(self, ids: Ids) -> dict[str, Tensor]:
-        """Copies of the states of C clients, [C, size] each, on the training device.
+        """Return copies of the states of C clients, [C, size] each, on the training device.
 
         Raises:
             IndexError: an id is outside the population.
@@ -103,19 +106,23 @@ class StateStore:
         states = {}
         for name, initial in self._initial.items():
             states[name] = initial.new_empty(len(slots), len(initial))
+            # row by row, straight to its place: each home copies in its own way
             for slot, into in zip(slots, states[name].unbind(), strict=True):
-                if slot < 0:
+                if slot == NO_SLOT:
                     into.copy_(initial)
                 else:
-                    self._rows[name].read(slot, into)
+                    self._tables[name].read(slot, into)
         return states
 
     def mean(self, name: str, ids: Ids) -> Tensor:
-        """The mean of one vector [size] over clients; who has never taken part counts as at the beginning."""
-        initial, rows = self._initial[name], self._rows[name]
-        total, row = int((self._slots_of(ids) < 0).sum()) * initial, torch.empty_like(initial)
-        for slot in self._slots[ids[self._slots[ids] >= 0]].tolist():
-            rows.read(slot, row)
+        """Return the mean of one vector [size] over clients; those that never took part count as at the beginning."""
+        slots = self._slots_of(ids)
+        initial = self._initial[name]
+        table = self._tables[name]
+        total = int((slots == NO_SLOT).sum()) * initial
+        row = torch.empty_like(initial)  # one at a time: all of them might not fit into the memory
+        for slot in slots[slots != NO_SLOT].tolist():
+            table.read(slot, row)
             total += row
         return total / len(ids)
 
@@ -129,22 +136,24 @@ class StateStore:
         """
         slots = self._slots_of(ids)
         if len(np.unique(ids)) < len(ids):
-            raise ValueError("the same client is there twice")
+            raise ValueError("a client's id is given twice: give each id once")
         wanted = {name: ((len(ids), len(vector)), vector.dtype) for name, vector in self._initial.items()}
         got = {name: (tuple(value.shape), value.dtype) for name, value in states.items()}
         if got != wanted:
             raise ValueError(f"states must be {wanted}, got {got}")
-        new = slots < 0
+        new = slots == NO_SLOT
         count = self._count + int(new.sum())
         slots[new] = np.arange(self._count, count)
-        for name, rows in self._rows.items():
-            rows.grow(count)
+        for name, table in self._tables.items():
+            table.grow(count)
             for slot, value in zip(slots.tolist(), states[name].detach().unbind(), strict=True):
-                rows.write(slot, value)
-        self._slots[ids], self._count = slots, count  # only now: a failed write makes no client known
+                table.write(slot, value)
+        # only now: after a failed write no client has a row that holds something else
+        self._slots[ids] = slots
+        self._count = count
 
     def forget(self, names: Iterable[str], ids: Ids | None = None) -> None:
-        """Some vectors of some clients, of all where `ids` are not given, are again as at the beginning.
+        """Set some vectors of the clients `ids`, or of all if None, to their initial state again.
 
         Raises:
             IndexError: an id is outside the population.
@@ -152,21 +161,23 @@ class StateStore:
         """
         forgotten = set(names)
         if ids is None and forgotten >= set(self._initial):
-            self._slots[:], self._count = -1, 0
+            # everything of everybody: no row is written, all are free again
+            self._slots[:] = NO_SLOT
+            self._count = 0
             return
         slots = self._slots if ids is None else self._slots_of(ids)
         for name in forgotten:
-            for slot in slots[slots >= 0].tolist():
-                self._rows[name].write(slot, self._initial[name])
+            for slot in slots[slots != NO_SLOT].tolist():
+                self._tables[name].write(slot, self._initial[name])
 
     def dump(self, file: File) -> None:
-        """Write the clients that have taken part, and their states one after another; never all in memory."""
+        """Write the clients that have taken part, and their states one after another, so that memory holds only one."""
         ids = self.ids()
         np.save(file, ids, allow_pickle=False)
         for slot in self._slots[ids].tolist():
             for name, initial in self._initial.items():
                 row = torch.empty_like(initial, device=HOST)
-                self._rows[name].read(slot, row)
+                self._tables[name].read(slot, row)
                 file.write(row.view(torch.uint8).numpy().data)
 
     def restore(self, file: File) -> None:
@@ -178,14 +189,15 @@ class StateStore:
         for client in np.load(file, allow_pickle=False).tolist():
             state = {}
             for name, initial in self._initial.items():
+                # in a bytearray, as torch warns of tensors on read-only bytes
                 row = torch.frombuffer(bytearray(file.read(initial.nbytes)), dtype=initial.dtype)
                 state[name] = row.to(initial.device)[None]
             self.scatter(np.array([client]), state)
 
     def close(self) -> None:
-        """Let memory and files go; the store is of no use afterwards."""
-        for rows in self._rows.values():
-            rows.close()
+        """Give memory and files back; the store is of no use afterwards."""
+        for table in self._tables.values():
+            table.close()
 
     def _slots_of(self, ids: Ids) -> Ids:
         if len(ids) and not 0 <= ids.min() <= ids.max() < len(self._slots):
@@ -193,20 +205,24 @@ class StateStore:
         return self._slots[ids]
 
 
-class _MemoryRows:
+class _MemoryTable:
     """A growing table of vectors like `example` in blocks on one device: growing copies nothing."""
 
     def __init__(self, example: Tensor, limit: int, device: torch.device) -> None:
-        self._example, self._limit, self._device = example, limit, device
+        self._example = example
+        self._limit = limit  # rows at most
+        self._device = device
         self._pinned = example.is_cuda and device.type == "cpu"
-        self._block = max(1, (PINNED_BLOCK_BYTES if self._pinned else BLOCK_BYTES) // max(1, example.nbytes))
+        block_bytes = PINNED_BLOCK_BYTES if self._pinned else BLOCK_BYTES
+        self._block = max(1, block_bytes // max(1, example.nbytes))  # rows
         self._views: list[Tensor] = []
         self.bytes = 0
 
     def grow(self, count: int) -> None:
         """Make room for `count` rows in all."""
         while len(self._views) < count:
-            shape = min(self._block, self._limit - len(self._views)), len(self._example)
+            rows = min(self._block, self._limit - len(self._views))
+            shape = (rows, len(self._example))
             block = torch.empty(shape, dtype=self._example.dtype, device=self._device, pin_memory=self._pinned)
             self._views.extend(block.unbind())
             self.bytes += block.nbytes
@@ -221,23 +237,34 @@ class _MemoryRows:
         self._views.clear()
 
 
-class _DiskRows:
-    """The same in a file without a name; plain reads and writes, so that no page of it stays resident."""
+class _DiskTable:
+    """The same in a file without a name.
+
+    Plain reads and writes, not a memory map: its pages would count as this process's memory.
+    """
 
     def __init__(self, example: Tensor, folder: Path) -> None:
-        self._row_bytes, self._folder, self.bytes = example.nbytes, folder, 0
+        self._row_bytes = example.nbytes
+        self._folder = folder
+        self.bytes = 0
         with self._explained():
             self._file = tempfile.TemporaryFile("w+b", buffering=0, dir=folder)  # noqa: SIM115 - `close` closes it
 
     def grow(self, count: int) -> None:
-        needed = count * self._row_bytes - self.bytes
-        if needed > 0 and needed > (free := shutil.disk_usage(self._folder).free):
-            sizes = f"{needed / 1e9:.3g} GB more are needed, {free / 1e9:.3g} GB are free"
+        """Check that there is room for `count` rows in all; the file itself grows as rows are written."""
+        more_bytes = count * self._row_bytes - self.bytes
+        if more_bytes <= 0:
+            return
+        free_bytes = shutil.disk_usage(self._folder).free
+        if more_bytes > free_bytes:
+            sizes = f"{more_bytes / 1e9:.3g} GB more are needed, {free_bytes / 1e9:.3g} GB are free"
             raise RunError(f"the states of the clients do not fit in {self._folder}: {sizes}")
-        self.bytes += max(0, needed)
+        self.bytes += more_bytes
 
     def read(self, row: int, into: Tensor) -> None:
-        host = into if into.device.type == "cpu" else torch.empty_like(into, device="cpu")
+        host = into
+        if into.device.type != "cpu":
+            host = torch.empty_like(into, device="cpu")
         self._move(self._file.readinto, row, host)
         if host is not into:
             into.copy_(host)
@@ -250,24 +277,30 @@ class _DiskRows:
 
     def _move(self, step: Callable[[memoryview], int | None], row: int, host: Tensor) -> None:
         """Read or write a row's bytes; the system may do it in several steps."""
-        left: memoryview = host.view(torch.uint8).numpy().data
+        remaining: memoryview = host.view(torch.uint8).numpy().data
         with self._explained():
             self._file.seek(row * self._row_bytes)
-            while left:
-                if not (done := step(left)):
+            while remaining:
+                done = step(remaining)
+                if not done:
                     raise OSError(errno.EIO, "the file ends early")
-                left = left[done:]
+                remaining = remaining[done:]
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
+        """Turn the system's errors into one line that names the folder."""
         try:
             yield
         except OSError as error:
             raise RunError(f"the states of the clients cannot be kept in {self._folder}: {error.strerror}") from error
 
 
-def _choose_home(total: int, device: torch.device, device_bytes: int | None, host_bytes: int | None) -> Home:
-    """The first home in whose budget `total` bytes fit."""
-    if total <= (budget(device) if device_bytes is None else device_bytes):
+def _choose_home(total_bytes: int, device: torch.device, device_bytes: int | None, host_bytes: int | None) -> Home:
+    """Return the first home in whose budget all states fit."""
+    if device_bytes is None:
+        device_bytes = budget(device)
+    if total_bytes <= device_bytes:
         return "device"
-    return "host" if total <= (budget(HOST) if host_bytes is None else host_bytes) else "disk"
+    if host_bytes is None:
+        host_bytes = budget(HOST)
+    return "host" if total_bytes <= host_bytes else "disk"

@@ -1,4 +1,4 @@
-"""Where local training happens: in worker processes, one single-threaded a core, or in threads, one a GPU.
+"""The places of local training: worker processes, one single-threaded a core, or threads, one a GPU.
 
 Clients are independent, so cores are better used by training different clients than by splitting one client's small
 matrix products. Threads would not do: between two small products each must wait for the interpreter's lock. As every
@@ -30,61 +30,66 @@ from torch import Tensor
 
 from edgefl.core.errors import RunError
 
-T = TypeVar("T")
+Result = TypeVar("Result")
 SLAB_BYTES = 2**30  # address space for tensors on their way, each direction; memory only as it is touched
-_ALIGN = 64
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
+M_TRIM_THRESHOLD = -1  # of glibc's malloc.h
+M_MMAP_THRESHOLD = -3
 
 
 class Worker(Protocol):
     """Something that runs one call after another."""
 
-    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], T]) -> T:
-        """What `take` makes of the method's result, whose tensors may be overwritten by the next call."""
+    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], Result]) -> Result:
+        """Return what `take` makes of the method's result, whose tensors may be overwritten by the next call."""
 
     def close(self) -> None:
         """End it."""
 
 
-class Inline:
+class InlineWorker:
     """Calls in this process; for GPUs, which are parallel themselves, and where there is no fork."""
 
     def __init__(self, handler: object) -> None:
         self.handler = handler
 
-    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], T]) -> T:
+    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], Result]) -> Result:
         """See Worker."""
         return take(getattr(self.handler, method)(*args))
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing: there is no process to end."""
 
 
-class Forked:
-    """Calls in a forked process, which shares all data that were there before; tensors travel in shared memory.
+class ForkedWorker:
+    """Calls in a forked process, which shares all data that existed before; tensors travel in shared memory.
 
     Args:
         handler: the object whose methods are called.
     """
 
     def __init__(self, handler: object) -> None:
-        slabs = Slab(), Slab()
+        self._sent = Slab()
+        self._received = Slab()
         context = multiprocessing.get_context("fork")
-        self._connection, theirs = context.Pipe()
-        _parents_ends.add(self._connection)
-        self.process: BaseProcess = context.Process(target=_serve, args=(theirs, handler, slabs), daemon=True)
-        with warnings.catch_warnings():  # from Python 3.12 on: of threads, none of which holds a lock that is needed
+        self._connection, child_connection = context.Pipe()
+        _parent_connections.add(self._connection)
+        self.process: BaseProcess = context.Process(
+            target=_serve, args=(child_connection, handler, self._sent, self._received), daemon=True
+        )
+        # From Python 3.12 on a fork warns of threads, which might hold a lock at that moment: none of ours does.
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             self.process.start()
-        theirs.close()
-        self._out, self._in = slabs
+        child_connection.close()  # or else the end of the process would not show as the end of the pipe
 
-    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], T]) -> T:
+    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], Result]) -> Result:
         """See Worker.
 
         Raises:
             RunError: the process is gone.
         """
-        message = self._out.pack((method, args))
+        message = self._sent.pack((method, args))
         try:
             self._connection.send_bytes(message)
             reply = self._connection.recv_bytes()
@@ -95,40 +100,46 @@ class Forked:
                 f"a worker process ended unexpectedly (exit code {code}); if the machine ran out of memory, "
                 "use fewer workers (OMP_NUM_THREADS), a smaller batch_size or training.width: 1"
             ) from None
-        done, result = self._in.unpack(reply)
+        done, result = self._received.unpack(reply)
         if done:
             return take(result)
         raise result
 
     def close(self) -> None:
         """End the process."""
-        _parents_ends.discard(self._connection)
-        self._connection.close()
+        _parent_connections.discard(self._connection)
+        self._connection.close()  # the process sees the end of the pipe, and ends
         self.process.join(1)
-        if self.process.is_alive():
+        if self.process.is_alive():  # it is in the middle of a call
             self.process.kill()
             self.process.join()
 
 
 class Slab:
-    """Shared memory for the tensors of one message; the rest of the message is pickled."""
+    """Shared memory for the tensors of one message; the rest of the message is pickled.
+
+    A tensor is copied once, into the memory; pickled and sent through the pipe it would be copied again at every step.
+    """
 
     def __init__(self) -> None:
+        # MAP_NORESERVE: no swap is set aside for the address space, of which most is never touched
         flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
         self._memory = mmap.mmap(-1, SLAB_BYTES, flags=flags)
 
     def pack(self, message: object) -> bytes:
-        """Write the message's tensors into the memory; the rest as bytes."""
-        buffer, used = io.BytesIO(), 0
+        """Write the message's tensors into the memory; return the rest as bytes."""
+        buffer = io.BytesIO()
+        used = 0
 
-        def place(tensor: object) -> object:
+        def place(value: object) -> tuple[int, tuple[int, ...], torch.dtype] | None:
+            """Return where a tensor was put, as its persistent id; None for what is pickled as usual."""
             nonlocal used
-            if not isinstance(tensor, Tensor) or tensor.numel() == 0 or used + tensor.nbytes > SLAB_BYTES:
-                return None  # pickled as usual
-            begin, shape, dtype = used, tensor.shape, tensor.dtype
-            used = -(-(used + tensor.nbytes) // _ALIGN) * _ALIGN
-            self._view(begin, shape, dtype).copy_(tensor)
-            return begin, tuple(shape), dtype
+            if not isinstance(value, Tensor) or value.numel() == 0 or used + value.nbytes > SLAB_BYTES:
+                return None
+            begin = used
+            self._view(begin, value.shape, value.dtype).copy_(value)
+            used = _aligned(begin + value.nbytes)
+            return begin, tuple(value.shape), value.dtype
 
         pickler = pickle.Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL)
         pickler.persistent_id = place  # type: ignore[method-assign]
@@ -136,7 +147,7 @@ class Slab:
         return buffer.getvalue()
 
     def unpack(self, content: bytes) -> Any:
-        """The message; its tensors are views of the memory."""
+        """Return the message; its tensors are views of the memory."""
         unpickler = pickle.Unpickler(io.BytesIO(content))  # noqa: S301 - from this program's own worker
         unpickler.persistent_load = lambda place: self._view(*place)  # type: ignore[method-assign]
         return unpickler.load()
@@ -146,24 +157,31 @@ class Slab:
         return torch.frombuffer(self._memory, dtype=dtype, count=count, offset=begin).view(shape)
 
 
-_parents_ends: set[Connection] = set()  # of all workers' pipes; a worker that held one would keep others alive
+def _aligned(offset: int) -> int:
+    """Return the next offset at which a tensor may begin."""
+    return -(-offset // ALIGNMENT) * ALIGNMENT
 
 
-def _serve(connection: Connection, handler: object, slabs: tuple[Slab, Slab]) -> None:
-    """The life of a worker process: it ends when the other side is gone."""
-    for end in _parents_ends:
-        end.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+# This process's ends of all workers' pipes. A forked worker inherits those of the workers before it, and closes them:
+# as long as anybody holds such an end, the worker on the other side does not see that this process is gone.
+_parent_connections: set[Connection] = set()
+
+
+def _serve(connection: Connection, handler: object, received: Slab, sent: Slab) -> None:
+    """Answer calls until the other side is gone: the life of a worker process."""
+    for parent_connection in _parent_connections:
+        parent_connection.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes: the parent decides what to do
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    gc.freeze()
+    gc.freeze()  # a collection would write to pages that are shared with the parent, and so copy them
     torch.set_num_threads(1)
     with suppress(EOFError, OSError):
         while True:
-            connection.send_bytes(_reply(connection.recv_bytes(), handler, *slabs))
+            connection.send_bytes(_reply(connection.recv_bytes(), handler, received, sent))
 
 
 def _reply(message: bytes, handler: object, received: Slab, sent: Slab) -> bytes:
-    """The result of a call, or the error that it ended with, packed."""
+    """Return the packed result of a call, or the packed error that it ended with."""
     try:
         method, args = received.unpack(message)
         return sent.pack((True, getattr(handler, method)(*args)))
@@ -178,16 +196,6 @@ def _reply(message: bytes, handler: object, received: Slab, sent: Slab) -> bytes
         return packed
 
 
-def keep_memory() -> None:
-    """Tell glibc's malloc not to return memory to the system, which would clear it at every step; forks inherit it."""
-    try:
-        libc = ctypes.CDLL("libc.so.6")
-        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
-        libc.mallopt(-3, 2**30)  # M_MMAP_THRESHOLD
-    except (OSError, AttributeError):
-        return  # another libc: only slower
-
-
 class Workers:
     """Runs calls on the workers, in the background.
 
@@ -197,17 +205,23 @@ class Workers:
     """
 
     def __init__(self, handlers: Sequence[object], processes: int) -> None:
-        self._workers: list[Worker] = [] if processes else [Inline(handler) for handler in handlers]
-        self._workers += [Forked(handlers[0]) for _ in range(processes)]
+        self._workers: list[Worker] = []
+        if processes:
+            self._workers += [ForkedWorker(handlers[0]) for _ in range(processes)]
+        else:
+            self._workers += [InlineWorker(handler) for handler in handlers]
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
+        # a thread for each worker, which only packs, waits for the worker and unpacks
         self._threads = ThreadPoolExecutor(len(self._workers), "edgefl-worker")
 
     def __len__(self) -> int:
         return len(self._workers)
 
-    def submit(self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], T]) -> Future[T]:
+    def submit(
+        self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], Result]
+    ) -> Future[Result]:
         """Have a method called by the first worker that is free.
 
         Args:
@@ -217,7 +231,7 @@ class Workers:
         """
         return self._threads.submit(self._call, method, arguments, take)
 
-    def _call(self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], T]) -> T:
+    def _call(self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], Result]) -> Result:
         worker = self._idle.get()
         try:
             return worker.call(method, arguments(), take)
@@ -231,15 +245,31 @@ class Workers:
             worker.close()
 
 
+def as_is(value: Result) -> Result:
+    """Return the value, for `submit`: arguments that are known already, or a result that needs no copy."""
+    return value
+
+
 def cores() -> int:
-    """Worker processes for local training on the CPU: torch's number of threads (cores, or OMP_NUM_THREADS)."""
+    """Return the number of worker processes for the CPU: torch's number of threads (cores, or OMP_NUM_THREADS)."""
+    # a daemonic process may have no children: it trains in its own process
     can_fork = hasattr(os, "fork") and not multiprocessing.current_process().daemon
     return torch.get_num_threads() if can_fork else 0
 
 
+def keep_memory() -> None:
+    """Tell glibc's malloc not to return memory to the system, which would clear it at every step; forks inherit it."""
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+        libc.mallopt(M_MMAP_THRESHOLD, 2**30)
+    except (OSError, AttributeError):
+        return  # another libc: only slower
+
+
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Within, torch computes every operation in the thread that asks for it."""
+    """Let torch compute every operation in the thread that asks for it, as long as the context lasts."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

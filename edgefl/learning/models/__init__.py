@@ -1,4 +1,4 @@
-"""What is trained: one file a family of models."""
+"""Models: what is trained; one file a family."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.learning.models.base import Model

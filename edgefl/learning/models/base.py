@@ -1,4 +1,4 @@
-"""What a model is: a torch module to train, and what it costs to send and to train it."""
+"""Base of the models: a torch module to train, and what it costs to send and to train it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from edgefl.core.arrays import Ints
 from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
 from edgefl.core.paths import UserPath
@@ -26,7 +27,7 @@ class ModelCost(Section):
 
 
 class Init(Section):
-    """Where the initial parameters come from."""
+    """The source of the initial parameters."""
 
     kind: Literal["default", "zeros", "value", "file"] = "default"  # default: the layers' own initialisation
     value: float | None = None  # of every parameter
@@ -34,13 +35,15 @@ class Init(Section):
 
     @model_validator(mode="after")
     def _complete(self) -> Init:
-        for kind, key in (("value", "value"), ("file", "path")):
-            if (getattr(self, key) is not None) != (self.kind == kind):
+        key_of_kind = {"value": "value", "file": "path"}
+        for kind, key in key_of_kind.items():
+            is_given = getattr(self, key) is not None
+            if is_given != (self.kind == kind):
                 raise fault(f"kind {kind} and the key {key} go together")
         return self
 
     def vector(self, count: int) -> npt.NDArray[np.float64]:
-        """The flat initial model [count] of every kind but `default`.
+        """Return the flat initial model [count] of every kind but `default`.
 
         Raises:
             InputError: the file cannot be read, or holds something else.
@@ -48,28 +51,32 @@ class Init(Section):
         if self.kind != "file":
             return np.full(count, self.value or 0.0)
         try:
+            # a memory map reads the header first: a wrong file of any size is refused at once
             vector = np.lib.format.open_memmap(str(self.path), mode="r")
         except (OSError, ValueError, EOFError):
             raise InputError(f"model.init.path: {self.path}: cannot be read as a .npy array") from None
         floats = np.issubdtype(vector.dtype, np.floating)
         if vector.shape != (count,) or not floats or not np.isfinite(vector).all():
-            what = f"{vector.dtype} {list(vector.shape)}"
-            raise InputError(f"model.init.path: {self.path}: holds {what}, the model needs finite floats [{count}]")
+            found = f"{vector.dtype} {list(vector.shape)}"
+            raise InputError(f"model.init.path: {self.path}: holds {found}, the model needs finite floats [{count}]")
         return np.array(vector, dtype=np.float64)
 
 
 class LayerCost(NamedTuple):
-    """A layer with parameters and those without that follow it, for counting; or several such layers together."""
+    """A layer with parameters and the ones without that follow it, for counting; or several such layers together."""
 
     parameters: int
     multiplications: int  # of one sample's forward pass
     outputs: int  # floats of a sample that the next layer gets
 
 
-def total(layers: Sequence[LayerCost]) -> LayerCost:
-    """Layers in a row as one."""
-    parameters, multiplications, outputs = zip(*layers, strict=True)
-    return LayerCost(sum(parameters), sum(multiplications), outputs[-1])
+def total_cost(layers: Sequence[LayerCost]) -> LayerCost:
+    """Return the cost of layers in a row, as if they were one."""
+    return LayerCost(
+        parameters=sum(layer.parameters for layer in layers),
+        multiplications=sum(layer.multiplications for layer in layers),
+        outputs=layers[-1].outputs,
+    )
 
 
 class Model(Member):
@@ -78,49 +85,55 @@ class Model(Member):
     init: Init = Init()
     cost: ModelCost | None = None
 
-    tokens: ClassVar[bool] = False  # whether samples are whole numbers (int64 ids) in place of float32
+    tokens: ClassVar[bool] = False  # samples are whole numbers (int64 ids) in place of float32
     usual_cut: ClassVar[int] = 1  # layers before the cut where none is named (sequential-FL paper's code)
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Why this model cannot work on such data; None if it can."""
-        return None if classes >= 2 else f"needs data with at least 2 classes, got {classes}"
+        """Return why this model cannot work on such data; None if it can."""
+        if classes < 2:
+            return f"needs data with at least 2 classes, got {classes}"
+        return None
 
-    def token_limits(self, length: int) -> npt.NDArray[np.int64]:
-        """What the ids of a row [length] must stay below; for models of token ids."""
+    def token_limits(self, length: int) -> Ints:
+        """Return the numbers [length] below which the ids of a row must stay; for models of token ids."""
         raise NotImplementedError
 
     def misfit(self, x: npt.NDArray[Any], classes: int) -> str | None:
-        """Why this model cannot work on samples x [n, ...]; None if it can."""
-        if reason := self.check(x.shape[1:], classes):
+        """Return why this model cannot work on samples x [n, ...]; None if it can."""
+        reason = self.check(x.shape[1:], classes)
+        if reason:
             return reason
         if np.issubdtype(x.dtype, np.signedinteger) != self.tokens:
-            return f"needs {'rows of token ids' if self.tokens else 'no token ids'}, the samples are {x.dtype}"
-        if self.tokens and ((x < 0) | (x >= (limits := self.token_limits(x.shape[1])))).any():
-            return f"needs token ids from 0 to {limits.max() - 1} or less, the samples hold {x.min()} to {x.max()}"
+            wanted = "rows of token ids" if self.tokens else "no token ids"
+            return f"needs {wanted}, the samples are {x.dtype}"
+        if self.tokens:
+            limits = self.token_limits(x.shape[1])
+            if ((x < 0) | (x >= limits)).any():
+                return f"needs token ids from 0 to {limits.max() - 1} or less, the samples hold {x.min()} to {x.max()}"
         return None
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """The network for one client; input [B, *shape], output [B, classes]."""
+        """Return the network for one client; input [B, *shape], output [B, classes]."""
         raise NotImplementedError
 
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Number of parameters d."""
-        return total(self.layers(shape, classes)).parameters
+        """Return the number of parameters d."""
+        return total_cost(self.layers(shape, classes)).parameters
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """Multiply-accumulates of one sample's forward pass, activations not counted (algorithm cards, section 4)."""
-        return total(self.layers(shape, classes)).multiplications
+        """Return the multiply-accumulates of one sample's forward pass; activations have none (algorithm cards, 4)."""
+        return total_cost(self.layers(shape, classes)).multiplications
 
     def layers(self, shape: tuple[int, ...], classes: int) -> list[LayerCost]:
-        """For chains of layers: in the order in which they compute and their parameters lie in the flat vector."""
+        """Return the costs of a chain's layers, in the order in which they compute and lie in the flat vector."""
         raise NotImplementedError
 
     def cuts(self) -> tuple[str, ...]:
-        """Names of the layers after which a chain can be cut in two, all but the last; none where there is no chain."""
+        """Return the names of the layers after which a chain can be cut in two, all but the last; none for others."""
         return ()
 
     def check_cut(self, cut: str | int | None) -> str | None:
-        """Why the model cannot be cut after the layer of this name or number (from 1); None if it can."""
+        """Return why the model cannot be cut after the layer of this name or number (from 1); None if it can."""
         names = self.cuts()
         if not names:
             return "the model is no chain of two or more layers whose first ones hold the first parameters"
@@ -130,31 +143,37 @@ class Model(Member):
         return f"the model has no layer {shown(cut)} to be cut after{nearest(cut, names)}; known: {known}"
 
     def front(self, cut: str | int | None, shape: tuple[int, ...], classes: int) -> LayerCost:
-        """The layers before a cut that `check_cut` allows, as one."""
-        count = self.cuts().index(cut) + 1 if isinstance(cut, str) else cut or self.usual_cut
-        return total(self.layers(shape, classes)[:count])
+        """Return the cost of the layers before a cut that `check_cut` allows, as one."""
+        count = cut or self.usual_cut
+        if isinstance(count, str):
+            count = self.cuts().index(count) + 1
+        return total_cost(self.layers(shape, classes)[:count])
 
     def sample_losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Loss of each sample [...] from outputs [..., classes] and targets [...]."""
+        """Return the loss of each sample [...] from outputs [..., classes] and targets [...]."""
         from torch.nn.functional import cross_entropy
 
         flat = cross_entropy(outputs.flatten(0, -2), targets.flatten(), reduction="none")
         return flat.view(targets.shape)
 
     def predicted(self, outputs: Tensor) -> Tensor:
-        """Class of each sample [...] from outputs [..., classes]."""
+        """Return the class of each sample [...] from outputs [..., classes]."""
         return outputs.argmax(-1)
 
     def scores(self, outputs: Tensor) -> Tensor:
-        """How likely label 1 is [...] from outputs [..., 2] of two classes; any rising function of it."""
+        """Return how likely label 1 is [...] from outputs [..., 2] of two classes; any rising function of it."""
         return outputs[..., 1] - outputs[..., 0]
 
     def payload_parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Parameters that travel: as priced, else as counted."""
-        return self.cost.parameters if self.cost else self.parameters(shape, classes)
+        """Return the number of parameters that travel: as priced, otherwise as counted."""
+        if self.cost:
+            return self.cost.parameters
+        return self.parameters(shape, classes)
 
     def flops_per_sample(self, shape: tuple[int, ...], classes: int) -> float:
-        """Operations of training on one sample: as priced, else forward 2 MAC and backward twice that."""
+        """Return the operations of training on one sample, as priced or as counted."""
         if self.cost:
             return self.cost.parameters * self.cost.flops_per_parameter
+        # a multiply-accumulate is 2 operations; the backward pass takes twice the forward pass: it differentiates each
+        # product in its weights and in its inputs
         return 3.0 * 2.0 * self.multiplications(shape, classes)

@@ -1,11 +1,11 @@
-"""Plain stacks of convolutions."""
+"""Plain stacks of convolutions, which their subclasses describe as a table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
 from edgefl.learning.models.dense import dense
-from edgefl.learning.models.images import ConvolutionCost, ImageModel, channels_first, entrance
+from edgefl.learning.models.images import ConvolutionCost, ImageModel, StageCost, channels_first, entrance
 
 if TYPE_CHECKING:
     from torch import nn
@@ -20,53 +20,66 @@ class Convolutional(ImageModel):
     averages: ClassVar[bool] = False  # each map to its mean before the dense layers
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Images of which something is left after the last stage."""
+        """Return why the data do not fit; None if they are images of which something is left after the last stage."""
         reason = super().check(shape, classes)
-        if reason is None and self._stages(shape)[-1][1] == 0:
+        if reason is None and self._last_area(shape) == 0:
             return f"needs larger images, got samples of shape {list(shape)}"
         return reason
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Sequential:
-        """Input [B, H, W] or [B, channels, H, W], output [B, classes]."""
+        """Return the network; input [B, H, W] or [B, channels, H, W], output [B, classes]."""
         from torch import nn
 
-        layers, channels = entrance(shape), channels_first(shape)[0]
+        layers = entrance(shape)
+        inputs, _, _ = channels_first(shape)
         for stage in self.stages:
             for outputs in stage:
-                layers.append(nn.Conv2d(channels, outputs, self.kernel, padding=self.padding))
+                layers.append(nn.Conv2d(inputs, outputs, self.kernel, padding=self.padding))
                 layers += self._activation(outputs)
-                channels = outputs
+                inputs = outputs
             layers.append(nn.MaxPool2d(2))
         if self.averages:
             layers.append(nn.AdaptiveAvgPool2d(1))
         return nn.Sequential(*layers, nn.Flatten(), *dense(self._widths(shape, classes)))
 
     def _activation(self, channels: int) -> list[nn.Module]:
-        """What follows a convolution."""
+        """Return the layers that follow a convolution."""
         from torch import nn
 
         return [nn.ReLU()]
 
-    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[ConvolutionCost], int]]:
-        """Each convolution by itself, with the pooling that follows it."""
-        channels, height, width = channels_first(shape)
-        found = []
+    def _stages(self, shape: tuple[int, ...]) -> list[StageCost]:
+        """Return each convolution as a stage of its own, with the pooling that follows it: a chain can be cut there."""
+        inputs, height, width = channels_first(shape)
+        costs = []
         for stage in self.stages:
             for number, outputs in enumerate(stage, 1):
-                height, width = (max(0, side + 2 * self.padding - self.kernel + 1) for side in (height, width))
-                layer = ConvolutionCost(channels, outputs, self.kernel, height * width)
-                channels = outputs
+                height = self._side_after(height)
+                width = self._side_after(width)
+                convolution = ConvolutionCost(inputs, outputs, self.kernel, height * width)
                 if number == len(stage):
-                    height, width = height // 2, width // 2
-                found.append(([layer], height * width))
-        return found
+                    height //= 2
+                    width //= 2
+                costs.append(StageCost([convolution], height * width))
+                inputs = outputs
+        return costs
+
+    def _side_after(self, side: int) -> int:
+        """Return a map's side after a convolution; 0 if nothing is left."""
+        return max(0, side + 2 * self.padding - self.kernel + 1)
+
+    def _last_area(self, shape: tuple[int, ...]) -> int:
+        """Return the pixels of a map after the last stage."""
+        return self._stages(shape)[-1].area
 
     def _stage_names(self) -> tuple[str, ...]:
-        return tuple(f"conv{number}" for number in range(1, sum(map(len, self.stages)) + 1))
+        count = sum(len(stage) for stage in self.stages)
+        return tuple(f"conv{number}" for number in range(1, count + 1))
 
     def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
-        area = 1 if self.averages else self._stages(shape)[-1][1]
-        return (self.stages[-1][-1] * area, *self.hidden, classes)
+        area = 1 if self.averages else self._last_area(shape)
+        channels = self.stages[-1][-1]
+        return (channels * area, *self.hidden, classes)
 
     def _channel_parameters(self) -> int:
         return 1  # the bias

@@ -13,21 +13,24 @@ if TYPE_CHECKING:
 
 
 def dense(widths: Sequence[int], dropout: float | None = None) -> list[nn.Module]:
-    """The layers: [..., widths[0]] to [..., widths[-1]]; dropout, where there is any, stands before each ReLU."""
+    """Return the layers: [..., widths[0]] to [..., widths[-1]]; `dropout`, if any, stands before each ReLU."""
     from torch import nn
 
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(widths):
-        between = [nn.Dropout(dropout), nn.ReLU()] if dropout else [nn.ReLU()]
-        layers += [*(between if layers else ()), nn.Linear(inputs, outputs)]
+        if layers:
+            if dropout:
+                layers.append(nn.Dropout(dropout))
+            layers.append(nn.ReLU())
+        layers.append(nn.Linear(inputs, outputs))
     return layers
 
 
-def dense_layers(widths: Sequence[int]) -> list[LayerCost]:
-    """Weights and biases; one multiplication a weight."""
+def dense_costs(widths: Sequence[int]) -> list[LayerCost]:
+    """Return the cost of each layer: weights and biases; one multiplication a weight."""
     return [LayerCost((inputs + 1) * outputs, inputs * outputs, outputs) for inputs, outputs in pairwise(widths)]
 
 
 def dense_cuts(hidden: Sequence[int]) -> tuple[str, ...]:
-    """Names of the hidden layers."""
+    """Return the names of the hidden layers."""
     return tuple(f"fc{number}" for number in range(1, len(hidden) + 1))

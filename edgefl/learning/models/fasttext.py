@@ -1,12 +1,17 @@
-"""Bags of word embeddings."""
+"""Bags of word embeddings (dynamic-devices paper, Table I).
+
+layer         size             parameters on AG News
+embedding     30,522 x 300     9,156,600
+linear        300 -> 4         1,204
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from edgefl.core.arrays import Ints
 from edgefl.core.section import Count
 from edgefl.learning.models.base import Model
 
@@ -26,17 +31,17 @@ class FastText(Model):
     tokens: ClassVar[bool] = True
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Rows, and classes."""
+        """Return why the data are no rows with classes; None if they are."""
         if len(shape) != 1:
             return f"needs rows of token ids, got samples of shape {list(shape)}"
         return super().check(shape, classes)
 
-    def token_limits(self, length: int) -> npt.NDArray[np.int64]:
-        """The vocabulary."""
+    def token_limits(self, length: int) -> Ints:
+        """Return the size of the vocabulary for each place of a row [length]."""
         return np.full(length, self.vocabulary)
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """Input [B, L] token ids, output [B, classes]; an empty row has the embedding 0."""
+        """Return the network; input [B, L] token ids, output [B, classes]; an empty row has the embedding 0."""
         from torch import nn
 
         class Bag(nn.Module):
@@ -48,15 +53,16 @@ class FastText(Model):
             def forward(self, ids: Tensor) -> Tensor:
                 words = (ids != 0).unsqueeze(-1)
                 total = (self.embedding(ids) * words).sum(-2)
-                logits: Tensor = self.linear(total / words.sum(-2).clamp(min=1))
+                count = words.sum(-2).clamp(min=1)
+                logits: Tensor = self.linear(total / count)
                 return logits
 
         return Bag(self.vocabulary, self.dimension)
 
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Embeddings, weights and biases."""
+        """Return the number of embeddings' components, weights and biases."""
         return self.vocabulary * self.dimension + (self.dimension + 1) * classes
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """One a weight of the linear layer; looking up and adding multiply nothing."""
+        """Return one a weight of the linear layer; looking up and adding multiply nothing."""
         return self.dimension * classes

@@ -1,4 +1,9 @@
-"""Fully connected networks."""
+"""Fully connected networks, with ReLU between the layers.
+
+model    hidden layers    MNIST      source
+mlp      64               50,890     sequential-FL paper
+fcn      200, 200         199,210    FedSSG paper, section 5
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from pydantic import Field
 
 from edgefl.core.section import Count
 from edgefl.learning.models.base import LayerCost, Model
-from edgefl.learning.models.dense import dense, dense_cuts, dense_layers
+from edgefl.learning.models.dense import dense, dense_costs, dense_cuts
 
 if TYPE_CHECKING:
     from torch import nn
@@ -23,22 +28,22 @@ class Fcn(Model):
     hidden: Widths = (200, 200)
     dropout: Annotated[float, Field(gt=0, lt=1)] | None = None  # before each ReLU; 0.5 in the sequential-FL paper
 
-    def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
-        return (prod(shape), *self.hidden, classes)
-
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """Flatten, then linear layers with ReLU between them."""
+        """Return the network: flatten, then linear layers with ReLU between them."""
         from torch import nn
 
         return nn.Sequential(nn.Flatten(), *dense(self._widths(shape, classes), self.dropout))
 
     def layers(self, shape: tuple[int, ...], classes: int) -> list[LayerCost]:
-        """fc1, fc2, ..."""
-        return dense_layers(self._widths(shape, classes))
+        """Return the costs of fc1, fc2, ..."""
+        return dense_costs(self._widths(shape, classes))
 
     def cuts(self) -> tuple[str, ...]:
-        """The hidden layers."""
+        """Return the names of the hidden layers."""
         return dense_cuts(self.hidden)
+
+    def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
+        return (prod(shape), *self.hidden, classes)
 
 
 class Mlp(Fcn):

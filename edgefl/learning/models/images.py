@@ -1,11 +1,11 @@
-"""What models of images share: the shapes they take, and how their convolutions are counted."""
+"""The shapes that models of images take, and how their convolutions are counted."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from edgefl.learning.models.base import LayerCost, Model
-from edgefl.learning.models.dense import dense_cuts, dense_layers
+from edgefl.learning.models.dense import dense_costs, dense_cuts
 
 if TYPE_CHECKING:
     from torch import nn
@@ -21,8 +21,20 @@ class ConvolutionCost(NamedTuple):
 
     @property
     def weights(self) -> int:
-        """Parameters without bias."""
+        """Parameters without biases."""
         return self.inputs * self.outputs * self.kernel**2
+
+    @property
+    def multiplications(self) -> int:
+        """Multiply-accumulates of one sample: each weight is used once for each output pixel."""
+        return self.weights * self.area
+
+
+class StageCost(NamedTuple):
+    """Convolutions between which a chain cannot be cut, for counting."""
+
+    convolutions: list[ConvolutionCost]
+    area: int  # pixels of the map that the next stage gets, after pooling
 
 
 class ImageModel(Model):
@@ -32,49 +44,58 @@ class ImageModel(Model):
     usual_cut: ClassVar[int] = 2
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Images, and classes."""
+        """Return why the data are no images with classes; None if they are."""
         if len(shape) not in {2, 3}:
             return f"needs images [H, W] or [channels, H, W], got samples of shape {list(shape)}"
         return super().check(shape, classes)
 
     def layers(self, shape: tuple[int, ...], classes: int) -> list[LayerCost]:
-        """Stages of convolutions, then dense layers: one multiplication a weight and output pixel, none for norms."""
-        each, found = self._channel_parameters(), []
-        for stage, area in self._stages(shape):
-            parameters = sum(one.weights + each * one.outputs for one in stage)
-            multiplications = sum(one.weights * one.area for one in stage)
-            found.append(LayerCost(parameters, multiplications, stage[-1].outputs * area))
-        return found + dense_layers(self._widths(shape, classes))
+        """Return the costs of the stages of convolutions, then of the dense layers.
+
+        Biases and norms are parameters, but multiply nothing.
+        """
+        more_of_channel = self._channel_parameters()
+        costs = []
+        for convolutions, area in self._stages(shape):
+            parameters = sum(each.weights + more_of_channel * each.outputs for each in convolutions)
+            multiplications = sum(each.multiplications for each in convolutions)
+            costs.append(LayerCost(parameters, multiplications, convolutions[-1].outputs * area))
+        return costs + dense_costs(self._widths(shape, classes))
 
     def cuts(self) -> tuple[str, ...]:
-        """The stages and the hidden dense layers."""
+        """Return the names of the stages and of the hidden dense layers."""
         return self._stage_names() + dense_cuts(self.hidden)
 
-    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[ConvolutionCost], int]]:
-        """Convolutions between which there is no cut, and the pixels of the map that they hand on."""
+    def _stages(self, shape: tuple[int, ...]) -> list[StageCost]:
+        """Return the stages of convolutions, in their order."""
         raise NotImplementedError
 
     def _stage_names(self) -> tuple[str, ...]:
-        """One for each of them."""
+        """Return a name for each stage."""
         raise NotImplementedError
 
     def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
-        """Of the dense layers, from input to output."""
+        """Return the widths of the dense layers, from input to output."""
         raise NotImplementedError
 
     def _channel_parameters(self) -> int:
-        """Parameters of an output channel of a convolution besides its weights."""
+        """Return the parameters of an output channel of a convolution besides its weights."""
         raise NotImplementedError
 
 
 def channels_first(shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """Channels, height and width of a sample [H, W] or [channels, H, W]."""
-    channels, height, width = shape if len(shape) == 3 else (1, *shape)
+    """Return channels, height and width of a sample [H, W] or [channels, H, W]."""
+    if len(shape) == 2:
+        height, width = shape
+        return 1, height, width
+    channels, height, width = shape
     return channels, height, width
 
 
 def entrance(shape: tuple[int, ...]) -> list[nn.Module]:
-    """What gives grayscale images [B, H, W] their channel."""
+    """Return the layer that gives grayscale images [B, H, W] their channel; nothing for images that have channels."""
     from torch import nn
 
-    return [nn.Unflatten(1, (1, shape[0]))] if len(shape) == 2 else []
+    if len(shape) == 2:
+        return [nn.Unflatten(1, (1, shape[0]))]
+    return []

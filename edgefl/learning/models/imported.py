@@ -25,34 +25,34 @@ if TYPE_CHECKING:
 class Imported(Model):
     """A torch module of the user's, by its import path.
 
-    Whatever makes the module, a class or a function, is called with the scenario's further keys and, where its
-    signature names them, with `shape` (of a sample) and `classes`. Inputs are [B, *shape], outputs [B, classes].
+    A class or a function that makes the module is called with the scenario's further keys and, if its signature names
+    them, with `shape` (of a sample) and `classes`. Inputs are [B, *shape], outputs [B, classes].
     """
 
-    model_config = ConfigDict(extra="allow")  # what is not known here is the module's
+    model_config = ConfigDict(extra="allow")  # keys that are not known here are the module's
 
     import_path: str = Field(exclude=True)
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Whether it can be made, has something to train, and gives a number for each class."""
+        """Return why the module cannot be used; None if it has something to train, and a number for each class."""
         return super().check(shape, classes) or self._misfit(np.zeros((2, *shape), dtype=np.float32), classes)
 
     def misfit(self, x: npt.NDArray[Any], classes: int) -> str | None:
-        """Tried on two of the samples, whatever they are."""
+        """Return why the module cannot be used, tried on two of the samples, whatever they are; None if it can."""
         return super().check(x.shape[1:], classes) or self._misfit(x[:2], classes)
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """The user's module."""
+        """Return the user's module."""
         maker = target(self.import_path)
         made: nn.Module = maker(**_sizes(maker, shape, classes), **(self.model_extra or {}))
         return made
 
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Counted."""
+        """Return the number of parameters, counted."""
         return sum(parameter.numel() for parameter in self._aside(shape, classes).parameters())
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """Half of the operations that torch counts in matrix products and convolutions of one sample's forward pass."""
+        """Return half of the operations that torch counts in products and convolutions of one sample's forward pass."""
         import torch
         from torch.utils.flop_counter import FlopCounterMode
 
@@ -69,13 +69,16 @@ class Imported(Model):
         import torch
         from torch import nn
 
+        shape = x.shape[1:]
+        outputs = None
         try:
-            module = self._aside(x.shape[1:], classes)
-            with torch.no_grad():
-                outputs = module(torch.from_numpy(np.ascontiguousarray(x))) if isinstance(module, nn.Module) else None
+            module = self._aside(shape, classes)
+            if isinstance(module, nn.Module):
+                with torch.no_grad():
+                    outputs = module(torch.from_numpy(np.ascontiguousarray(x)))
         except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
             lines = str(error).splitlines() or [""]
-            return f"{self.import_path} on samples of shape {list(x.shape[1:])}: {type(error).__name__}: {lines[0]}"
+            return f"{self.import_path} on samples of shape {list(shape)}: {type(error).__name__}: {lines[0]}"
         if outputs is None:
             return f"{self.import_path} gives a {type(module).__name__}, must give a torch.nn.Module"
         if not any(parameter.requires_grad for parameter in module.parameters()):
@@ -86,26 +89,28 @@ class Imported(Model):
         return None
 
     def _aside(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """The module in evaluation mode, made without touching anybody's random numbers."""
+        """Return the module in evaluation mode, made without touching torch's global generator."""
         import torch
 
         with torch.random.fork_rng(devices=[]):
             made = self.module(shape, classes)
+        # a function may give anything: `_misfit` says what is wrong with it
         return made.eval() if isinstance(made, torch.nn.Module) else made
 
 
 def _sizes(maker: Callable[..., Any], shape: tuple[int, ...], classes: int) -> dict[str, Any]:
-    """Those of `shape` and `classes` that the maker names."""
+    """Return `shape` and `classes`, as far as the maker's signature names them."""
     named = inspect.signature(maker).parameters
-    return {name: size for name, size in {"shape": shape, "classes": classes}.items() if name in named}
+    sizes = {"shape": shape, "classes": classes}
+    return {name: size for name, size in sizes.items() if name in named}
 
 
 @cache
 def target(import_path: str) -> Callable[..., Any]:
-    """What stands at "package.module:name".
+    """Return what stands at "package.module:name".
 
     Raises:
-        ImportError, AttributeError: nothing does.
+        ImportError, AttributeError: there is nothing of that name.
     """
     module, _, name = import_path.partition(":")
     found: Callable[..., Any] = getattr(import_module(module), name)
@@ -113,8 +118,9 @@ def target(import_path: str) -> Callable[..., Any]:
 
 
 def imported(name: str, keys: dict[str, Any], info: ValidationInfo) -> Model:
-    """The user's model: one of our kind as it is, any other maker of modules wrapped; raises pydantic's errors."""
-    with _importable_from(Path((info.context or {}).get("base", ".")), Path.cwd()):
+    """Return the user's model: a Model as it is, any other maker of modules wrapped; raises pydantic's errors."""
+    scenario_folder = Path((info.context or {}).get("base", "."))
+    with _importable_from(scenario_folder, Path.cwd()):
         try:
             maker = target(name)
         except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
@@ -133,7 +139,7 @@ def imported(name: str, keys: dict[str, Any], info: ValidationInfo) -> Model:
 
 @contextmanager
 def _importable_from(*folders: Path) -> Iterator[None]:
-    """Modules beside the scenario, or in the working directory, are found, too; after all others."""
+    """Let modules in these folders be found, too; after all others."""
     before = list(sys.path)
     sys.path += [str(folder.absolute()) for folder in folders]
     try:

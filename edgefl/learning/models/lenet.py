@@ -1,4 +1,9 @@
-"""LeNet."""
+"""LeNet: convolutions with ReLU, each followed by max-pooling of 2x2, then dense layers.
+
+model            convolutions        dense      parameters                              source
+lenet5           5x5, 6; 5x5, 16     120, 84    44,426 on MNIST; 62,006 on CIFAR-10     sequential-FL paper; FedAR paper
+lenet_femnist    3x3, 6; 3x3, 10     100        31,972 on FEMNIST                       FedEve paper's program
+"""
 
 from __future__ import annotations
 
@@ -30,10 +35,12 @@ class LeNetFemnist(Convolutional):
     hidden: ClassVar[tuple[int, ...]] = (100,)
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Sequential:
-        """As the base, with dropout before each dense layer."""
+        """Return the network: as the base, with dropout before each dense layer."""
         from torch import nn
 
         layers: list[nn.Module] = []
         for layer in super().module(shape, classes):
-            layers += [nn.Dropout(self.dropout), layer] if isinstance(layer, nn.Linear) else [layer]
+            if isinstance(layer, nn.Linear):
+                layers.append(nn.Dropout(self.dropout))
+            layers.append(layer)
         return nn.Sequential(*layers)

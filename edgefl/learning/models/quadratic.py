@@ -14,11 +14,13 @@ class QuadraticModel(Model):
     """One parameter x; a sample (a, b, c) costs a x^2 + b x + c (sequential-FL paper, section 5.1)."""
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Rows of three coefficients, no labels."""
-        return None if shape == (3,) and classes == 0 else "needs dataset: quadratic"
+        """Return why the data are no rows of three coefficients without labels; None if they are."""
+        if shape == (3,) and classes == 0:
+            return None
+        return "needs dataset: quadratic"
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """Input [B, 3], output [B]: the value of each function."""
+        """Return the network; input [B, 3], output [B]: the value of each function."""
         import torch
         from torch import nn
 
@@ -34,13 +36,13 @@ class QuadraticModel(Model):
         return Polynomial()
 
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """The parameter x."""
+        """Return 1, for x."""
         return 1
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """A x^2 and b x."""
+        """Return 3: `x * x`, `a * x^2` and `b * x`."""
         return 3
 
     def sample_losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """The function value is the loss."""
+        """Return the values of the functions: they are the losses."""
         return outputs

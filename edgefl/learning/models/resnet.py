@@ -1,4 +1,16 @@
-"""Residual networks."""
+"""Residual networks of basic blocks, as torchvision has them (He et al., CVPR 2016, Table 1).
+
+    stage     ResNet-18                      ResNet-34                      map for 32x32 images, stem: cifar
+    conv1     3x3, 64                        3x3, 64                        32x32
+    layer1    2 x (3x3, 64; 3x3, 64)         3 x (3x3, 64; 3x3, 64)         32x32
+    layer2    2 x (3x3, 128; 3x3, 128)       4 x (3x3, 128; 3x3, 128)       16x16
+    layer3    2 x (3x3, 256; 3x3, 256)       6 x (3x3, 256; 3x3, 256)       8x8
+    layer4    2 x (3x3, 512; 3x3, 512)       3 x (3x3, 512; 3x3, 512)       4x4
+    fc        mean of each map, classes      the same
+
+`stem: imagenet` begins with 7x7 and max-pooling, each of stride two. Shortcuts between stages are 1x1 convolutions.
+The `_feat` models put a projection 512-512-256 before the last layer (dynamic-devices paper, Table I).
+"""
 
 from __future__ import annotations
 
@@ -7,13 +19,15 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from edgefl.learning.models.dense import dense
-from edgefl.learning.models.images import ConvolutionCost, ImageModel, channels_first, entrance
+from edgefl.learning.models.images import ConvolutionCost, ImageModel, StageCost, channels_first, entrance
 
 if TYPE_CHECKING:
     from torch import nn
 
 Norm = Literal["group", "batch", "none"]
 Stem = Literal["cifar", "imagenet"]
+
+WIDTHS = (64, 128, 256, 512)  # channels of the stages after the first convolution
 
 
 class ResNet18(ImageModel):
@@ -26,7 +40,7 @@ class ResNet18(ImageModel):
     blocks: ClassVar[tuple[int, ...]] = (2, 2, 2, 2)  # of two convolutions, for 64, 128, 256 and 512 channels
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """Input [B, H, W] or [B, channels, H, W], output [B, classes]; shortcuts are projected by 1x1 convolutions."""
+        """Return the network; input [B, H, W] or [B, channels, H, W], output [B, classes]."""
         from torch import nn
         from torchvision.models.resnet import BasicBlock, ResNet
 
@@ -36,33 +50,35 @@ class ResNet18(ImageModel):
         if self.stem == "cifar":
             network.conv1 = nn.Conv2d(channels, 64, 3, padding=1, bias=False)
             network.maxpool = nn.Identity()
+            # torchvision has drawn ImageNet's initialisation, which needs a norm; torch's own is smaller
             for layer in network.modules():
                 if isinstance(layer, nn.Conv2d):
-                    layer.reset_parameters()  # smaller than ImageNet's initialisation: it does without a norm
+                    layer.reset_parameters()
         elif channels != 3:
             network.conv1 = nn.Conv2d(channels, 64, 7, stride=2, padding=3, bias=False)
         *projection, features, _ = self._widths(shape, classes)
         network.fc = nn.Sequential(*dense((*projection, features)), nn.Linear(features, classes))
         return nn.Sequential(*entrance(shape), network)
 
-    def _stages(self, shape: tuple[int, ...]) -> list[tuple[list[ConvolutionCost], int]]:
-        """The first convolution, and the blocks of the same number of channels."""
+    def _stages(self, shape: tuple[int, ...]) -> list[StageCost]:
+        """Return the first convolution, and the blocks of the same number of channels."""
         channels, *sides = channels_first(shape)
         if self.stem == "cifar":
             stem = ConvolutionCost(channels, 64, 3, prod(sides))
         else:
-            stem = ConvolutionCost(channels, 64, 7, prod(halves(sides)))
-            sides = halves(halves(sides))
-        return residual_stages(stem, sides, (64, 128, 256, 512), self.blocks)
+            sides = halves(sides)
+            stem = ConvolutionCost(channels, 64, 7, prod(sides))
+            sides = halves(sides)  # by max-pooling
+        return residual_stages(stem, sides, WIDTHS, self.blocks)
 
     def _stage_names(self) -> tuple[str, ...]:
-        return ("conv1", *(f"layer{number}" for number in range(1, len(self.blocks) + 1)))
+        return residual_names(self.blocks)
 
     def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
-        return (512, *self.hidden, classes)
+        return (WIDTHS[-1], *self.hidden, classes)
 
     def _channel_parameters(self) -> int:
-        return 0 if self.norm == "none" else 2
+        return 0 if self.norm == "none" else 2  # gain and shift
 
 
 class ResNet34(ResNet18):
@@ -88,28 +104,35 @@ class ResNet34Feat(ResNet18Feat):
 
 def residual_stages(
     stem: ConvolutionCost, sides: list[int], widths: Sequence[int], blocks: Sequence[int]
-) -> list[tuple[list[ConvolutionCost], int]]:
-    """Convolutions of each stage, and the pixels of its output.
+) -> list[StageCost]:
+    """Return the convolutions of each stage, and the pixels of its output.
 
     Args:
         stem: the first convolution, a stage of its own.
         sides: of the map that the first block gets.
-        widths: channels of each stage; where they change, the map is halved and the shortcut projected.
+        widths: channels of each stage; if they change, the map is halved and the shortcut projected.
         blocks: of two 3x3 convolutions, in each stage.
     """
-    found, channels = [([stem], prod(sides))], stem.outputs
+    stages = [StageCost([stem], prod(sides))]
+    inputs = stem.outputs
     for outputs, count in zip(widths, blocks, strict=True):
-        stage = []
-        if outputs != channels:
+        convolutions = []
+        if outputs != inputs:
             sides = halves(sides)
-            stage.append(ConvolutionCost(channels, outputs, 1, prod(sides)))
-        stage.append(ConvolutionCost(channels, outputs, 3, prod(sides)))
-        stage += [ConvolutionCost(outputs, outputs, 3, prod(sides))] * (2 * count - 1)
-        found.append((stage, prod(sides)))
-        channels = outputs
-    return found
+            convolutions.append(ConvolutionCost(inputs, outputs, 1, prod(sides)))
+        area = prod(sides)
+        convolutions.append(ConvolutionCost(inputs, outputs, 3, area))
+        convolutions += [ConvolutionCost(outputs, outputs, 3, area)] * (2 * count - 1)
+        stages.append(StageCost(convolutions, area))
+        inputs = outputs
+    return stages
+
+
+def residual_names(blocks: Sequence[int]) -> tuple[str, ...]:
+    """Return the names of the stages, as torchvision has them."""
+    return ("conv1", *(f"layer{number}" for number in range(1, len(blocks) + 1)))
 
 
 def halves(sides: list[int]) -> list[int]:
-    """Sides of a map after a stride of two."""
+    """Return the sides of a map after a stride of two."""
     return [(side + 1) // 2 for side in sides]

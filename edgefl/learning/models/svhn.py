@@ -1,4 +1,13 @@
-"""The network for street-view house numbers."""
+"""The network for street-view house numbers (dynamic-devices paper, Table I).
+
+    stage     layers                                                 map for 32x32 images
+    1         2 x (3x3 convolution of 32, batch norm, ReLU)          16x16 after max-pooling of 2x2
+    2         2 x (3x3 convolution of 64, batch norm, ReLU)          8x8
+    3         3x3 convolution of 128, batch norm, ReLU               4x4
+    dense     256, ReLU, dropout 0.4, classes
+
+667,178 parameters, of them 640 of the batch norms.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +32,7 @@ class SvhnCnn(Convolutional):
     hidden: ClassVar[tuple[int, ...]] = (256,)
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Sequential:
-        """As the base, with dropout before the last layer."""
+        """Return the network: as the base, with dropout before the last layer."""
         from torch import nn
 
         stack = super().module(shape, classes)

@@ -5,69 +5,56 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from learner_cases import learners, parts_in_order, random_data, shuffled_parts, train_round
 
-from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.feddyn import FedDyn
 from edgefl.learning.algorithms.scaffold import Scaffold
-from edgefl.learning.datasets import Data
-from edgefl.learning.learner import Learner
 from edgefl.learning.learner.batched import padding
 from edgefl.learning.learner.batches import PAD, mini_batches, stack
 from edgefl.learning.learner.plan import SERIAL, Plan
-from edgefl.learning.learner.round import Round, cohorts
+from edgefl.learning.learner.round_training import RoundTraining, cohorts
 from edgefl.learning.learner.trainer import Trainer
-from edgefl.learning.models.fcn import Fcn
-from edgefl.learning.training_section import Training
 from edgefl.learning.workload import local_steps
 
 SIZES = [7, 40, 23, 64, 1, 50, 12, 31, 40]
 CLIENTS = len(SIZES)
 
 
-def data(dtype):
-    rng = np.random.default_rng(0)
-    train, test = ((rng.normal(size=(k, 4, 5)), rng.integers(0, 3, k)) for k in (sum(SIZES), 30))
-    return Data(*train, *test, classes=3, dtype=dtype)
-
-
 def steps_of(size, training):
     return float(local_steps(np.array([size]), *training.work)[0])
-
-
-def parts():
-    return np.split(np.random.default_rng(1).permutation(sum(SIZES)), np.cumsum(SIZES)[:-1])
 
 
 @pytest.fixture
 def learner():
     """Makes learners, and closes them."""
-    made = []
+    with learners() as make_any:
 
-    def make(width=8, algorithm=None, *, dtype="float64", processes=1, plan=None, **training):
-        section = Training.model_validate({"batch_size": 16, "local_epochs": 2, **training})
-        args = Fcn(hidden=(8,)), algorithm or FedAvg(), section, data(dtype), parts(), Streams(5), "cpu"
-        made.append(Learner(*args, plan=plan or Plan("batched", "layers", width), processes=processes))
-        return made[-1]
+        def make(width=8, algorithm=None, *, dtype="float64", processes=1, plan=None, **training):
+            return make_any(
+                algorithm=algorithm,
+                data=random_data(sum(SIZES), dtype),
+                parts=shuffled_parts(SIZES),
+                plan=plan or Plan("batched", "layers", width),
+                processes=processes,
+                **{"local_epochs": 2, **training},
+            )
 
-    yield make
-    for one in made:
-        one.close()
+        yield make
 
 
 def train(of, devices=range(CLIENTS), index=0, server=None):
     """One round, from the initial model or the server's state."""
-    server = server or of._algorithm.server_state(of.initial)
-    received = of._algorithm.downlink(server)
-    for device in devices:
-        of.submit(device, index, server["w"], received)
-    return of.collect()
+    algorithm = of.task.algorithm
+    server = server or algorithm.server_state(of.initial)
+    return train_round(of, devices, index, server["w"], algorithm.downlink(server))
 
 
 @given(st.integers(1, 300), st.integers(1, 40))
@@ -106,30 +93,28 @@ def test_padding_of_a_cohort_against_hand_count():
 def test_little_is_padded(learner, monkeypatch, seed):
     """Devices of very unequal sizes, in the order in which `collect` trains them."""
     orders = []
-    monkeypatch.setattr(
-        "edgefl.learning.learner.round.Round.train", lambda _self, order, _plan: orders.append(order) or 1 / 0
-    )
+    monkeypatch.setattr(RoundTraining, "train", lambda _self, order, _plan: orders.append(order) or 1 / 0)
     mix = np.random.default_rng(seed).dirichlet(np.full(100, 0.3))
     sizes = np.maximum(1, (mix * 60_000).astype(np.int64))
     of = learner(processes=0, batch_size=50, local_epochs=5)
-    of._sizes = sizes
+    of.task = replace(of.task, parts=parts_in_order(sizes))
     with pytest.raises(ZeroDivisionError):
         train(of, range(100))
     (order,) = orders
     assert sorted(order.tolist()) == list(range(100))
-    share = wasted(order, sizes, of.training, 8)
+    share = wasted(order, sizes, of.task.training, 8)
     assert share < 0.1
-    assert share < 0.8 * wasted(np.arange(100), sizes, of.training, 8)
+    assert share < 0.8 * wasted(np.arange(100), sizes, of.task.training, 8)
 
 
 def limit(monkeypatch, most, error):
     """Let training fail that has more than `most` clients in a cohort."""
     real = Trainer.train
 
-    def limited(self, plan, cohorts, vectors):
+    def limited(self, plan, cohorts, inputs):
         if max(len(cohort) for cohort in cohorts) > most:
             raise error
-        return real(self, plan, cohorts, vectors)
+        return real(self, plan, cohorts, inputs)
 
     monkeypatch.setattr(Trainer, "train", limited)
 
@@ -184,14 +169,14 @@ class TestOutOfMemory:
     def test_no_client_goes_on_from_a_round_that_did_not_count(self, learner, monkeypatch, processes):
         """Memory may also run out as the results, the largest table of all, are put together."""
         expected = with_store(learner(2, Scaffold()))
-        real, failures = Round._put, [torch.OutOfMemoryError("CUDA out of memory")]
+        real, failures = RoundTraining._put, [torch.OutOfMemoryError("CUDA out of memory")]
 
         def put(self, *args):
             if failures:
                 raise failures.pop()
             real(self, *args)
 
-        monkeypatch.setattr(Round, "_put", put)
+        monkeypatch.setattr(RoundTraining, "_put", put)
         got = with_store(learner(4, Scaffold(), processes=processes))
         for vectors, wanted in zip(got, expected, strict=True):
             assert all(torch.allclose(vectors[name], wanted[name], rtol=1e-9, atol=1e-12) for name in wanted)
@@ -221,7 +206,7 @@ import numpy as np
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
 from edgefl.learning.workload import local_steps
-from edgefl.learning.learner import Learner
+from edgefl.learning.learner import Learner, LearningTask
 from edgefl.learning.learner.plan import Plan
 from edgefl.learning.models.logistic import Logistic
 from edgefl.learning.training_section import Training
@@ -232,8 +217,8 @@ COUNT, MB = 64, 2**20
 rng = np.random.default_rng(0)
 x, y = rng.normal(size=(512, 1000)).astype(np.float32), rng.integers(0, 2, 512)
 section = Training(local_steps=2, batch_size="full")
-args = Logistic(), FedAvg(), section, Data(x, y, x, y, 2), [np.arange(512)] * COUNT, Streams(0), "cpu"
-of = Learner(*args, plan=Plan("batched", "layers", COUNT), processes=0)
+task = LearningTask(Logistic(), FedAvg(), section, Data(x, y, x, y, 2), [np.arange(512)] * COUNT, Streams(0))
+of = Learner(task, "cpu", plan=Plan("batched", "layers", COUNT), processes=0)
 
 def train(count, index):
     for device in range(count):
@@ -266,11 +251,11 @@ SCHEDULE = [[0, 3, 5], [3, 8, 1, 2], [0, 1, 5, 6, 8], [7, 3], [4, 0, 8, 3, 1]]
 
 def by_hand(of):
     """All rounds with a dict of states, each client alone and serially: the uploads, one dict a round."""
-    algorithm, states, rounds = of._algorithm, {}, []
+    algorithm, states, rounds = of.task.algorithm, {}, []
     server = algorithm.server_state(of.initial)
     for index, devices in enumerate(SCHEDULE):
         for device in devices:
-            of._store.scatter(np.array([device]), {k: v[None] for k, v in states_of(states, device, of).items()})
+            of._states.store.scatter(np.array([device]), {k: v[None] for k, v in states_of(states, device, of).items()})
             of.submit(device, index, server["w"], algorithm.downlink(server))
         updates, _ = of.collect()
         for device, delta in zip(updates.ids.tolist(), updates.vectors["delta"], strict=True):
@@ -282,18 +267,18 @@ def by_hand(of):
 
 
 def states_of(states, device, of):
-    return states.get(device, dict.fromkeys(of._initial_state, 0 * of.initial))
+    return states.get(device, dict.fromkeys(of._states.initial_state, 0 * of.initial))
 
 
 def remembered(of, state, device, delta, server):
     """The cards' formulas, written anew: SCAFFOLD's option II, and FedDyn's drift."""
-    if isinstance(of._algorithm, FedDyn):
+    if isinstance(of.task.algorithm, FedDyn):
         return {"h": state["h"] + delta}
-    return {"c": state["c"] - server["c"] - delta / (steps_of(SIZES[device], of.training) * of.training.lr)}
+    return {"c": state["c"] - server["c"] - delta / (steps_of(SIZES[device], of.task.training) * of.task.training.lr)}
 
 
 def with_store(of):
-    rounds, server = [], of._algorithm.server_state(of.initial)
+    rounds, server = [], of.task.algorithm.server_state(of.initial)
     for index, devices in enumerate(SCHEDULE):
         updates, _ = train(of, devices, index, server)
         server = of.aggregate(server, updates)
@@ -319,7 +304,7 @@ class TestStates:
         """A learner that forgets them comes to something else, so that the test above shows something."""
         kept = with_store(learner(3, algorithm))
         forgetful = learner(3, algorithm)
-        forgetful._store.scatter = lambda _ids, _states: None
+        forgetful._states.store.scatter = lambda _ids, _states: None
         lost = with_store(forgetful)
         assert torch.equal(kept[0]["delta"], lost[0]["delta"])
         assert not torch.allclose(kept[2]["delta"], lost[2]["delta"], rtol=1e-3)
@@ -353,12 +338,12 @@ class TestEvaluation:
 def test_two_training_devices_are_one(learner, monkeypatch, algorithm, width):
     """As on a machine with two GPUs: cohorts go to both, results come back to the first one, byte for byte."""
     one = learner(width, algorithm, dtype="float32", processes=0)
-    expected = with_store(one) if one._store else [train(one, index=k)[0].vectors for k in range(2)]
-    monkeypatch.setattr("edgefl.learning.learner.learner.places_of", lambda _device: ["cpu", "cpu"])
+    expected = with_store(one) if one._states.store else [train(one, index=k)[0].vectors for k in range(2)]
+    monkeypatch.setattr("edgefl.learning.learner.learner.torch_devices", lambda _device: ["cpu", "cpu"])
     two = learner(width, algorithm, dtype="float32", processes=0)
     assert len(one._workers) == 1
     assert len(two._workers) == 2
-    got = with_store(two) if two._store else [train(two, index=k)[0].vectors for k in range(2)]
+    got = with_store(two) if two._states.store else [train(two, index=k)[0].vectors for k in range(2)]
     for vectors, wanted in zip(got, expected, strict=True):
         assert all(torch.equal(vectors[name], wanted[name]) for name in wanted)
     evaluations = [of.evaluate(of.initial).result() for of in (one, two)]

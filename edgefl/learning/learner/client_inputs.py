@@ -1,0 +1,51 @@
+"""The inputs of local training, as they travel to a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from edgefl.learning.algorithms import RunInfo
+
+
+@dataclass(frozen=True)
+class ClientInputs:
+    """The inputs of C clients' training; a tensor of a single row serves all of them.
+
+    In a synchronous round all clients received the same model: one row then crosses the pipe to a worker, not C.
+    """
+
+    start: Tensor  # [C or 1, d] the model that each received
+    received: Mapping[str, Tensor]  # [C or 1, ...] each, what else came with it
+    state: Mapping[str, Tensor]  # [C, ...] each, what each kept from earlier rounds
+    statistics: Tensor  # [C or 1, b] of batch normalisation
+    lr: Tensor  # [C or 1, 1] learning rates
+    run: RunInfo  # what all rounds have in common
+
+    def to(self, device: torch.device) -> ClientInputs:
+        """Return the same on another torch device."""
+        return self._each(lambda value: value.to(device))
+
+    def rows(self, begin: int, end: int) -> ClientInputs:
+        """Return the inputs of the clients [begin, end)."""
+
+        def cut(value: Tensor) -> Tensor:
+            if len(value) == 1:
+                return value
+            return value[begin:end]
+
+        return self._each(cut)
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> ClientInputs:
+        """Return the same with every tensor changed."""
+        return ClientInputs(
+            start=change(self.start),
+            received={name: change(value) for name, value in self.received.items()},
+            state={name: change(value) for name, value in self.state.items()},
+            statistics=change(self.statistics),
+            lr=change(self.lr),
+            run=self.run,
+        )

@@ -1,0 +1,99 @@
+"""The states that devices keep between their rounds, and the moments at which they lose them."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+from edgefl.core.arrays import Ids
+from edgefl.learning.learner.compression import Compression
+from edgefl.learning.learner.state_names import LAST_MODEL, OWN_STATISTICS
+from edgefl.learning.learner.store import StateStore
+from edgefl.learning.learner.task import LearningTask
+
+
+class ClientStates:
+    """Keeps the states of all devices: the algorithm's, and what this program adds to them.
+
+    Added are a device's own batch normalisation (`training.batch_norm: local`), its last model (`report.models`) and
+    what the codec has lost of its uploads (error feedback).
+
+    Args:
+        task: what is learned.
+        initial: [d] the initial model, on the training device.
+        statistics: [b] of batch normalisation, at the beginning.
+    """
+
+    def __init__(self, task: LearningTask, initial: Tensor, statistics: Tensor) -> None:
+        self._task = task
+        self.initial_state = dict(task.algorithm.client_state(initial))
+        if task.training.batch_norm == "local" and len(statistics):
+            self.initial_state[OWN_STATISTICS] = statistics
+        if task.report.models:
+            self.initial_state[LAST_MODEL] = initial
+        self.store: StateStore | None = None
+        if self.initial_state:
+            self.store = StateStore(self.initial_state, len(task.parts), task.training.state_home)
+        self.compression = Compression(task, initial)
+
+    def restart(self) -> None:
+        """Forget what belongs to the server's state, which begins anew.
+
+        Where the server keeps no sums of what devices keep, devices go on with what they have. Their own batch
+        normalisation and the last models that the report wants stay in any case.
+        """
+        if not self._task.algorithm.coupled():
+            return
+        if self.store is not None:
+            self.store.forget(self.initial_state.keys() - {OWN_STATISTICS, LAST_MODEL})
+        if self.compression.lost is not None:
+            self.compression.lost.forget(self.compression.lost.names)
+
+    def depart(self, ids: Ids) -> None:
+        """Forget what the devices `ids` kept, but for their last models, which the report wants."""
+        if self.store is not None:
+            self.store.forget(self.initial_state.keys() - {LAST_MODEL}, ids)
+        if self.compression.lost is not None:
+            self.compression.lost.forget(self.compression.lost.names, ids)
+
+    def share_in_means(self, device: int) -> dict[str, Tensor]:
+        """Return the part that a device's state has in the server's means, by the names that these have there."""
+        state = {}
+        if self.store is not None:
+            kept = self.store.gather(np.array([device]))
+            state = {name: vector[0] for name, vector in kept.items()}
+        weight = float(self._task.sizes[device] / self._task.mean_size)
+        return self._task.algorithm.held(state, weight)
+
+    def mean_models(self, ids: Ids) -> dict[str, Tensor]:
+        """Return the further models [d] that `report.models` names, in a round that received updates of `ids`."""
+        wanted = self._task.report.models
+        if self.store is None or not wanted:
+            return {}
+        means = {}
+        if "sel" in wanted and len(ids):
+            means["sel"] = self.store.mean(LAST_MODEL, ids)
+        if "all" in wanted:
+            means["all"] = self.store.mean(LAST_MODEL, np.arange(len(self._task.parts)))
+        return means
+
+    @property
+    def home(self) -> str | None:
+        """The home of the states, see StateStore; None if devices keep nothing."""
+        if self.store is None:
+            return None
+        return self.store.home
+
+    def stores(self) -> dict[str, StateStore]:
+        """Return the stores that there are, by the names under which a snapshot has them."""
+        found = {}
+        if self.store is not None:
+            found["clients"] = self.store
+        if self.compression.lost is not None:
+            found["lost"] = self.compression.lost
+        return found
+
+    def close(self) -> None:
+        """Give memory and files back."""
+        for store in self.stores().values():
+            store.close()

@@ -1,0 +1,90 @@
+"""The worth of each device's update: Shapley values of the models that the algorithm makes of some updates alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from torch import Tensor
+
+from edgefl.core.arrays import Floats, Ids
+from edgefl.core.streams import Streams
+from edgefl.learning.algorithms import Algorithm, Updates
+from edgefl.learning.learner.evaluation import Evaluation
+from edgefl.learning.learner.shapley import EXACT, Coalition, sampled, shapley
+from edgefl.learning.report_section import Contributions
+
+Aggregate = Callable[[Mapping[str, Tensor], Updates], dict[str, Tensor]]  # server state and updates to the next state
+Evaluate = Callable[[Tensor], Evaluation]  # the model [d] on the test set
+
+
+class ContributionGame:
+    """The cooperative game of one round: the players are devices, a coalition's value is how good its model is.
+
+    Args:
+        section: which contributions the scenario wants.
+        server: the state before the round.
+        updates: the round's updates.
+        players: [n] ids of the devices that may be in a coalition, participants or more.
+        unheard: [...] what the server keeps of a device before its first update, by name. The stored updates of
+            players outside the coalition are replaced by it; where it is empty, stored updates count for everybody.
+        aggregate: makes the server's next state.
+        evaluate: tests a model.
+    """
+
+    def __init__(
+        self,
+        section: Contributions,
+        server: Mapping[str, Tensor],
+        updates: Updates,
+        players: Ids,
+        unheard: Mapping[str, Tensor],
+        aggregate: Aggregate,
+        evaluate: Evaluate,
+    ) -> None:
+        self._section = section
+        self._server = server
+        self._updates = updates
+        self._players = players
+        self._unheard = unheard
+        self._aggregate = aggregate
+        self._evaluate = evaluate
+
+    def contributions(self, streams: Streams) -> Floats:
+        """Return the Shapley values [n] of the players, exact or from random orders, as their number allows."""
+        count = len(self._players)
+        if count <= EXACT:
+            return shapley(count, self.value)
+        rng = streams.generator("contributions", 0, self._updates.index)
+        in_order = np.tile(np.arange(count), (self._section.permutations, 1))
+        return sampled(rng.permuted(in_order, axis=1), self.value)
+
+    def value(self, coalition: Coalition) -> float:
+        """Return how good the coalition's model is on the test set: the accuracy, or the negative loss."""
+        test = self._evaluate(self._model(coalition))
+        if self._section.value == "loss" or test.accuracy is None:
+            return -test.loss
+        return test.accuracy
+
+    def _model(self, coalition: Coalition) -> Tensor:
+        if not coalition:  # nobody has sent anything: the model stays as it was
+            return self._server["w"]
+        members = self._players[list(coalition)]
+        state = self._state_without(np.setdiff1d(self._players, members))
+        updates = self._updates.only(np.flatnonzero(np.isin(self._updates.ids, members)))
+        return self._aggregate(state, updates)["w"]
+
+    def _state_without(self, absent: Ids) -> dict[str, Tensor]:
+        """Return the state before the round, as if the server had never received an update of the absent devices."""
+        state = dict(self._server)
+        for name, row in self._unheard.items():
+            state[name] = self._server[name].clone()
+            state[name][absent] = row
+        return state
+
+
+def unheard_rows(section: Contributions, algorithm: Algorithm, initial: Tensor) -> dict[str, Tensor]:
+    """Return what the server keeps of a device before its first update, if stored updates are to count as players'."""
+    if section.players == "all":
+        return algorithm.device_rows(initial)
+    return {}

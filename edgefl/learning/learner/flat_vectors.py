@@ -1,0 +1,46 @@
+"""Flat vectors, in which the tensors of a module lie one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import torch
+from torch import Tensor
+
+Tensors = Sequence[Tensor]
+
+
+class Layout:
+    """The order, names and shapes of named tensors in a flat vector."""
+
+    def __init__(self, named: dict[str, Tensor]) -> None:
+        self.names = list(named)
+        self.shapes = [tensor.shape for tensor in named.values()]
+        self.sizes = [prod(shape) for shape in self.shapes]
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    def views(self, flat: Tensor) -> list[Tensor]:
+        """Return each tensor as a view [..., *shape] of flat vectors [..., d]; nothing is copied."""
+        if not self.sizes:
+            return []
+        parts = torch.split(flat, self.sizes, dim=-1)
+        return [part.view(*part.shape[:-1], *shape) for part, shape in zip(parts, self.shapes, strict=True)]
+
+    def slices(self) -> dict[str, slice]:
+        """Return where each tensor lies in the flat vector, by its name."""
+        found = {}
+        begin = 0
+        for name, size in zip(self.names, self.sizes, strict=True):
+            found[name] = slice(begin, begin + size)
+            begin += size
+        return found
+
+
+def flatten(tensors: Tensors, like: Tensor) -> Tensor:
+    """Return one flat copy of tensors of any shapes; an empty one has the type and device of `like`."""
+    if not tensors:
+        return like.new_empty(0).detach()
+    return torch.cat([tensor.detach().flatten() for tensor in tensors])

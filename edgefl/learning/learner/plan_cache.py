@@ -1,0 +1,99 @@
+"""Measured plans in files: a machine measures once, so that the same scenario gives the same bytes run after run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import platform
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from edgefl.learning.learner.plan import Plan
+
+log = logging.getLogger("edgefl")
+
+
+def remembered(key: dict[str, Any], measure: Callable[[], Plan]) -> Plan:
+    """Return the plan in the cache; measure it and put it there if it is missing.
+
+    Of two processes that measure at the same time, both take the plan of the one that is done first.
+
+    Args:
+        key: everything that the best plan depends on.
+        measure: finds it.
+    """
+    text = json.dumps(key, sort_keys=True)
+    path = folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+    plan = _read(path)
+    if plan is not None:
+        return plan
+    plan = measure()
+    try:
+        return _kept(path, plan, {"plan": asdict(plan), **key})
+    except OSError as error:
+        log.warning("%s: the measured training plan cannot be kept: %s", path.parent, error.strerror)
+        return plan
+
+
+def _kept(path: Path, plan: Plan, content: dict[str, Any]) -> Plan:
+    """Write a plan's file, unless another process has written a good one meanwhile; return the plan that counts."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+        try:
+            # a hard link appears at once and whole, and fails if there is a file: a rename would replace it
+            os.link(name, path)
+        except FileExistsError:
+            first = _read(path)
+            if first is not None:
+                return first
+            Path(name).replace(path)  # the other one is damaged
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return plan
+
+
+def folder() -> Path:
+    """Return the folder of the plans' files."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    base = Path(cache) if cache else Path.home() / ".cache"
+    return base / "edgefl" / "plans"
+
+
+def _read(path: Path) -> Plan | None:
+    """Return the plan of a file; None if there is none, or not a good one."""
+    try:
+        plan = Plan(**json.loads(path.read_text(encoding="utf-8"))["plan"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    known = plan.engine in {"serial", "batched"} and plan.kernel in {"autograd", "layers", "vmap"}
+    if known and isinstance(plan.width, int) and plan.width > 0:
+        return plan
+    return None
+
+
+def processor(device: str) -> str:
+    """Return the name of the processor that trains."""
+    if device != "cpu":
+        import torch
+
+        return torch.cuda.get_device_name(device)
+    for line in _lines(Path("/proc/cpuinfo")):
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a file; none if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []

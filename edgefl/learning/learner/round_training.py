@@ -1,0 +1,194 @@
+"""One collected round: its clients in cohorts on the workers, their results put together again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from threading import Lock
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgefl.core.arrays import Rows
+from edgefl.core.errors import RunError
+from edgefl.learning.algorithms import RunInfo
+from edgefl.learning.learner.client_inputs import ClientInputs
+from edgefl.learning.learner.engine import Trained
+from edgefl.learning.learner.memory import is_out_of_memory
+from edgefl.learning.learner.plan import Plan
+from edgefl.learning.learner.store import StateStore
+from edgefl.learning.learner.workers import Workers
+
+MESSAGES = 2  # to each worker in a round: few, as each costs time, but so that all workers end together
+
+log = logging.getLogger("edgefl")
+
+Message = list[Rows]  # cohorts, each the numbers of its jobs, that a worker trains one after another
+
+
+@dataclass(frozen=True)
+class Job:
+    """One device's training in one round: its result depends on nothing else."""
+
+    device: int
+    index: int  # of the round, from 0
+    start: Tensor  # [d] the model that the device received
+    received: Mapping[str, Tensor]  # other vectors that it received
+    statistics: Tensor  # [b] of batch normalisation, as received
+    lr: float  # learning rate
+
+
+class RoundTraining:
+    """Trains the jobs of a round.
+
+    A cohort is trained at once, and stays in the processor's cache for all its steps if it is small; a message to a
+    worker carries several cohorts, as each message costs time.
+
+    Args:
+        jobs: in the order in which results are wanted.
+        workers: where.
+        store: the clients' states, if they keep any.
+        run: what all rounds have in common.
+    """
+
+    def __init__(self, jobs: Sequence[Job], workers: Workers, store: StateStore | None, run: RunInfo) -> None:
+        self.jobs = jobs
+        self.uploads: dict[str, Tensor] = {}  # [C, ...] each, in the order of the jobs
+        self.outcome: dict[str, Tensor] = {}  # losses [C] and statistics [C, b], in the same order
+        self._workers = workers
+        self._store = store
+        self._run = run
+        self._ids = np.array([job.device for job in jobs])
+        self._lock = Lock()  # messages are packed and results taken in one thread for each worker
+
+    def train(self, order: Rows, plan: Plan) -> Plan:
+        """Train all jobs; return the plan that worked, narrower than before if memory ran out.
+
+        Args:
+            order: numbers of the jobs, alike ones side by side, longest first.
+            plan: how.
+        """
+        waiting = self._submit(cohorts(order, min(plan.width, self._share(order))), plan)
+        try:
+            while waiting:
+                message, future = waiting.pop(0)
+                if _fitted(future):
+                    continue
+                widest = max(len(cohort) for cohort in message)
+                if widest == 1:
+                    future.result()  # nothing is narrower than a single client: raises the error
+                if widest <= plan.width:  # wider ones were on their way when others had failed already
+                    plan = replace(plan, width=-(-widest // 2))
+                    log.warning("out of memory with %d clients at once: going on with %d", widest, plan.width)
+                narrower = [part for cohort in message for part in cohorts(cohort, plan.width)]
+                waiting += self._submit(narrower, plan)
+        finally:
+            for _, future in waiting:  # of a round that has failed or was interrupted
+                future.cancel()
+        return plan
+
+    def check_finite(self, where: str | None) -> None:
+        """Check that what has been trained is of use; `where` is the round's name in the message.
+
+        Raises:
+            RunError: a loss or an upload of a device is no finite number.
+        """
+        good = torch.isfinite(self.outcome["losses"])
+        for vector in self.uploads.values():
+            # one pass over the data: a single number that is not finite spoils the sum of its vector
+            good &= torch.isfinite(vector.flatten(1).sum(dim=1))
+        if bool(good.all()):
+            return
+        job = self.jobs[int((~good).nonzero()[0])]
+        raise RunError(
+            f"{where or f'round {job.index + 1}'}: device {job.device}: local training diverged (NaN or infinite); "
+            "the likely cause is a learning rate that is too high: lower training.lr or set training.clip_norm"
+        )
+
+    def _share(self, order: Rows) -> int:
+        """Return how many clients at most a cohort may have, so that each of several GPUs gets its share.
+
+        On CPUs cohorts must not depend on the number of workers, or else results would, by rounding.
+        """
+        if self.jobs[0].start.device.type == "cpu":
+            return len(order)
+        return -(-len(order) // len(self._workers))
+
+    def _submit(self, parts: list[Rows], plan: Plan) -> list[tuple[Message, Future[None]]]:
+        """Hand cohorts to the workers in a few messages; dealt out like cards, each gets long ones and short ones."""
+        count = min(len(parts), MESSAGES * len(self._workers))
+        messages = [parts[first::count] for first in range(count)]
+        return [(message, self._send(message, plan)) for message in messages]
+
+    def _send(self, message: Message, plan: Plan) -> Future[None]:
+        rows = np.concatenate(message)
+        keys = [[(self.jobs[row].device, self.jobs[row].index) for row in cohort] for cohort in message]
+
+        def arguments() -> tuple[Plan, list[list[tuple[int, int]]], ClientInputs]:
+            return plan, keys, self._inputs(rows)
+
+        def take(trained: Trained) -> None:
+            self._take(rows, trained)
+
+        return self._workers.submit("train", arguments, take)
+
+    def _inputs(self, rows: Rows) -> ClientInputs:
+        jobs = [self.jobs[row] for row in rows]
+        start = stacked([job.start for job in jobs])
+        return ClientInputs(
+            start=start,
+            received={name: stacked([job.received[name] for job in jobs]) for name in jobs[0].received},
+            state=self._state(rows),
+            statistics=stacked([job.statistics for job in jobs]),
+            lr=start.new_tensor([[job.lr] for job in jobs]),
+            run=self._run,
+        )
+
+    def _state(self, rows: Rows) -> dict[str, Tensor]:
+        if self._store is None:
+            return {}
+        with self._lock:
+            return self._store.gather(self._ids[rows])
+
+    def _take(self, rows: Rows, trained: Trained) -> None:
+        """Copy a message's results to their places."""
+        with self._lock:
+            for name, part in trained.uploads.items():
+                self._put(self.uploads, name, rows, part)
+            self._put(self.outcome, "losses", rows, trained.losses)
+            self._put(self.outcome, "statistics", rows, trained.statistics)
+            # last: if memory has run out above, the clients will start again from the states that are still here
+            if self._store is not None:
+                self._store.scatter(self._ids[rows], trained.state)
+
+    def _put(self, table: dict[str, Tensor], name: str, rows: Rows, part: Tensor) -> None:
+        device = self.jobs[0].start.device
+        if name not in table:
+            table[name] = torch.empty((len(self.jobs), *part.shape[1:]), dtype=part.dtype, device=device)
+        table[name].index_copy_(0, torch.from_numpy(rows).to(device), part.to(device))
+
+
+def _fitted(future: Future[None]) -> bool:
+    """Wait; return False if memory ran out."""
+    try:
+        future.result()
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return False
+    return True
+
+
+def cohorts(order: Rows, width: int) -> list[Rows]:
+    """Divide jobs into cohorts of at most `width`, of nearly equal sizes, whatever the number of workers."""
+    return np.array_split(order, -(-len(order) // width))
+
+
+def stacked(vectors: Sequence[Tensor]) -> Tensor:
+    """Return vectors as [C, d]; as a single row if all are the same object, as in a synchronous round."""
+    if all(vector is vectors[0] for vector in vectors):
+        return vectors[0][None]
+    return torch.stack(list(vectors))

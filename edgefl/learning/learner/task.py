@@ -1,0 +1,84 @@
+"""The task of a learner: the model, the algorithm, and the data of each device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from edgefl.core.arrays import Indices, Ints
+from edgefl.core.streams import Streams
+from edgefl.learning.algorithms import Algorithm, RunInfo
+from edgefl.learning.data_section import Augmentation
+from edgefl.learning.datasets import Data
+from edgefl.learning.models import Model
+from edgefl.learning.report_section import ReportSection
+from edgefl.learning.training_section import Training
+from edgefl.learning.workload import Workload, local_steps
+
+
+@dataclass(frozen=True)
+class LearningTask:
+    """All that a scenario says about learning; it stays the same for the whole run."""
+
+    model: Model
+    algorithm: Algorithm
+    training: Training
+    data: Data
+    parts: Sequence[Indices]  # [devices] training samples that each device holds
+    streams: Streams
+    augmentation: Augmentation | None = None  # random crops and flips of the training samples
+    cut: int | None = None  # parameters of the front in split learning, see Solver
+    report: ReportSection = field(default_factory=ReportSection)  # which models and contributions are wanted
+    test_parts: Sequence[Indices] | None = None  # [devices] test samples of each device, if the test set is divided
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Training samples [devices] that each device holds."""
+        return np.array([len(part) for part in self.parts])
+
+    @cached_property
+    def mean_size(self) -> float:
+        """Training samples that a device holds on average."""
+        return float(self.sizes.mean())
+
+    @cached_property
+    def workload(self) -> Workload:
+        """The steps that each device takes in each round."""
+        return Workload(self.training, self.sizes, self.streams)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of parameters and samples: single precision, unless the data ask for double."""
+        if self.data.dtype == "float64":
+            return torch.float64
+        return torch.float32
+
+    def run_info(self) -> RunInfo:
+        """Return what all rounds have in common, as far as local training and the data say."""
+        labels = self.data.train_y[np.concatenate(self.parts)]
+        samples_of_mean_device = -(-self.sizes.sum() // len(self.parts))  # rounded up
+        (steps,) = local_steps(np.array([samples_of_mean_device]), *self.training.work)
+        return RunInfo(
+            population=len(self.parts),
+            participants=len(self.parts),
+            lr=self.training.lr,
+            steps=float(steps),
+            momentum=self.training.momentum,
+            labels=tuple(self._samples_by_class(labels).tolist()),
+            test_labels=tuple(self._samples_by_class(self.data.test_y).tolist()),
+            samples=self.mean_size,
+            work=self.training.work,
+        )
+
+    def class_counts(self, ids: Ints) -> Ints:
+        """Return how many samples of each class the devices `ids` [C] hold: [C, classes]."""
+        return np.array([self._samples_by_class(self.data.train_y[self.parts[device]]) for device in ids])
+
+    def _samples_by_class(self, labels: Ints) -> Ints:
+        classes = self.data.classes
+        # data without labels have 0 classes and label 0 throughout, which `bincount` counts all the same
+        return np.bincount(labels, minlength=classes)[:classes]
