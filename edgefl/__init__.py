@@ -1,27 +1,33 @@
 """edgefl: a wireless-edge emulator for federated learning.
 
-`edgefl.run("scenario.yaml")` gives a Result with DataFrames, a summary and the final flat parameters.
+`edgefl.run("scenario.yaml")` returns a Result with DataFrames, a summary and the final flat parameters.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from edgefl.core.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from edgefl.api import compare, load, run, sweep
+    from edgefl.api import compare, load, report, run, sweep
     from edgefl.results.result import Result
 
-__all__ = ["InputError", "Result", "RunError", "compare", "load", "run", "sweep"]
+__all__ = ["InputError", "Result", "RunError", "compare", "load", "report", "run", "sweep"]
 
-_LAZY = {**dict.fromkeys(("run", "load", "compare", "sweep"), "edgefl.api"), "Result": "edgefl.results.result"}
+_MODULES = {
+    "compare": "edgefl.api",
+    "load": "edgefl.api",
+    "report": "edgefl.api",
+    "run": "edgefl.api",
+    "sweep": "edgefl.api",
+    "Result": "edgefl.results.result",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import the heavy parts when they are first used."""
-    if name not in _LAZY:
+    """Import the module of a name when it is first used: `edgefl --help` needs none of them."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'edgefl' has no attribute '{name}'")
-    from importlib import import_module
-
-    return getattr(import_module(_LAZY[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

@@ -1,23 +1,25 @@
-"""What Python users call: the same as the command line does, with results in memory."""
+"""The Python interface: the same as the command line, with results in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.core.errors import InputError, RunError
 from edgefl.learning.record import Pace
 from edgefl.results import metrics
-from edgefl.results.report import comparison, write
-from edgefl.results.report.comparison import Compared, Wanted
+from edgefl.results import report as report_page
+from edgefl.results.report import comparison
+from edgefl.results.report.comparison import Compared, Comparison, Wanted
 from edgefl.results.report.read import load_all
 from edgefl.results.result import Result
 from edgefl.runs import sweeps
 from edgefl.runs.emulation import Options, silent
 from edgefl.runs.emulation import run as run_scenario
+from edgefl.runs.report_page import write_report
+from edgefl.runs.sweeps import SweepOptions
 from edgefl.scenario import Scenario, load, load_sweep
+from edgefl.scenario.overrides import with_seed
 from edgefl.server.replay import Progress
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def run(
         device: auto, cpu, cuda or cuda:i.
         train: False prices the world (latency, energy, participation) without any learning.
         overwrite: replace the results that are in `out` already.
-        resume: go on with the run of the same scenario that is in `out`; begin it where there is none.
+        resume: go on with the run of the same scenario that is in `out`; begin it if there is none.
         pace: when checkpoints are written; by default they take at most two per cent of the time.
         progress: called with each finished round's row.
 
@@ -60,18 +62,16 @@ def run(
         InputError: the input is wrong; nothing was run, nothing was written.
         RunError: the results cannot be written.
     """
-    extra = [] if seed is None else [f"seed={seed}"]
+    changes = with_seed(overrides, seed)
     if not isinstance(scenario, Scenario):
-        scenario = load(scenario, [*overrides, *extra])
-    elif overrides or extra:
-        scenario = load(scenario.model_dump(mode="json"), [*overrides, *extra])
+        scenario = load(scenario, changes)
+    elif changes:
+        scenario = load(scenario.model_dump(mode="json"), changes)
     folder = None if out is None else Path(out)
-    result = run_scenario(scenario, Options(folder, device, train, overwrite, resume, pace), progress)
+    options = Options(folder, device, train, overwrite, resume, pace)
+    result = run_scenario(scenario, options, progress)
     if folder is not None:
-        try:
-            report([folder], folder / "report.html")
-        except InputError as error:  # a full disk is no wrong input: the run has been run
-            raise RunError(str(error)) from None
+        write_report(folder)
     return result
 
 
@@ -93,11 +93,11 @@ def sweep(
     Args:
         source: the sweep file.
         overrides: "dotted.key=value" each, for all points.
-        out: folder of all result folders; results/<name> where not given.
-        workers: runs at a time; as many as GPUs, or cores, where not given.
+        out: folder of all result folders; results/<name> if not given.
+        workers: runs at a time; as many as there are GPUs, or cores, if not given.
         device: auto, cpu, cuda or cuda:i.
-        cluster: address of a Ray cluster, or auto (docs/cluster.md); this machine where not given.
-        gpus_per_run: of the cluster, a part of one or whole ones; one where not given and it has any.
+        cluster: address of a Ray cluster, or auto (docs/cluster.md); this machine if not given.
+        gpus_per_run: of the cluster, a part of one or whole ones; one if not given and the cluster has any.
         train: False prices the worlds without any learning.
         resume: run what is missing in `out`.
         overwrite: replace an earlier sweep in `out`.
@@ -107,25 +107,22 @@ def sweep(
 
     Raises:
         InputError: the input is wrong; nothing was run, nothing was written.
+        RunError: the report cannot be written.
     """
     import pandas as pd
 
-    found = load_sweep(source, overrides)
-    found = found if train else replace(found, train=False)
-    folder = Path("results") / found.name if out is None else Path(out)
-    runs = sweeps.run(
-        found,
-        folder,
+    options = SweepOptions(
+        out=None if out is None else Path(out),
         workers=workers,
         device=device,
         cluster=cluster,
         gpus_per_run=gpus_per_run,
+        train=train,
         resume=resume,
         overwrite=overwrite,
     )
-    if any(one.status == "finished" for one in runs):
-        report([folder], folder / "report.html")
-    return pd.read_csv(folder / sweeps.INDEX)
+    result = sweeps.run(load_sweep(source, overrides), options)
+    return pd.read_csv(result.index)
 
 
 def report(folders: Sequence[str | Path], out: str | Path) -> Path:
@@ -134,7 +131,7 @@ def report(folders: Sequence[str | Path], out: str | Path) -> Path:
     Raises:
         InputError: a folder holds no results, or the page cannot be written.
     """
-    return write([Path(folder) for folder in folders], Path(out))
+    return report_page.write([Path(folder) for folder in folders], Path(out))
 
 
 def compare(
@@ -155,23 +152,39 @@ def compare(
         initial: over how many of each session's first rounds the mean is taken.
 
     Returns:
-        One row a run; NaN where nothing was measured or a target was never reached.
+        One row a run; NaN if nothing was measured or a target was never reached.
 
     Raises:
         InputError: a folder holds no results, or a number makes no sense.
     """
     import pandas as pd
 
-    wanted = Wanted(targets, relative, last, initial)
-    return pd.DataFrame(list(comparison.compare([_compared(run) for run in runs], wanted).rows))
+    compared = compare_with_first(runs, Wanted(targets, relative, last, initial))
+    return pd.DataFrame(list(compared.rows))
 
 
-def _compared(run: str | Path | Result) -> Compared:
-    if not isinstance(run, Result):
-        (found,) = load_all([Path(run)], details=False)
-        return comparison.of_run(found, str(run))
-    name = run.folder or f"{run.scenario['name']} · seed {run.scenario['seed']}"
-    columns = (
-        run.ledger.round_columns() if run.ledger else {str(name): run.rounds[name].tolist() for name in run.rounds}
-    )
-    return Compared(str(name), run.scenario, run.status, metrics.accuracy_curve(columns))
+def compare_with_first(runs: Sequence[str | Path | Result], wanted: Wanted) -> Comparison:
+    """Return a comparison of runs with the first of them, before it is made a table.
+
+    Raises:
+        InputError: a folder holds no results, one line each; or a number makes no sense.
+    """
+    folders = [Path(run) for run in runs if not isinstance(run, Result)]
+    read = iter(load_all(folders, details=False))
+    compared: list[Compared] = []
+    for run in runs:
+        if isinstance(run, Result):
+            compared.append(_compared(run))
+        else:
+            compared.append(comparison.of_run(next(read), str(run)))
+    return comparison.compare(compared, wanted)
+
+
+def _compared(result: Result) -> Compared:
+    """Return a result in memory as comparisons take it."""
+    name = result.folder or f"{result.scenario['name']} · seed {result.scenario['seed']}"
+    if result.ledger is not None:
+        columns = result.ledger.round_columns()
+    else:
+        columns = {str(column): result.rounds[column].tolist() for column in result.rounds}
+    return Compared(str(name), result.scenario, result.status, metrics.accuracy_curve(columns))

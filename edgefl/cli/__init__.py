@@ -8,11 +8,16 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from edgefl.cli.after import add_compare, add_export, add_report
-from edgefl.cli.common import DONE, FAILED, INTERRUPTED, WRONG_INPUT, printable
+from edgefl.cli.common import printable
+from edgefl.cli.exits import DONE, FAILED, INTERRUPTED, WRONG_INPUT
 from edgefl.cli.look import add_list, add_schema, add_validate
 from edgefl.cli.run import add_run
 from edgefl.cli.sweep import add_sweep
 from edgefl.core.errors import InputError, RunError
+
+ABOUT = """\
+edgefl emulates federated learning at the wireless edge, and tells how much time and energy an accuracy costs.
+`edgefl list scenarios` shows what to begin with; `edgefl VERB --help` explains a verb."""
 
 EPILOG = """\
 exit codes: 0 done; 1 the run failed; 2 the input is wrong (nothing was run, nothing written);
@@ -20,43 +25,56 @@ exit codes: 0 done; 1 the run failed; 2 the input is wrong (nothing was run, not
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code."""
-    code: int
-    lines: list[str]
+    """Run one command, and return its exit code."""
     try:
         options = _parser().parse_args(arguments)
-        code, lines = options.verb(options), []
-    except InputError as error:
-        code, lines = WRONG_INPUT, list(error.faults)
-    except RunError as error:
-        code, lines = FAILED, [str(error)]
-    except MemoryError as error:
-        code, lines = FAILED, [f"the memory is too small for this scenario: {error}"]
-    except KeyboardInterrupt:
-        code, lines = INTERRUPTED, ["interrupted"]
-    except BrokenPipeError:  # `edgefl list models | head`
-        sys.stderr.close()
+        code: int = options.verb(options)
+    except BrokenPipeError:  # the reader has seen enough: `edgefl list models | head`
+        sys.stderr.close()  # or Python would complain about the pipe when it exits
         return DONE
-    except OSError as error:  # a disk that is full, or was taken away
-        code, lines = FAILED, [f"{error.filename}: {error.strerror}" if error.filename else str(error)]
-    for line in lines:
-        print(f"edgefl: {printable(line)}", file=sys.stderr)
+    except (InputError, RunError, MemoryError, KeyboardInterrupt, OSError) as error:
+        code, lines = _explained(error)
+        for line in lines:
+            print(f"edgefl: {printable(line)}", file=sys.stderr)
     return code
 
 
+def _explained(error: BaseException) -> tuple[int, Sequence[str]]:
+    """Return the exit code for what ended a command, and lines that say why."""
+    if isinstance(error, InputError):
+        return WRONG_INPUT, error.faults
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, ["interrupted"]
+    if isinstance(error, MemoryError):
+        return FAILED, [f"the memory is too small for this scenario: {error}"]
+    if isinstance(error, OSError) and error.filename:  # such as a full disk
+        return FAILED, [f"{error.filename}: {error.strerror}"]
+    return FAILED, [str(error)]
+
+
 class _Parser(argparse.ArgumentParser):
-    """One line for a wrong command line, as for any other wrong input."""
+    """Refuses a wrong command line in one line, as any other wrong input is refused."""
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message}; see {self.prog} --help")
 
 
+class _Version(argparse.Action):
+    """Prints the version; its look-up takes a while, so that other verbs do without it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version
+
+        print(f"edgefl {version('edgefl')}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
-    form = argparse.RawDescriptionHelpFormatter
-    about = "edgefl: a wireless-edge emulator for federated learning (time-to-accuracy, energy-to-accuracy)"
-    parser = _Parser(prog="edgefl", description=about, epilog=EPILOG, formatter_class=form)
-    parser.add_argument("--version", action="version", version=f"edgefl {_version()}")
-    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    parser = _Parser(
+        prog="edgefl", description=ABOUT, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     add_run(verbs)
     add_sweep(verbs)
     add_validate(verbs)
@@ -66,9 +84,3 @@ def _parser() -> argparse.ArgumentParser:
     add_compare(verbs)
     add_export(verbs)
     return parser
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("edgefl")

@@ -1,4 +1,4 @@
-"""What the verbs have in common."""
+"""What the verbs share: options, signals and output."""
 
 from __future__ import annotations
 
@@ -8,31 +8,45 @@ import signal
 import sys
 from pathlib import Path
 
-DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+from edgefl.cli.exits import DONE
 
 
 def printable(line: str) -> str:
-    """A line that stays one, whatever the input held."""
+    """Return a text that stays on its line, whatever the input held: control characters are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:
-    """Options of verbs that run something."""
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides", help="one key")
-    parser.add_argument("--device", default="auto", metavar="auto|cpu|cuda[:i]", help="where to train")
-    parser.add_argument("--no-train", action="store_true", help="price the world without any learning")
+    """Add the options of verbs that run something."""
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        dest="overrides",
+        help="replace one key of the scenario, such as radio.bandwidth_hz=50e6; may be repeated",
+    )
+    parser.add_argument(
+        "--device",
+        default="auto",
+        metavar="auto|cpu|cuda[:i]",
+        help="train on this device (auto: a GPU if there is one)",
+    )
+    parser.add_argument(
+        "--no-train", action="store_true", help="price latency, energy and participation without any learning"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
-    parser.add_argument("--quiet", action="store_true", help="no progress, no table")
+    parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
 
 
 def begin(*, quiet: bool) -> None:
-    """Warnings go to the terminal, and a batch system's "stop" ends a run as Ctrl-C does."""
+    """Send warnings to the terminal, and let SIGTERM, with which batch systems stop a job, end a run as Ctrl-C does."""
     logging.basicConfig(format="edgefl: %(message)s", level=logging.ERROR if quiet else logging.WARNING)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-def hand_over(text: str, out: Path | None) -> int:
-    """Print a text, or write it to a file and print that."""
+def print_or_write(text: str, out: Path | None) -> int:
+    """Print a text; or write it to a file and print the file's name. Return the exit code."""
     if out is None:
         sys.stdout.write(text)
         return DONE

@@ -1,8 +1,7 @@
-"""What there is to choose from: every catalogue's members and the shipped scenarios, one line each."""
+"""Lists for `edgefl list`: the members of every catalogue and the shipped scenarios, one line each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,26 +44,26 @@ CATALOGUES: dict[str, Catalogue[Any]] = {
 
 
 def kinds() -> list[str]:
-    """What `edgefl list` takes."""
+    """Return what `edgefl list` takes."""
     return [*CATALOGUES, "scenarios"]
 
 
 def entries(kind: str) -> list[tuple[str, str]]:
-    """Names and what they are, with their source."""
-    reader: Callable[[], list[tuple[str, str]]] = _scenarios if kind == "scenarios" else lambda: _members(kind)
-    return reader()
-
-
-def _members(kind: str) -> list[tuple[str, str]]:
+    """Return the names of a kind, each with what it is and where it comes from."""
+    if kind == "scenarios":
+        return _scenarios()
     catalogue = CATALOGUES[kind]
     return [(name, catalogue.summary(name)) for name in catalogue.members]
 
 
 def _scenarios() -> list[tuple[str, str]]:
-    """Shipped scenarios with their first comment line."""
+    """Return the shipped scenarios and sweeps, each with its first comment line."""
     package = Path(__file__).parents[1]
-    packaged = package / "_scenarios"
-    checkout = package.parent / "scenarios"
-    folder = packaged if packaged.is_dir() else checkout
-    files = sorted(folder.rglob("*.yaml"))
-    return [(str(path), path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")) for path in files]
+    folder = package / "_scenarios"  # where the wheel has them
+    if not folder.is_dir():
+        folder = package.parent / "scenarios"  # in a checkout
+    rows: list[tuple[str, str]] = []
+    for path in sorted(folder.rglob("*.yaml")):
+        first_line = path.read_text(encoding="utf-8").partition("\n")[0]
+        rows.append((str(path), first_line.lstrip("# ")))
+    return rows

@@ -1,18 +1,19 @@
-"""What can be known before anything runs: `edgefl validate`, `list`, `schema`."""
+"""The verbs for what can be known before anything runs: `edgefl validate`, `list`, `schema`."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from edgefl.cli.common import DONE
+from edgefl.cli.exits import DONE
 from edgefl.core.errors import InputError, Unavailable
 
 
 def add_validate(verbs: Any) -> None:
-    """Its options."""
-    parser = verbs.add_parser("validate", help="check scenario files, print every fault with file:line")
-    parser.add_argument("files", metavar="FILE", nargs="+")
+    """Add `edgefl validate` and its options."""
+    about = "check scenario and sweep files, and print every fault with its file and line"
+    parser = verbs.add_parser("validate", help=about, description=about)
+    parser.add_argument("files", metavar="FILE", nargs="+", help="scenario or sweep file")
     parser.set_defaults(verb=_validate)
 
 
@@ -22,12 +23,12 @@ def _validate(options: argparse.Namespace) -> int:
     faults: list[str] = []
     for file in options.files:
         try:
-            left_out = ""
+            unchecked = ""
             if is_sweep(file):
                 load_sweep(file)
             else:
-                left_out = _rehearse(file)
-            print(f"{file}: ok{left_out}")
+                unchecked = _rehearse(file)
+            print(f"{file}: ok{unchecked}")
         except InputError as error:
             faults += error.faults
     if faults:
@@ -36,7 +37,7 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _rehearse(file: str) -> str:
-    """Check a scenario, also against its data if they are there; what was not checked.
+    """Check a scenario, also against its data if they are there; return what was not checked, or "".
 
     Raises:
         InputError: it cannot be run.
@@ -50,14 +51,15 @@ def _rehearse(file: str) -> str:
     except Unavailable as error:
         return f", but not checked against its data: {str(error).partition('. ')[0]}"
     except InputError as error:
-        raise InputError(*map(source.place, error.faults)) from None
+        raise InputError(*(source.place(fault) for fault in error.faults)) from None
     return ""
 
 
 def add_list(verbs: Any) -> None:
-    """Its options."""
-    parser = verbs.add_parser("list", help="what there is to choose from, with its source")
-    parser.add_argument("kind", metavar="KIND", nargs="?", help="leave it out to see the kinds")
+    """Add `edgefl list` and its options."""
+    about = "list what there is to choose from, one line each with its source"
+    parser = verbs.add_parser("list", help=about, description=about)
+    parser.add_argument("kind", metavar="KIND", nargs="?", help="such as algorithms; leave it out to see all kinds")
     parser.set_defaults(verb=_list)
 
 
@@ -78,8 +80,9 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def add_schema(verbs: Any) -> None:
-    """Its options."""
-    parser = verbs.add_parser("schema", help="the JSON Schema of a scenario file, for editors")
+    """Add `edgefl schema`."""
+    about = "print the JSON Schema of a scenario file, with which editors complete and check keys"
+    parser = verbs.add_parser("schema", help=about, description=about)
     parser.set_defaults(verb=_schema)
 
 

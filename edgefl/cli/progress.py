@@ -1,4 +1,4 @@
-"""Progress on the way: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a run or a sweep: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from typing import Any, Self, TextIO
 from edgefl.core.units import energy, seconds
 
 LINE_EVERY_S = 5.0
+BAR_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} rounds [{elapsed}<{remaining}{postfix}]"
 
 
-class Progress:
+class RoundProgress:
     """Shows each finished round; a context manager, as the bar needs to be closed."""
 
     def __init__(self, name: str, rounds: int, *, quiet: bool, stream: TextIO = sys.stderr) -> None:
-        self.rounds, self.stream, self.quiet = rounds, stream, quiet
+        self._rounds = rounds
+        self._quiet = quiet
+        self._stream = stream
+        self._done = 0
+        self._first_ended_s: float | None = None  # start-up, which the first round includes, says nothing about others
+        self._last_line_s = 0.0
         self._bar: Any = None
-        self._first_s: float | None = None  # when the first round had ended: start-up says nothing about the rest
-        self._shown_s, self._done = 0.0, 0
         if not quiet and stream.isatty():
             from tqdm import tqdm
 
-            bar_format = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} rounds [{elapsed}<{remaining}{postfix}]"
-            self._bar = tqdm(total=rounds, desc=name, file=stream, bar_format=bar_format, dynamic_ncols=True)
+            self._bar = tqdm(total=rounds, desc=name, file=stream, bar_format=BAR_FORMAT, dynamic_ncols=True)
 
     def __enter__(self) -> Self:
         return self
@@ -37,56 +40,57 @@ class Progress:
             self._bar.close()
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """Show a finished round; in sessions, whose rounds count anew, by its number in the run."""
+        """Show a finished round by its number in the run: in sessions, rounds count anew in each."""
         self._done += 1
         if self._bar is not None:
             self._bar.set_postfix_str(_state(row), refresh=False)
             self._bar.update()
-        elif not self.quiet and self._is_time(self._done):
-            print(
-                f"round {self._done}/{self.rounds}  {_state(row)}{self._left(self._done)}",
-                file=self.stream,
-                flush=True,
-            )
+        elif not self._quiet and self._line_is_due():
+            line = f"round {self._done}/{self._rounds}  {_state(row)}{self._time_left()}"
+            print(line, file=self._stream, flush=True)
 
-    def _is_time(self, number: int) -> bool:
-        """The first round, the last one, and one every few seconds."""
-        now = time.monotonic()
-        if number not in {1, self.rounds} and now - self._shown_s < LINE_EVERY_S:
+    def _line_is_due(self) -> bool:
+        """Return whether to print a line: for the first round, the last one, and one every few seconds."""
+        now_s = time.monotonic()
+        if self._done not in {1, self._rounds} and now_s - self._last_line_s < LINE_EVERY_S:
             return False
-        self._shown_s = now
+        self._last_line_s = now_s
         return True
 
-    def _left(self, number: int) -> str:
-        """What the rounds so far say about the time that the rest will take."""
-        if self._first_s is None:
-            self._first_s = time.monotonic()
-        if number in {1, self.rounds}:
+    def _time_left(self) -> str:
+        """Return an estimate of the time that is left, from the rounds after the first one."""
+        if self._first_ended_s is None:
+            self._first_ended_s = time.monotonic()
+        if self._done in {1, self._rounds}:
             return ""
-        each = (time.monotonic() - self._first_s) / (number - 1)
-        return f"  [about {each * (self.rounds - number):.0f} s left]"
+        round_s = (time.monotonic() - self._first_ended_s) / (self._done - 1)
+        return f"  [about {round_s * (self._rounds - self._done):.0f} s left]"
 
 
 class SweepProgress:
-    """Shows each run of a sweep that has ended, with what the runs so far say about the time that is left."""
+    """Shows each run of a sweep that has ended, and an estimate of the time that is left."""
 
     def __init__(self, name: str, *, quiet: bool, stream: TextIO = sys.stderr) -> None:
-        self._name, self._quiet, self._stream = name, quiet, stream
-        self._began_s, self._before = time.monotonic(), -1
+        self._name = name
+        self._quiet = quiet
+        self._stream = stream
+        self._began_s = time.monotonic()
+        self._ended_before: int | None = None  # runs that an earlier attempt finished, which took no time now
 
     def __call__(self, statuses: Sequence[str], folder: str, status: str) -> None:
-        """Show one that has ended, where all of them stand."""
-        over = sum(one in {"finished", "failed"} for one in statuses)
-        if self._before < 0:
-            self._before = over - 1  # an earlier sweep's, which took no time now
+        """Show a run that has ended, given the statuses of all."""
+        ended = sum(one in {"finished", "failed"} for one in statuses)
+        if self._ended_before is None:
+            self._ended_before = ended - 1
         if self._quiet:
             return
-        each = (time.monotonic() - self._began_s) / max(1, over - self._before)
-        left_s = each * (len(statuses) - over)
+        run_s = (time.monotonic() - self._began_s) / max(1, ended - self._ended_before)
+        left_s = run_s * (len(statuses) - ended)
         left = f"  [about {seconds(left_s)} left]" if left_s else ""
-        print(f"{self._name} {over}/{len(statuses)}  {folder}: {status}{left}", file=self._stream, flush=True)
+        print(f"{self._name} {ended}/{len(statuses)}  {folder}: {status}{left}", file=self._stream, flush=True)
 
 
 def _state(row: Mapping[str, Any]) -> str:
+    """Return accuracy, virtual time and energy of a round, as far as they are known."""
     accuracy = "" if row["test_accuracy"] is None else f"accuracy {row['test_accuracy']:.4f}  "
     return f"{accuracy}t {seconds(row['time_s'])}  E {energy(row['energy_j'])}"

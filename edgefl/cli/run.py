@@ -8,64 +8,84 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import DONE, FAILED, INTERRUPTED, add_running, begin
+from edgefl.cli.common import add_running, begin
+from edgefl.cli.exits import CODE_OF_STATUS
 from edgefl.core.errors import InputError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what these import is heavy, and no other verb needs it
     from edgefl.learning.record import Pace
     from edgefl.results.result import Result
     from edgefl.results.tracking import Tracker
     from edgefl.scenario import Scenario
 
-EXIT_CODES = {"finished": DONE, "failed": FAILED, "interrupted": INTERRUPTED}
+MOST_PACE = 1e9  # rounds or minutes
 
 
 def add_run(verbs: Any) -> None:
-    """Its options."""
-    parser = verbs.add_parser("run", help="run one emulation")
-    parser.add_argument("scenario", metavar="SCENARIO.yaml")
-    parser.add_argument("-o", "--out", metavar="DIR", type=Path, help="result folder (results/<name>/seed-<N>)")
-    parser.add_argument("--seed", metavar="N", type=int, help="replaces the scenario's seed")
+    """Add `edgefl run` and its options."""
+    about = "run one emulation, and write its results to a folder"
+    parser = verbs.add_parser("run", help=about, description=about)
+    parser.add_argument("scenario", metavar="SCENARIO.yaml", help="scenario file (docs/scenario.md)")
+    parser.add_argument(
+        "-o", "--out", metavar="DIR", type=Path, help="result folder (default: results/<name>/seed-<N>)"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, help="replace the scenario's seed")
     add_running(parser)
-    parser.add_argument("--resume", action="store_true", help="go on with the run in the folder, or begin it")
-    every = "N rounds, or minutes with min behind it (as seldom as makes them 2 %% of the time)"
-    parser.add_argument("--checkpoint-every", metavar="N|Nmin", type=_pace, dest="pace", help=every)
-    help_text = "rounds as TensorBoard events, as they end (OUT/tensorboard)"
-    parser.add_argument("--tensorboard", metavar="DIR", nargs="?", const="", help=help_text)
-    parser.add_argument("--mlflow", metavar="URI", help="rounds to an MLflow server or database, as they end")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with the run that is in the folder; begin it if there is none"
+    )
+    parser.add_argument(
+        "--checkpoint-every",
+        metavar="N|Nmin",
+        type=_pace,
+        dest="pace",
+        help="write a checkpoint every N rounds or every N minutes (default: as often as takes 2 %% of the time)",
+    )
+    parser.add_argument(
+        "--tensorboard",
+        metavar="DIR",
+        nargs="?",
+        const="",
+        help="write rounds as TensorBoard events while the run goes on (DIR: the result folder's tensorboard/)",
+    )
+    parser.add_argument("--mlflow", metavar="URI", help="send rounds to an MLflow server or database as they end")
     parser.set_defaults(verb=_run)
 
 
 def _pace(text: str) -> Pace:
-    """Rounds, or minutes."""
+    """Read a number of rounds, or of minutes.
+
+    Raises:
+        InputError: it is neither.
+    """
     from edgefl.learning.record import Pace
 
-    number, minutes = text.removesuffix("min"), text.endswith("min")
+    in_minutes = text.endswith("min")
     try:
-        value = float(number) if minutes else int(number)
+        value = float(text.removesuffix("min")) if in_minutes else int(text)
     except ValueError:
         value = 0
-    if not 0 < value < 1e9:
-        raise InputError(
-            f"--checkpoint-every {text}: must be a number of rounds such as 50, or of minutes such as 10min"
-        )
-    return Pace(seconds=60.0 * value) if minutes else Pace(rounds=int(value))
+    if not 0 < value < MOST_PACE:
+        expected = "must be a number of rounds such as 50, or of minutes such as 10min"
+        raise InputError(f"--checkpoint-every {text}: {expected}")
+    return Pace(seconds=60.0 * value) if in_minutes else Pace(rounds=int(value))
 
 
 def _run(options: argparse.Namespace) -> int:
     from edgefl.api import run
-    from edgefl.cli.progress import Progress
+    from edgefl.cli.progress import RoundProgress
     from edgefl.results.tracking import together
+    from edgefl.runs.emulation import default_folder
     from edgefl.scenario import load_with_source
+    from edgefl.scenario.overrides import with_seed
 
-    overrides = options.overrides if options.seed is None else [*options.overrides, f"seed={options.seed}"]
-    scenario, source = load_with_source(options.scenario, overrides)
-    folder = options.out or Path("results") / scenario.name / f"seed-{scenario.seed}"
+    scenario, source = load_with_source(options.scenario, with_seed(options.overrides, options.seed))
+    folder = options.out or default_folder(scenario)
     begin(quiet=options.quiet)
     try:
         with ExitStack() as stack:
             trackers = [stack.enter_context(tracker) for tracker in _trackers(options, scenario, folder)]
-            shown = Progress(scenario.name, scenario.in_sessions.total, quiet=options.quiet)
+            bar = RoundProgress(scenario.name, scenario.in_sessions.total, quiet=options.quiet)
             result = run(
                 scenario,
                 out=folder,
@@ -74,35 +94,36 @@ def _run(options: argparse.Namespace) -> int:
                 overwrite=options.overwrite,
                 resume=options.resume,
                 pace=options.pace,
-                progress=together(stack.enter_context(shown), *trackers),
+                progress=together(stack.enter_context(bar), *trackers),
             )
             for tracker in trackers:
                 tracker.status = result.status
-    except InputError as error:  # found when data and devices were made
-        raise InputError(*map(source.place, error.faults)) from None
+    except InputError as error:  # found when data and devices were made, so without file and line
+        raise InputError(*(source.place(fault) for fault in error.faults)) from None
     if not options.quiet:
-        print(_table(result))
+        print(_table(result, folder))
     if result.error:
         print(f"edgefl: {result.status}: {result.error}; finished rounds are in {folder}", file=sys.stderr)
-    return EXIT_CODES[result.status]
+    return CODE_OF_STATUS[result.status]
 
 
 def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path) -> list[Tracker]:
-    """Those that are asked for."""
+    """Return the trackers that the options ask for."""
     from edgefl.results.tracking import MlflowRun, TensorBoardEvents
 
-    asked: list[Tracker] = []
+    trackers: list[Tracker] = []
     if options.tensorboard is not None:
         events = Path(options.tensorboard or folder / "tensorboard")
-        asked.append(TensorBoardEvents(scenario, events, overwrite=options.overwrite or options.resume))
+        trackers.append(TensorBoardEvents(scenario, events, overwrite=options.overwrite or options.resume))
     if options.mlflow is not None:
-        asked.append(MlflowRun(scenario, options.mlflow))
-    return asked
+        trackers.append(MlflowRun(scenario, options.mlflow))
+    return trackers
 
 
-def _table(result: Result) -> str:
-    """The short table at the end of a run."""
+def _table(result: Result, folder: Path) -> str:
+    """Return the short table at the end of a run."""
     from edgefl.core.units import energy, seconds
+    from edgefl.runs.report_page import REPORT
 
     summary = result.summary
     lines = [
@@ -113,10 +134,11 @@ def _table(result: Result) -> str:
     if summary["final_accuracy"] is not None:
         lines.append(("accuracy", f"{summary['final_accuracy']:.4f} (best {summary['best_accuracy']:.4f})"))
     for target in summary["targets"]:
-        reached = target["round"] is not None
-        cost = f"{seconds(target['time_s'])}, {energy(target['energy_j'])}, round {target['round']}" if reached else ""
-        lines.append((f"to {target['accuracy']:.4g}", cost or "not reached"))
-    lines.append(("report", str((result.folder or Path()) / "report.html")))
-    if result.ledger is None:
+        cost = "not reached"
+        if target["round"] is not None:
+            cost = f"{seconds(target['time_s'])}, {energy(target['energy_j'])}, round {target['round']}"
+        lines.append((f"to {target['accuracy']:.4g}", cost))
+    lines.append(("report", str(folder / REPORT)))
+    if result.ledger is None:  # the result was read from the folder
         lines.append(("", "finished before; nothing was left to do"))
     return "\n".join(f"{name:<14}{value}" for name, value in lines)

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.files import write_atomically
@@ -21,30 +24,47 @@ from edgefl.learning.torch_device import choose_device
 from edgefl.results import provenance, writer
 from edgefl.results.result import Result, read_result
 from edgefl.results.summary import summarize
-from edgefl.runs.assembly import build, divide
+from edgefl.runs.assembly import Divided, build, divide
 from edgefl.scenario import Scenario, dump
 from edgefl.server.ledger import Columns
 from edgefl.server.replay import Progress
 from edgefl.server.server import Server
 from edgefl.server.trajectories import trajectories
 
+RESULTS = Path("results")  # below which results are written, unless the user names a folder
+
 
 @dataclass(frozen=True)
 class Options:
-    """How to run, which never changes a result but for rounding between CPU and GPU."""
+    """How to run, which changes no result but for rounding between CPU and GPU."""
 
-    out: Path | None = None  # None keeps the results in memory
+    out: Path | None = None  # the result folder; None keeps the results in memory
     device: str = "auto"  # auto | cpu | cuda | cuda:i
-    train: bool = True
-    overwrite: bool = False
+    train: bool = True  # False prices the world without any learning
+    overwrite: bool = False  # replace what is in the folder
     resume: bool = False  # go on with what is in the folder
-    pace: Pace | None = None  # of checkpoints; as seldom as they are cheap where not given
+    pace: Pace | None = None  # of checkpoints; by default they take at most two per cent of the time
     share: bool = False  # leave on record what has been learned, for other runs
-    shared: tuple[Path, ...] = ()  # result folders of such runs
+    shared: tuple[Path, ...] = ()  # result folders of runs that did
+
+
+class Outcome(NamedTuple):
+    """How the event loop ended, and what learning had come to by then."""
+
+    status: str  # finished | interrupted | failed
+    error: str | None
+    bug: Exception | None  # an error of ours that ended it
+    parameters: npt.NDArray[np.float32] | None  # [d] the global model; None without learning
+    accuracies: Any  # by device
 
 
 def silent(row: Mapping[str, Any]) -> None:
-    """No progress reports."""
+    """Report no progress."""
+
+
+def default_folder(scenario: Scenario) -> Path:
+    """Return the folder of a scenario's results, unless the user names another."""
+    return RESULTS / scenario.name / f"seed-{scenario.seed}"
 
 
 def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Result:
@@ -60,118 +80,157 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
     if options.out is None:
         return _run(scenario, options, device, progress, None)
     writer.check_folder(options.out, overwrite=options.overwrite or options.resume)
-    if options.resume and (finished := _finished(options.out, scenario)):
-        return finished
-    others = [folder / writer.CHECKPOINTS for folder in options.shared]
-    with closing(Journal(options.out / writer.CHECKPOINTS, fresh=not options.resume, others=others)) as journal:
+    if options.resume:
+        finished = _finished(options.out, scenario)
+        if finished is not None:
+            return finished
+    records_of_others = [folder / writer.CHECKPOINTS for folder in options.shared]
+    own_record = options.out / writer.CHECKPOINTS
+    with closing(Journal(own_record, fresh=not options.resume, others=records_of_others)) as journal:
         result = _run(scenario, options, device, progress, journal)
         if result.status == "finished" and not options.share:
-            shutil.rmtree(options.out / writer.CHECKPOINTS, ignore_errors=True)
+            shutil.rmtree(own_record, ignore_errors=True)
         return result
 
 
 def _run(scenario: Scenario, options: Options, device: str, progress: Progress, journal: Journal | None) -> Result:
-    """Run it on a device, with the journal of a result folder if there is one."""
-    clock = time.perf_counter
-    began, started = clock(), datetime.now(UTC).isoformat(timespec="seconds")
+    """Run a scenario on a device, with the journal of a result folder if there is one.
+
+    Raises:
+        Exception: an error of ours that ended the event loop, once the finished rounds are on disk.
+    """
+    began_s = time.perf_counter()
+    started = datetime.now(UTC).isoformat(timespec="seconds")
     keeping = None if journal is None else (journal, options.pace or Pace())
     divided = divide(scenario)
     server = build(scenario, device, train=options.train, progress=progress, divided=divided, keeping=keeping)
     with closing(server.replay):
-        setup_s = clock() - began
+        setup_s = time.perf_counter() - began_s
         manifest = {**provenance.environment(), "device": device, "started": started}
         if options.out is not None and journal is not None:
-            writer.open_folder(options.out)
-            journal.open()
-            _write_manifest(options.out, {**manifest, **_under_way(server)})
-            write_atomically(options.out / "scenario.yaml", dump(scenario).encode())
-            if divided.data.classes:
-                writer.write_labels(options.out, holdings(divided.data.train_y, divided.parts))
-        result, bug = _drive(scenario, server)
-    result.summary["wall_s"] = _wall_s(clock() - began, setup_s, server.replay.learning_s)
+            _open(options.out, journal, scenario, divided, {**manifest, "learner": server.replay.described()})
+        outcome = _run_event_loop(scenario, server)
+        summary = summarize(
+            server.ledger,
+            scenario.targets,
+            scenario.report.last_tests,
+            outcome.accuracies,
+            by_session=scenario.in_sessions.several,
+        )
+    wall_s = _wall_s(time.perf_counter() - began_s, setup_s, server.replay.learning_s)
+    result = Result(
+        scenario=scenario.model_dump(mode="json"),
+        summary={**summary, "wall_s": wall_s},
+        parameters=outcome.parameters,
+        status=outcome.status,
+        ledger=server.ledger,
+        error=outcome.error,
+        folder=options.out,
+    )
     if options.out is not None:
-        result.folder, learner = options.out, server.replay.described()
-        gone = None
-        if scenario.mobility.moves and result.ledger is not None:
-            gone = trajectories(server.world, result.ledger.participants, result.ledger.time_s)
-        _write(result, gone, {**manifest, "learner": learner, "wall_s": result.summary["wall_s"]["total"]})
-    if bug is not None:
-        raise bug
+        tracks = None
+        if scenario.mobility.moves:
+            tracks = trajectories(server.world, server.ledger.participants, server.ledger.time_s)
+        learner = server.replay.described()
+        _write(options.out, result, tracks, {**manifest, "learner": learner, "wall_s": wall_s["total"]})
+    if outcome.bug is not None:
+        raise outcome.bug
     return result
 
 
-def _under_way(server: Server) -> dict[str, Any]:
-    """The manifest's entries that are not known before the end."""
-    return {"learner": server.replay.described(), "wall_s": None, "status": "running", "error": None}
+def _open(folder: Path, journal: Journal, scenario: Scenario, divided: Divided, manifest: Mapping[str, Any]) -> None:
+    """Write what is known before the first round."""
+    writer.open_folder(folder)
+    journal.open()
+    _write_manifest(folder, {**manifest, "wall_s": None, "status": "running", "error": None})
+    write_atomically(folder / "scenario.yaml", dump(scenario).encode())
+    if divided.data.classes:
+        writer.write_labels(folder, holdings(divided.data.train_y, divided.parts))
+
+
+def _run_event_loop(scenario: Scenario, server: Server) -> Outcome:
+    """Run the event loop until it ends or something ends it; then wait for what is still being learned."""
+    status = "finished"
+    message: str | None = None
+    bug: Exception | None = None
+    try:
+        with rare_collections():
+            server.env.run(server.env.process(scenario.server.policy.run(server)))
+    except KeyboardInterrupt:
+        status = "interrupted"
+        message = "interrupted by the user"
+        server.replay.give_up()
+    except RunError as error:
+        status = "failed"
+        message = str(error)
+    except Exception as error:  # noqa: BLE001 - raised again when the finished rounds are on disk
+        status = "failed"
+        message = repr(error)
+        bug = error
+    parameters = None
+    accuracies = None
+    # Learning is lazy: the last rounds may still have to be learned, and that may fail in its turn.
+    try:
+        parameters = server.replay.parameters()
+        accuracies = server.replay.finish()
+    except RunError as error:
+        status = "failed"
+        message = message or str(error)
+    return Outcome(status, message, bug, parameters, accuracies)
 
 
 def _finished(folder: Path, scenario: Scenario) -> Result | None:
-    """The result that a folder has already; None where there is something to go on with, or to begin.
+    """Return the result that a folder holds already; None if there is something to go on with, or to begin.
 
     Raises:
-        InputError: it has something else.
+        InputError: the folder holds something else.
     """
-    there, here = folder / "scenario.yaml", dump(scenario)
-    if not there.exists():
-        begun = {writer.CHECKPOINTS, "manifest.json"}
+    file = folder / "scenario.yaml"
+    if not file.exists():
         names = {path.name for path in folder.iterdir() if path.suffix != ".part"} if folder.exists() else set()
-        if names <= begun:
-            return None  # nothing is there, or it ended before it began
+        if names <= {writer.CHECKPOINTS, "manifest.json"}:
+            return None  # nothing is there, or a run was killed before its first round
         raise InputError(f"{folder}: holds something else than a run; choose another folder with -o")
-    lines = there.read_text(encoding="utf-8").splitlines()
-    for before, now in zip_longest(lines, here.splitlines()):
-        if before != now:
-            was, is_now = (repr(line.strip()) if line else "nothing" for line in (before, now))
-            text = f"was begun with another scenario: {was} there, {is_now} here"
+    before = file.read_text(encoding="utf-8").splitlines()
+    now = dump(scenario).splitlines()
+    for line_before, line_now in zip_longest(before, now):
+        if line_before != line_now:
+            text = f"was begun with another scenario: {_quoted(line_before)} there, {_quoted(line_now)} here"
             raise InputError(f"{folder}: {text}; choose another folder with -o, or replace it with --overwrite")
     result = read_result(folder)
     return result if result.status == "finished" else None
 
 
-def _write(result: Result, gone: Columns | None, manifest: dict[str, Any]) -> None:
-    """Write a finished result to its folder, with where its devices have gone if they move."""
-    folder = result.folder
-    if folder is None or result.ledger is None:
+def _quoted(line: str | None) -> str:
+    """Return a line of a scenario as messages show it."""
+    return repr(line.strip()) if line else "nothing"
+
+
+def _write(folder: Path, result: Result, tracks: Columns | None, manifest: Mapping[str, Any]) -> None:
+    """Write a result to its folder, with where its devices have gone if they move.
+
+    Raises:
+        RunError: it cannot be written.
+    """
+    if result.ledger is None:
         return
     try:
         writer.write_ledger(folder, result.ledger, result.parameters)
-        if gone is not None:
-            writer.write_tracks(folder, gone)
+        if tracks is not None:
+            writer.write_tracks(folder, tracks)
         writer.write_json(folder / "summary.json", result.summary)
         _write_manifest(folder, {**manifest, "status": result.status, "error": result.error})
     except OSError as error:
         raise RunError(f"{folder}: the results cannot be written: {error.strerror}") from None
 
 
-def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest, with digests of what the folder holds by now."""
     writer.write_json(folder / "manifest.json", {**manifest, "digests": provenance.digests(folder)})
 
 
 def _wall_s(total: float, setup: float, learning: float) -> dict[str, float]:
-    """Where the machine's time went; what is left is the world's: event loop, radio, ledger."""
-    parts = {"total": total, "setup": setup, "learning": learning, "world": total - setup - learning}
+    """Return where the machine's time [s] went; the world has what is left: event loop, radio, ledger."""
+    world = total - setup - learning
+    parts = {"total": total, "setup": setup, "learning": learning, "world": world}
     return {name: round(value, 3) for name, value in parts.items()}
-
-
-def _drive(scenario: Scenario, server: Server) -> tuple[Result, Exception | None]:
-    """Run the event loop, then sum up what was finished; also the error of ours that ended it, if one did."""
-    status, message, bug = "finished", None, None
-    try:
-        with rare_collections():
-            server.env.run(server.env.process(scenario.server.policy.run(server)))
-    except KeyboardInterrupt:
-        status, message = "interrupted", "interrupted by the user"
-        server.replay.give_up()
-    except RunError as error:
-        status, message = "failed", str(error)
-    except Exception as error:  # noqa: BLE001 - raised again when the finished rounds are on disk
-        status, message, bug = "failed", repr(error), error
-    parameters, accuracies = None, None
-    try:
-        parameters = server.replay.parameters()
-        accuracies = server.replay.finish()
-    except RunError as error:
-        status, message = "failed", message or str(error)
-    wanted = scenario.targets, scenario.report.last_tests
-    summary = summarize(server.ledger, *wanted, accuracies, by_session=scenario.in_sessions.several)
-    return Result(scenario.model_dump(mode="json"), summary, parameters, status, server.ledger, message), bug

@@ -1,4 +1,4 @@
-"""Processes that work off tasks one after another; one that dies takes nothing with it but its task."""
+"""Workers on this machine: processes that run one task after another; one that dies loses its task and nothing else."""
 
 from __future__ import annotations
 
@@ -11,38 +11,29 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple
+from typing import Any
 
-from edgefl.core.errors import Taken
 from edgefl.core.machine import available_bytes
+from edgefl.runs.workers import LOOK_EVERY_S, Answer, Died, answered
 
-LET_GO_S = 300.0  # in which what is left of a lost process lets go of its files
-LOOK_EVERY_S = 0.5
-HEADROOM = 1.2  # of memory that a further process needs, over what the largest has taken
-
-
-class Died(Exception):  # noqa: N818 - the name says what happened
-    """The process of a task has ended without an answer."""
-
-
-class Answer(NamedTuple):
-    """What has become of a task."""
-
-    number: int
-    value: Any  # an exception where it failed
+HEADROOM = 1.2  # memory that another process needs, over what the largest has taken
+END_S = 10.0  # within which a process ends by itself before it is killed
 
 
 class Pool:
-    """At most so many processes at once, and no more than the memory has room for.
+    """At most so many processes at once, and no more than the memory has room for; see `Workers`.
 
     Args:
         work: called with each task, in a process; must be importable from there.
         count: processes.
-        settings: environment variables of each process.
+        settings: environment variables of each process, by its number from 0.
     """
 
     def __init__(self, work: Callable[[Any], Any], count: int, settings: Callable[[int], dict[str, str]]) -> None:
-        self._work, self._count, self._settings = work, count, settings
+        self._work = work
+        self._count = count
+        self._settings = settings
+        # A forked process would share torch's thread pools and CUDA contexts with this one, which neither survives.
         self._context = multiprocessing.get_context("spawn")
         self._idle: list[_Process] = []
         self._busy: dict[Connection, _Process] = {}
@@ -55,65 +46,66 @@ class Pool:
             return True
         if len(self._busy) >= self._count:
             return False
+        # The first process always begins: nobody knows yet how much it takes.
         return not self._busy or available_bytes() > HEADROOM * self._most_bytes
-
-    def begin(self, number: int, task: Any) -> None:
-        """Have a task worked off; there must be room."""
-        process = self._idle.pop() if self._idle else self._started()
-        try:
-            process.connection.send(task)
-        except OSError:  # it was killed while it waited
-            process.end()
-            return self.begin(number, task)
-        process.number = number
-        self._busy[process.connection] = process
-        return None
-
-    def _started(self) -> _Process:
-        used = {process.place for process in (*self._busy.values(), *self._idle)}
-        place = next(number for number in range(self._count) if number not in used)
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs, self._work, self._settings(place)))
-        process.start()
-        theirs.close()
-        return _Process(process, ours, place)
-
-    def answers(self) -> Iterator[Answer]:
-        """Wait for the next tasks that end."""
-        for connection in wait(list(self._busy)):
-            assert isinstance(connection, Connection)  # noqa: S101 - of our own
-            process = self._busy.pop(connection)
-            try:
-                value, taken_bytes = connection.recv()
-                self._most_bytes = max(self._most_bytes, taken_bytes)
-                self._idle.append(process)
-            except (EOFError, OSError):
-                value = Died(process.ended())
-            yield Answer(process.number, value)
 
     @property
     def busy(self) -> bool:
         """Whether any task is under way."""
         return bool(self._busy)
 
+    def begin(self, number: int, task: Any) -> None:
+        """Begin a task; there must be room."""
+        while True:
+            process = self._idle.pop() if self._idle else self._started()
+            try:
+                process.connection.send(task)
+                break
+            except OSError:  # it was killed while it was idle
+                process.end()
+        process.number = number
+        self._busy[process.connection] = process
+
+    def _started(self) -> _Process:
+        used = {process.slot for process in (*self._busy.values(), *self._idle)}
+        slot = next(number for number in range(self._count) if number not in used)
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(theirs, self._work, self._settings(slot)))
+        process.start()
+        theirs.close()  # so that our end sees it when the process dies
+        return _Process(process, ours, slot)
+
+    def answers(self) -> Iterator[Answer]:
+        """Wait until at least one task ends, and return the answers of all that have ended."""
+        for connection in wait(list(self._busy)):
+            assert isinstance(connection, Connection)  # noqa: S101 - one of our own
+            process = self._busy.pop(connection)
+            try:
+                value, taken_bytes = connection.recv()
+                self._most_bytes = max(self._most_bytes, taken_bytes)
+                self._idle.append(process)
+            except (EOFError, OSError):
+                value = Died(process.cause_of_death())
+            yield Answer(process.number, value)
+
     def close(self) -> None:
         """End all processes; those that are at work end their task as an interrupt would."""
         for process in (*self._busy.values(), *self._idle):
             process.end()
-        self._busy, self._idle = {}, []
+        self._busy = {}
+        self._idle = []
 
 
 @dataclass
 class _Process:
-    """One of them."""
+    """A process, and the task that it runs or ran last."""
 
     process: Any
     connection: Connection
-    place: int
+    slot: int  # among the processes of the pool, from 0: decides on its cores and its GPU
     number: int = -1
 
-    def ended(self) -> str:
-        """Why it has."""
+    def cause_of_death(self) -> str:
         self.process.join()
         code = self.process.exitcode
         if code is not None and code < 0:
@@ -122,42 +114,29 @@ class _Process:
         return f"its process ended with exit code {code}"
 
     def end(self) -> None:
-        self.connection.close()
-        self.process.join(10)
+        self.connection.close()  # which ends a process that waits for a task
+        self.process.join(END_S)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
 
 
 def _serve(connection: Connection, work: Callable[[Any], Any], settings: dict[str, str]) -> None:
-    """A process's life, which is no longer than its parent's."""
+    """Run tasks until the parent closes the connection or dies."""
     os.environ.update(settings)
     import resource
 
-    threading.Thread(target=_outlive_nobody, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         while True:
             value = answered(work, connection.recv())
-            taken = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-            connection.send((value, taken * 1024))
+            usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+            taken_kb = sum(usage.ru_maxrss for usage in usages)
+            connection.send((value, taken_kb * 1024))
 
 
-def _outlive_nobody(parent: int) -> None:
-    """End when the parent has been killed, lest a folder be held that is to be resumed."""
+def _end_with_parent(parent: int) -> None:
+    """End this process when its parent has been killed, or it would hold a folder that is to be resumed."""
     while os.getppid() == parent:
         time.sleep(LOOK_EVERY_S)
     os._exit(1)
-
-
-def answered(work: Callable[[Any], Any], task: Any) -> Any:
-    """Work off a task; an exception is an answer, and what a process that was lost still holds is waited for."""
-    until = time.monotonic() + LET_GO_S
-    while True:
-        try:
-            return work(task)
-        except Taken as error:
-            if time.monotonic() > until:
-                return error
-        except Exception as error:  # noqa: BLE001 - the one who asked decides what to make of it
-            return error
-        time.sleep(LOOK_EVERY_S)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
@@ -33,6 +33,11 @@ def parse_override(text: str) -> Override:
     except NotYaml as error:
         raise InputError(f"--set {text}: not valid YAML: {error.problem}") from None
     return Override(keys, parsed, f"--set {text}")
+
+
+def with_seed(overrides: Sequence[str], seed: int | None) -> list[str]:
+    """Return overrides with one more for the seed, if there is one."""
+    return [*overrides] if seed is None else [*overrides, f"seed={seed}"]
 
 
 def replaced(raw: Any, keys: tuple[str, ...], value: Any, where: str) -> Any:

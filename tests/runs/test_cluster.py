@@ -17,7 +17,7 @@ import edgefl
 from edgefl.core.errors import InputError, Taken
 from edgefl.runs import cluster
 from edgefl.runs.cluster import Cluster
-from edgefl.runs.pool import Died
+from edgefl.runs.workers import Died
 
 ROUNDS = 200
 
@@ -69,7 +69,7 @@ def test_what_another_process_holds_is_waited_for(monkeypatch):
 
     assert cluster._serve(work, 5, {}) == 25
     assert len(waited) == 3
-    monkeypatch.setattr("edgefl.runs.pool.LET_GO_S", -1.0)
+    monkeypatch.setattr("edgefl.runs.workers.RELEASE_S", -1.0)
     waited.clear()
     assert isinstance(cluster._serve(work, 5, {}), Taken)
 
@@ -127,7 +127,7 @@ def act(task):
 
 
 def test_nobody_has_room(head, tmp_path):
-    refused(tmp_path, "takes 1 CPU, which it has not", cluster=head.address)
+    refused(tmp_path, "takes 1 CPU, which the cluster does not have", cluster=head.address)
 
 
 def test_what_becomes_of_tasks(head, nodes, monkeypatch):

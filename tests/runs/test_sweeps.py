@@ -12,7 +12,8 @@ from run_cases import SWEEP_BASE, content, rows
 
 import edgefl
 from edgefl.core.errors import InputError
-from edgefl.runs.pool import Died, Pool
+from edgefl.runs.pool import Pool
+from edgefl.runs.workers import Died
 from edgefl.scenario import load_sweep
 
 ROOT = Path(__file__).parents[2]

@@ -1,0 +1,66 @@
+"""Families of a sweep: runs that learn the same as long as they receive the same, such as those of two bandwidths.
+
+The first run of a family learns alone and leaves on record what it learned; the others then find it there, and learn
+only what differs.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from edgefl.runs.assembly import setting_of_learning
+from edgefl.runs.sweep_run import SweepRun
+
+
+class Family:
+    """Runs of a sweep that may learn the same."""
+
+    def __init__(self, runs: Sequence[SweepRun]) -> None:
+        self.runs = runs
+
+    def ready(self) -> list[SweepRun]:
+        """Return the runs that may begin now: a single one until one has finished, then all."""
+        waiting = [run for run in self.runs if run.status == "waiting"]
+        if self.records():
+            return waiting
+        if any(run.status == "running" for run in self.runs):
+            return []
+        return waiting[:1]
+
+    def records(self) -> list[Path]:
+        """Return the folders of the finished runs that have left on record what they learned."""
+        return [run.folder for run in self.runs if run.record is not None]
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to run."""
+        return all(run.over for run in self.runs)
+
+    def remove_records(self) -> None:
+        """Remove what was left on record for others."""
+        for run in self.runs:
+            if run.record is not None:
+                shutil.rmtree(run.record, ignore_errors=True)
+
+
+def families_of(runs: Sequence[SweepRun], *, learning: bool) -> list[Family]:
+    """Return the runs in families; without learning each is a family of its own."""
+    members: dict[str, list[SweepRun]] = defaultdict(list)
+    for run in runs:
+        key = setting_of_learning(run.point.scenario) if learning else str(run.number)
+        members[key].append(run)
+    return [Family(family) for family in members.values()]
+
+
+def unfinished(families: Sequence[Family]) -> list[Family]:
+    """Return the families with runs left; of the others the records are removed, as nobody needs them any more."""
+    left = []
+    for family in families:
+        if family.over:
+            family.remove_records()
+        else:
+            left.append(family)
+    return left

@@ -1,0 +1,114 @@
+"""The folder of a sweep: a folder for each run, and an index above them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from edgefl.core.errors import InputError
+from edgefl.results import writer
+from edgefl.results.csv_format import csv_bytes
+from edgefl.runs.report_page import REPORT
+from edgefl.runs.sweep_run import SweepRun
+from edgefl.scenario import Scenario, Sweep
+
+INDEX = "index.csv"
+CONTENT = "sweep.yaml"
+STATISTICS = "statistics.csv"  # written with the report
+LOCK = Path("checkpoints") / "lock"  # held by the process that runs the sweep
+
+INDEX_TOTALS = (  # entries of a run's summary
+    "rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "bytes_down", "bytes_up", "wasted_j",
+)  # fmt: skip
+INDEX_OF_TARGET = ("round", "time_s", "energy_j")
+
+
+def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool) -> None:
+    """Check that a sweep can be run in a folder, before anything is run.
+
+    Raises:
+        InputError: it cannot: there is another sweep or something else, or nothing can be written.
+    """
+    writer.check_folder(out, overwrite=overwrite or resume)
+    names = {path.name for path in out.iterdir()} if out.exists() else set()
+    if CONTENT not in names and names - {LOCK.parent.name}:
+        raise InputError(f"{out}: holds something else than a sweep; choose another folder with -o")
+    if resume and CONTENT in names and (out / CONTENT).read_text(encoding="utf-8") != content:
+        text = "was begun with another sweep; choose another folder with -o, or replace it with --overwrite"
+        raise InputError(f"{out}: {text}")
+
+
+def clear(out: Path) -> None:
+    """Remove an earlier sweep: the folders that it names and its own files, but nothing else.
+
+    Raises:
+        InputError: what it says about its folders is damaged.
+    """
+    if not (out / CONTENT).exists():
+        return
+    try:
+        earlier = yaml.safe_load((out / CONTENT).read_text(encoding="utf-8"))
+        labels = {str(point["folder"]).split("/")[0] for point in earlier["points"]}
+    except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError):
+        raise InputError(f"{out / CONTENT}: is damaged; remove the folder, or choose another with -o") from None
+    for label in labels - {"", ".", ".."}:  # a file that somebody edited must not make us remove `out` or its parent
+        shutil.rmtree(out / label, ignore_errors=True)
+    for name in (CONTENT, INDEX, STATISTICS, REPORT):
+        (out / name).unlink(missing_ok=True)
+
+
+def content_of(sweep: Sweep) -> str:
+    """Return a sweep as YAML, every point with a digest of its scenario, to be compared when it is resumed."""
+    points = []
+    for point in sweep.points:
+        digest = _digest(point.scenario)
+        points.append({"values": dict(point.values), "folder": str(point.place), "digest": digest})
+    content = {"name": sweep.name, "keys": list(sweep.keys), "train": sweep.train, "points": points}
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+
+def _digest(scenario: Scenario) -> str:
+    return hashlib.sha256(scenario.model_dump_json().encode()).hexdigest()[:16]
+
+
+def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
+    """Return the index of a sweep as CSV: one row a run, with its values, its status, its totals and its targets.
+
+    A cell is empty if a run has no such value.
+    """
+    reached = [_targets(run) for run in runs]
+    targets = dict.fromkeys(target for of_run in reached for target in of_run)  # each once, in order
+    columns: dict[str, list[Any]] = defaultdict(list)
+    for run, of_run in zip(runs, reached, strict=True):
+        columns["point"].append(run.point.label)
+        columns["seed"].append(run.point.scenario.seed)
+        for key in keys:
+            columns[key].append(_cell(run.point.values.get(key)))
+        columns["status"].append(run.status)
+        columns["error"].append(run.error)
+        columns["folder"].append(str(run.point.place))
+        summary = run.summary or {}
+        for name in INDEX_TOTALS:
+            columns[name].append(summary.get(name))
+        for target in targets:
+            for name in INDEX_OF_TARGET:
+                columns[f"target_{target}_{name}"].append(of_run.get(target, {}).get(name))
+    return csv_bytes(columns)
+
+
+def _targets(run: SweepRun) -> dict[str, Mapping[str, Any]]:
+    """Return the targets of a run's summary by their accuracy, as the index names it."""
+    targets = (run.summary or {}).get("targets", ())
+    return {f"{target['accuracy']:.6g}": target for target in targets if target["accuracy"] is not None}
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as it stands in a cell: numbers and words as they are, the rest as JSON."""
+    return value if value is None or isinstance(value, (int, float, str)) else json.dumps(value)
