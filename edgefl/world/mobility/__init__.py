@@ -1,4 +1,4 @@
-"""How devices move: one file a mobility model."""
+"""Mobility models, which say how devices move: one file a model; `base.py` says how to write one."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.world.mobility.base import Area, Mobility, Track

@@ -1,4 +1,17 @@
-"""What mobility is: positions as functions of (device, time)."""
+"""Mobility models say where devices are: positions are functions of (device, time).
+
+To write a mobility model:
+
+1. One file in this folder with a subclass of `Mobility`, or of `WithSpeed` if devices draw a speed. Its fields are its
+   keys under `mobility`, and the first line of its docstring, which names the source, is what `edgefl list mobility`
+   prints.
+2. `track`, which returns where the devices of one run are: a subclass of `Track`, or of `Legs` (`legs.py`) if devices
+   move straight on between corners. A position must not depend on what was asked before, nor on how many devices
+   there are: every draw is keyed by its device.
+3. `check`, and the flags that are not as by default.
+4. One line in the table of contents (`__init__.py`), one test in `tests/world/test_mobility.py`, one row in
+   `docs/mobility.md`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from channel.geometry import annulus_distance_m
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.catalogue import Member
 from edgefl.core.distributions import NON_NEGATIVE, Constant, NonNegative, draw
@@ -16,57 +30,64 @@ from edgefl.core.streams import Streams
 
 @dataclass(frozen=True)
 class Area:
-    """The annulus around (0, 0) in which devices are, min_distance_m <= distance <= radius_m, and what is covered."""
+    """The annulus around (0, 0) in which devices are: min_distance_m <= distance <= radius_m; and what is covered."""
 
     min_distance_m: float
     radius_m: float
-    sites_m: tuple[tuple[float, float], ...] = ((0.0, 0.0),)  # of base stations ...
-    reach_m: float | None = None  # ... and how far each covers: radius_m where not given; inf is everywhere
+    sites_m: tuple[tuple[float, float], ...] = ((0.0, 0.0),)  # where base stations stand
+    reach_m: float | None = None  # how far each of them covers; None: radius_m; inf: everywhere
 
     @property
     def disc_m(self) -> float:
-        """How far a base station covers."""
-        return self.radius_m if self.reach_m is None else self.reach_m
+        """Return how far a base station covers."""
+        if self.reach_m is None:
+            return self.radius_m
+        return self.reach_m
 
     def points(self, u: Floats) -> Floats:
-        """Points [..., 2] of uniform areal density from uniforms [..., 2] (dynamic-devices paper, eq. 22)."""
-        from channel.geometry import annulus_distance_m
-
-        distance = annulus_distance_m(u[..., 0], self.min_distance_m, self.radius_m)
+        """Return points [..., 2] of uniform areal density from uniforms [..., 2] (dynamic-devices paper, eq. 22)."""
+        distance_m = annulus_distance_m(u[..., 0], self.min_distance_m, self.radius_m)
         angle = 2 * np.pi * u[..., 1]
-        return np.stack([distance * np.cos(angle), distance * np.sin(angle)], axis=-1)
+        return np.stack([distance_m * np.cos(angle), distance_m * np.sin(angle)], axis=-1)
 
     def point(self, u: float, v: float) -> tuple[float, float]:
-        """One of `points`, at a tenth of the time that an array of one takes."""
+        """Return one point as `points` does, in a tenth of the time that an array of one takes."""
         inner = self.min_distance_m**2
-        distance, angle = sqrt(inner + u * (self.radius_m**2 - inner)), 2 * pi * v
-        return distance * cos(angle), distance * sin(angle)
+        distance_m = sqrt(inner + u * (self.radius_m**2 - inner))
+        angle = 2 * pi * v
+        return distance_m * cos(angle), distance_m * sin(angle)
 
     def covers(self, points_m: Floats) -> Bools:
-        """Which points [..., 2] are within radius_m."""
+        """Return which points [..., 2] are within radius_m."""
         return np.asarray(np.hypot(points_m[..., 0], points_m[..., 1]) <= self.radius_m)
+
+
+def duration_s(distance_m: Floats, speed_mps: Floats) -> Floats:
+    """Return the seconds [n] that distances [n] take at speeds [n]; infinite without speed."""
+    never_s = np.full(len(speed_mps), np.inf)
+    return np.asarray(np.divide(distance_m, speed_mps, out=never_s, where=speed_mps > 0))
 
 
 class Track:
     """Where the devices of one run are.
 
     Args:
-        speeds_mps: [devices], of those models whose devices keep their speed.
+        speeds_mps: [devices] of models whose devices keep their speed; others override `speeds_mps`.
     """
 
     def __init__(self, speeds_mps: Floats) -> None:
         self._speeds_mps = speeds_mps
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
-        """Positions [n, 2] of devices [n] at a time; where a device is not there, the place nearest in time."""
+        """Return the positions [n, 2] of devices at a time; of a device off the map, its position nearest in time."""
         raise NotImplementedError
 
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
-        """Speeds [n] of devices [n] at a time, which drive the Doppler spread."""
+        """Return the speeds [n] of devices at a time, which drive the Doppler spread."""
         return self._speeds_mps[ids]
 
     def on_map(self, ids: Ids, time_s: float) -> Bools:
-        """Which of the devices [n] the map or trace has at a time, wherever they are."""
+        """Return which of devices [n] the map or trace has at a time, wherever they are."""
         return np.ones(len(ids), dtype=bool)
 
     @property
@@ -74,14 +95,16 @@ class Track:
         """Whether a device can come to where no base station reaches it, or off the map."""
         return False
 
-    def stays_within_until_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
-        """The times [n] until which devices [n] move no farther than `slack_m` [n], nor onto or off the map."""
-        speeds = self._speeds_mps[ids]
-        return np.asarray(time_s + np.divide(slack_m, speeds, out=np.full(len(ids), np.inf), where=speeds > 0))
+    def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
+        """Return times [n] until which devices certainly move no farther than distances [n], nor on or off the map."""
+        return np.asarray(time_s + duration_s(distance_m, self._speeds_mps[ids]))
 
 
 class Mobility(Member):
-    """Base of all mobility models."""
+    """Base class of all mobility models.
+
+    The class variables are flags, so that the checks of a scenario need not know which model it is.
+    """
 
     keeps_min_distance: ClassVar[bool] = True
     """No device comes nearer to the base station than `cells.min_distance_m`."""
@@ -90,27 +113,27 @@ class Mobility(Member):
     """Positions change with time."""
 
     def check(self, area: Area) -> str | None:
-        """Why devices cannot move so in the area, or None."""
+        """Return why devices cannot move like this in the area; None if they can."""
         return None
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """The movement of `count` devices in the area.
+        """Return where `count` devices in the area are, for one run.
 
         Raises:
-            InputError: a device draws a speed that cannot be, or a file is not what it should be.
+            InputError: a device draws a speed that is not allowed, or a file is wrong.
         """
         raise NotImplementedError
 
 
 class WithSpeed(Mobility):
-    """Base of the models whose devices draw a speed."""
+    """Base class of the models whose devices draw a speed."""
 
     speed_mps: NonNegative = Constant(value=10.0)
 
     def speeds(self, count: int, streams: Streams) -> Floats:
-        """Speeds [count] in m/s.
+        """Return the speeds [count] in m/s.
 
         Raises:
-            InputError: a device draws one that cannot be.
+            InputError: a device draws one that is not allowed.
         """
         return draw("speed_mps", self.speed_mps, NON_NEGATIVE, np.arange(count, dtype=np.int64), streams)

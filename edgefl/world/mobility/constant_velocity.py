@@ -13,7 +13,7 @@ from edgefl.world.mobility.base import Area, Track, WithSpeed
 from edgefl.world.mobility.legs import Corners, Legs, timed
 from edgefl.world.mobility.walls import mirrored, unit, wall
 
-BEYOND = 1 + 1e-6  # of the area's radius: certainly outside
+BEYOND = 1 + 1e-6  # of the area's radius: a device farther out is certainly outside, by any rounding
 Heading = Annotated[float, Field(ge=-360, le=360)]  # counter-clockwise from the x axis
 
 
@@ -24,49 +24,60 @@ class ConstantVelocity(WithSpeed):
     both reflections and the jump to the opposite point keep areas of (position, heading).
     """
 
-    heading_deg: Heading | None = None  # drawn where not given
+    heading_deg: Heading | None = None  # None: drawn for each device
     edge: Literal["reflect", "wrap", "leave"] = "reflect"
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Each device moves at its own constant speed."""
+        """Return where devices are that each move at their own constant speed."""
         return _Flight(self, area, self.speeds(count, streams), streams)
 
 
 class _Flight(Legs):
     def __init__(self, model: ConstantVelocity, area: Area, speeds_mps: Floats, streams: Streams) -> None:
         super().__init__(speeds_mps)
-        self.model, self.area, self.streams = model, area, streams
+        self.model = model
+        self.area = area
+        self.streams = streams
 
     def corners(self, device: int) -> Corners:
-        """Where it meets a wall."""
+        """Return the points at which a device meets a wall, by time [s]."""
         return timed(self._bounces(device), float(self._speeds_mps[device]))
 
     @property
     def can_leave(self) -> bool:
-        """As the model says."""
+        """Devices leave with `edge: leave`, unless everywhere is covered."""
         return self.model.edge == "leave" and self.area.disc_m < np.inf
 
-    def _holds(self, device: int, slack_m: float, time_s: float) -> float:
-        """Who has left goes straight on for ever, and never comes back."""
+    def _stays_within(self, device: int, distance_m: float, time_s: float) -> float:
+        """Return when a device has moved by a distance; never, if it has left, as it goes straight on for ever."""
         if self.can_leave and np.hypot(*self._position(device, time_s)) > self.area.radius_m * BEYOND:
             return np.inf
-        return super()._holds(device, slack_m, time_s)
+        return super()._stays_within(device, distance_m, time_s)
 
     def _bounces(self, device: int) -> Corners:
+        """Yield the start and the points at which a device meets a wall, by distance [m]."""
         rng = self.streams.generator("heading", device)
-        point, drawn = self.area.points(rng.random(2)), 2 * np.pi * rng.random()
-        given = self.model.heading_deg
-        direction = unit(drawn if given is None else np.radians(given))
-        distance, gone = 0.0, False
-        yield distance, point
+        point = self.area.points(rng.random(2))
+        heading = 2 * np.pi * rng.random()  # drawn in any case, so that a given heading changes no other draw
+        if self.model.heading_deg is not None:
+            heading = np.radians(self.model.heading_deg)
+        direction = unit(heading)
+        distance_m = 0.0
+        has_left = False
+        yield distance_m, point
         while True:
-            gap, outer = (self.area.radius_m, True) if gone else wall(self.area, point, direction)
-            distance, point = distance + gap, point + gap * direction
-            yield distance, point
-            if outer and self.model.edge == "leave":
-                gone = True
-            elif outer and self.model.edge == "wrap":
+            if has_left:  # there are no walls any more: legs of any length
+                gap_m = self.area.radius_m
+                is_edge = True
+            else:
+                gap_m, is_edge = wall(self.area, point, direction)
+            distance_m = distance_m + gap_m
+            point = point + gap_m * direction
+            yield distance_m, point
+            if is_edge and self.model.edge == "leave":
+                has_left = True
+            elif is_edge and self.model.edge == "wrap":
                 point = -point
-                yield distance, point
+                yield distance_m, point
             else:
                 direction = mirrored(direction, point)

@@ -1,4 +1,7 @@
-"""Files of traces: each reader gives samples in the order of the file."""
+"""Readers of trace files: each yields samples in the order of the file.
+
+To add a format: a function that yields the samples of a file, and a line in `READERS`; see also `Trace.format`.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,16 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 from xml.parsers import expat
 
-T = TypeVar("T")
+Item = TypeVar("Item")
 
 CHUNK_BYTES = 2**20
-COLUMNS = ("time_s", "device", "x_m", "y_m")
+CSV_COLUMNS = ("time_s", "device", "x_m", "y_m")
 OBSMAT_COLUMNS = 8  # frame, person, x, height, y, and the three of the velocity
 FRAMES_PER_S = 25.0
 
 
 class Sample(NamedTuple):
-    """Where a device is at a time; x and y are longitude and latitude in degrees in GPX, else metres."""
+    """The position of a device at a time; x and y are longitude and latitude in degrees in GPX, else metres."""
 
     line: int
     time_s: float
@@ -31,7 +34,7 @@ class Sample(NamedTuple):
 
 
 class NotReadable(Exception):  # noqa: N818 - the name says what happened
-    """What is wrong with a file, and in which line."""
+    """The file is wrong: the text says how, `line` where."""
 
     def __init__(self, text: str, line: int | None = None) -> None:
         super().__init__(text)
@@ -43,31 +46,38 @@ class NotThere(NotReadable):
 
 
 def opened(path: Path) -> BufferedIOBase:
-    """The file's bytes, unpacked where its name ends in .gz.
+    """Open a file for reading bytes, unpacked if its name ends in .gz.
 
     Raises:
-        OSError: it is not there.
+        OSError: it does not exist.
     """
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def read_csv(path: Path) -> Iterator[Sample]:
-    """`time_s,device,x_m,y_m` with a header, in any order, among other columns."""
+    """Yield the samples of a CSV file whose header has `time_s,device,x_m,y_m`, in any order, among other columns."""
     with opened(path) as stream:
         rows = csv.reader(text.decode("utf-8-sig") for text in stream)
         header = [name.strip() for name in next(rows, [])]
-        if missing := [name for name in COLUMNS if name not in header]:
-            raise NotReadable(f"has no column {missing[0]}; must have {', '.join(COLUMNS)}", 1)
-        time, device, x, y = (header.index(name) for name in COLUMNS)
-        for row in filter(None, rows):
+        for name in CSV_COLUMNS:
+            if name not in header:
+                raise NotReadable(f"has no column {name}; must have {', '.join(CSV_COLUMNS)}", 1)
+        time, device, x, y = (header.index(name) for name in CSV_COLUMNS)
+        for row in rows:
+            if not row:  # a blank line
+                continue
+            line = rows.line_num
             if len(row) != len(header):
-                raise NotReadable(f"has {len(row)} cells, the header has {len(header)}", rows.line_num)
-            number = _numbers(rows.line_num)
-            yield Sample(rows.line_num, number(row[time]), row[device].strip(), number(row[x]), number(row[y]))
+                raise NotReadable(f"has {len(row)} cells, the header has {len(header)}", line)
+            time_s = _number(row[time], line)
+            yield Sample(line, time_s, row[device].strip(), _number(row[x], line), _number(row[y], line))
 
 
 def read_obsmat(path: Path) -> Iterator[Sample]:
-    """Pedestrians (UCY, Lerner et al. 2007; ETH): frame, person, x, -, y, vx, -, vy; 25 frames a second."""
+    """Yield the samples of pedestrians (UCY, Lerner et al. 2007; ETH), 25 frames a second.
+
+    The columns are frame, person, x, height, y, and the velocity's three.
+    """
     with opened(path) as stream:
         for line, text in enumerate(stream, 1):
             cells = text.decode().split()
@@ -75,41 +85,55 @@ def read_obsmat(path: Path) -> Iterator[Sample]:
                 continue
             if len(cells) != OBSMAT_COLUMNS:
                 raise NotReadable(f"has {len(cells)} columns, an obsmat file has {OBSMAT_COLUMNS}", line)
-            frame, person, x, _, y = map(_numbers(line), cells[:5])
+            frame, person, x, _, y = (_number(cell, line) for cell in cells[:5])
             yield Sample(line, frame / FRAMES_PER_S, f"{person:.15g}", x, y)
 
 
 def read_fcd(path: Path) -> Iterator[Sample]:
-    """SUMO's floating car data: `timestep` with `time`, in it `vehicle` or `person` with `id`, `x` and `y` (metres)."""
+    """Yield the samples of SUMO's floating car data.
+
+    Each `timestep` has `time`, and in it each `vehicle` or `person` has `id`, `x` and `y` (metres).
+    """
     time_s = float("nan")
     for line, tag, attributes, _ in elements(path):
         if tag == "timestep":
             time_s = _attribute(line, tag, attributes, "time")
         elif tag in {"vehicle", "person"}:
-            x, y = (_attribute(line, tag, attributes, name) for name in ("x", "y"))
+            x = _attribute(line, tag, attributes, "x")
+            y = _attribute(line, tag, attributes, "y")
             yield Sample(line, time_s, attributes.get("id", ""), x, y)
 
 
 def read_gpx(path: Path) -> Iterator[Sample]:
-    """GPX 1.1: each `trk` is a device; `trkpt` with `lat`, `lon` and in it `time`, in UTC where nothing is said."""
-    track, point, time = -1, (0, 0.0, 0.0), ""
+    """Yield the samples of a GPX 1.1 file.
+
+    Each `trk` is a device; each `trkpt` has `lat` and `lon`, and in it `time`, in UTC unless it names a zone.
+    """
+    track = -1
+    point_line = 0
+    longitude = latitude = 0.0
+    time = ""
     for line, tag, attributes, text in elements(path):
         if tag == "trk":
             track += 1
         elif tag == "trkpt":
-            lon, lat = (_attribute(line, tag, attributes, name) for name in ("lon", "lat"))
-            point, time = (line, lon, lat), ""
+            point_line = line
+            longitude = _attribute(line, tag, attributes, "lon")
+            latitude = _attribute(line, tag, attributes, "lat")
+            time = ""
         elif tag == "/time":
             time = text.strip()
         elif tag == "/trkpt":
-            yield Sample(point[0], _seconds(point[0], time), str(track), *point[1:])
+            yield Sample(point_line, _seconds(point_line, time), str(track), longitude, latitude)
 
 
 def elements(path: Path) -> Iterator[tuple[int, str, dict[str, str], str]]:
-    """Beginnings and ends of an XML file's elements: (line, "tag", attributes, "") and (line, "/tag", {}, text).
+    """Yield the beginnings and ends of an XML file's elements.
+
+    A beginning is (line, "tag", attributes, ""), an end is (line, "/tag", {}, text); tags come without namespaces.
 
     Raises:
-        NotReadable: it is not well-formed, or has a document type, which could declare entities.
+        NotReadable: it is not well-formed, or has a document type, whose entities could fill the memory.
     """
     found: list[tuple[int, str, dict[str, str], str]] = []
     text: list[str] = []
@@ -123,12 +147,13 @@ def elements(path: Path) -> Iterator[tuple[int, str, dict[str, str], str]]:
         found.append((parser.CurrentLineNumber, f"/{tag.rpartition(':')[2]}", {}, "".join(text)))
 
     def refuse(*_: object) -> None:
-        raise NotReadable(
-            "has a document type (<!DOCTYPE ...>), which is refused: leave it out", parser.CurrentLineNumber
-        )
+        reason = "has a document type (<!DOCTYPE ...>), which is refused: leave it out"
+        raise NotReadable(reason, parser.CurrentLineNumber)
 
-    parser.StartElementHandler, parser.EndElementHandler = begin, end
-    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = text.append, refuse
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = text.append
+    parser.StartDoctypeDeclHandler = refuse
     with opened(path) as stream:
         try:
             while chunk := stream.read(CHUNK_BYTES):
@@ -148,39 +173,38 @@ READERS: dict[str, Callable[[Path], Iterator[Sample]]] = {
 }
 
 
-def _numbers(line: int) -> Callable[[str], float]:
-    """Reads the numbers of one line."""
-
-    def number(text: str) -> float:
-        try:
-            return float(text)
-        except ValueError:
-            raise NotReadable(f'"{text[:40]}" is no number', line) from None
-
-    return number
+def _number(text: str, line: int) -> float:
+    """Return the number that a cell of a line holds."""
+    try:
+        return float(text)
+    except ValueError:
+        raise NotReadable(f'"{text[:40]}" is no number', line) from None
 
 
 def _attribute(line: int, tag: str, attributes: dict[str, str], name: str) -> float:
-    """A number of an element."""
+    """Return the number that an attribute of an element holds."""
     if name not in attributes:
         raise NotReadable(f"<{tag}> has no {name}", line)
-    return _numbers(line)(attributes[name])
+    return _number(attributes[name], line)
 
 
 def _seconds(line: int, text: str) -> float:
-    """Seconds since 1970 of a time such as 2024-05-01T12:00:00Z."""
+    """Return the seconds since 1970 of a time such as 2024-05-01T12:00:00Z."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
         raise NotReadable(f'<trkpt> needs a time such as 2024-05-01T12:00:00Z, got "{text[:40]}"', line) from None
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    return time.timestamp()
 
 
-def read(path: Path, reader: Callable[[Path], Iterator[T]]) -> list[T]:
-    """All that a reader gives.
+def read(path: Path, reader: Callable[[Path], Iterator[Item]]) -> list[Item]:
+    """Return everything that a reader yields.
 
     Raises:
-        NotReadable: whatever is wrong with the file.
+        NotThere: the file is not on this machine.
+        NotReadable: the file is wrong.
     """
     try:
         return list(reader(path))

@@ -10,7 +10,7 @@ from pydantic import Field, PositiveFloat
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.section import Count
 from edgefl.core.streams import Streams
-from edgefl.world.mobility.base import Area, Track, WithSpeed
+from edgefl.world.mobility.base import Area, Track, WithSpeed, duration_s
 from edgefl.world.mobility.random_waypoint import Waypoints
 
 
@@ -26,37 +26,41 @@ class GroupMobility(WithSpeed):
     member_speed_mps: Annotated[float, Field(ge=0, le=1e4)] = 1.0  # relative to the centre
 
     def check(self, area: Area) -> str | None:
-        """Centres need room between hole and edge."""
-        most = (area.radius_m - area.min_distance_m) / 4
-        if self.spread_m <= most:
+        """Return why centres have no room between hole and edge; None if they have."""
+        most_m = (area.radius_m - area.min_distance_m) / 4
+        if self.spread_m <= most_m:
             return None
-        return (
-            f"spread_m must be <= {most:g}, a quarter of the way from hole to edge of the cell, got {self.spread_m:g}"
-        )
+        room = "a quarter of the way from hole to edge of the cell"
+        return f"spread_m must be <= {most_m:g}, {room}, got {self.spread_m:g}"
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Centres keep `spread_m` away from hole and edge."""
+        """Return where groups are whose centres keep `spread_m` away from hole and edge."""
         inner = Area(area.min_distance_m + self.spread_m, area.radius_m - self.spread_m)
         speeds = self.speeds(count, streams)
         centres = Waypoints(inner, speeds[:: self.size], streams)
         members = Waypoints(Area(0.0, self.spread_m), np.full(count, self.member_speed_mps), streams, "member")
-        return _Groups(speeds, self.size, centres, members)
+        return _GroupTrack(speeds, self.size, centres, members)
 
 
-class _Groups(Track):
+class _GroupTrack(Track):
+    """The sum of two movements: of the centres, and of members around them."""
+
     def __init__(self, speeds_mps: Floats, size: int, centres: Waypoints, members: Waypoints) -> None:
         super().__init__(speeds_mps)
-        self.size, self.centres, self.members = size, centres, members
+        self.size = size
+        self.centres = centres
+        self.members = members
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         return self.centres.positions_m(ids // self.size, time_s) + self.members.positions_m(ids, time_s)
 
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
-        """Speeds [n] of both movements together."""
+        """Return the speeds [n] of both movements together."""
         centre = self.centres.velocities_mps(ids // self.size, time_s)
-        return np.asarray(np.hypot(*(centre + self.members.velocities_mps(ids, time_s)).T))
+        velocity = centre + self.members.velocities_mps(ids, time_s)
+        return np.asarray(np.hypot(velocity[:, 0], velocity[:, 1]))
 
-    def stays_within_until_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
-        """Both movements in one direction."""
-        fastest = self.centres.speeds_mps(ids // self.size, time_s) + self.members.speeds_mps(ids, time_s)
-        return np.asarray(time_s + np.divide(slack_m, fastest, out=np.full(len(ids), np.inf), where=fastest > 0))
+    def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
+        """Return when devices [n] have moved by distances [n] if both movements go in one direction."""
+        fastest_mps = self.centres.speeds_mps(ids // self.size, time_s) + self.members.speeds_mps(ids, time_s)
+        return np.asarray(time_s + duration_s(distance_m, fastest_mps))

@@ -12,75 +12,98 @@ from edgefl.core.arrays import Floats, Ids
 from edgefl.world.mobility.base import Track
 
 Corners = Iterator[tuple[float, Floats]]
-"""Where a device turns, in order and without end: (time or distance, point [2]); the first one is at 0 or before."""
+"""The corners of a device's way, in order and without end: (time or distance, point [2]); the first at 0 or before."""
 
 
 class _Path(NamedTuple):
-    """Corners and the times at which the device is there, so far as anybody asked."""
+    """A device's corners up to the latest time that was asked for, and the iterator that gives the next ones."""
 
     times_s: list[float]
     points: list[Floats]
-    rest: Corners
+    following: Corners
+
+
+class _Leg(NamedTuple):
+    """A straight leg, from one corner to the next."""
+
+    begin_s: float
+    end_s: float
+    start: Floats
+    end: Floats
 
 
 class Legs(Track):
-    """Corners are keyed by their device and remembered; what is remembered never changes an answer."""
+    """Devices that move in straight legs. Corners are keyed by device and kept, which never alters an answer."""
 
     def __init__(self, speeds_mps: Floats) -> None:
         super().__init__(speeds_mps)
         self._paths: dict[int, _Path] = {}
 
     def corners(self, device: int) -> Corners:
-        """(time_s, point) of each corner of a device's way."""
+        """Return the corners of a device's way, by time [s]."""
         raise NotImplementedError
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
-        """Positions [n, 2]."""
+        """Return the positions [n, 2] of devices at a time."""
         return np.array([self._position(int(device), time_s) for device in ids]).reshape(-1, 2)
 
     def velocities_mps(self, ids: Ids, time_s: float) -> Floats:
-        """Velocities [n, 2]; at a corner, of the leg that begins there."""
+        """Return the velocities [n, 2] of devices at a time; at a corner, those of the leg that begins there."""
         return np.array([self._velocity(int(device), time_s) for device in ids]).reshape(-1, 2)
 
-    def stays_within_until_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
-        """Straight on to the end of a leg at most."""
-        return np.array([self._holds(*each, time_s) for each in zip(ids.tolist(), slack_m.tolist(), strict=True)])
+    def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
+        """Return when devices [n] have moved by distances [n], or the end of their leg if that is before."""
+        until_s = []
+        for device, limit_m in zip(ids.tolist(), distance_m.tolist(), strict=True):
+            until_s.append(self._stays_within(device, limit_m, time_s))
+        return np.array(until_s)
 
-    def _holds(self, device: int, slack_m: float, time_s: float) -> float:
-        times, _, leg = self._leg(device, time_s)
+    def _stays_within(self, device: int, distance_m: float, time_s: float) -> float:
+        """Return when one device has moved by a distance, or the end of its leg."""
+        moved_s = np.inf
         speed_mps = float(np.hypot(*self._velocity(device, time_s)))
-        return min(times[leg + 1], time_s + slack_m / speed_mps if speed_mps > 0 else np.inf)
+        if speed_mps > 0:
+            moved_s = time_s + distance_m / speed_mps
+        return min(self._leg_at(device, time_s).end_s, moved_s)
 
     def _position(self, device: int, time_s: float) -> Floats:
-        times, points, leg = self._leg(device, time_s)
-        share = 0.0 if np.isinf(times[leg + 1]) else (time_s - times[leg]) / (times[leg + 1] - times[leg])
-        return points[leg] + share * (points[leg + 1] - points[leg])
+        leg = self._leg_at(device, time_s)
+        share = 0.0  # of the leg; one without end leads nowhere
+        if not np.isinf(leg.end_s):
+            share = (time_s - leg.begin_s) / (leg.end_s - leg.begin_s)
+        return leg.start + share * (leg.end - leg.start)
 
     def _velocity(self, device: int, time_s: float) -> Floats:
-        times, points, leg = self._leg(device, time_s)
-        return (points[leg + 1] - points[leg]) / (times[leg + 1] - times[leg])
+        leg = self._leg_at(device, time_s)
+        return (leg.end - leg.start) / (leg.end_s - leg.begin_s)
+
+    def _leg_at(self, device: int, time_s: float) -> _Leg:
+        """Return a device's leg at a time."""
+        times_s, points, row = self._leg(device, time_s)
+        return _Leg(times_s[row], times_s[row + 1], points[row], points[row + 1])
 
     def _leg(self, device: int, time_s: float) -> tuple[list[float], list[Floats], int]:
-        """All corners so far, and the number of the one that begins the leg at a time."""
+        """Return all corners so far, and the number of the one that begins the leg at a time."""
         if device not in self._paths:
             self._paths[device] = _Path([], [], self.corners(device))
-        times, points, rest = self._paths[device]
-        while not times or times[-1] <= time_s:
-            time, point = next(rest)
-            times.append(time)
+        times_s, points, following = self._paths[device]
+        while not times_s or times_s[-1] <= time_s:
+            corner_s, point = next(following)
+            times_s.append(corner_s)
             points.append(point)
-        return times, points, bisect_right(times, time_s) - 1
+        return times_s, points, bisect_right(times_s, time_s) - 1
 
 
 def timed(corners: Corners, speed_mps: float) -> Corners:
-    """Corners by time from corners by distance; without speed the device stands where its distance is 0."""
+    """Yield corners by time from corners by distance; without speed, the device stands where its distance is 0."""
     if speed_mps > 0:
         for distance, point in corners:
             yield distance / speed_mps, point
-    behind = next(corners)
-    for ahead in corners:
-        if ahead[0] > 0:
-            here = behind[1] + behind[0] / (behind[0] - ahead[0]) * (ahead[1] - behind[1])
-            yield 0.0, here
-            yield np.inf, here
+    behind, start = next(corners)
+    for ahead, end in corners:
+        if ahead > 0:
+            position = start + behind / (behind - ahead) * (end - start)
+            yield 0.0, position
+            yield np.inf, position
         behind = ahead
+        start = end

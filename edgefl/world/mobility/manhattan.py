@@ -12,6 +12,8 @@ from edgefl.core.streams import Streams
 from edgefl.world.mobility.base import Area, Track, WithSpeed
 from edgefl.world.mobility.legs import Corners, Legs, timed
 
+HEADINGS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))  # their order is part of the draws
+
 
 class Manhattan(WithSpeed):
     """A grid of streets; at a crossing straight on with 0.5, left and right with 0.25 (Bai et al., INFOCOM 2003).
@@ -24,49 +26,66 @@ class Manhattan(WithSpeed):
     turn_probability: Annotated[float, Field(ge=0, le=1)] = 0.5  # left and right equally likely
 
     def check(self, area: Area) -> str | None:
-        """A block must hold the hole around the base station, and the area a block."""
-        low, high = 2 * area.min_distance_m, np.sqrt(2) * area.radius_m
-        if low <= self.block_m and area.covers(self.block_m * np.array([0.5, 0.5])):
+        """Return why the hole around the base station does not fit into a block, or a block into the area."""
+        nearest_crossing = self.block_m * np.array([0.5, 0.5])
+        least_m = 2 * area.min_distance_m
+        if least_m <= self.block_m and area.covers(nearest_crossing):
             return None
-        bounds = f"from {low:g} (twice cells.min_distance_m) to {high:g} (a block in the cell)"
+        most_m = np.sqrt(2) * area.radius_m
+        bounds = f"from {least_m:g} (twice cells.min_distance_m) to {most_m:g} (a block in the cell)"
         return f"block_m must be {bounds}, got {self.block_m:g}"
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Each device moves at its own constant speed."""
-        return _Drive(self, area, self.speeds(count, streams), streams)
+        """Return where devices are that each move at their own constant speed."""
+        return _ManhattanTrack(self, area, self.speeds(count, streams), streams)
 
 
-class _Drive(Legs):
+class _ManhattanTrack(Legs):
+    """Crossings are counted in blocks; the base station is in the middle of one, so they lie at halves."""
+
     def __init__(self, model: Manhattan, area: Area, speeds_mps: Floats, streams: Streams) -> None:
         super().__init__(speeds_mps)
-        self.model, self.area, self.streams = model, area, streams
+        self.model = model
+        self.area = area
+        self.streams = streams
 
     def corners(self, device: int) -> Corners:
-        """Crossings."""
+        """Return the crossings that a device passes, by time [s]."""
         return timed(self._crossings(device), float(self._speeds_mps[device]))
 
     def _crossings(self, device: int) -> Corners:
-        block, turns = self.model.block_m, self.model.turn_probability
+        """Yield the crossings that a device passes, by distance [m]."""
+        block_m = self.model.block_m
         rng = self.streams.generator("street", device)
-        crossing, heading = self._start(rng)
-        distance = -block * rng.random()
+        crossing, heading = self._first_block(rng)
+        distance_m = -block_m * rng.random()
         while True:
-            yield distance, block * crossing
-            distance, crossing = distance + block, crossing + heading
-            u = rng.random()
-            left = np.array([-heading[1], heading[0]])
-            wanted = left if u < turns / 2 else -left if u < turns else heading
-            heading = wanted if self._open(crossing + wanted) else -heading
+            yield distance_m, block_m * crossing
+            distance_m = distance_m + block_m
+            crossing = crossing + heading
+            drawn = self._draw_heading(rng, heading)
+            heading = drawn if self._has_street(crossing + drawn) else -heading
 
-    def _start(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """A piece of street, each equally likely: its crossing (in blocks, at halves) and its direction."""
+    def _draw_heading(self, rng: np.random.Generator, heading: Floats) -> Floats:
+        """Return the heading in which a device wants to leave a crossing."""
+        turns = self.model.turn_probability
+        left = np.array([-heading[1], heading[0]])
+        u = rng.random()
+        if u < turns / 2:
+            return left
+        if u < turns:
+            return -left
+        return heading
+
+    def _first_block(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Return a piece of street, each equally likely: the crossing behind the device, and its heading."""
         reach = int(self.area.radius_m / self.model.block_m + 0.5)
         while True:
             crossing = np.float64(0.5) + rng.integers(-reach, reach, size=2)
-            heading = np.array([(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][rng.integers(4)])
-            if self._open(crossing) and self._open(crossing + heading):
+            heading = np.array(HEADINGS[rng.integers(len(HEADINGS))])
+            if self._has_street(crossing) and self._has_street(crossing + heading):
                 return crossing, heading
 
-    def _open(self, crossing: Floats) -> bool:
-        """Whether a crossing lies in the area."""
+    def _has_street(self, crossing: Floats) -> bool:
+        """Return whether streets lead to a crossing: those in the area."""
         return bool(self.area.covers(self.model.block_m * crossing))

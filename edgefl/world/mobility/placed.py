@@ -1,8 +1,7 @@
-"""Maps and traces, laid over the cell."""
+"""Maps and traces from files, laid over the cell."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -13,45 +12,56 @@ from edgefl.core.errors import InputError
 from edgefl.core.paths import DataPath
 from edgefl.world.mobility.base import Area, Mobility
 
-Within = Annotated[float, Field(ge=-1e9, le=1e9)]
+Shift = Annotated[float, Field(ge=-1e9, le=1e9)]  # metres or seconds
 Factor = Annotated[float, Field(ge=1e-9, le=1e9)]
-Pair = Annotated[tuple[Within, Within], Field(strict=False)]
+Coordinates = Annotated[tuple[Shift, Shift], Field(strict=False)]
+
+TINY = 1e-300  # in place of 0 as the square of a length, where start and end are the same point
 
 
 class Placed(Mobility):
-    """Base of the models whose places come from a file."""
+    """Base class of the models whose positions come from a file."""
 
     keeps_min_distance: ClassVar[bool] = False
 
     path: DataPath
     scale: Factor = 1.0  # metres in the cell for each metre of the file
     centre: bool = False  # whether the middle of the file's extent comes to the base station
-    offset_m: Pair = (0.0, 0.0)  # added last
+    offset_m: Coordinates = (0.0, 0.0)  # added last
 
     def placed_m(self, points: Floats) -> Floats:
-        """The file's points [n, 2] in the cell."""
-        middle = (points.min(axis=0) + points.max(axis=0)) / 2 if self.centre else 0.0
+        """Return the file's points [n, 2] in the cell."""
+        middle = 0.0
+        if self.centre:
+            middle = (points.min(axis=0) + points.max(axis=0)) / 2
         return np.asarray((points - middle) * self.scale + np.array(self.offset_m))
 
     def fault(self, text: str, line: int | None = None) -> InputError:
-        """An error about the file."""
-        return InputError(f"mobility.path: {self.path}{f':{line}' if line else ''}: {text}")
+        """Return an error about the file."""
+        place = f"{self.path}:{line}" if line else f"{self.path}"
+        return InputError(f"mobility.path: {place}: {text}")
 
-    def check_reach(self, nearest_m: Sequence[float], area: Area) -> None:
-        """Whether anything of the file comes into a cell; `nearest_m` [sites] is how near to each base station.
+    def check_reach(self, starts: Floats, ends: Floats, area: Area) -> None:
+        """Check that one of the straight lines between points [n, 2] comes into a cell.
 
         Raises:
-            InputError: nothing does.
+            InputError: none does.
         """
-        if min(nearest_m) > area.disc_m:
-            which = ("the base station", "the cell") if len(nearest_m) == 1 else ("any base station", "a cell")
-            text = f"comes no nearer to {which[0]} than {min(nearest_m):.4g} m, {which[1]} ends at {area.disc_m:g} m"
-            raise self.fault(f"{text}: set centre to true, or scale or offset_m")
+        nearest_m = min(_nearest_m(starts - site, ends - site) for site in np.array(area.sites_m))
+        if nearest_m <= area.disc_m:
+            return
+        if len(area.sites_m) == 1:
+            text = f"comes no nearer to the base station than {nearest_m:.4g} m, the cell ends at {area.disc_m:g} m"
+        else:
+            text = f"comes no nearer to any base station than {nearest_m:.4g} m, a cell ends at {area.disc_m:g} m"
+        raise self.fault(f"{text}: set centre to true, or scale or offset_m")
 
 
-def nearest_m(starts: Floats, ends: Floats) -> float:
-    """Distance of (0, 0) from the nearest of the straight lines between points [n, 2]."""
+def _nearest_m(starts: Floats, ends: Floats) -> float:
+    """Return the distance of (0, 0) from the nearest of the straight lines between points [n, 2]."""
     lines = ends - starts
-    squares = np.maximum((lines**2).sum(axis=1), 1e-300)
+    squares = np.maximum((lines**2).sum(axis=1), TINY)
+    # The part of each line after which it is nearest to (0, 0).
     shares = np.clip(-(starts * lines).sum(axis=1) / squares, 0.0, 1.0)
-    return float(np.hypot(*(starts + shares[:, None] * lines).T).min())
+    nearest = starts + shares[:, None] * lines
+    return float(np.hypot(nearest[:, 0], nearest[:, 1]).min())

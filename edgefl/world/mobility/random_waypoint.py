@@ -12,7 +12,8 @@ from edgefl.core.streams import Purpose, Streams
 from edgefl.world.mobility.base import Area, Track, WithSpeed
 from edgefl.world.mobility.legs import Corners, Legs
 
-Point = tuple[float, float]  # plain numbers: a waypoint is one of many small things
+Waypoint = tuple[float, float]  # plain numbers, as arrays of two are slow, and there are very many waypoints
+TINY = 1e-300  # in place of 0 as the square of a length, where start and end are the same point
 
 
 class RandomWaypoint(WithSpeed):
@@ -22,51 +23,62 @@ class RandomWaypoint(WithSpeed):
     """
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Each device moves at its own constant speed."""
+        """Return where devices are that each move at their own constant speed."""
         return Waypoints(area, self.speeds(count, streams), streams)
 
 
 class Waypoints(Legs):
-    """Legs keyed by (device, leg number)."""
+    """Legs between uniform points, each keyed by (device, leg number)."""
 
     def __init__(self, area: Area, speeds_mps: Floats, streams: Streams, purpose: Purpose = "waypoint") -> None:
         super().__init__(speeds_mps)
-        self.area, self.streams, self.purpose = area, streams, purpose
+        self.area = area
+        self.streams = streams
+        self.purpose = purpose
 
     def corners(self, device: int) -> Corners:
-        """Waypoints; the first one lies behind the device at time 0."""
-        start, end, done = self._first(device)
-        length, speed = dist(start, end), float(self._speeds_mps[device])
-        if speed == 0:
-            here = np.array(start) + done * np.subtract(end, start)
-            yield 0.0, here
-            yield np.inf, here
-        time = (1 - done) * length / speed
-        yield -done * length / speed, np.array(start)
-        yield time, np.array(end)
+        """Yield waypoints by time [s]; the first one lies behind the device at time 0."""
+        start, end, covered = self._first_leg(device)
+        length_m = dist(start, end)
+        speed_mps = float(self._speeds_mps[device])
+        if speed_mps == 0:
+            position = np.array(start) + covered * np.subtract(end, start)
+            yield 0.0, position
+            yield np.inf, position
+        time_s = (1 - covered) * length_m / speed_mps
+        yield -covered * length_m / speed_mps, np.array(start)
+        yield time_s, np.array(end)
         for leg in count_from(1):
-            start, rng = end, self.streams.generator(self.purpose, device, leg)
-            while not self._visible(start, end := self.area.point(*rng.random(2).tolist())):
-                pass
-            time += dist(start, end) / speed
-            yield time, np.array(end)
+            start = end
+            rng = self.streams.generator(self.purpose, device, leg)
+            end = self.area.point(*rng.random(2).tolist())
+            while not self._visible(start, end):
+                end = self.area.point(*rng.random(2).tolist())
+            time_s += dist(start, end) / speed_mps
+            yield time_s, np.array(end)
 
-    def _first(self, device: int) -> tuple[Point, Point, float]:
-        """A leg met at a random time: legs weighted by their length, the device anywhere on it.
+    def _first_leg(self, device: int) -> tuple[Waypoint, Waypoint, float]:
+        """Return the leg at time 0, from its start to its end, and the part of it that is covered.
 
-        Visible pairs are symmetric, so the chain of waypoints is reversible and its pairs are uniform over visible
-        pairs; weighting by length turns the law at waypoints into the law at a random time (Palm inversion).
+        It is a leg met at a random time: legs are weighted by their length, and the device is anywhere on it. Visible
+        pairs are symmetric, so the chain of waypoints is reversible and its pairs are uniform over visible pairs;
+        weighting by length turns the law at waypoints into the law at a random time (Palm inversion).
         """
-        rng, point = self.streams.generator(self.purpose, device), self.area.point
+        rng = self.streams.generator(self.purpose, device)
+        longest_m = 2 * self.area.radius_m
         while True:
-            *uniforms, coin = rng.random(5).tolist()
-            start, end = point(*uniforms[:2]), point(*uniforms[2:])
-            if coin * 2 * self.area.radius_m < dist(start, end) and self._visible(start, end):
+            u, v, s, t, coin = rng.random(5).tolist()
+            start = self.area.point(u, v)
+            end = self.area.point(s, t)
+            if coin * longest_m < dist(start, end) and self._visible(start, end):
                 return start, end, rng.random()
 
-    def _visible(self, start: Point, end: Point) -> bool:
-        """Whether the straight leg keeps out of the hole."""
-        (x, y), dx, dy = start, end[0] - start[0], end[1] - start[1]
-        share = -(x * dx + y * dy) / max(dx * dx + dy * dy, 1e-300)  # where the leg's line is nearest to the middle
-        share = min(max(share, 0.0), 1.0)
-        return hypot(x + share * dx, y + share * dy) >= self.area.min_distance_m
+    def _visible(self, start: Waypoint, end: Waypoint) -> bool:
+        """Return whether the straight leg stays out of the hole."""
+        x, y = start
+        dx = end[0] - start[0]
+        dy = end[1] - start[1]
+        # The part of the leg after which its line is nearest to the middle.
+        nearest = -(x * dx + y * dy) / max(dx * dx + dy * dy, TINY)
+        nearest = min(max(nearest, 0.0), 1.0)
+        return hypot(x + nearest * dx, y + nearest * dy) >= self.area.min_distance_m

@@ -17,18 +17,19 @@ class Static(WithSpeed):
     moves: ClassVar[bool] = False
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """One point each, uniform over the area."""
-        return _Still(area, self.speeds(count, streams), streams)
+        """Return one point for each device, uniform over the area."""
+        return _StaticTrack(area, self.speeds(count, streams), streams)
 
 
-class _Still(Track):
+class _StaticTrack(Track):
     def __init__(self, area: Area, speeds_mps: Floats, streams: Streams) -> None:
         super().__init__(speeds_mps)
-        self.area, self.streams = area, streams
+        self.area = area
+        self.streams = streams
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         return self.area.points(self.streams.uniform("placement", ids, count=2))
 
-    def stays_within_until_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
-        """For ever."""
+    def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
+        """Return inf [n]: the speed moves nothing."""
         return np.full(len(ids), np.inf)

@@ -16,7 +16,7 @@ from edgefl.core.streams import Streams
 from edgefl.world.mobility.base import Area, Track, WithSpeed
 from edgefl.world.mobility.files import NotReadable, elements, opened, read
 from edgefl.world.mobility.legs import Corners, Legs, timed
-from edgefl.world.mobility.placed import Placed, nearest_m
+from edgefl.world.mobility.placed import Placed
 
 Graph = Any  # networkx has no types
 
@@ -29,15 +29,17 @@ class Streets(Placed, WithSpeed):
     """
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Each device moves at its own constant speed."""
+        """Return where devices are that each move at their own constant speed."""
         graph, points = self.streets()
-        ends = np.array([edge[:2] for edge in graph.edges])
-        starts, ends = points[ends[:, 0]], points[ends[:, 1]]
-        self.check_reach([nearest_m(starts - site, ends - site) for site in np.array(area.sites_m)], area)
-        return _Trips(graph, points, self.speeds(count, streams), streams, can_leave=not _covered(starts, ends, area))
+        edges = np.array([edge[:2] for edge in graph.edges])
+        starts = points[edges[:, 0]]
+        ends = points[edges[:, 1]]
+        self.check_reach(starts, ends, area)
+        can_leave = not _all_covered(starts, ends, area)
+        return _StreetTrack(graph, points, self.speeds(count, streams), streams, can_leave=can_leave)
 
     def streets(self) -> tuple[Graph, Floats]:
-        """The graph, its nodes numbered from 0, edges with `length_m`; and the nodes' points [n, 2] in the cell.
+        """Return the graph, with nodes numbered from 0 and edges with `length_m`, and its points [n, 2] in the cell.
 
         Raises:
             InputError: the file holds no graph in which every crossing can be reached from every other.
@@ -53,59 +55,73 @@ class Streets(Placed, WithSpeed):
         graph = nx.DiGraph() if raw.is_directed() else nx.Graph()
         graph.add_nodes_from(number.values())
         for a, b in raw.edges():
-            length_m = float(np.hypot(*(points[number[a]] - points[number[b]])))
-            graph.add_edge(number[a], number[b], length_m=length_m)
-        connected = nx.is_strongly_connected(graph) if graph.is_directed() else nx.is_connected(graph)
-        if not connected or not np.ptp(points, axis=0).any():
+            offset_m = points[number[a]] - points[number[b]]
+            graph.add_edge(number[a], number[b], length_m=float(np.hypot(*offset_m)))
+        is_connected = nx.is_strongly_connected if graph.is_directed() else nx.is_connected
+        if not is_connected(graph) or not np.ptp(points, axis=0).any():
             raise self.fault("must be one piece of streets: every crossing within reach of every other")
         return graph, points
 
 
 def _graph(path: Path) -> Iterator[Graph]:
-    """The one graph of a file, as networkx reads it."""
+    """Yield the one graph of a file, as networkx reads it."""
     import networkx as nx
 
-    graphml = path.name.removesuffix(".gz").endswith(".graphml")
-    if graphml:
-        deque(elements(path), maxlen=0)  # well-formed, and without entities
+    is_graphml = path.name.removesuffix(".gz").endswith(".graphml")
+    if is_graphml:
+        deque(elements(path), maxlen=0)  # reads the file once to refuse what is not well-formed, or declares entities
     with opened(path) as stream:
         text = stream.read().decode()
     try:
-        yield nx.parse_graphml(text) if graphml else _node_link(json.loads(text))
+        yield nx.parse_graphml(text) if is_graphml else _node_link(json.loads(text))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, nx.NetworkXException):
         raise NotReadable("is no graph in GraphML (.graphml) or node-link JSON (.json)") from None
 
 
 def _node_link(data: dict[str, Any]) -> Graph:
-    """A graph from JSON, whether its streets are called edges or, as they used to be, links."""
+    """Return a graph from JSON, whether its streets are called edges or, as in older files, links."""
     import networkx as nx
 
     return nx.node_link_graph(data, edges="links" if "links" in data else "edges")
 
 
 def _points(graph: Graph) -> Floats:
-    """X and y [n, 2] of the nodes."""
-    places = [(attributes.get("x"), attributes.get("y")) for _, attributes in graph.nodes(data=True)]
-    for node, place in zip(graph, places, strict=True):
-        try:
-            finite = all(math.isfinite(float(axis)) for axis in place)
-        except (TypeError, ValueError):
-            finite = False
-        if not finite:
+    """Return x and y [n, 2] of the nodes.
+
+    Raises:
+        NotReadable: a node has no position, or there are fewer than two nodes.
+    """
+    points = []
+    for node, attributes in graph.nodes(data=True):
+        x, y = attributes.get("x"), attributes.get("y")
+        if not (_is_finite(x) and _is_finite(y)):
             raise NotReadable(f"node {node}: needs x and y in metres")
-    if len(places) < 2:
-        raise NotReadable(f"needs at least two nodes, has {len(places)}")
-    return np.array(places, dtype=np.float64)
+        points.append((x, y))
+    if len(points) < 2:
+        raise NotReadable(f"needs at least two nodes, has {len(points)}")
+    return np.array(points, dtype=np.float64)
 
 
-def _covered(starts: Floats, ends: Floats, area: Area) -> bool:
-    """Whether each street between points [n, 2] is covered by one base station."""
-    sites = np.array(area.sites_m)
-    inside = [np.linalg.norm(points[:, None] - sites, axis=-1) <= area.disc_m for points in (starts, ends)]
-    return bool((inside[0] & inside[1]).any(axis=1).all())
+def _is_finite(value: Any) -> bool:
+    """Return whether a value of a file is a finite number."""
+    try:
+        return math.isfinite(float(value))
+    except (TypeError, ValueError):
+        return False
 
 
-class _Trips(Legs):
+def _all_covered(starts: Floats, ends: Floats, area: Area) -> bool:
+    """Return whether each street between points [n, 2] lies within the disc of one base station.
+
+    A disc is convex, so it contains a straight street as soon as it contains both ends.
+    """
+    sites_m = np.array(area.sites_m)
+    start_inside = np.linalg.norm(starts[:, None] - sites_m, axis=-1) <= area.disc_m  # [n, sites]
+    end_inside = np.linalg.norm(ends[:, None] - sites_m, axis=-1) <= area.disc_m
+    return bool((start_inside & end_inside).any(axis=1).all())
+
+
+class _StreetTrack(Legs):
     def __init__(
         self, graph: Graph, points: Floats, speeds_mps: Floats, streams: Streams, *, can_leave: bool = False
     ) -> None:
@@ -113,45 +129,53 @@ class _Trips(Legs):
 
         super().__init__(speeds_mps)
         self._can_leave = can_leave
-        self.graph, self.points, self.streams = graph, points, streams
+        self.graph = graph
+        self.points = points
+        self.streams = streams
+        # No shortest way is longer than one by node 0.
         from_first = nx.single_source_dijkstra_path_length(graph, 0, weight="length_m")
         back = graph.reverse() if graph.is_directed() else graph
         to_first = nx.single_source_dijkstra_path_length(back, 0, weight="length_m")
-        self.longest_m = max(from_first.values()) + max(to_first.values())  # no shortest way is longer
+        self.longest_m = max(from_first.values()) + max(to_first.values())
 
     @property
     def can_leave(self) -> bool:
-        """Whether a street leads where no base station reaches."""
+        """Whether a street leads to where no base station reaches."""
         return self._can_leave
 
     def corners(self, device: int) -> Corners:
-        """Crossings."""
+        """Return the crossings that a device passes, by time [s]."""
         return timed(self._crossings(device), float(self._speeds_mps[device]))
 
     def route(self, start: int, end: int) -> tuple[list[int], Floats]:
-        """The crossings of the shortest way, and their distances along it."""
+        """Return the crossings of the shortest way, and their distances along it [m]."""
         import networkx as nx
 
         nodes: list[int] = nx.shortest_path(self.graph, start, end, weight="length_m")
-        steps = np.hypot(*np.diff(self.points[nodes], axis=0).T)
-        return nodes, np.concatenate([[0.0], np.cumsum(steps)])
+        steps = np.diff(self.points[nodes], axis=0)
+        lengths_m = np.hypot(steps[:, 0], steps[:, 1])
+        return nodes, np.concatenate([[0.0], np.cumsum(lengths_m)])
 
     def _crossings(self, device: int) -> Corners:
+        """Yield the crossings that a device passes, by distance [m]."""
         rng = self.streams.generator("street", device)
-        while True:  # a trip met at a random time: trips weighted by their length, the device anywhere on it
+        # A trip met at a random time: trips are weighted by their length, and the device is anywhere on it.
+        while True:
             start = int(rng.integers(len(self.points)))
-            nodes, along_m = self.route(start, self._next(rng, start))
+            nodes, along_m = self.route(start, self._draw_destination(rng, start))
             if rng.random() * self.longest_m < along_m[-1]:
                 break
-        distance = -rng.random() * along_m[-1]
-        yield distance, self.points[nodes[0]]
+        distance_m = -rng.random() * along_m[-1]
+        yield distance_m, self.points[nodes[0]]
         while True:
-            for node, along in zip(nodes[1:], along_m[1:], strict=True):
-                yield distance + along, self.points[node]
-            distance += along_m[-1]
-            nodes, along_m = self.route(nodes[-1], self._next(rng, nodes[-1]))
+            for node, node_m in zip(nodes[1:], along_m[1:], strict=True):
+                yield distance_m + node_m, self.points[node]
+            distance_m += along_m[-1]
+            nodes, along_m = self.route(nodes[-1], self._draw_destination(rng, nodes[-1]))
 
-    def _next(self, rng: np.random.Generator, start: int) -> int:
-        """Any other crossing."""
+    def _draw_destination(self, rng: np.random.Generator, start: int) -> int:
+        """Return any crossing but the start, each equally likely."""
         end = int(rng.integers(len(self.points) - 1))
-        return end + (end >= start)
+        if end >= start:
+            end += 1
+        return end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from pydantic import model_validator
@@ -12,13 +12,20 @@ from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.errors import Unavailable
 from edgefl.core.section import fault_at
 from edgefl.core.streams import Streams
-from edgefl.world.mobility.base import Area, Track
+from edgefl.world.mobility.base import Area, Track, duration_s
 from edgefl.world.mobility.files import READERS, NotReadable, NotThere, Sample, read
-from edgefl.world.mobility.placed import Factor, Pair, Placed, Within, nearest_m
+from edgefl.world.mobility.placed import Coordinates, Factor, Placed, Shift
 
 EARTH_RADIUS_M = 6_371_008.8  # mean radius (IUGG)
-MOST = 1e12  # seconds or metres
-FORMATS = {".csv": "csv", ".txt": "obsmat", ".xml": "fcd", ".gpx": "gpx"}
+LARGEST = 1e12  # seconds or metres; beyond that, differences of samples would be rounding
+FORMAT_OF_SUFFIX = {".csv": "csv", ".txt": "obsmat", ".xml": "fcd", ".gpx": "gpx"}
+
+
+class RecordedWay(NamedTuple):
+    """A device's samples; at least two."""
+
+    times_s: Floats  # [n] in the emulation
+    points: Floats  # [n, 2] in the cell
 
 
 class Trace(Placed):
@@ -28,142 +35,185 @@ class Trace(Placed):
     `time_offset_s`. Before its first sample, and with `leave` after its last one, a device is not there.
     """
 
-    format: Literal["csv", "obsmat", "fcd", "gpx"] | None = None  # by the file's name where not given
-    time_offset_s: Within = 0.0
+    format: Literal["csv", "obsmat", "fcd", "gpx"] | None = None  # None: by the file's name
+    time_offset_s: Shift = 0.0
     time_scale: Factor = 1.0  # seconds of the emulation for each second of the file
     at_end: Literal["hold", "loop", "leave"] = "hold"  # stay at the last sample, begin the file again, or be gone
-    origin: Pair | None = None  # [latitude, longitude] of GPX's (0, 0); the mean where not given
+    origin: Coordinates | None = None  # [latitude, longitude] of GPX's (0, 0); None: the mean
 
     @model_validator(mode="after")
-    def _known(self) -> Trace:
+    def _check_format(self) -> Trace:
         if self.kind is None:
-            known = ", ".join(FORMATS)
+            known = ", ".join(FORMAT_OF_SUFFIX)
             raise fault_at(("format",), f"is required where the file's name does not end in {known} (or with .gz)")
-        if self.origin is not None and self.kind != "gpx":
-            raise fault_at(("origin",), f"projects GPX; a {self.kind} file is in metres: leave it out")
-        if self.origin is not None and not (abs(self.origin[0]) < 90 and abs(self.origin[1]) <= 180):
-            raise fault_at(("origin",), f"must be [latitude, longitude] in degrees, got {list(self.origin)}")
+        if self.origin is not None:
+            if self.kind != "gpx":
+                raise fault_at(("origin",), f"projects GPX; a {self.kind} file is in metres: leave it out")
+            latitude, longitude = self.origin
+            if abs(latitude) >= 90 or abs(longitude) > 180:
+                raise fault_at(("origin",), f"must be [latitude, longitude] in degrees, got {list(self.origin)}")
         return self
 
     @property
     def kind(self) -> str | None:
-        """The file's format."""
-        return self.format or FORMATS.get(Path(self.path.name.removesuffix(".gz")).suffix)
+        """Return the file's format; None if its name does not tell it either."""
+        suffix = Path(self.path.name.removesuffix(".gz")).suffix
+        return self.format or FORMAT_OF_SUFFIX.get(suffix)
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """The first `count` devices of the file."""
-        tracks = self._tracks()
-        if len(tracks) < count:
-            raise self.fault(f"has tracks of {len(tracks)} devices, the scenario has {count}: lower devices.count")
-        used = tracks[:count]
-        starts, ends = (np.concatenate([points[rows] for _, points in used]) for rows in (slice(-1), slice(1, None)))
-        self.check_reach([nearest_m(starts - site, ends - site) for site in np.array(area.sites_m)], area)
-        return _Recorded(used, max(times[-1] for times, _ in tracks), self)
+        """Return where the first `count` devices of the file are."""
+        ways = self._ways()
+        if len(ways) < count:
+            raise self.fault(f"has tracks of {len(ways)} devices, the scenario has {count}: lower devices.count")
+        used = ways[:count]
+        starts = np.concatenate([way.points[:-1] for way in used])
+        ends = np.concatenate([way.points[1:] for way in used])
+        self.check_reach(starts, ends, area)
+        end_s = max(way.times_s[-1] for way in ways)  # of the file, also where not all of its devices are used
+        return _RecordedTrack(used, end_s, self)
 
-    def _tracks(self) -> list[tuple[Floats, Floats]]:
-        """Of each device the times [n] in the emulation and the points [n, 2] in the cell; at least two samples."""
+    def _ways(self) -> list[RecordedWay]:
+        """Return the ways of all devices of the file, in their order."""
         samples = self._samples()
-        points = self.placed_m(self._metres(np.array([sample[3:] for sample in samples])))
+        points = self.placed_m(self._metres(np.array([(sample.x, sample.y) for sample in samples])))
         file_s = np.array([sample.time_s for sample in samples])
-        times = (file_s - file_s.min()) * self.time_scale + self.time_offset_s
+        times_s = (file_s - file_s.min()) * self.time_scale + self.time_offset_s
         rows: dict[str, list[int]] = {}
         for row, sample in enumerate(samples):
             rows.setdefault(sample.device, []).append(row)
-        order = sorted(rows, key=lambda name: (file_s[rows[name][0]], _natural(name)))
-        pairs = [rows[name] if len(rows[name]) > 1 else rows[name] * 2 for name in order]
-        return [(times[each], points[each]) for each in pairs]
+        ways = []
+        for name in sorted(rows, key=lambda name: (file_s[rows[name][0]], _natural(name))):
+            own = rows[name]
+            if len(own) == 1:
+                own = own * 2  # one sample is a way without length
+            ways.append(RecordedWay(times_s[own], points[own]))
+        return ways
 
     def _samples(self) -> list[Sample]:
-        """The file's samples, checked."""
-        last: dict[str, float] = {}
+        """Return the file's samples.
+
+        Raises:
+            InputError: the file cannot be read, or a sample is wrong.
+        """
         try:
             samples = read(self.path, READERS[str(self.kind)])
         except NotThere as error:
             raise Unavailable(*self.fault(str(error)).faults) from None
         except NotReadable as error:
             raise self.fault(str(error), error.line) from None
-        for sample in samples:
-            before = last.get(sample.device, -np.inf)
-            if not sample.device:
-                raise self.fault("a device has no name", sample.line)
-            if not all(abs(value) <= MOST for value in (sample.time_s, sample.x, sample.y)):
-                raise self.fault(f"device {sample.device}: time and place must be numbers up to {MOST:g}", sample.line)
-            if sample.time_s <= before:
-                text = f"device {sample.device}: times must rise, got {sample.time_s:.10g} s after {before:.10g} s"
-                raise self.fault(text, sample.line)
-            last[sample.device] = sample.time_s
         if not samples:
             raise self.fault("holds no positions")
+        last_s: dict[str, float] = {}
+        for sample in samples:
+            self._check_sample(sample, last_s.get(sample.device, -np.inf))
+            last_s[sample.device] = sample.time_s
         return samples
 
+    def _check_sample(self, sample: Sample, before_s: float) -> None:
+        """Check one sample; `before_s` is the time of its device's last one."""
+        device = sample.device
+        if not device:
+            raise self.fault("a device has no name", sample.line)
+        # In this form nan is refused, too.
+        if not all(abs(value) <= LARGEST for value in (sample.time_s, sample.x, sample.y)):
+            raise self.fault(f"device {device}: time and place must be numbers up to {LARGEST:g}", sample.line)
+        if sample.time_s <= before_s:
+            text = f"device {device}: times must rise, got {sample.time_s:.10g} s after {before_s:.10g} s"
+            raise self.fault(text, sample.line)
+
     def _metres(self, points: Floats) -> Floats:
-        """Points [n, 2] in metres; GPX's by the equirectangular projection around the origin."""
+        """Return points [n, 2] in metres; those of GPX by the equirectangular projection around the origin."""
         if self.kind != "gpx":
             return points
-        middle = points.mean(axis=0) if self.origin is None else np.array(self.origin[::-1])
-        shrink = np.array([np.cos(np.radians(middle[1])), 1.0])
+        if self.origin is None:
+            middle = points.mean(axis=0)  # longitude, latitude
+        else:
+            latitude, longitude = self.origin
+            middle = np.array([longitude, latitude])
+        shrink = np.array([np.cos(np.radians(middle[1])), 1.0])  # circles of latitude are shorter than the equator
         return np.asarray(np.radians(points - middle) * EARTH_RADIUS_M * shrink)
 
 
-class _Recorded(Track):
-    def __init__(self, tracks: list[tuple[Floats, Floats]], end_s: float, model: Trace) -> None:
-        super().__init__(np.zeros(len(tracks)))
-        self.tracks, self.end_s, self.model = tracks, end_s, model
-        self.spans_s = np.array([(times[0], times[-1]) for times, _ in tracks])  # [devices, 2]
-        self.fastest_mps = np.array([_fastest_mps(*each) for each in tracks])
+class _RecordedTrack(Track):
+    def __init__(self, ways: list[RecordedWay], end_s: float, model: Trace) -> None:
+        super().__init__(np.zeros(len(ways)))
+        self.ways = ways
+        self.end_s = end_s
+        self.model = model
+        self.first_s = np.array([way.times_s[0] for way in ways])  # [devices]
+        self.last_s = np.array([way.times_s[-1] for way in ways])
+        self.fastest_mps = np.array([_fastest_mps(way) for way in ways])
 
     @property
     def can_leave(self) -> bool:
-        """Before its first sample, if not elsewhere."""
+        """A device is off the map before its first sample, and may walk out of coverage."""
         return True
 
-    def stays_within_until_s(self, ids: Ids, time_s: float, slack_m: Floats) -> Floats:
-        """Off the map until it comes onto it, or the file begins again; on it until it has gone so far, or leaves."""
-        time, (first_s, last_s) = self._file_s(time_s), self.spans_s[ids].T
-        again_s = self.end_s - time if self.model.at_end == "loop" else np.inf
-        fastest = self.fastest_mps[ids]
-        moves_s = np.divide(slack_m, fastest, out=np.full(len(ids), np.inf), where=fastest > 0)
-        goes_s = last_s - time if self.model.at_end != "hold" else np.inf
-        on_map = np.where(time > last_s, np.inf, np.minimum(moves_s, goes_s))
-        return time_s + np.minimum(np.where(time < first_s, first_s - time, on_map), again_s)
+    def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
+        """Return when devices [n] may have moved by distances [n], come onto the map or left it.
+
+        Where the file begins again, that is when it does, at the latest.
+        """
+        file_s = self._file_s(time_s)
+        first_s = self.first_s[ids]
+        last_s = self.last_s[ids]
+        moves_s = duration_s(distance_m, self.fastest_mps[ids])
+        leaves_s = last_s - file_s if self.model.at_end != "hold" else np.inf
+        begins_again_s = self.end_s - file_s if self.model.at_end == "loop" else np.inf
+        lasts_s = np.minimum(moves_s, leaves_s)
+        lasts_s = np.where(file_s > last_s, np.inf, lasts_s)  # after its last sample, nothing happens to it
+        lasts_s = np.where(file_s < first_s, first_s - file_s, lasts_s)
+        return time_s + np.minimum(lasts_s, begins_again_s)
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
-        time = self._file_s(time_s)
-        tracks = [self.tracks[device] for device in ids]
-        return np.array([[np.interp(time, at, axis) for axis in points.T] for at, points in tracks]).reshape(-1, 2)
+        file_s = self._file_s(time_s)
+        positions = []
+        for device in ids:
+            times_s, points = self.ways[device]
+            x = np.interp(file_s, times_s, points[:, 0])
+            y = np.interp(file_s, times_s, points[:, 1])
+            positions.append((x, y))
+        return np.array(positions).reshape(-1, 2)
 
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
-        """Speeds [n] between the samples before and after; 0 before the first and after the last one."""
-        return np.array([self._speed(int(device), self._file_s(time_s)) for device in ids])
+        """Return the speeds [n] between the samples before and after; 0 before the first and after the last one."""
+        return np.array([self._speed_mps(int(device), self._file_s(time_s)) for device in ids])
 
     def on_map(self, ids: Ids, time_s: float) -> Bools:
-        time, staying = self._file_s(time_s), self.model.at_end == "hold"
-        spans = [(self.tracks[device][0][0], self.tracks[device][0][-1]) for device in ids]
-        return np.array([first <= time and (staying or time <= last) for first, last in spans], dtype=bool)
+        file_s = self._file_s(time_s)
+        has_begun = self.first_s[ids] <= file_s
+        if self.model.at_end == "hold":
+            return np.asarray(has_begun)
+        return np.asarray(has_begun & (file_s <= self.last_s[ids]))
 
     def _file_s(self, time_s: float) -> float:
-        """The time within the first run through the file."""
-        start = self.model.time_offset_s
-        span = self.end_s - start
-        return start + (time_s - start) % span if self.model.at_end == "loop" and time_s > start and span else time_s
+        """Return the time within the first run through the file."""
+        start_s = self.model.time_offset_s
+        span_s = self.end_s - start_s
+        if self.model.at_end == "loop" and time_s > start_s and span_s:
+            return start_s + (time_s - start_s) % span_s
+        return time_s
 
-    def _speed(self, device: int, time: float) -> float:
-        times, points = self.tracks[device]
-        if not times[0] <= time < times[-1]:
+    def _speed_mps(self, device: int, file_s: float) -> float:
+        times_s, points = self.ways[device]
+        if not times_s[0] <= file_s < times_s[-1]:
             return 0.0
-        leg = int(np.searchsorted(times, time, side="right")) - 1
-        return float(np.hypot(*(points[leg + 1] - points[leg])) / (times[leg + 1] - times[leg]))
+        leg = int(np.searchsorted(times_s, file_s, side="right")) - 1
+        step_m = np.hypot(*(points[leg + 1] - points[leg]))
+        return float(step_m / (times_s[leg + 1] - times_s[leg]))
 
 
-def _fastest_mps(times: Floats, points: Floats) -> float:
-    """The greatest speed between samples [n]."""
-    lasts = np.diff(times)
-    steps_m = np.hypot(*np.diff(points, axis=0).T)
-    return float(np.divide(steps_m, lasts, out=np.zeros(len(lasts)), where=lasts > 0).max())
+def _fastest_mps(way: RecordedWay) -> float:
+    """Return the greatest speed between a way's samples."""
+    lasts_s = np.diff(way.times_s)
+    steps = np.diff(way.points, axis=0)
+    steps_m = np.hypot(steps[:, 0], steps[:, 1])
+    speeds_mps = np.divide(steps_m, lasts_s, out=np.zeros(len(lasts_s)), where=lasts_s > 0)
+    return float(speeds_mps.max())
 
 
 def _natural(name: str) -> tuple[float, str]:
-    """Numbers in their order, then words in theirs."""
+    """Return a key that sorts names that are numbers by value, before those that are words."""
     try:
         return float(name), name
     except ValueError:
