@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic.json_schema import JsonSchemaValue
@@ -20,6 +20,8 @@ from edgefl.core.section import Section, fault, nearest, shown
 
 class Member(Section):
     """Base class of everything that a catalogue lists."""
+
+    listed_as: ClassVar[type[Member] | None] = None  # of a variant that a key chooses: the class in the catalogue
 
 
 M = TypeVar("M", bound=Member)
@@ -51,7 +53,8 @@ class Catalogue(Generic[M]):
 
     def name_of(self, member: M) -> str:
         """Return the name under which a member's class is listed, or the path from which it was imported."""
-        path = f"{type(member).__module__}:{type(member).__qualname__}"
+        listed_class = member.listed_as or type(member)
+        path = f"{listed_class.__module__}:{listed_class.__qualname__}"
         for name, target in self.members.items():
             if target == path:
                 return name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     Field,
@@ -22,30 +22,38 @@ from edgefl.learning.schedules import SCHEDULES, ConstantRate, Schedule
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
-def _batch_size(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """One sentence for the two alternatives."""
+def _in_one_sentence(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """Replace the faults of both alternatives by one sentence."""
     try:
         return handler(value)
     except ValidationError:
         raise fault(f'must be a whole number from 1 to 1e9 or "full", got {shown(value)}') from None
 
 
-BatchSize = Annotated[Count | Literal["full"], WrapValidator(_batch_size)]
+BatchSize = Annotated[Count | Literal["full"], WrapValidator(_in_one_sentence)]
 
 
 class Stragglers(Section):
     """Devices that do a part of their local work (FedProx, Li et al., MLSys 2020, section 5.2)."""
 
-    share: Annotated[float, Field(ge=0, le=1)]  # probability with which a device is one in a round
-    keep: bool = True  # whether their updates count, as FedProx has it, or come too late, as its FedAvg has it
+    share: Annotated[float, Field(ge=0, le=1)]  # probability that a device is a straggler in a round
+    keep: bool = True  # their updates count, as in FedProx, or come too late, as in its paper's FedAvg
+
+
+class LocalWork(NamedTuple):
+    """How much a device trains in a round; where both epochs and steps are given, the one that ends first counts."""
+
+    epochs: int | None  # passes over its samples
+    steps: int | None  # mini-batches
+    batch_size: int | None  # samples; None for all of a device
 
 
 class Training(Section):
     """Local training: SGD (algorithm cards, section 0.2), or Adam (Kingma and Ba, ICLR 2015)."""
 
-    local_epochs: Count | None = None  # 5 where neither is given
+    local_epochs: Count | None = None  # 5 if neither is given
     local_steps: Count | None = None
-    wrap: bool = True  # whether steps go on with another pass over the local data where one ends, or stop there
+    wrap: bool = True  # at the end of a pass over the local data, steps continue with another one, or stop
     stragglers: Stragglers | None = None
     batch_size: BatchSize = 50
     lr: NonNegativeFloat = 0.1
@@ -56,27 +64,30 @@ class Training(Section):
     adam_eps: PositiveFloat = 1e-8  # added to the root of the second one
     weight_decay: NonNegativeFloat = 0.0
     clip_norm: PositiveFloat | None = None
-    engine: Literal["auto", "serial", "batched"] = "auto"  # the fastest, one client after another, or together
-    width: Count | None = None  # clients trained together; measured where not given
+    engine: Literal["auto", "serial", "batched"] = "auto"  # the fastest; one client after another; several together
+    width: Count | None = None  # clients trained together; measured if not given
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"  # of matrix products
     codec: Annotated[Codec, CODECS] = NoCodec()  # compression of uploads
-    minimal_uploads: bool = False  # whether vectors are left out that the server can work out from the others
+    minimal_uploads: bool = False  # leave out vectors that the server can work out from the others
     batch_norm: Literal["averaged", "local"] = "averaged"  # statistics: with the model, or each device's own
     state_home: Literal["auto", "device", "host", "disk"] = "auto"  # where clients' states are kept
 
     @property
-    def work(self) -> tuple[int | None, int | None, int | None]:
-        """Epochs or steps, and the batch size, None for all samples: as `device.local_steps` takes them."""
-        epochs = self.local_epochs if self.wrap else 1
-        return epochs, self.local_steps, None if self.batch_size == "full" else self.batch_size
+    def work(self) -> LocalWork:
+        """How much a device trains in a round."""
+        return LocalWork(
+            epochs=self.local_epochs if self.wrap else 1,
+            steps=self.local_steps,
+            batch_size=None if self.batch_size == "full" else self.batch_size,
+        )
 
     def rate(self, index: int, rounds: int) -> float:
-        """The learning rate in round `index`, from 0, of so many."""
+        """Return the learning rate in round `index`, from 0, of so many."""
         return self.lr * self.lr_schedule.factor(index, rounds)
 
     @model_validator(mode="before")
     @classmethod
-    def _work(cls, value: Any) -> Any:
+    def _take_epochs_or_steps(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         given = [key for key in ("local_epochs", "local_steps") if value.get(key) is not None]
@@ -85,18 +96,18 @@ class Training(Section):
         return value if given else {**value, "local_epochs": 5}
 
     @model_validator(mode="after")
-    def _of_the_optimizer(self) -> Training:
+    def _check_optimizer_keys(self) -> Training:
         if self.optimizer == "adam" and self.momentum:
             raise fault_at(
-                ("momentum",), "is of SGD, Adam has adam_betas in its place: leave it out with optimizer: adam"
+                ("momentum",), "belongs to SGD; Adam has adam_betas instead: leave it out with optimizer: adam"
             )
         for key in ("adam_betas", "adam_eps"):
             if self.optimizer != "adam" and getattr(self, key) != type(self).model_fields[key].default:
-                raise fault_at((key,), "is of Adam: it goes with optimizer: adam")
+                raise fault_at((key,), "belongs to Adam: leave it out, or set optimizer: adam")
         return self
 
     @model_validator(mode="after")
-    def _wrapped(self) -> Training:
+    def _check_wrap(self) -> Training:
         if not self.wrap and self.local_steps is None:
-            raise fault_at(("wrap",), "false needs local_steps: epochs are whole passes")
+            raise fault_at(("wrap",), "false needs local_steps, as epochs are whole passes: set local_steps")
         return self

@@ -145,7 +145,7 @@ def check(scenario: Scenario, data: Data) -> None:
     wanted = scenario.report.contributions
     if wanted and wanted.value == "accuracy" and not data.classes:
         raise InputError("report.contributions.value: accuracy needs samples with labels: set it to loss")
-    if scenario.learning.lasting() and (data.ranked or not data.classes):
+    if scenario.learning.sent_once() and (data.ranked or not data.classes):
         raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
     if scenario.model.init.kind != "default":
         scenario.model.init.vector(scenario.model.parameters(data.shape, data.classes))  # wrong also without learning

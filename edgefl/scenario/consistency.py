@@ -11,7 +11,7 @@ from collections.abc import Callable
 from edgefl.coordination.policies import POLICIES
 from edgefl.core.distributions import HEIGHT_M
 from edgefl.core.section import fault_at
-from edgefl.learning.algorithms import ALGORITHMS, Algorithm
+from edgefl.learning.algorithms import ALGORITHMS, Algorithm, properties
 from edgefl.scenario.sections import Sections
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
@@ -36,7 +36,7 @@ def check_split(scenario: Sections) -> None:
     if reason := scenario.model.check_cut(policy.cut_layer):
         raise fault_at(("server", "policy", "cut"), reason)
     algorithm = scenario.algorithm
-    if not algorithm.trains_by_plain_sgd() or not algorithm.only_averages():
+    if not properties.trains_by_plain_sgd(algorithm) or not properties.only_averages(algorithm):
         raise fault_at(("algorithm",), "the policy split trains with plain SGD only: set it to fedavg")
     if scenario.model.cost is not None:
         text = "the policy split counts the cost of each half of the model, which a cost as given does not say"
@@ -78,7 +78,7 @@ def check_members(scenario: Sections) -> None:
     count = scenario.devices.count
     if reason := scenario.churn.check(count):
         raise fault_at(("churn",), reason)
-    if not scenario.training.lr and scenario.algorithm.divides_by_lr():
+    if not scenario.training.lr and properties.divides_by_lr(scenario.algorithm):
         text = f"{ALGORITHMS.name_of(scenario.algorithm)} divides model updates by it: set it above 0"
         raise fault_at(("training", "lr"), text)
     if reason := scenario.algorithm.check(count):
@@ -148,9 +148,9 @@ def check_aggregation(scenario: Sections) -> None:
     if not policy.averages and not _needs_only_the_last_model(algorithm):
         text = f"the policy {name} averages nothing: set it to {ALGORITHMS.names_where(_needs_only_the_last_model)}"
         raise fault_at(("algorithm",), f"{text}, without availability or mode wait")
-    if policy.edge_models and not algorithm.divisible():
+    if policy.edge_models and not properties.is_divisible(algorithm):
         text = f"under the policy {name} each base station keeps a model and nothing else"
-        text = f"{text}: set it to {ALGORITHMS.names_where(Algorithm.divisible)}"
+        text = f"{text}: set it to {ALGORITHMS.names_where(properties.is_divisible)}"
         raise fault_at(("algorithm",), f"{text}, without availability, mode wait or server momentum")
     if scenario.report.contributions and (policy.edge_models or not policy.averages):
         text = f"under the policy {name} the updates of a round are not aggregated together: leave it out"
@@ -174,12 +174,12 @@ def check_stored_updates(scenario: Sections) -> None:
     """Check what depends on updates that the server or the devices keep."""
     algorithm = scenario.algorithm
     contributions = scenario.report.contributions
-    if contributions and contributions.players == "all" and not algorithm.keeps_updates():
+    if contributions and contributions.players == "all" and not properties.keeps_updates(algorithm):
         text = "all needs an algorithm whose server keeps each device's last update: fedar, fedvarp, mifa"
         raise fault_at(("report", "contributions", "players"), f"{text} with state server")
     codec = scenario.training.codec
     loses_for_good = codec.compresses and not codec.error_feedback
-    if loses_for_good and algorithm.uploads_changes():
+    if loses_for_good and algorithm.uploads_changes:
         # The server's sum of decoded changes would drift away from the sum of what devices keep.
         text = "devices keep what they computed, but the server adds up what the codec leaves of it"
         raise fault_at(("algorithm", "state"), f"{text}: set it to server, or training.codec.error_feedback to true")
@@ -200,10 +200,10 @@ def check_departed_state(scenario: Sections) -> None:
     if server.departed_state == "lost":
         return
     algorithm = scenario.algorithm
-    if not algorithm.forgets():
+    if not properties.can_forget(algorithm):
         text = f"this variant of {ALGORITHMS.name_of(algorithm)} keeps no mean of what devices keep"
         raise fault_at(where, f"{text}: set it to lost")
-    if algorithm.coupled() and scenario.training.codec.compresses:
+    if properties.is_coupled(algorithm) and scenario.training.codec.compresses:
         text = "the server cannot know what the codec lost of a device's state: set it to lost"
         raise fault_at(where, text)
 
@@ -218,7 +218,7 @@ def check_sessions(scenario: Sections) -> None:
         missing = "one global model" if policy.edge_models else "rounds that do not overlap"
         text = f"need {missing}, which the policy {POLICIES.name_of(policy)} does not have: leave them out"
         raise fault_at(("sessions",), text)
-    if policy.splits_model and scenario.learning.has_own_loss():
+    if policy.splits_model and properties.has_own_loss(scenario.learning):
         text = "the policy split trains with the task's loss only: choose another initialisation"
         raise fault_at(("sessions", "initialisation"), text)
     if sessions.trigger and (scenario.churn.always_present or scenario.churn.by_round):
@@ -243,7 +243,7 @@ def check_kept_state(scenario: Sections) -> None:
     if misfit := scenario.algorithm.check_sessions(scenario.groups):
         key, reason = misfit
         raise fault_at(("algorithm", key), reason)
-    if sessions.keep_state and sessions.extra and scenario.algorithm.coupled():
+    if sessions.keep_state and sessions.extra and properties.is_coupled(scenario.algorithm):
         text = f"gradient rounds would change what devices keep for {ALGORITHMS.name_of(scenario.algorithm)}"
         raise fault_at(("sessions", "keep_state"), f"{text}, but not the server's sums of it: leave it out")
 
@@ -288,7 +288,7 @@ def check_backhaul(scenario: Sections) -> None:
 
 def _needs_only_the_last_model(algorithm: Algorithm) -> bool:
     """Return whether the algorithm works on a model that walks from device to device and is never averaged."""
-    return algorithm.only_averages() and algorithm.divisible()
+    return properties.only_averages(algorithm) and properties.is_divisible(algorithm)
 
 
 CHECKS: tuple[Callable[[Sections], None], ...] = (

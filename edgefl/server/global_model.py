@@ -15,6 +15,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.errors import RunError
+from edgefl.learning.algorithms.steps import new_session
 from edgefl.learning.edge_models import EdgeModels
 from edgefl.scenario import RoundKey, Scenario
 from edgefl.server.sessions import Groups, SessionModels
@@ -132,7 +133,7 @@ class GlobalModel:
         keeps = self._sessions.keep_state
         lasting, turns = (self._sessions.total, 1) if keeps else (self._sessions.rounds, scenario.groups)
         self.state: dict[str, Any] = learner.begin(lasting, expected, chances.tolist(), turns)
-        fresh = partial(self._algorithm.restarted, population=len(learner.task.parts))
+        fresh = partial(new_session, self._algorithm, population=len(learner.task.parts))
         start = learner.initial, learner.statistics
         self._starts = SessionModels(self._sessions, *start, fresh, learner.weight_tensors)
         self._edges: EdgeModels | None = None  # where base stations have models of their own
@@ -213,7 +214,7 @@ class GlobalModel:
             self._heard = np.array([arrival.device for arrival in told.arrivals], dtype=np.int64)
             if told.arrivals:
                 outcome = self._aggregate(told, outcome["columns"])
-            elif self._algorithm.replays():
+            elif self._algorithm.replays:
                 outcome["columns"] |= self._replay(told)
         if told.merge and self._edges is not None:
             self._edges = self._edges.merged()
@@ -242,7 +243,7 @@ class GlobalModel:
         columns = {**columns, "train_loss": loss, **self._algorithm.trace(self.state, updates)}
         if not wanted or round_key.extra or round_key.round % wanted.every:
             return {"columns": columns}
-        players = updates.ids if wanted.players == "participants" else self._algorithm.counting(self.state, updates)
+        players = updates.ids if wanted.players == "participants" else self._algorithm.contributors(self.state, updates)
         values = self.learner.contributions(before, updates, players, self._groups.labels(round_key.session))
         return {"columns": columns, "contributions": list(zip(players.tolist(), values.tolist(), strict=True))}
 

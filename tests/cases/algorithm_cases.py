@@ -7,6 +7,7 @@ import torch
 
 from edgefl.learning.algorithms import LocalContext, RunInfo, Updates
 from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.algorithms.steps import initial_state, upload
 
 D, N, LR, STEPS = 4, 5, 0.05, 3
 PARTIAL = [[0, 1], [1, 2, 4], [0, 3], [2], [0, 1, 2, 3, 4], [3, 4]]
@@ -29,7 +30,7 @@ class Simulation:
         self.algorithm, self.samples, self.rates, self.steps = algorithm, np.array(samples), rates, steps
         self.labels, self.minimal = labels, minimal
         self.run = RunInfo(n, len(schedule), sum(map(len, schedule)) / len(schedule), rates[0], steps)
-        self.states = [algorithm.initial_state(start, n)]
+        self.states = [initial_state(algorithm, start, n)]
         self.clients = [algorithm.client_state(start) for _ in range(n)]
         self.moves, self.traces = [], []
         for index, ids in enumerate(schedule):
@@ -47,7 +48,7 @@ class Simulation:
             for _ in range(self.steps):
                 gradient = self.algorithm.correct(CURVATURES[i] * (w - CENTRES[i]), w, local)
                 w = w - local.lr * (gradient + self.algorithm.decay(local) * w)
-            sent = self.algorithm.upload(w, local, minimal=self.minimal)
+            sent = upload(self.algorithm, w, local, minimal=self.minimal)
             known = replace(local, state={}, gradient=torch.nan)
             uploads.append({**sent, **(self.algorithm.derived(sent, known) if self.minimal else {})})
             self.clients[i] = self.algorithm.remember(w, local)

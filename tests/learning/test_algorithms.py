@@ -12,6 +12,7 @@ from algorithm_cases import digits
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.algorithms import ALGORITHMS, LocalContext, RunInfo, Updates
+from edgefl.learning.algorithms.steps import initial_state, upload
 
 QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"
 # As large a tau that their steps shrink with what is left to go; by themselves they have a length of their own.
@@ -166,7 +167,7 @@ class TestHooks:
         keys = {key: value for key, value in case.items() if key != "kind"}
         algorithm = ALGORITHMS.load(case["kind"]).model_validate(keys)
         w = torch.linspace(-1, 1, self.d)
-        server = algorithm.initial_state(w, 3)
+        server = initial_state(algorithm, w, 3)
         return algorithm, server, LocalContext(w, 0.1, algorithm.downlink(server), algorithm.client_state(w))
 
     def test_no_movement_no_change(self, case):
@@ -222,7 +223,7 @@ class TestHooks:
         rest = {"steps": 3.0, "weight": 1.5, "run": RunInfo(steps=4.0, lr=0.3, participants=0.5)}
         local = replace(local, state=state, received=received, **rest)
         w = local.start + torch.linspace(0, 1, self.d)
-        naive, sent = algorithm.finish(w, local), algorithm.upload(w, local, minimal=True)
+        naive, sent = algorithm.finish(w, local), upload(algorithm, w, local, minimal=True)
         whole = {**sent, **algorithm.derived(sent, replace(local, state={}, gradient=torch.nan))}
         assert whole.keys() == naive.keys()
         assert all(torch.allclose(whole[name], naive[name], rtol=1e-5, atol=1e-6) for name in naive)

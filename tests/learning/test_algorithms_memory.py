@@ -15,6 +15,7 @@ import edgefl
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import ALGORITHMS, LocalContext, RunInfo, Updates
+from edgefl.learning.algorithms.as_published.fedssg_program import FedSSGProgram
 from edgefl.learning.algorithms.fedar import FedAR
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.feddc import FedDC
@@ -27,6 +28,7 @@ from edgefl.learning.algorithms.fedvra import FedVRA
 from edgefl.learning.algorithms.mifa import Mifa
 from edgefl.learning.algorithms.moon import Moon
 from edgefl.learning.algorithms.scaffold import Scaffold
+from edgefl.learning.algorithms.steps import initial_state
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.digits import Digits
 from edgefl.learning.learner import learner as learner_module
@@ -50,7 +52,7 @@ class TestDriftMemories:
             after = super().aggregate(server, updates)
             return {**after, "w": after["w"] - after["h"]}
 
-    class Gated(FedSSG):
+    class Gated(FedSSGProgram):
         fixed: float
 
         def gate(self, local):
@@ -98,7 +100,7 @@ class TestDriftMemories:
     def test_feddyn_with_exact_minimisation_finds_the_optimum(self):
         """Of F_i + alpha <h_i, .> + (alpha/2) |. - w|^2, where its gradient is 0 (card 1.5, oracle iii)."""
         algorithm, alpha = FedDyn(alpha=0.5), 0.5
-        server = algorithm.initial_state(torch.zeros(D, dtype=torch.float64), N)
+        server = initial_state(algorithm, torch.zeros(D, dtype=torch.float64), N)
         clients = [algorithm.client_state(server["w"]) for _ in range(N)]
         for _ in range(200):
             moves = []

@@ -26,6 +26,7 @@ from edgefl.learning.algorithms.fedvarp import FedVarp
 from edgefl.learning.algorithms.fedvra import FedVRA
 from edgefl.learning.algorithms.mifa import Mifa
 from edgefl.learning.algorithms.scaffold import Scaffold
+from edgefl.learning.algorithms.steps import initial_state
 from edgefl.learning.algorithms.wrapper import Wrapper
 from edgefl.learning.datasets.digits import Digits
 from edgefl.learning.models.fcn import Mlp
@@ -203,7 +204,7 @@ class TestScaffold:
         assert models(scenario) == pytest.approx(expected, abs=1e-11)
 
     def test_the_program_of_the_dynamic_devices_paper_has_no_option_i(self):
-        message = r"algorithm\.option: the variant dyn knows II alone: leave it out, or take another variant$"
+        message = r"algorithm\.option: the variant dyn knows only II: leave it out, or take another variant$"
         with pytest.raises(InputError, match=message):
             edgefl.load({"algorithm": {"kind": "scaffold", "variant": "dyn", "option": "I"}})
 
@@ -292,10 +293,9 @@ class TestFedDisco:
 
     def test_a_wrapper_hands_on_every_hook(self):
         """A new hook of Algorithm must not stop at the wrapper."""
-        hooks = {name for name, member in vars(Algorithm).items() if inspect.isfunction(member) and name[0] != "_"}
-        own = {"initial_state", "restarted", "upload", "divides_by_lr", "keeps_updates", "forgets", "without"}
-        own |= {"trains_by_plain_sgd", "only_averages"}
-        assert hooks - set(vars(Wrapper)) == own
+        members = {name: member for name, member in vars(Algorithm).items() if name[0] != "_"}
+        hooks = {name for name, member in members.items() if inspect.isfunction(member) or isinstance(member, property)}
+        assert {"check", "replays", "aggregate"} <= hooks <= set(vars(Wrapper))
 
 
 class TestFedAR:
@@ -371,7 +371,7 @@ class TestFedAvgWaits:
     def test_samples_count(self):
         """(1 delta_0 + 3 delta_1) / 4, over two rounds."""
         algorithm = FedAvg(max_participants=2, mode="wait")
-        server = {**algorithm.initial_state(torch.zeros(1).double(), 2), "awaited": np.arange(2)}
+        server = {**initial_state(algorithm, torch.zeros(1).double(), 2), "awaited": np.arange(2)}
         moves = torch.tensor([[1.0], [5.0]], dtype=torch.float64)
         for row, n in ((0, 1), (1, 3)):
             updates = Updates({"delta": moves[[row]]}, np.array([row]), np.array([n]), 2)
@@ -401,7 +401,7 @@ class TestFedAvgWaits:
             (
                 {"mode": "cap", "availability": 0.5},
                 {},
-                "algorithm.availability: weighs devices by the chance with which",
+                "algorithm.availability: weighs devices by the probability that",
             ),
         ],
     )

@@ -7,9 +7,11 @@ from session_cases import distilled
 from torch.nn.functional import binary_cross_entropy_with_logits as entropy
 
 from edgefl.learning.algorithms import Batch, ForwardPass, Updates
-from edgefl.learning.algorithms.distilled import LEARNED, OLD, TEACHER, Distilled, relation_loss
+from edgefl.learning.algorithms.distilled import TEACHER
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.moon import Moon
+from edgefl.learning.algorithms.relation_distilled import LEARNED, OLD, RelationDistilled, relation_loss
+from edgefl.learning.algorithms.steps import initial_state, new_session
 
 CLASSES = 5
 RELATION = {"kind": "continuous", "loss": "relation"}
@@ -75,19 +77,19 @@ def test_padding_and_neighbours_change_nothing():
 
 def test_what_has_been_learned_is_old_in_the_next_session():
     """Classes of the participants heard so far; within a session the old ones stay."""
-    algorithm = Distilled(base=FedAvg(), by="relation")
+    algorithm = RelationDistilled(base=FedAvg())
 
     def heard(state, *rows):
         vectors = {"delta": torch.ones(len(rows), 3)}
         ids, samples = np.arange(len(rows)), np.full(len(rows), 2)
         return algorithm.aggregate(state, Updates(vectors, ids, samples, 4, labels=np.array(rows)))
 
-    first = algorithm.initial_state(torch.zeros(3), 4)
+    first = initial_state(algorithm, torch.zeros(3), 4)
     assert len(first[OLD]) == len(first[LEARNED]) == 0
     later = heard(heard(first, [2, 0, 0], [1, 1, 0]), [0, 2, 0])
     assert len(later[OLD]) == 0
     assert later[LEARNED].tolist() == [1, 1, 0]
-    second = algorithm.restarted(later, later["w"], 4)
+    second = new_session(algorithm, later, later["w"], 4)
     assert second[OLD].tolist() == [1, 1, 0]
     assert second[TEACHER].tolist() == [2.0] * 3
     third = heard(second, [0, 0, 2])
@@ -101,7 +103,7 @@ def test_the_algorithms_own_loss_is_added():
     batch = Batch(label, torch.full((7,), 1 / 7), {OLD: mask([1])})
     seen = {name: ForwardPass(teacher, each) for name, each in zip(("received", "previous", TEACHER), z, strict=True)}
     losses, own = torch.zeros(7), ForwardPass(outputs, z[0] + z[1])
-    both = Distilled(base=Moon(), by="relation").loss(losses, own, seen, batch)
+    both = RelationDistilled(base=Moon()).loss(losses, own, seen, batch)
     apart = relation_loss(outputs, teacher, batch, 1.0) + Moon().loss(losses, own, seen, batch)
     assert both.detach().numpy() == pytest.approx(apart.detach().numpy(), rel=1e-6)
 

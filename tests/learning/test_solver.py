@@ -58,8 +58,8 @@ def test_the_first_step_has_the_length_of_the_learning_rate(engine):
 @pytest.mark.parametrize(
     ("training", "message"),
     [
-        ({"optimizer": "adam", "momentum": 0.9}, r"training\.momentum: is of SGD"),
-        ({"adam_eps": 1e-7}, r"training\.adam_eps: is of Adam"),
+        ({"optimizer": "adam", "momentum": 0.9}, r"training\.momentum: belongs to SGD"),
+        ({"adam_eps": 1e-7}, r"training\.adam_eps: belongs to Adam"),
         ({"optimizer": "adam", "adam_betas": [0.9, 1.0]}, r"training\.adam_betas.*: must be < 1, got 1\.0"),
         ({"optimizer": "rmsprop"}, r'training\.optimizer: must be .*, got "rmsprop"'),
     ],

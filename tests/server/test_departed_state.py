@@ -13,7 +13,9 @@ import edgefl
 from edgefl.cli import main
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.algorithms.feddisco import FedDisco
+from edgefl.learning.algorithms.properties import can_forget
 from edgefl.learning.algorithms.scaffold import Scaffold
+from edgefl.learning.algorithms.steps import forget
 from edgefl.learning.learner import Learner
 
 CURVES = [[1.0, -4.0, 0.0], [0.5, 3.0, 0.0], [2.0, 1.0, 0.0], [1.5, -1.0, 0.0]]
@@ -44,7 +46,7 @@ def mean_held(algorithm, clients, left_out=()):
     omega, kept = np.array(SAMPLES) / np.mean(SAMPLES), []
     for i, state in enumerate(clients):
         fresh = algorithm.client_state(torch.zeros(4, dtype=torch.float64))
-        kept.append(algorithm.held(fresh if i in left_out else state, float(omega[i])))
+        kept.append(algorithm.share_in_means(fresh if i in left_out else state, float(omega[i])))
     return {name: torch.stack([each[name] for each in kept]).mean(dim=0) for name in kept[0]}
 
 
@@ -57,7 +59,9 @@ def test_what_devices_hold_is_the_servers_mean_and_can_be_taken_out(case):
     assert held
     assert all(torch.allclose(server[name], mean, atol=1e-12) for name, mean in held.items())
     gone = np.array([1, 3])
-    after = algorithm.without(server, gone, [algorithm.held(done.clients[i], float(omega[i])) for i in gone], 5)
+    after = forget(
+        algorithm, server, gone, [algorithm.share_in_means(done.clients[i], float(omega[i])) for i in gone], 5
+    )
     for name, mean in mean_held(algorithm, done.clients, (1, 3)).items():
         assert torch.allclose(after[name], mean, atol=1e-12)
         assert not torch.allclose(after[name], server[name], atol=1e-3)
@@ -68,7 +72,7 @@ def test_what_devices_hold_is_the_servers_mean_and_can_be_taken_out(case):
 def test_rows_of_who_is_taken_out_are_as_at_the_beginning(kind):
     algorithm = loaded({"kind": kind})
     done = Simulation(algorithm, PARTIAL)
-    after = algorithm.without(done.states[-1], np.array([3]), [algorithm.held(done.clients[3], 1.0)], 5)
+    after = forget(algorithm, done.states[-1], np.array([3]), [algorithm.share_in_means(done.clients[3], 1.0)], 5)
     for name in algorithm.device_rows(after["w"]):
         assert torch.equal(after[name][3], done.states[0][name][3])
         assert not torch.equal(done.states[-1][name][3], done.states[0][name][3])
@@ -223,6 +227,6 @@ def test_refused(lines, message, tmp_path, capsys):
 
 
 def test_who_can_be_forgotten():
-    assert not Scaffold(variant="eve_code").forgets()
-    assert FedDisco(base=Scaffold()).forgets()
-    assert all(ALGORITHMS.load(name)().forgets() for name in ALGORITHMS.members)
+    assert not can_forget(Scaffold(variant="eve_code"))
+    assert can_forget(FedDisco(base=Scaffold()))
+    assert all(can_forget(ALGORITHMS.load(name)()) for name in ALGORITHMS.members)

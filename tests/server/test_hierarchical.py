@@ -20,6 +20,7 @@ import edgefl
 from edgefl.cli import main
 from edgefl.core.errors import InputError
 from edgefl.learning.algorithms import ALGORITHMS, Updates
+from edgefl.learning.algorithms.properties import is_divisible
 from edgefl.learning.edge_models import EdgeModels
 
 LEARNED = ["train_loss", "test_loss", "test_accuracy"]
@@ -192,6 +193,6 @@ def test_the_line_names_those_that_are_not_refused(policy):
 
 def test_who_keeps_nothing_but_the_model():
     """Of all algorithms with their defaults."""
-    able = {name for name in ALGORITHMS.members if ALGORITHMS.load(name)().divisible()}
+    able = {name for name in ALGORITHMS.members if is_divisible(ALGORITHMS.load(name)())}
     assert able >= {"fedavg", "fedprox", "moon", "qfedavg", "fedasync", "fedbuff"}
     assert not able & {"scaffold", "feddyn", "feddc", "fedadam", "fedavgm", "fedacg", "mifa", "fedvarp", "fedar"}

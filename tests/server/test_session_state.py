@@ -13,6 +13,7 @@ from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.feddisco import FedDisco
 from edgefl.learning.algorithms.feddyn import FedDyn
 from edgefl.learning.algorithms.moon import Moon
+from edgefl.learning.algorithms.properties import is_coupled
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.server.global_model import GlobalModel
 
@@ -147,7 +148,7 @@ def test_what_the_codec_has_lost_goes_with_what_it_is_a_part_of(seen):
     ids=repr,
 )
 def test_whose_state_begins_anew(algorithm, coupled):
-    assert algorithm.coupled() == coupled
+    assert is_coupled(algorithm) == coupled
 
 
 # Refusals

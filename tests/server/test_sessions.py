@@ -17,6 +17,7 @@ from edgefl.learning.algorithms import Batch, ForwardPass, Updates
 from edgefl.learning.algorithms.distilled import Distilled
 from edgefl.learning.algorithms.fedacg import FedACG
 from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.algorithms.steps import initial_state
 from edgefl.learning.datasets.digits import Digits
 from edgefl.learning.initialisation import INITIALISATIONS
 from edgefl.learning.initialisation.average import Average
@@ -459,7 +460,7 @@ def test_distillation_is_torchs():
 def test_the_teacher_stays():
     """Whatever the server learns, until its state begins anew; beside what the algorithm keeps."""
     algorithm = Distilled(base=FedACG())
-    server = algorithm.initial_state(torch.ones(3), 4)
+    server = initial_state(algorithm, torch.ones(3), 4)
     updates = Updates({"delta": torch.full((2, 3), 0.5)}, np.arange(2), np.ones(2, dtype=np.int64), 4)
     after = algorithm.aggregate(server, updates)
     assert after["w"].tolist() == [1.5] * 3

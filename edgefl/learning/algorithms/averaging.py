@@ -1,4 +1,4 @@
-"""What algorithms share that average the moves of participants."""
+"""The mean of the participants' moves, which several algorithms share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from edgefl.learning.algorithms.base import Algorithm, Updates
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from edgefl.core.arrays import Floats, Ints
+
 
 class Averaging(Algorithm):
     """Base of algorithms whose server sees a mean over participants (McMahan et al., AISTATS 2017, algorithm 1)."""
@@ -18,10 +20,16 @@ class Averaging(Algorithm):
     weighting: Literal["samples", "uniform"] = "samples"
 
     def weights(self, updates: Updates) -> Tensor:
-        """What each participant counts [C]: n_i / sum n (samples) or 1 / m (uniform), or what `updates` say."""
-        n = updates.samples if self.weighting == "samples" else np.ones(len(updates.ids))
-        return updates.vectors["delta"].new_tensor(n / n.sum() if updates.weights is None else updates.weights)
+        """Return each participant's weight [C]: `updates.weights` if given, else n_i / sum n (samples) or 1 / m."""
+        if updates.weights is not None:
+            return updates.vectors["delta"].new_tensor(updates.weights)
+        n = self.counts(updates)
+        return updates.vectors["delta"].new_tensor(n / n.sum())
+
+    def counts(self, updates: Updates) -> Floats | Ints:
+        """Return by what each participant counts in the mean [C]: its samples, or 1."""
+        return updates.samples if self.weighting == "samples" else np.ones(len(updates.ids))
 
     def mean_delta(self, updates: Updates) -> Tensor:
-        """The mean move of the participants [d]."""
+        """Return the mean move of the participants [d]."""
         return self.weights(updates) @ updates.vectors["delta"]

@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 
 class FedACG(Averaging):
-    """FedACG: devices start ahead, where momentum leads, and are held near it (Kim et al., CVPR 2024, algorithm 1)."""
+    """FedACG: devices start ahead, where momentum leads, and stay near it (Kim et al., CVPR 2024, algorithm 1)."""
 
     server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.85  # lambda
     beta: NonNegativeFloat = 0.002  # of (beta/2) |w - start|^2
     weighting: Literal["samples", "uniform"] = "uniform"
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """The model and the momentum, m = 0."""
+        """Return the model and the momentum, `m = 0`."""
         return {"w": w, "m": 0 * w}
 
     def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
-        """The look-ahead w + lambda m."""
+        """Return the look-ahead, `w + lambda m`."""
         return server["w"] + self.server_momentum * server["m"]
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
-        """Gradient of the loss + (beta/2) |w - start|^2."""
+        """Return the gradient of `loss + (beta/2) |w - start|^2`."""
         return gradient + self.beta * (w - local.start)
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """M+ = lambda m + mean(delta); w + m+, which is the mean of the local models."""
+        """Return `m+ = lambda m + mean(delta)` and `w + m+`, which is the mean of the local models."""
         m = self.server_momentum * server["m"] + self.mean_delta(updates)
         return {**server, "w": server["w"] + m, "m": m}

@@ -18,15 +18,15 @@ class FedAvgM(Averaging):
     """FedAvgM: momentum at the server (Hsu et al., arXiv 1909.06335, 2019); a moving mean, or their heavy ball."""
 
     server_lr: PositiveFloat = 1.0
-    server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9  # beta
     rule: Literal["ema", "heavy_ball"] = "ema"
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """The model and the momentum, m = 0."""
+        """Return the model and the momentum, `m = 0`."""
         return {"w": w, "m": 0 * w}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """M+ = beta m + (1 - beta) mean(delta) (ema) or beta m + mean(delta) (heavy_ball); w + server_lr m+."""
+        """Return `w + server_lr m+`; `m+` is `beta m + (1 - beta) mean(delta)` (ema) or `beta m + mean(delta)`."""
         beta = self.server_momentum
         share = 1 - beta if self.rule == "ema" else 1.0
         m = beta * server["m"] + share * self.mean_delta(updates)

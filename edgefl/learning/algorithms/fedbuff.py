@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import NonNegativeFloat, PositiveFloat
 
+from edgefl.core.arrays import Floats, Ints
 from edgefl.learning.algorithms.base import Algorithm, Updates
 
 if TYPE_CHECKING:
@@ -20,20 +21,20 @@ class FedBuff(Algorithm):
     server_lr: PositiveFloat = 1.0
     exponent: NonNegativeFloat = 0.5  # of the staleness, a; 0 counts old and new alike
 
-    def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """The model."""
-        return {"w": w}
-
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """W + server_lr mean_i (1 + tau_i)^-a delta_i, tau_i the aggregations since i got its model."""
+        """Return `w + server_lr mean_i (1 + tau_i)^-a delta_i`, tau_i the aggregations since i received its model."""
         delta = updates.vectors["delta"]
         age = np.zeros(len(updates.ids)) if updates.staleness is None else updates.staleness
-        discount = delta.new_tensor((1.0 + age) ** -self.exponent)
+        discount = delta.new_tensor(self.discount(age))
         return {**server, "w": server["w"] + self.server_lr * (discount @ delta) / len(delta)}
 
+    def discount(self, age: Floats | Ints) -> Floats:
+        """Return `(1 + tau)^-a`."""
+        return np.asarray((1.0 + age) ** -self.exponent)
+
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """The mean age of the updates, in aggregations, and of their weights (1 + tau_i)^-a."""
+        """Return the mean age of the updates, in aggregations, and the mean of their weights."""
         age = updates.staleness
         if age is None:
             return {}
-        return {"staleness": float(age.mean()), "staleness_weight": float(((1.0 + age) ** -self.exponent).mean())}
+        return {"staleness": float(age.mean()), "staleness_weight": float(self.discount(age).mean())}

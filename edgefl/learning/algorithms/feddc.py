@@ -20,46 +20,46 @@ class FedDC(Algorithm):
     cv_lr: Literal["initial", "current"] = "initial"  # in g_i; initial as in the authors' program
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """The model, the mean drift of all devices, h = 0, and their mean correction, g = 0."""
+        """Return the model, the mean drift of all devices, `h = 0`, and their mean correction, `g = 0`."""
         return {"w": w, "h": 0 * w, "g": 0 * w}
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
-        """A device's drift and correction, h_i = g_i = 0."""
+        """Return a device's drift and correction, `h_i = g_i = 0`."""
         return {"h": 0 * w, "g": 0 * w}
 
-    def held(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """H is the mean of h_i, g that of omega_i g_i."""
-        return {"h": state["h"], "g": weight * state["g"]}
-
     def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The mean correction goes with the model."""
+        """Send the mean correction with the model."""
         return {"g": server["g"]}
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
-        """Gradient + alpha_i (w - start + h_i) + g / omega_i - g_i with alpha_i = alpha / omega_i."""
+        """Return `gradient + alpha_i (w - start + h_i) + g / omega_i - g_i` with `alpha_i = alpha / omega_i`."""
         pull = self.alpha * (w - local.start + local.state["h"])
         return gradient + (pull + local.received["g"]) / local.weight - local.state["g"]
 
-    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """h_i+ = h_i + delta; g_i+ = g_i - g / omega_i - delta / (K_ref lr)."""
-        delta, lr = w - local.start, local.run.lr if self.cv_lr == "initial" else local.lr
-        g = local.state["g"] - local.received["g"] / local.weight - delta / (local.run.steps * lr)
-        return {"h": local.state["h"] + delta, "g": g}
-
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """The move, and omega_i times the change of the correction."""
+        """Return the move, and omega_i times the change of the correction."""
         change = self.remember(w, local)["g"] - local.state["g"]
         return {"delta": w - local.start, "delta_g": local.weight * change}
 
     def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
-        """omega_i times the change of the correction: -g - omega_i delta / (K_ref lr)."""
-        lr = local.run.lr if self.cv_lr == "initial" else local.lr
-        change = local.weight * upload["delta"] / (local.run.steps * lr)
+        """Return omega_i times the change of the correction, `-g - omega_i delta / (K_ref lr)`."""
+        change = local.weight * upload["delta"] / (local.run.steps * local.rate(self.cv_lr))
         return {"delta_g": -local.received["g"] - change}
 
+    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
+        """Return `h_i+ = h_i + delta` and `g_i+ = g_i - g / omega_i - delta / (K_ref lr)`."""
+        delta = w - local.start
+        slope = delta / (local.run.steps * local.rate(self.cv_lr))
+        g = local.state["g"] - local.received["g"] / local.weight - slope
+        return {"h": local.state["h"] + delta, "g": g}
+
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """mean(w_i) + h with h + sum(delta) / N; g + sum(omega_i change of g_i) / N."""
-        delta, n = updates.vectors["delta"], updates.population
-        h = server["h"] + delta.sum(dim=0) / n
+        """Return `mean(w_i) + h+` with `h+ = h + sum(delta) / N`, and `g + sum(omega_i change of g_i) / N`."""
+        n = updates.population
+        h = server["h"] + updates.vectors["delta"].sum(dim=0) / n
         g = server["g"] + updates.vectors["delta_g"].sum(dim=0) / n
         return {**server, "w": server["w"] + updates.mean() + h, "h": h, "g": g}
+
+    def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
+        """Return `h_i` and `omega_i g_i`, whose means h and g are."""
+        return {"h": state["h"], "g": weight * state["g"]}

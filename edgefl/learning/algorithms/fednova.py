@@ -13,52 +13,56 @@ from edgefl.learning.algorithms.base import LocalContext, Updates
 if TYPE_CHECKING:
     from torch import Tensor
 
-Share = Annotated[float, Field(ge=0, lt=1)]
-
 
 class FedNova(Averaging):
     """FedNova: moves count by the step, so that devices with more steps do not lead (Wang et al., NeurIPS 2020)."""
 
     mu: NonNegativeFloat = 0.0  # of a proximal pull (mu/2) |w - start|^2
-    server_momentum: Share = 0.0
+    server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0  # gamma
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """The model and, with momentum, its momentum u = 0."""
+        """Return the model and, with server momentum, its momentum `u = 0`."""
         return {"w": w, "u": 0 * w} if self.server_momentum else {"w": w}
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
-        """Gradient of the loss + (mu/2) |w - start|^2."""
-        return gradient + self.mu * (w - local.start) if self.mu else gradient
+        """Return the gradient of `loss + (mu/2) |w - start|^2`."""
+        if not self.mu:
+            return gradient
+        return gradient + self.mu * (w - local.start)
+
+    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
+        """Return the move and its normaliser a_i; with a pull also the number of steps K_i."""
+        a = self.normaliser(local)
+        vectors = {"delta": w - local.start, "a": a}
+        if self.mu:
+            vectors["steps"] = 0 * a + local.steps
+        return vectors
 
     def normaliser(self, local: LocalContext) -> Tensor:
-        """|a_i|_1 [1]: the move, in units of -lr, that gradients of 1 would make.
+        """Return |a_i|_1 [1]: the move, in units of -lr, that gradients of 1 would make.
 
-        K for plain SGD, sum_k (1 - rho^k) / (1 - rho) with training.momentum, (1 - (1 - lr mu)^K) / (lr mu) with a
-        pull; with both, what they make together, where the authors' program counts each step twice.
+        It is `K` for plain SGD, `sum_k (1 - rho^k) / (1 - rho)` with training.momentum, `(1 - (1 - lr mu)^K) / (lr mu)`
+        with a pull; with both, what they make together, where the authors' program counts each step twice.
         """
         steps = 0 * local.start[..., :1] + local.steps
-        velocity = a = 0 * steps
+        velocity = 0 * steps
+        a = 0 * steps
         for step in range(int(steps.max())):
             velocity = local.run.momentum * velocity + 1 - local.lr * self.mu * a
             a = a + (step < steps) * velocity
         return a
 
-    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """The move and its normaliser; with a pull also the number of steps."""
-        a = self.normaliser(local)
-        steps = {"steps": 0 * a + local.steps} if self.mu else {}
-        return {"delta": w - local.start, "a": a, **steps}
-
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """W + tau sum_i p_i delta_i / a_i with tau = sum_i p_i a_i, or sum_i p_i K_i with a pull.
+        """Return `w + tau sum_i p_i delta_i / a_i` with `tau = sum_i p_i a_i`, or `sum_i p_i K_i` with a pull.
 
-        Momentum u is in units of gradients, u+ = gamma u + move / lr and w + lr u+, lr the round's.
+        Server momentum is in units of gradients: `u+ = gamma u + move / lr`, and `w + lr u+`, with the round's lr.
         """
-        p, vectors = self.weights(updates), updates.vectors
-        a = vectors["a"][:, 0]
-        tau = p @ (vectors["steps"][:, 0] if self.mu else a)
-        move = tau * ((p / a) @ vectors["delta"])
+        p = self.weights(updates)
+        a = updates.vectors["a"][:, 0]
+        tau = p @ (updates.vectors["steps"][:, 0] if self.mu else a)
+        move = tau * ((p / a) @ updates.vectors["delta"])
         if not self.server_momentum:
             return {**server, "w": server["w"] + move}
-        u = self.server_momentum * server["u"] + (move / updates.lr if updates.lr else move)  # lr 0: nobody moves
+        gradient = move / updates.lr if updates.lr else move  # without a learning rate no device moves
+        u = self.server_momentum * server["u"] + gradient
         return {**server, "w": server["w"] + updates.lr * u, "u": u}

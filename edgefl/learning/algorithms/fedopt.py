@@ -25,19 +25,20 @@ class FedOpt(Averaging):
     v0: NonNegativeFloat | None = None  # tau^2 where not given
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """The model and its moves' moments, m = 0 and v = v0."""
-        return {"w": w, "m": 0 * w, "v": 0 * w + (self.tau**2 if self.v0 is None else self.v0)}
-
-    def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
-        """The next v [d], from the last one and the square of the mean move."""
-        raise NotImplementedError
+        """Return the model and the moments of its moves, `m = 0` and `v = v0`."""
+        v0 = self.tau**2 if self.v0 is None else self.v0
+        return {"w": w, "m": 0 * w, "v": 0 * w + v0}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """M+ = beta1 m + (1 - beta1) mean(delta); w + server_lr m+ / (sqrt(v+) + tau)."""
+        """Return `m+ = beta1 m + (1 - beta1) mean(delta)` and `w + server_lr m+ / (sqrt(v+) + tau)`."""
         delta = self.mean_delta(updates)
         m = self.beta1 * server["m"] + (1 - self.beta1) * delta
         v = self.second_moment(server["v"], delta**2)
         return {**server, "w": server["w"] + self.server_lr * m / (v.sqrt() + self.tau), "m": m, "v": v}
+
+    def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
+        """Return the next v [d], from the last one and the square of the mean move."""
+        raise NotImplementedError
 
 
 class FedAdagrad(FedOpt):
@@ -46,7 +47,7 @@ class FedAdagrad(FedOpt):
     beta1: Decay = 0.0
 
     def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
-        """V + delta^2."""
+        """Return `v + delta^2`."""
         return v + square
 
 
@@ -56,7 +57,7 @@ class FedAdam(FedOpt):
     beta2: Decay = 0.99
 
     def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
-        """Beta2 v + (1 - beta2) delta^2."""
+        """Return `beta2 v + (1 - beta2) delta^2`."""
         return self.beta2 * v + (1 - self.beta2) * square
 
 
@@ -66,5 +67,5 @@ class FedYogi(FedOpt):
     beta2: Decay = 0.99
 
     def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
-        """V - (1 - beta2) delta^2 sign(v - delta^2)."""
+        """Return `v - (1 - beta2) delta^2 sign(v - delta^2)`."""
         return v - (1 - self.beta2) * square * (v - square).sign()

@@ -19,5 +19,5 @@ class FedProx(FedAvg):
     mu: NonNegativeFloat = 0.01
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
-        """Gradient of the loss + (mu/2) |w - start|^2."""
+        """Return the gradient of `loss + (mu/2) |w - start|^2` (eq. 2)."""
         return gradient + self.mu * (w - local.start)

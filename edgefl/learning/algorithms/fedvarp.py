@@ -18,19 +18,19 @@ class FedVarp(Algorithm):
 
     server_lr: PositiveFloat = 1.0
 
-    def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """The model."""
-        return {"w": w}
-
     def device_rows(self, w: Tensor) -> dict[str, Tensor]:
-        """A device's last move, y_i = 0."""
+        """Return a device's last move, `y_i = 0`."""
         return {"y": 0 * w}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """W + server_lr v, v = mean of y_i over all + mean of delta_i - y_i over participants; then y_i = delta_i."""
-        delta, y = updates.vectors["delta"], server["y"].clone()
+        """Return `w + server_lr v` with `v = mean(y_i) + mean(delta_i - y_i)`, and `y_i = delta_i`.
+
+        The first mean is over all devices, the second one over the participants.
+        """
+        delta = updates.vectors["delta"]
+        y = server["y"].clone()
         v = y.mean(dim=0)
-        if len(delta):  # nobody is new in a coalition of stored updates alone
+        if len(delta):  # none of them is new in a coalition of stored updates alone
             v = v + (delta - y[updates.ids]).mean(dim=0)
         y[updates.ids] = delta
         return {**server, "w": server["w"] + self.server_lr * v, "y": y}

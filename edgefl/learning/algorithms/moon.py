@@ -24,16 +24,20 @@ class Moon(FedAvg):
     temperature: PositiveFloat = 0.5
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
-        """What the device's last training gave, and whether there was one."""
+        """Return the result of the device's last training, and whether there was one."""
         return {"previous": 0 * w, "seen": 0 * w[:1]}
 
     def references(self, local: LocalContext) -> dict[str, Tensor]:
-        """The received model, and the device's last one."""
+        """Return the received model, and the device's last one."""
         seen = local.state["seen"]
-        return {"received": local.start, "previous": seen * local.state["previous"] + (1 - seen) * local.start}
+        previous = seen * local.state["previous"] + (1 - seen) * local.start
+        return {"received": local.start, "previous": previous}
 
     def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
-        """L - mu log(e^p / (e^p + e^q)), p = cos(z, z_received) / temperature, q = cos(z, z_previous) / temperature."""
+        """Return `L - mu log(e^p / (e^p + e^q))` with cosines `p = cos(z, z_received) / temperature` (eq. 3).
+
+        `q` is the same of `z_previous`. The logarithm is a softplus of their difference, which does not overflow.
+        """
         from torch.nn.functional import cosine_similarity, softplus
 
         near = cosine_similarity(own.z, references["received"].z, dim=-1)
@@ -41,5 +45,5 @@ class Moon(FedAvg):
         return losses + self.mu * softplus((far - near) / self.temperature)
 
     def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """The trained model."""
+        """Return the trained model."""
         return {"previous": w, "seen": 0 * local.state["seen"] + 1}

@@ -13,7 +13,7 @@ from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 if TYPE_CHECKING:
     from torch import Tensor
 
-SMALLEST_LOSS = 1e-10  # that of a device which has nothing left to learn; the authors' program adds as much
+SMALLEST_LOSS = 1e-10  # of a device that has nothing left to learn; the authors' program adds as much
 
 
 class QFedAvg(Algorithm):
@@ -26,12 +26,14 @@ class QFedAvg(Algorithm):
     q: NonNegativeFloat = 1.0
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """The move, and the scalar L |move|^2 with L = 1 / lr, from which the server makes h_k."""
+        """Return the move, and the scalar `L |delta|^2` with `L = 1 / lr`, from which the server makes h_k."""
         delta = w - local.start
         return {"delta": delta, "curvature": (delta * delta).sum(-1)[..., None] / local.lr}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """W + sum_k F_k^q delta_k / sum_k h_k with h_k = F_k^q + q F_k^(q-1) L |delta_k|^2: the paper's over L.
+        """Return `w + sum_k F_k^q delta_k / sum_k h_k` with `h_k = F_k^q + q F_k^(q-1) L |delta_k|^2`.
+
+        This is the paper's step with both sums divided by L.
 
         Raises:
             ValueError: `updates` have no losses.
@@ -39,7 +41,8 @@ class QFedAvg(Algorithm):
         """
         if updates.losses is None:
             raise ValueError("q-FedAvg needs the participants' losses")
-        delta, curvature = updates.vectors["delta"], updates.vectors["curvature"][:, 0]
+        delta = updates.vectors["delta"]
+        curvature = updates.vectors["curvature"][:, 0]
         loss = delta.new_tensor(updates.losses)
         if bool((loss < 0).any()):
             raise RunError("q-FedAvg takes powers of the training losses, which must not be negative here")

@@ -15,115 +15,89 @@ if TYPE_CHECKING:
 
 
 class Wrapper(Algorithm):
-    """Base: every hook is that of the algorithm `base`."""
+    """Base of algorithms that are another one, `base`, with some hooks changed: here every hook is the base's."""
 
     base: Algorithm
 
+    @property
+    def needs_gradient(self) -> bool:
+        return self.base.needs_gradient
+
+    @property
+    def replays(self) -> bool:
+        return self.base.replays
+
+    @property
+    def weighs_population(self) -> bool:
+        return self.base.weighs_population
+
+    @property
+    def uploads_changes(self) -> bool:
+        return self.base.uploads_changes
+
+    def check(self, population: int) -> str | None:
+        return self.base.check(population)
+
+    def check_sessions(self, groups: int) -> tuple[str, str] | None:
+        misfit = self.base.check_sessions(groups)
+        return misfit and ("base", misfit[1])
+
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """See Algorithm, as for all that follows."""
         return self.base.server_state(w)
 
     def device_rows(self, w: Tensor) -> dict[str, Tensor]:
-        """..."""
         return self.base.device_rows(w)
 
-    def counting(self, server: Mapping[str, Tensor], updates: Updates) -> Ids:
-        """..."""
-        return self.base.counting(server, updates)
-
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
-        """..."""
         return self.base.client_state(w)
 
-    def held(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """..."""
-        return self.base.held(state, weight)
-
-    def check(self, population: int) -> str | None:
-        """..."""
-        return self.base.check(population)
-
-    def uploads_changes(self) -> bool:
-        """..."""
-        return self.base.uploads_changes()
-
-    def check_sessions(self, groups: int) -> tuple[str, str] | None:
-        """..."""
-        found = self.base.check_sessions(groups)
-        return found and ("base", found[1])
-
-    def divisible(self) -> bool:
-        """..."""
-        return self.base.divisible()
-
-    def coupled(self) -> bool:
-        """..."""
-        return self.base.coupled()
-
-    def awaited(self, before: Ids, heard: Ids, population: int, rng: np.random.Generator) -> Ids:
-        """..."""
-        return self.base.awaited(before, heard, population, rng)
+    def awaited(self, awaited: Ids, received: Ids, population: int, rng: np.random.Generator) -> Ids:
+        return self.base.awaited(awaited, received, population, rng)
 
     def admit(self, ids: Ids, server: Mapping[str, Any], rng: np.random.Generator) -> Ids:
-        """..."""
         return self.base.admit(ids, server, rng)
 
     def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
-        """..."""
         return self.base.broadcast(server)
 
     def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """..."""
         return self.base.downlink(server)
 
-    def lasting(self) -> frozenset[str]:
-        """..."""
-        return self.base.lasting()
-
-    def needs_gradient(self) -> bool:
-        """..."""
-        return self.base.needs_gradient()
+    def sent_once(self) -> frozenset[str]:
+        return self.base.sent_once()
 
     def references(self, local: LocalContext) -> dict[str, Tensor]:
-        """..."""
         return self.base.references(local)
 
     def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
-        """..."""
         return self.base.loss(losses, own, references, batch)
 
-    def has_own_loss(self) -> bool:
-        """..."""
-        return self.base.has_own_loss()
-
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
-        """..."""
         return self.base.correct(gradient, w, local)
 
     def decay(self, local: LocalContext) -> Tensor | float:
-        """..."""
         return self.base.decay(local)
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """..."""
         return self.base.finish(w, local)
 
     def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
-        """..."""
         return self.base.derived(upload, local)
 
     def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """..."""
         return self.base.remember(w, local)
 
-    def replays(self) -> bool:
-        """..."""
-        return self.base.replays()
-
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """..."""
         return self.base.aggregate(server, updates)
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """..."""
         return self.base.trace(server, updates)
+
+    def contributors(self, server: Mapping[str, Tensor], updates: Updates) -> Ids:
+        return self.base.contributors(server, updates)
+
+    def carried_over(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return self.base.carried_over(server)
+
+    def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
+        return self.base.share_in_means(state, weight)

@@ -9,6 +9,7 @@ from pydantic import NonNegativeFloat
 
 from edgefl.learning.algorithms import Algorithm
 from edgefl.learning.algorithms.distilled import Distilled
+from edgefl.learning.algorithms.relation_distilled import RelationDistilled
 from edgefl.learning.initialisation.base import Blend, Initialisation, Vector
 
 
@@ -25,7 +26,8 @@ class Continuous(Initialisation):
 
     def around(self, algorithm: Algorithm) -> Algorithm:
         """Each session's server begins with the model that teaches in it."""
-        return Distilled(base=algorithm, weight=self.weight, by="outputs" if self.loss == "kd" else "relation")
+        wrapper = Distilled if self.loss == "kd" else RelationDistilled
+        return wrapper(base=algorithm, weight=self.weight)
 
     def stored(self, session: int) -> int:
         """The teacher."""

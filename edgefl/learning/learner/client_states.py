@@ -6,6 +6,7 @@ import numpy as np
 from torch import Tensor
 
 from edgefl.core.arrays import Ids
+from edgefl.learning.algorithms.properties import is_coupled
 from edgefl.learning.learner.compression import Compression
 from edgefl.learning.learner.state_names import LAST_MODEL, OWN_STATISTICS
 from edgefl.learning.learner.store import StateStore
@@ -42,7 +43,7 @@ class ClientStates:
         Where the server keeps no sums of what devices keep, devices go on with what they have. Their own batch
         normalisation and the last models that the report wants stay in any case.
         """
-        if not self._task.algorithm.coupled():
+        if not is_coupled(self._task.algorithm):
             return
         if self.store is not None:
             self.store.forget(self.initial_state.keys() - {OWN_STATISTICS, LAST_MODEL})
@@ -63,7 +64,7 @@ class ClientStates:
             kept = self.store.gather(np.array([device]))
             state = {name: vector[0] for name, vector in kept.items()}
         weight = float(self._task.sizes[device] / self._task.mean_size)
-        return self._task.algorithm.held(state, weight)
+        return self._task.algorithm.share_in_means(state, weight)
 
     def mean_models(self, ids: Ids) -> dict[str, Tensor]:
         """Return the further models [d] that `report.models` names, in a round that received updates of `ids`."""

@@ -72,7 +72,7 @@ class CohortBuilder:
 
     def _passes(self, jobs: Jobs) -> list[Indices]:
         """Return one pass over all samples of each job's device; nothing if no hook needs their gradient."""
-        if not self._task.algorithm.needs_gradient():
+        if not self._task.algorithm.needs_gradient:
             return []
         passes = [one_pass(self._task.parts[device], self._task.training) for device, _ in jobs]
         return self._normalisable(passes)

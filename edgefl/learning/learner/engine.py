@@ -11,6 +11,7 @@ from torch import Tensor
 
 from edgefl.core.arrays import Indices, Ints
 from edgefl.learning.algorithms import LocalContext, RunInfo
+from edgefl.learning.algorithms.steps import upload
 from edgefl.learning.learner.gradients import References
 from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.samples import Samples
@@ -105,7 +106,7 @@ class TrainingEngine:
         """Return what the algorithm makes of the trained models w; `loss_sum` [C] is over the steps of each client."""
         steps = loss_sum.new_tensor([len(batch) for batch in cohort.batches])
         algorithm = self.solver.algorithm
-        uploads = algorithm.upload(w, local, minimal=self.solver.training.minimal_uploads)
+        uploads = upload(algorithm, w, local, minimal=self.solver.training.minimal_uploads)
         state = algorithm.remember(w, local)
         if LAST_MODEL in local.state:
             state = {**state, LAST_MODEL: w}

@@ -14,6 +14,8 @@ from torch import Tensor
 from edgefl.core.arrays import Floats, Ids, Indices, Ints
 from edgefl.core.errors import RunError
 from edgefl.learning.algorithms import LocalContext, RunInfo, Updates
+from edgefl.learning.algorithms.steps import forget as forget_devices
+from edgefl.learning.algorithms.steps import initial_state
 from edgefl.learning.learner import snapshot
 from edgefl.learning.learner.client_inputs import ClientInputs
 from edgefl.learning.learner.client_states import ClientStates
@@ -108,7 +110,7 @@ class Learner:
                 f"what the server keeps of each of {population} devices does not fit into the memory: it needs "
                 f"{needed_bytes / 1e9:.3g} GB, but only {free_bytes / 1e9:.3g} GB may be used: use fewer devices"
             )
-        return algorithm.initial_state(self.initial, population)
+        return initial_state(algorithm, self.initial, population)
 
     def restart(self, index: int) -> None:
         """Begin a session with the round `index`: the server's state is new, and so are the devices' states with it."""
@@ -119,7 +121,7 @@ class Learner:
         """Forget what departed devices kept; return the server's state, without their part in it if `forget`."""
         if forget:
             shares = map(self._states.share_in_means, ids.tolist())
-            server = self.task.algorithm.without(server, ids, shares, len(self.task.parts))
+            server = forget_devices(self.task.algorithm, server, ids, shares, len(self.task.parts))
         self._states.depart(ids)
         return server
 

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from edgefl.core.errors import InputError, RunError
+from edgefl.learning.algorithms.properties import has_own_loss
 from edgefl.learning.learner.client_inputs import ClientInputs
 from edgefl.learning.learner.layers_gradient import LayersGradient
 from edgefl.learning.learner.memory import budget
@@ -85,7 +86,7 @@ def _work(task: LearningTask, network: Network, inputs: ClientInputs) -> Mapping
     """Return what the best plan depends on besides the machine: the model, the data, the algorithm's class."""
     training = task.training
     algorithm = type(task.algorithm).__name__
-    if task.algorithm.has_own_loss():
+    if has_own_loss(task.algorithm):
         algorithm += " with its own loss"
     return {
         "model": f"{network.module} {network.parameters.shapes}",

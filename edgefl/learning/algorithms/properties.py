@@ -1,0 +1,77 @@
+"""Questions about an algorithm, answered by its hooks and flags."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgefl.learning.algorithms.base import Algorithm
+from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.algorithms.trial import first_round, zeros
+from edgefl.learning.algorithms.wrapper import Wrapper
+
+DEVICE_HOOKS = (  # hooks that decide how a device trains and what it sends
+    "client_state", "downlink", "needs_gradient", "references", "loss", "correct", "decay", "finish", "remember",
+)  # fmt: skip
+
+
+def trains_by_plain_sgd(algorithm: Algorithm) -> bool:
+    """Return whether devices run nothing but SGD on the task's loss, and send nothing but how far they moved."""
+    return all(getattr(type(algorithm), hook) is getattr(Algorithm, hook) for hook in DEVICE_HOOKS)
+
+
+def only_averages(algorithm: Algorithm) -> bool:
+    """Return whether the next model is a weighted mean of the participants' models: of one device's, that model."""
+    return type(algorithm).aggregate is FedAvg.aggregate
+
+
+def is_divisible(algorithm: Algorithm) -> bool:
+    """Return whether several servers can each run it for their own devices: it keeps nothing but the model."""
+    return not algorithm.weighs_population and not keeps_more_than_model(algorithm)
+
+
+def keeps_more_than_model(algorithm: Algorithm) -> bool:
+    """Return whether the server keeps anything besides the model; what a wrapper adds does not count."""
+    own = unwrapped(algorithm)
+    w = zeros(own, 1)
+    return set(own.server_state(w)) != {"w"} or bool(own.device_rows(w))
+
+
+def keeps_updates(algorithm: Algorithm) -> bool:
+    """Return whether the server keeps a vector of the model's size for each device."""
+    rows = algorithm.device_rows(zeros(algorithm, 2))
+    return any(len(row) == 2 for row in rows.values())
+
+
+def is_coupled(algorithm: Algorithm) -> bool:
+    """Return whether the server keeps sums of what devices keep, so that neither can begin anew alone."""
+    own = unwrapped(algorithm)
+    return keeps_more_than_model(own) and bool(own.client_state(zeros(own, 1)))
+
+
+def can_forget(algorithm: Algorithm) -> bool:
+    """Return whether the server can take a device out of what it keeps."""
+    state = algorithm.client_state(zeros(algorithm, 1))
+    return not is_coupled(algorithm) or bool(algorithm.share_in_means(state, 1.0))
+
+
+def divides_by_lr(algorithm: Algorithm) -> bool:
+    """Return whether devices send or keep a move over the learning rate, which then must not be 0."""
+    w = zeros(algorithm, 1)
+    local = first_round(algorithm, w, lr=0.0)
+    with np.errstate(all="ignore"):
+        vectors = [*algorithm.finish(w, local).values(), *algorithm.remember(w, local).values()]
+    return not all(np.isfinite(np.asarray(vector)).all() for vector in vectors)
+
+
+def has_own_loss(algorithm: Algorithm) -> bool:
+    """Return whether devices minimise another loss than the task's."""
+    if type(algorithm).loss not in {Algorithm.loss, Wrapper.loss}:
+        return True
+    return isinstance(algorithm, Wrapper) and has_own_loss(algorithm.base)
+
+
+def unwrapped(algorithm: Algorithm) -> Algorithm:
+    """Return the algorithm inside all wrappers."""
+    while isinstance(algorithm, Wrapper):
+        algorithm = algorithm.base
+    return algorithm

@@ -1,0 +1,56 @@
+"""How many arithmetic operations an algorithm's hook `correct` takes, counted while it runs on zeros.
+
+An element-wise operation counts 1 for each element of its result, whichever function of NumPy or torch it is: `clamp`,
+`sign` and `where` of d elements count d. See `torch_operations` for what else torch can do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from edgefl.learning.algorithms import Algorithm
+from edgefl.learning.algorithms.trial import first_round, uses_torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def correction_operations(algorithm: Algorithm, d: int) -> int:
+    """Return the operations of the hook `correct` on d parameters."""
+    if uses_torch(algorithm):
+        return counted_by_torch(algorithm, d)
+    return counted_by_numpy(algorithm, d)
+
+
+def counted_by_numpy(algorithm: Algorithm, d: int) -> int:
+    """Count on NumPy arrays, which needs no torch, but a hook of nothing but element-wise arithmetic."""
+    sizes: list[int] = []
+
+    class CountingArray(np.ndarray[Any, Any]):
+        """An array that notes the size of each element-wise result."""
+
+        def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+            result = np.asarray(getattr(ufunc, method)(*map(np.asarray, inputs), **options))
+            sizes.append(result.size)
+            return result.view(CountingArray)
+
+    w = cast("Tensor", np.zeros(d, dtype=np.float32).view(CountingArray))
+    local = first_round(algorithm, w)
+    sizes.clear()  # of the hooks that made `local`
+    algorithm.correct(w, w, local)
+    return sum(sizes)
+
+
+def counted_by_torch(algorithm: Algorithm, d: int) -> int:
+    """Count on torch tensors, so that the hook may call any function of torch."""
+    import torch
+
+    from edgefl.learning.torch_operations import OperationCounter
+
+    w = torch.zeros(d)
+    local = first_round(algorithm, w)
+    with OperationCounter() as counter:
+        algorithm.correct(torch.zeros(d), w, local)
+    return int(counter.operations)

@@ -1,0 +1,76 @@
+"""Arithmetic operations that code on torch tensors takes, counted below autograd, function by function.
+
+Whatever is called from Python arrives here as a few hundred basic functions of torch's library ATen: `Tensor.norm` and
+`torch.linalg.norm` are both `linalg_vector_norm`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
+
+MOVES = frozenset(  # functions that create, copy or pick elements, and compute nothing; views are known by a flag
+    (
+        "_local_scalar_dense", "_to_copy", "arange", "cat", "clone", "copy", "empty", "empty_like", "empty_strided",
+        "expand_copy", "fill", "flip", "full", "full_like", "gather", "index", "index_put", "index_select",
+        "lift_fresh", "masked_fill", "new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros", "ones",
+        "ones_like", "repeat", "roll", "scalar_tensor", "scatter", "stack", "zero", "zeros", "zeros_like",
+    )
+)  # fmt: skip
+PER_ELEMENT = {  # operations for each element, where it is not one
+    "_log_softmax": 5,  # maximum, difference, exponential, sum, difference
+    "_softmax": 5,  # maximum, difference, exponential, sum, quotient
+    "addcdiv": 2,
+    "addcmul": 2,
+    "addmv": 2,
+    "dot": 2,  # product and sum, as the next ones
+    "linalg_vector_norm": 2,
+    "mv": 2,
+    "norm": 2,
+    "vdot": 2,
+    "lerp": 3,
+    "mse_loss": 3,  # difference, square, sum
+    "std": 3,
+    "std_mean": 3,
+    "var": 3,
+    "var_mean": 3,
+}
+
+
+class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts the operations of all that torch computes in a `with` block.
+
+    An element-wise function counts 1 for each element of its result, a reduction (or a sort) 1 for each element that it
+    reads, except for those of PER_ELEMENT; products of matrices and convolutions count as torch's own counter does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.operations = 0  # so far
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call the function, and count it."""
+        options = kwargs or {}
+        result = function(*args, **options)
+        self.operations += _operations(function, args, options, result)
+        return result
+
+
+def _operations(function: Any, args: tuple[Any, ...], options: dict[str, Any], result: Any) -> int:
+    """Return the operations of one call of an ATen function."""
+    if function.overloadpacket in flop_registry:
+        return int(flop_registry[function.overloadpacket](*args, **options, out_val=result))
+    # "aten::clamp_.Tensor": namespace, name, an underscore if it works in place, and which of its signatures
+    name = function.name().partition("::")[2].partition(".")[0].removesuffix("_")
+    if function.is_view or name in MOVES:
+        return 0
+    tensors = [leaf for leaf in tree_leaves((args, options, result)) if isinstance(leaf, Tensor)]
+    elements = max((tensor.numel() for tensor in tensors), default=0)
+    each = PER_ELEMENT.get(name, 1)
+    if options.get("alpha", 1) != 1:  # of add and sub: a factor of the second operand
+        each += 1
+    return each * elements
