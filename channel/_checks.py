@@ -19,6 +19,7 @@ def require(valid: Bools, values: NDArray[np.generic], quantity: str, valid_rang
 def within(quantity: str, values: ArrayLike, low: float, high: float, rel_tolerance: float = 0.0) -> Floats:
     """Return `values` as floats, all in [low, high] up to a relative tolerance at the borders; NaN is refused."""
     array = np.asarray(values, dtype=np.float64)
+    # The range may begin or end at 0 or infinity; a relative slack leaves those as they are.
     lowest = low - abs(low) * rel_tolerance
     highest = high + abs(high) * rel_tolerance
     require((array >= lowest) & (array <= highest), array, quantity, f"from {low:g} to {high:g}")
@@ -27,6 +28,7 @@ def within(quantity: str, values: ArrayLike, low: float, high: float, rel_tolera
 
 def positive(quantity: str, values: ArrayLike) -> Floats:
     """Return `values` as floats, all finite and above zero."""
+    # Asked this way around NaN fails, too: every comparison with it is false.
     array = np.asarray(values, dtype=np.float64)
     require((array > 0) & (array < np.inf), array, quantity, "finite and above 0")
     return array
@@ -63,6 +65,7 @@ def boolean(quantity: str, values: ArrayLike) -> Bools:
 
 def vectors(*columns: ArrayLike) -> tuple[NDArray[Any], ...]:
     """Return the arguments of n transfers as arrays [n]; a scalar is the same for all."""
+    # Views, not copies: a scalar argument of a million transfers costs nothing.
     arrays = np.broadcast_arrays(*[np.atleast_1d(column) for column in columns])
     if arrays[0].ndim != 1:
         raise ValueError(

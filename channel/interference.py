@@ -64,6 +64,7 @@ def uplink_w_hz(
     Raises:
         ValueError: a negative gain or power, a band that is not positive, a cell that does not exist, NaN.
     """
+    # Power by terminal, gains by terminal and base station.
     received_w = non_negative("path_gain", path_gain) * non_negative("power_w", power_w)[:, None]
     interference_w = (received_w * _interferes(cell, group)).sum(axis=0)  # over terminals
     return np.asarray(interference_w / positive("band_hz", band_hz))

@@ -9,6 +9,7 @@ from channel._checks import non_negative, positive, require
 SUBCARRIERS = 12  # of a resource block (TS 38.211, clause 4.4.4.1)
 
 # N_RB of TS 38.101-1 V17, Table 5.3.2-1: subcarrier spacing [kHz] -> channel bandwidth [MHz] -> resource blocks.
+# At 15 kHz channels end at 50 MHz, at 60 kHz they begin with 10 MHz.
 _MHZ = (5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100)
 N_RB: dict[int, dict[int, int]] = {
     15: dict(zip(_MHZ[:10], (25, 52, 79, 106, 133, 160, 188, 216, 242, 270), strict=True)),

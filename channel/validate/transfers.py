@@ -59,6 +59,7 @@ def checks() -> list[Check]:
         found.append(Check(f"mean over mean at {name}", ratio, 1.0, max(0.005, 3 * noise)))
     snr = float(db_to_linear(10.0))
     rho = _rho(10.0)
+    # The mean has a closed form, and the variance is simulated.
     cumulants = sum_cumulants(snr, rho, 500)
     exact = 500 * float(rate.mean_rayleigh_bps(1.0, snr))
     found.append(Check("mean of 500 slots at 10 dB", float(cumulants.mean), exact, 1e-4))
@@ -76,6 +77,7 @@ def figures() -> dict[str, Figure]:
 def _cdf_figure() -> Figure:
     drawing, axes = figure("Duration of a transfer", "Duration over payload / mean rate", "Share below")
     share = even_shares(TRANSFERS)
+    # Both sides are sorted, so equal positions are equal quantiles; a few markers show the walked side.
     marks = np.linspace(0, TRANSFERS - 1, 23).astype(int)
     for case in CASES:
         label = f"{case.snr_db:g} dB, {case.speed_mps:g} m/s, {case.slots} slots"

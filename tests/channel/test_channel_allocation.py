@@ -155,7 +155,8 @@ def test_min_makespan_with_spread_power(model):
 
 
 def test_nothing_to_send_gets_nothing():
-    payload_bits, snr_hz = np.array([1e6, 0.0, 2e6]), np.array([1e10, 1e4, 1e12])
+    payload_bits = np.array([1e6, 0.0, 2e6])
+    snr_hz = np.array([1e10, 1e4, 1e12])
     for spread in (False, True):
         shares = allocation.min_makespan(BAND_HZ, payload_bits, snr_hz, spread=spread)
         without = allocation.min_makespan(BAND_HZ, payload_bits[[0, 2]], snr_hz[[0, 2]], spread=spread)

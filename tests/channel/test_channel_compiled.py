@@ -39,8 +39,10 @@ def both(monkeypatch, *arguments, **more):
 
 @pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
 def test_both_loops_agree(monkeypatch, model):
-    n, rng = 400, np.random.default_rng(6)
-    mean_snr, bandwidth_hz = 10 ** rng.uniform(-2, 9, n), rng.uniform(1e5, 1e8, n)
+    n = 400
+    rng = np.random.default_rng(6)
+    mean_snr = 10 ** rng.uniform(-2, 9, n)
+    bandwidth_hz = rng.uniform(1e5, 1e8, n)
     arguments = {
         "limit_slots": rng.choice([1, 7, 8, 9, 100, 4_000, np.inf], n),
         "payload_bits": 10 ** rng.uniform(-2, 3.8, n) * rate.mean_rayleigh_bps(bandwidth_hz, mean_snr) * SLOT_S,
@@ -98,7 +100,8 @@ def test_weak_links_keep_their_digits(monkeypatch):
 @pytest.mark.parametrize("cap", [2.0, 4.4, 5.5, 7.4])
 def test_slots_at_the_cap_add_up_exactly(monkeypatch, cap, attenuation):
     # a whole number of bits in each slot at the cap: a payload of whole slots ends on a border in both
-    slots, model = np.arange(1, 200), rate.Shannon(attenuation, min_snr=0.1, max_bps_hz=cap)
+    slots = np.arange(1, 200)
+    model = rate.Shannon(attenuation, min_snr=0.1, max_bps_hz=cap)
     fast, plain = both(monkeypatch, 400, round(500 * cap) * slots, 1e30, 1e6, SLOT_S, 0.5, start=1.0, efficiency=model)
     np.testing.assert_array_equal(plain.slots, slots)
     np.testing.assert_array_equal(fast.slots, slots)
@@ -106,7 +109,8 @@ def test_slots_at_the_cap_add_up_exactly(monkeypatch, cap, attenuation):
 
 @pytest.mark.parametrize("bits", [np.random.PCG64, np.random.Philox, np.random.SFC64, np.random.MT19937])
 def test_normals_are_those_of_the_generator(bits):
-    plain, compiled = np.random.Generator(bits(4)), np.random.Generator(bits(4))
+    plain = np.random.Generator(bits(4))
+    compiled = np.random.Generator(bits(4))
     drawn = np.empty(50_001)
     _compiled.normals()(compiled, drawn[:1])
     _compiled.normals()(compiled, drawn[1:])
@@ -137,7 +141,9 @@ def test_the_loop_that_is_compiled_also_runs_in_python():
     )
 
     def run(kernel):
-        gain, sent, used = np.ones(30, complex), np.zeros(30), np.zeros(30, int)
+        gain = np.ones(30, complex)
+        sent = np.zeros(30)
+        used = np.zeros(30, int)
         for first in range(0, 96, 32):
             kernel(draws[:, first : first + 32], *columns, gain, sent, used)
         return gain, sent, used

@@ -35,8 +35,10 @@ def test_doppler_correlation():
 
 def test_gauss_markov_is_the_recursion():
     rho = np.array([RHO, 1.0, 0.0, -0.4, RHO, -1.0])
-    start, noise = circular_normal(1, 6), circular_normal(2, 6, 50)
-    expected, before = np.empty_like(noise), start
+    start = circular_normal(1, 6)
+    noise = circular_normal(2, 6, 50)
+    expected = np.empty_like(noise)
+    before = start
     for n in range(50):
         before = rho * before + np.sqrt((1 - rho) * (1 + rho)) * noise[:, n]
         expected[:, n] = before
@@ -47,7 +49,8 @@ def test_gauss_markov_is_the_recursion():
 
 
 def test_gauss_markov_of_other_shapes():
-    start, noise = circular_normal(3, 2, 3), circular_normal(4, 2, 3, 8)
+    start = circular_normal(3, 2, 3)
+    noise = circular_normal(4, 2, 3, 8)
     gain = fading.gauss_markov(noise, RHO, start)
     np.testing.assert_array_equal(gain[1, 2], fading.gauss_markov(noise[1, 2], RHO, start[1, 2]))
     assert fading.gauss_markov(noise[..., :0], RHO, start).shape == (2, 3, 0)
@@ -68,7 +71,8 @@ def test_gauss_markov_is_stationary_with_correlation_rho_to_the_lag():
 @settings(deadline=None, derandomize=True)
 @given(st.floats(-0.999, 0.999), st.integers(1, 60), st.integers(0, 2**32))
 def test_advance_is_the_walk_with_its_draws_added_up(rho, slots, seed):
-    start, noise = circular_normal(seed, 1)[0], circular_normal(seed + 1, slots)
+    start = circular_normal(seed, 1)[0]
+    noise = circular_normal(seed + 1, slots)
     walked = fading.gauss_markov(noise, rho, start)[-1]
     weights = rho ** np.arange(slots - 1, -1, -1) * math.sqrt(1 - rho**2)
     as_one_draw = (weights * noise).sum() / math.sqrt(1 - rho ** (2 * slots))
@@ -76,7 +80,8 @@ def test_advance_is_the_walk_with_its_draws_added_up(rho, slots, seed):
 
 
 def test_advance_has_the_distribution_of_the_walk():
-    rows, slots = 200_000, 12
+    rows = 200_000
+    slots = 12
     start = circular_normal(7, rows)
     moved = fading.advance(start, RHO, slots, circular_normal(8, rows))
     assert np.mean(np.abs(moved) ** 2) == pytest.approx(1.0, abs=4 / math.sqrt(rows))
@@ -86,7 +91,8 @@ def test_advance_has_the_distribution_of_the_walk():
 
 
 def test_advance_limits():
-    gain, draw = 0.3 + 0.4j, 1.0 - 2.0j
+    gain = 0.3 + 0.4j
+    draw = 1.0 - 2.0j
     np.testing.assert_array_equal(fading.advance(gain, [RHO, 1.0, 0.0], [0, 7, 3], draw), [gain, gain, draw])
     np.testing.assert_allclose(fading.advance(gain, RHO, 10**9, draw), draw)
 
@@ -135,7 +141,8 @@ def test_ricean_limits_and_shapes():
 
 def test_autocovariance_of_the_power():
     """Of |h|^2 at lag k: (rho^(2 k) + 2 K rho^k) / (K + 1)^2, with the line of sight's phase constant."""
-    rows, k = 100_000, 3.0
+    rows = 100_000
+    k = 3.0
     scatter = fading.gauss_markov(circular_normal(16, rows, 21), RHO, circular_normal(17, rows))
     power = np.abs(fading.ricean(scatter, k)) ** 2 - 1
     for lag in (0, 1, 5, 20):
@@ -146,7 +153,8 @@ def test_autocovariance_of_the_power():
 
 def block_by_slots(noise, hold, start, first_slot):
     """The recursion of `fading.block`, slot by slot."""
-    gain, before = [], start
+    gain = []
+    before = start
     for n, draw in enumerate(noise, first_slot):
         before = draw if n % hold == 0 else before
         gain.append(before)
@@ -156,7 +164,8 @@ def block_by_slots(noise, hold, start, first_slot):
 @settings(deadline=None, derandomize=True)
 @given(st.integers(1, 12), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 2**32))
 def test_block_is_the_recursion_cut_anywhere(hold, first_slot, before, after, seed):
-    start, noise = circular_normal(seed, 1)[0], circular_normal(seed + 1, before + after)
+    start = circular_normal(seed, 1)[0]
+    noise = circular_normal(seed + 1, before + after)
     whole = fading.block(noise, hold, start, first_slot)
     np.testing.assert_array_equal(whole, block_by_slots(noise, hold, start, first_slot))
     head = fading.block(noise[:before], hold, start, first_slot)
@@ -166,8 +175,10 @@ def test_block_is_the_recursion_cut_anywhere(hold, first_slot, before, after, se
 
 
 def test_blocks_of_rows_and_other_shapes():
-    start, noise = circular_normal(18, 2, 3), circular_normal(19, 2, 3, 30)
-    hold, first = np.array([1, 4, 2**62]), np.array([[0], [5]])
+    start = circular_normal(18, 2, 3)
+    noise = circular_normal(19, 2, 3, 30)
+    hold = np.array([1, 4, 2**62])
+    first = np.array([[0], [5]])
     gain = fading.block(noise, hold, start, first)
     for i in range(2):
         for j in range(3):

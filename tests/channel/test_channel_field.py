@@ -35,7 +35,8 @@ def ensemble(function, positions_m, decorrelation_m, fields, first_seed):
 
 def test_gaussian_is_the_sum_of_its_waves():
     """A second implementation in double precision, wave by wave, from the uniforms."""
-    draws, positions = uniforms(1, 60), places(2, 40, 500)
+    draws = uniforms(1, 60)
+    positions = places(2, 40, 500)
     expected = np.zeros(40)
     for m, (stratum, direction, phase) in enumerate(draws):
         survival = (m + stratum) / 60
@@ -69,7 +70,8 @@ def test_waves_have_the_autocorrelation_in_every_direction():
 @pytest.mark.parametrize("angle", [0.0, 0.6, math.pi / 2, 2.5])
 def test_autocorrelation_of_the_field(angle):
     """Half the mean square difference is 1 - exp(-d / d_cor): 400 fields, 30 pairs a lag, within 4 standard errors."""
-    origin, step = places(4, 30, 300), 10.0 * np.array([math.cos(angle), math.sin(angle)])
+    origin = places(4, 30, 300)
+    step = 10.0 * np.array([math.cos(angle), math.sin(angle)])
     positions = np.concatenate([origin[None], origin + LAGS[:, None, None] * step])
     values = ensemble(field.gaussian, positions, 10.0, 400, 1000)
     halves = 0.5 * ((values[:, 1:] - values[:, :1]) ** 2).mean(axis=2)  # one number a field and lag
@@ -110,7 +112,8 @@ def test_two_states_of_one_place():
 def test_uniform_is_uniform():
     values = ensemble(field.uniform, np.array([[80.0, 5.0]]), 50.0, 3000, 60_000)[:, 0]
     assert stats.kstest(values, "uniform").pvalue > 0.01
-    some, positions = one_field(7), places(8, 50, 500)
+    some = one_field(7)
+    positions = places(8, 50, 500)
     np.testing.assert_allclose(
         field.uniform(some, positions, 50.0), stats.norm.cdf(field.gaussian(some, positions, 50.0)), rtol=1e-12
     )
@@ -118,7 +121,8 @@ def test_uniform_is_uniform():
 
 def test_line_of_sight_is_as_frequent_as_its_probability():
     """TR 38.901, 7.6.3.3 and Table 7.4.2-1: one field a seed, 4,000 seeds; binomial, within 4 standard deviations."""
-    distance, angle = np.array([10.0, 18.0, 25.0, 50.0, 100.0, 250.0]), np.arange(6.0)
+    distance = np.array([10.0, 18.0, 25.0, 50.0, 100.0, 250.0])
+    angle = np.arange(6.0)
     probability = umi.los_probability(distance)
     positions = distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
     seen = (ensemble(field.uniform, positions, 50.0, 4000, 70_000) < probability).mean(axis=0)
@@ -146,7 +150,8 @@ def test_line_of_sight_is_consistent_in_space(apart_m):
 @given(st.integers(0, 2**32), st.integers(1, 400), st.integers(1, 600))
 def test_order_and_company_leave_no_trace(seed, count, number_of_waves):
     """Bit for bit, alone or in company, in any order, in chunks of any size."""
-    some, positions = one_field(seed, number_of_waves), places(seed + 1, count, 500)
+    some = one_field(seed, number_of_waves)
+    positions = places(seed + 1, count, 500)
     rng = np.random.default_rng(seed + 2)
     distances = rng.choice([7.0, 10.0, 13.0], count)
     together = field.gaussian(some, positions, distances)
@@ -161,14 +166,16 @@ def test_order_and_company_leave_no_trace(seed, count, number_of_waves):
 
 @pytest.mark.parametrize("chunk", [1, 1000, 2**30])
 def test_chunks_of_places_leave_no_trace(monkeypatch, chunk):
-    some, positions = one_field(11), places(12, 700, 500)
+    some = one_field(11)
+    positions = places(12, 700, 500)
     together = field.gaussian(some, positions, 10.0)
     monkeypatch.setattr(field, "CHUNK_VALUES", chunk)
     np.testing.assert_array_equal(field.gaussian(some, positions, 10.0), together)
 
 
 def test_shapes():
-    some, positions = one_field(13, 20), places(14, 12, 500)
+    some = one_field(13, 20)
+    positions = places(14, 12, 500)
     flat = field.gaussian(some, positions, 10.0)
     np.testing.assert_array_equal(field.gaussian(some, positions.reshape(3, 4, 2), 10.0), flat.reshape(3, 4))
     np.testing.assert_array_equal(field.gaussian(some, positions[0], [10.0, 10.0]), [flat[0], flat[0]])

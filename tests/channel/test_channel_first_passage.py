@@ -5,42 +5,18 @@ from itertools import product
 
 import numpy as np
 import pytest
+from channel_cases import SLOT_S, Linear, Stairs, circular, rho_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import stats
 
-from channel import fading, first_passage, rate, transfer
-from channel.cumulants import sum_cumulants, tables_of
+from channel import first_passage, rate, transfer
+from channel.cumulants import sum_cumulants
 from channel.first_passage import fast, walked
 from channel.mcs import Mcs
 
-BANDWIDTH_HZ, SLOT_S = 1e6, 0.5e-3
+BANDWIDTH_HZ = 1e6
 SIDE = 20_000  # transfers on each side of a comparison
-
-
-@dataclass(frozen=True)
-class Linear:
-    """The limit of weak signals: the sum is a quadratic form of Gaussian variables."""
-
-    def bps_hz(self, snr):
-        return np.asarray(snr, dtype=float)
-
-    def rayleigh_bps_hz(self, mean_snr):
-        return mean_snr
-
-
-@dataclass(frozen=True)
-class Stairs:
-    """Steps of unequal height."""
-
-    edges: tuple[float, ...] = (0.5, 3.0, 20.0, 150.0, 400.0)
-    levels: tuple[float, ...] = (0.0, 0.4, 1.5, 3.0, 5.0, 7.0)
-
-    def bps_hz(self, snr):
-        return np.asarray(self.levels)[np.searchsorted(self.edges, snr, side="right")]
-
-    def rayleigh_bps_hz(self, mean_snr):
-        return np.exp(-np.asarray(self.edges) / mean_snr[..., None]) @ np.diff(self.levels)
 
 
 class Streams:
@@ -48,7 +24,8 @@ class Streams:
 
     def __init__(self, keys):
         self.generators = [np.random.default_rng([7, int(key)]) for key in keys]
-        self.asked, self.draws = set(), 0
+        self.asked = set()
+        self.draws = 0
 
     def __call__(self, rows, count):
         self.asked |= set(rows.tolist())
@@ -57,20 +34,12 @@ class Streams:
         return (draws * math.sqrt(0.5)).view(complex)
 
 
-def circular(generator, *shape):
-    return (generator.standard_normal((*shape[:-1], 2 * shape[-1])) * math.sqrt(0.5)).view(complex)
-
-
 def draw(generator, rows, count):
     return circular(generator, rows.size, count)
 
 
 def mean_of(snr):
     return rate.mean_rayleigh_bps(1.0, snr)
-
-
-def rho_of(speed_mps):
-    return float(fading.doppler_correlation(speed_mps, 3.5e9, SLOT_S))
 
 
 def link(snr_db, speed_mps, slots, efficiency=rate.SHANNON):
@@ -86,7 +55,8 @@ def both(arguments, seed, efficiency=rate.SHANNON, k_factor=0.0, count=SIDE):
     for engine in ("fast", "slots"):
         generator = np.random.default_rng([seed, engine == "fast"])
         source = partial(draw, generator)
-        start, normal = circular(generator, count), generator.standard_normal(count)
+        start = circular(generator, count)
+        normal = generator.standard_normal(count)
         more = {"efficiency": efficiency, "k_factor": k_factor}
         if engine == "fast":
             durations_s = fast(*arguments, normal, source, start, **more)
@@ -102,75 +72,6 @@ def assert_same_law(by_fast, by_slots):
     mean = by_slots.mean()
     noise = math.hypot(by_slots.std(), by_fast.std()) / math.sqrt(by_slots.size) / mean
     assert by_fast.mean() / mean == pytest.approx(1.0, abs=max(0.005, 4 * noise))
-
-
-# -- cumulants
-
-
-@pytest.mark.parametrize("efficiency", [rate.SHANNON, rate.TRUNCATED, Mcs(), Stairs()])
-def test_mean_is_the_closed_form(efficiency):
-    snr = np.geomspace(0.1, 1e11, 3_001)
-    exact = rate.mean_rayleigh_bps_hz(efficiency, snr)
-    np.testing.assert_allclose(sum_cumulants(snr, 0.5, 100, efficiency).mean, 100 * exact, rtol=3e-6)
-    if efficiency == rate.SHANNON:
-        snr = np.geomspace(1e-4, 1e12, 3_001)
-        np.testing.assert_allclose(sum_cumulants(snr, 0.9, 1).mean, rate.mean_rayleigh_bps(1.0, snr), rtol=2e-7)
-
-
-@pytest.mark.parametrize(("rho", "slots"), [(0.0, 30), (0.72, 80), (-0.4, 40), (0.9667, 500), (0.9992, 20_000)])
-def test_cumulants_of_a_linear_rate_are_those_of_a_quadratic_form(rho, slots):
-    """For sum |h|^2 they are (p - 1)! tr R^p, with R the correlation matrix of h; here by sums over lags."""
-    lag = np.abs(np.subtract.outer(np.arange(min(slots, 500)), np.arange(min(slots, 500))))
-    matrix = rho**lag if slots <= 500 else (rho ** (slots / 500)) ** lag  # a fine enough picture of slow fading
-    coarse = 1.0 if slots <= 500 else slots / 500
-    exact = [math.factorial(p - 1) * np.trace(np.linalg.matrix_power(matrix, p)) * coarse**p for p in (1, 2, 3, 4)]
-    np.testing.assert_allclose(sum_cumulants(3.0, rho, slots, Linear()), exact * 3.0 ** np.arange(1, 5), rtol=0.01)
-
-
-@pytest.mark.parametrize("snr_db", [-5, 10, 45])
-def test_cumulants_of_independent_slots(snr_db):
-    snr = 10 ** (snr_db / 10)
-    moments = [
-        integrate.quad(lambda t, p=p: math.log2(1 + snr * math.exp(t)) ** p * math.exp(t - math.exp(t)), -40, 4)[0]
-        for p in (1, 2, 3, 4)
-    ]
-    m = moments[0]
-    central = [moments[1] - m**2, moments[2] - 3 * m * moments[1] + 2 * m**3]
-    fourth = moments[3] - 4 * m * moments[2] + 6 * m**2 * moments[1] - 3 * m**4
-    exact = np.array([m, *central, fourth - 3 * central[0] ** 2]) * 70
-    np.testing.assert_allclose(sum_cumulants(snr, 0.0, 70), exact, rtol=1e-3)
-
-
-@pytest.mark.parametrize("snr_db", [-5.0, 7.5, 30.0, 50.0])
-@pytest.mark.parametrize(("rho", "slots"), [(0.3, 40), (0.7198, 60), (0.9667, 400), (0.99924, 20_000)])
-def test_variance_against_the_series_of_laguerre_coefficients(snr_db, rho, slots):
-    """Var S_n = sum_j c_j^2 (n (1 + r)/(1 - r) - 2 r (1 - r^n)/(1 - r)^2), r = rho^(2j)."""
-    from scipy.special import eval_laguerre
-
-    snr = 10 ** (snr_db / 10)
-    t, step = np.linspace(-36, 4.2, 4_001, retstep=True)
-    x = np.exp(t)
-    e, weight = np.log2(1 + snr * x), x * np.exp(-x) * step
-    c = np.array([(e * eval_laguerre(j, x)) @ weight for j in range(1, 26)])
-    r = rho ** (2.0 * np.arange(1, 26))
-    series = c**2 @ (slots * (1 + r) / (1 - r) - 2 * r * (1 - r**slots) / (1 - r) ** 2)
-    rest = (e**2 @ weight - (e @ weight) ** 2 - c @ c) * slots  # higher coefficients, as good as white
-    np.testing.assert_allclose(sum_cumulants(snr, rho, slots).variance, series + rest, rtol=4e-3)
-
-
-@pytest.mark.parametrize(("snr_db", "slots"), [(-5, 600), (20, 300)])
-def test_skewness_against_simulation(snr_db, slots):
-    rows, snr, rho = 40_000, 10 ** (snr_db / 10), rho_of(10.0)
-    generator, total = np.random.default_rng(11), np.zeros(rows)
-    h = circular(generator, rows)
-    for _ in range(slots):
-        h = rho * h + math.sqrt(1 - rho**2) * circular(generator, rows)
-        total += np.log2(1 + snr * (h.real**2 + h.imag**2))
-    mean, variance, third, fourth = sum_cumulants(snr, rho, slots)
-    assert total.mean() == pytest.approx(mean, abs=4 * math.sqrt(variance / rows))
-    assert total.var() == pytest.approx(variance, rel=5 * math.sqrt(2 / rows))
-    assert stats.skew(total) == pytest.approx(third / variance**1.5, abs=4 * math.sqrt(6 / rows))
-    assert stats.kurtosis(total) == pytest.approx(fourth / variance**2, abs=5 * math.sqrt(24 / rows))
 
 
 # -- the law of the durations
@@ -398,13 +299,6 @@ def test_scalars_and_no_rows():
     assert empty.shape == (0,)
 
 
-def test_tables_are_the_same_each_time():
-    before = tables_of(rate.SHANNON)
-    tables_of.cache_clear()
-    for old, new in zip(before, tables_of(rate.SHANNON), strict=True):
-        np.testing.assert_array_equal(old, new)
-
-
 def test_a_hopeless_link_is_refused():
     for mean_snr in (0.0, 1e-9, 1e-3):
         with pytest.raises(transfer.TransferTooLong, match="lowest mean SNR"):
@@ -440,18 +334,6 @@ def test_bad_arguments(change, message):
     more = {"normal": [0.0], "innovations": None, "start": 1.0}
     with pytest.raises(ValueError, match=message):
         fast(**(good | more | change))
-
-
-def test_bad_arguments_of_the_cumulants():
-    for call, message in (
-        (lambda: sum_cumulants(1.0, 1.0, 10), "correlation = 1.0"),
-        (lambda: sum_cumulants(1e-5, 0.5, 10), "mean_snr = 1e-05"),
-        (lambda: sum_cumulants(1.0, 0.5, 0.0), "slots = 0.0"),
-        (lambda: sum_cumulants(np.nan, 0.5, 10), "mean_snr = nan"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
-    assert sum_cumulants([[1.0], [2.0]], [0.1, 0.2, 0.3], 50).fourth.shape == (2, 3)
 
 
 def test_worth_of_a_slot_does_not_cancel():

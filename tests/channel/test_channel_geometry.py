@@ -98,7 +98,8 @@ def test_layouts_are_nested_and_scale():
 
 @pytest.mark.parametrize("reuse", [1, 3, 4, 7])
 def test_cells_of_a_group_keep_the_reuse_distance(reuse):
-    group, apart_m = geometry.reuse_group(19, reuse), distances_m(19)
+    group = geometry.reuse_group(19, reuse)
+    apart_m = distances_m(19)
     assert set(group) == set(range(reuse))
     assert group[0] == 0
     np.testing.assert_array_equal(geometry.reuse_group(7, reuse), group[:7])

@@ -15,7 +15,8 @@ def drop(n=40, cells=7, seed=0):
 
 def test_two_cells_by_hand():
     gain = [[1e-8, 1e-10], [4e-10, 1e-8], [2e-9, 5e-10]]
-    cell, full_reuse = [0, 1, 0], [0, 0]
+    cell = [0, 1, 0]
+    full_reuse = [0, 0]
     np.testing.assert_allclose(
         interference.downlink_w_hz(gain, cell, full_reuse, [20.0, 10.0], 1e8),
         [10.0 * 1e-10 / 1e8, 20.0 * 4e-10 / 1e8, 10.0 * 5e-10 / 1e8],
@@ -29,7 +30,9 @@ def test_two_cells_by_hand():
 
 
 def test_three_cells_two_of_which_share_a_band():
-    gain, cell, group = [[1e-8, 2e-9, 3e-9], [1e-9, 1e-8, 5e-9], [6e-10, 7e-10, 1e-8]], [0, 1, 2], [0, 1, 0]
+    gain = [[1e-8, 2e-9, 3e-9], [1e-9, 1e-8, 5e-9], [6e-10, 7e-10, 1e-8]]
+    cell = [0, 1, 2]
+    group = [0, 1, 0]
     np.testing.assert_allclose(
         interference.downlink_w_hz(gain, cell, group, [1.0, 2.0, 4.0], 1e7), np.array([12e-9, 0.0, 6e-10]) / 1e7
     )
@@ -43,8 +46,10 @@ def test_three_cells_two_of_which_share_a_band():
 def test_against_loops(cells, reuse):
     gain, cell, rng = drop(cells=cells)
     group = geometry.reuse_group(cells, reuse)
-    server_w, power_w = rng.uniform(0, 20, cells), rng.uniform(0, 0.2, len(cell))
-    down, up = np.zeros(len(cell)), np.zeros(cells)
+    server_w = rng.uniform(0, 20, cells)
+    power_w = rng.uniform(0, 0.2, len(cell))
+    down = np.zeros(len(cell))
+    up = np.zeros(cells)
     for k, own in enumerate(cell):
         for site in range(cells):
             if site != own and group[site] == group[own]:
@@ -76,7 +81,9 @@ def test_linear_in_power_and_inverse_to_the_band(seed, factor, band_hz):
 def test_the_same_power_goes_out_and_comes_in():
     # one terminal a cell, at powers of its base station and with gains that are the same both ways: transposed matrices
     gain = drop(n=7)[0]
-    gain, cell, power_w = (gain + gain.T) / 2, np.arange(7), np.arange(1.0, 8.0)
+    gain = (gain + gain.T) / 2
+    cell = np.arange(7)
+    power_w = np.arange(1.0, 8.0)
     group = np.zeros(7, int)
     np.testing.assert_allclose(
         interference.downlink_w_hz(gain, cell, group, power_w, 1e8),
@@ -87,11 +94,13 @@ def test_the_same_power_goes_out_and_comes_in():
 
 def test_reuse_lowers_interference_and_raises_the_sinr():
     # at the edge of the middle cell of 19: distances to co-channel sites grow with the reuse factor
-    sites_m, spot_m = geometry.hexagonal_sites_m(19, 500.0), np.array([250.0, 0.0])
+    sites_m = geometry.hexagonal_sites_m(19, 500.0)
+    spot_m = np.array([250.0, 0.0])
     gain = np.linalg.norm(sites_m - spot_m, axis=1)[None] ** -3.5
     sinr = []
     for reuse in (1, 3, 4, 7):
-        band_hz, group = 1e8 / reuse, geometry.reuse_group(19, reuse)
+        band_hz = 1e8 / reuse
+        group = geometry.reuse_group(19, reuse)
         level_w_hz = interference.downlink_w_hz(gain, [0], group, np.full(19, 20.0), band_hz)
         sinr.append(rate.mean_snr(20.0, gain[0, 0], 1e-30 + level_w_hz, band_hz)[0])
     assert np.diff(sinr).min() > 0

@@ -249,5 +249,5 @@ def test_refusals(model):
 
 
 def test_there_are_two_offices():
-    with pytest.raises(ValueError, match="office must be mixed or open, not closed"):
+    with pytest.raises(ValueError, match="office = closed is unknown: it must be mixed or open"):
         inh.los_probability(10.0, "closed")

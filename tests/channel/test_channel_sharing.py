@@ -25,7 +25,8 @@ def loop(power, payload_bits, mean_snr, bandwidth_hz, model=rate.SHANNON):
 
 def field(n, m, seed=0):
     rng = np.random.default_rng(seed)
-    bandwidth_hz, mean_snr = rng.uniform(1e5, 1e7, n), 10 ** rng.uniform(-1, 4, n)
+    bandwidth_hz = rng.uniform(1e5, 1e7, n)
+    mean_snr = 10 ** rng.uniform(-1, 4, n)
     slot_bits = rate.mean_rayleigh_bps(bandwidth_hz, mean_snr) * SLOT_S
     return rng.exponential(size=(n, m)), rng.uniform(0.1, 1.5) * m * slot_bits * rng.random(n), mean_snr, bandwidth_hz
 
@@ -103,14 +104,19 @@ def test_nobody_and_no_time():
 def test_bits_are_conserved_over_the_divisions_of_a_band(payloads):
     # Processor sharing by races, one after the other, at 1 bit/s/Hz: the k-th of n ends when the band has carried
     # n Z_1 + (n - 1) (Z_2 - Z_1) + ... bits (payloads ascending); each race rounds up to a slot.
-    band_hz, left = 1e5, np.array(payloads, dtype=float)
-    slots, carried, ends = 0, np.zeros(left.size), {}
+    band_hz = 1e5
+    left = np.array(payloads, dtype=float)
+    slots = 0
+    carried = np.zeros(left.size)
+    ends = {}
     while (active := np.flatnonzero(left > 0)).size:
         share_hz = np.full(active.size, band_hz / active.size)
         ones = np.ones((active.size, 5_000))
         race = sharing.race(ones, left[active], np.ones(active.size), share_hz, SLOT_S)
         sent = np.minimum(race.sent_bits[:, race.slots - 1], left[active])
-        slots, left[active], carried[active] = slots + race.slots, left[active] - sent, carried[active] + sent
+        slots += race.slots
+        left[active] -= sent
+        carried[active] += sent
         left[left < 1e-9] = 0.0
         ends.update(dict.fromkeys(active[left[active] == 0], slots))
     np.testing.assert_allclose(carried, payloads, rtol=1e-12)

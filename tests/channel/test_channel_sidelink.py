@@ -26,7 +26,8 @@ def test_by_hand():
 def test_line_of_sight():
     """Certain up to ln(1.05) / 0.0114 = 4.28 m, halved every ln(2) / 0.0114 = 60.8 m from there."""
     assert sidelink.los_probability([0.0, 4.2]).tolist() == [1.0, 1.0]
-    border_m, half_m = math.log(1.05) / 0.0114, math.log(2) / 0.0114
+    border_m = math.log(1.05) / 0.0114
+    half_m = math.log(2) / 0.0114
     np.testing.assert_allclose(sidelink.los_probability(border_m + half_m * np.arange(5)), 0.5 ** np.arange(5.0))
 
 

@@ -42,7 +42,9 @@ class Streams:
 def naive(arguments, draw, start):
     """Equation 26 word for word in plain Python: slots, and h at the end."""
     payload_bits, mean_snr, bandwidth_hz, rho = arguments
-    h, sent_bits, slots = start, 0.0, 0
+    h = start
+    sent_bits = 0.0
+    slots = 0
     while sent_bits < payload_bits:
         h = rho * h + math.sqrt((1 - rho) * (1 + rho)) * draw()
         sent_bits += bandwidth_hz * math.log1p(mean_snr * (h.real**2 + h.imag**2)) / math.log(2) * SLOT_S
@@ -53,7 +55,8 @@ def naive(arguments, draw, start):
 def population(n=40):
     """Arguments of `n` transfers, by name, that differ in everything; row 0 has nothing to send."""
     rng = np.random.default_rng(3)
-    mean_snr, bandwidth_hz = 10 ** rng.uniform(-0.5, 5, n), rng.uniform(1e5, 1e8, n)
+    mean_snr = 10 ** rng.uniform(-0.5, 5, n)
+    bandwidth_hz = rng.uniform(1e5, 1e8, n)
     mean_slot_bits = rate.mean_rayleigh_bps(bandwidth_hz, mean_snr) * SLOT_S
     return {
         "payload_bits": 10 ** rng.permutation(np.linspace(-2, 3.4, n)) * mean_slot_bits * (np.arange(n) > 0),
@@ -134,7 +137,8 @@ def test_arguments_are_left_alone():
 
 def test_draws_only_for_rows_under_way_and_in_bounded_chunks(monkeypatch):
     monkeypatch.setattr(slot_walk, "CHUNK_VALUES", 4_000)
-    arguments, source = population(), Streams(range(40))
+    arguments = population()
+    source = Streams(range(40))
     durations_s = transfer.slots(**arguments, slot_s=SLOT_S, innovations=source)
     walked = 0
     for rows, count in source.calls:
@@ -145,7 +149,8 @@ def test_draws_only_for_rows_under_way_and_in_bounded_chunks(monkeypatch):
 
 
 def test_few_draws_are_in_vain():
-    rows, source = 50, Streams(range(50))
+    rows = 50
+    source = Streams(range(50))
     durations_s = transfer.slots(1e7, 10 ** np.linspace(2, 4, rows), 1e6, SLOT_S, RHO, source, 1.0)
     drawn = sum(asked.size * count for asked, count in source.calls)
     assert drawn < 1.3 * durations_s.sum() / SLOT_S
@@ -170,7 +175,9 @@ def test_exact_fill_takes_no_further_slot(monkeypatch, chunk_values):
 
 
 def test_mean_duration_of_long_transfers():
-    rows, slots, mean_snr = 400, 1_000, 100.0
+    rows = 400
+    slots = 1_000
+    mean_snr = 100.0
     payload_bits = slots * SLOT_S * rate.mean_rayleigh_bps(1e6, mean_snr)
     start = Streams([10_000])(np.array([0]), rows)[0]
     durations = transfer.slots(payload_bits, mean_snr, 1e6, SLOT_S, 0.5, Streams(range(rows)), start) / SLOT_S
@@ -185,7 +192,8 @@ def test_monotone_in_payload_and_snr(seed, one_bits, other_bits, snr_db):
     def duration_s(payload_bits, mean_snr):
         return transfer.slots(payload_bits, mean_snr, 1e6, SLOT_S, RHO, Streams([seed]), 1.0)[0]
 
-    mean_snr, (less, more) = 10 ** (snr_db / 10), sorted([one_bits, other_bits])
+    mean_snr = 10 ** (snr_db / 10)
+    (less, more) = sorted([one_bits, other_bits])
     assert duration_s(less, mean_snr) <= duration_s(more, mean_snr)
     assert duration_s(more, 2 * mean_snr) <= duration_s(more, mean_snr)
     assert duration_s(less, mean_snr) > 0 or less == 0
@@ -211,7 +219,8 @@ def by_the_book(model, snr):
 def mixture(n=120, longest=3_000):
     """Arguments of `walk_until`, by name: everything varies, in most rows from the plain case."""
     rng = np.random.default_rng(11)
-    mean_snr, bandwidth_hz = 10 ** rng.uniform(-1.5, 5, n), rng.uniform(1e5, 1e8, n)
+    mean_snr = 10 ** rng.uniform(-1.5, 5, n)
+    bandwidth_hz = rng.uniform(1e5, 1e8, n)
     return {
         "limit_slots": rng.choice([0, 1, 7, 8, 9, 100, 1_000, longest, longest], n),
         "payload_bits": 10 ** rng.uniform(-2, 3.5, n) * rate.mean_rayleigh_bps(bandwidth_hz, mean_snr) * SLOT_S,
@@ -231,9 +240,12 @@ def walk_until(arguments, keys=None, model=rate.SHANNON):
 
 def naive_until(row, model, generator):
     """The same for one row in plain Python: slots, bits and h at the end."""
-    rho, k, h = row["correlation"], row["k_factor"], complex(row["start"])
+    rho = row["correlation"]
+    k = row["k_factor"]
+    h = complex(row["start"])
     line, scatter = (1.0, 0.0) if math.isinf(k) else (math.sqrt(k / (k + 1)), math.sqrt(1 / (k + 1)))
-    slots, sent_bits = 0, 0.0
+    slots = 0
+    sent_bits = 0.0
     while sent_bits < row["payload_bits"] and slots < row["limit_slots"]:
         if slots % row["hold_slots"] == 0 and not math.isinf(k):
             h = rho * h + math.sqrt((1 - rho) * (1 + rho)) * complex(*(generator.standard_normal(2) * math.sqrt(0.5)))
@@ -263,7 +275,8 @@ def test_limits_blocks_and_lines_of_sight_against_the_naive_loop(model):
 def test_bits_are_conserved(model):
     arguments = mixture()
     done = walk_until(arguments, model=model)
-    payload_bits, limit = arguments["payload_bits"], arguments["limit_slots"]
+    payload_bits = arguments["payload_bits"]
+    limit = arguments["limit_slots"]
     assert (done.sent_bits <= payload_bits).all()
     assert (done.slots <= limit).all()
     cut = done.sent_bits < payload_bits
@@ -282,7 +295,8 @@ def test_bits_are_conserved(model):
     st.sampled_from([1, 3, 40]),
 )
 def test_a_cut_transfer_has_sent_its_first_slots(model, seed, limits, snr_db, k, hold):
-    rho, snr = 0.9, 10 ** (snr_db / 10)
+    rho = 0.9
+    snr = 10 ** (snr_db / 10)
     rows = len(limits)
     link = (1e9, snr, 1e6, SLOT_S, rho)
     done = transfer.walk_until(limits, *link, Streams([seed] * rows), 1.0, model, k, hold)
@@ -331,7 +345,8 @@ def test_company_leaves_no_trace_in_cut_transfers():
 def test_channels_that_do_not_change_need_no_draw(rho, k, hold):
     start = 0.6 - 0.3j
     slot_bits = 1e6 * rate.SHANNON.bps_hz(50.0 * abs(fading.ricean(start, k)) ** 2) * SLOT_S
-    slots, limit = np.array([0.4, 1.0, 7.5, 12.0, 1e6, 20.0]), np.array([9, 9, 9, 9, 2_000_000, 0])
+    slots = np.array([0.4, 1.0, 7.5, 12.0, 1e6, 20.0])
+    limit = np.array([9, 9, 9, 9, 2_000_000, 0])
     done = transfer.walk_until(
         limit, slots * slot_bits, 50.0, 1e6, SLOT_S, rho, refuse_to_draw, start, k_factor=k, hold_slots=hold
     )
@@ -343,7 +358,9 @@ def test_channels_that_do_not_change_need_no_draw(rho, k, hold):
 
 def test_scatter_that_turns_beside_a_line_of_sight_is_walked():
     # rho = -1: the scatter adds to the line of sight in every other slot, and takes from it in between
-    k, start, slots = 1.0, 0.5, 31
+    k = 1.0
+    start = 0.5
+    slots = 31
     powers = np.abs(fading.ricean([-start, start], k)) ** 2
     low, high = 1e6 * rate.SHANNON.bps_hz(100.0 * powers) * SLOT_S
     assert high > 1.5 * low
@@ -388,7 +405,10 @@ def test_a_payload_that_fills_slots_to_rounding_ends_its_block():
 
 def test_block_fading_duration_law():
     # 4,000 transfers that need about half a block of 20 slots; 4 standard errors: 3 % are seen
-    rows, hold, snr, slots = 4_000, 20, 30.0, np.array([4, 8, 9, 12, 20, 40])
+    rows = 4_000
+    hold = 20
+    snr = 30.0
+    slots = np.array([4, 8, 9, 12, 20, 40])
     payload_bits = 45 * 1e6 * SLOT_S
     source = Streams(range(rows))
     done = transfer.walk_until(41, payload_bits, snr, 1e6, SLOT_S, 0.0, source, 1.0, hold_slots=np.full(rows, hold))
@@ -406,7 +426,9 @@ def test_block_fading_duration_law():
 @pytest.mark.parametrize("k", [0.0, 4.0])
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_mean_rates(model, k):
-    rows, slots, snr = 40, 1_000, 8.0
+    rows = 40
+    slots = 1_000
+    snr = 8.0
     done = transfer.walk_until(slots, np.full(rows, 1e12), snr, 1e6, SLOT_S, 0.0, Streams(range(rows)), 0.0, model, k)
     bps_hz = done.sent_bits / (slots * SLOT_S * 1e6)
     power = stats.ncx2(2, 2 * k, scale=0.5 / (k + 1)) if k else stats.expon()
