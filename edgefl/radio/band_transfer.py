@@ -56,12 +56,13 @@ class BandTransfer:
         self.constant = bool(who.constant[0])
         self.gain = gain  # fading in the last slot
         self._draws = draws
+        # What was known of the old channel does not hold for the new one: both are found out anew when asked for.
         self.work: float | None = None  # bits of the fluid model for a bit of payload, under the `fast` engine
         self.ahead: Complex = np.empty(0, dtype=np.complex128)  # gains of the coming slots, as far as known
 
     @property
     def through(self) -> bool:
-        """Whether it is complete or at its limit."""
+        """True if it is complete or at its limit."""
         return self.left_bits == 0 or self.slots >= self.limit_slots
 
     def now(self) -> Participants:
@@ -117,6 +118,7 @@ class BandTransfer:
         known = len(self.ahead)
         if slots <= known:
             return
+        # The process goes on from the last gain that is known, not from the last slot that is over.
         more = coming_gains(
             self._draws,
             self.ahead[-1] if known else self.gain,

@@ -69,6 +69,7 @@ class FixedCarrier:
         self._pricing = pricing
         self._messages = messages
         self._on_air = on_air
+        # Both offers come before any price: too few resource blocks are told without walking a single slot.
         offers = {way: pricing.offer(way, who, messages.total_bits(way)) for way in WAYS}
         self._turns = [self._price(who.only(group.rows), group, offers) for group in messages.groups]
 
@@ -86,6 +87,7 @@ class FixedCarrier:
             start = who.start
             if turn > 0:
                 pause_s = group.pause_s(turn, turns[-1].duration_s)
+                # The fading moves on in whole slots: a slot that has begun counts.
                 pause_slots = np.ceil(pause_s / radio.slot_s - SAME_STEP)
                 start = channel.fading.advance(turns[-1].gain, who.correlation, pause_slots, draws[:, turn - 1])
             attempts_before = turn // 2 * radio.faults.attempts  # in the same direction

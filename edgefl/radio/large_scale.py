@@ -76,7 +76,7 @@ class LargeScaleChannel:
         """
         distance_m, large, shadowing_db, gains = self.paths(ids, positions_m, height_m, index)
         if cell is None:
-            cell = np.argmax(gains, axis=1)
+            cell = np.argmax(gains, axis=1)  # with shadowing: the nearest one is not always the strongest
         k_factor = self._k_factor(ids, positions_m, index, large.los)
         serving = (np.arange(len(ids)), cell)
         return Drop(
@@ -94,6 +94,7 @@ class LargeScaleChannel:
     def _draws(self, ids: Ids, positions_m: Floats, index: int) -> PathDraws:
         """Return the random numbers of all paths; those of a building belong to the device for the whole run."""
         streams = self.streams
+        # One sequence for all that concerns the building: indoors or not, two for the depth, and the kind of walls.
         building = streams.uniform("indoor", ids, count=4)
         return PathDraws(
             los=self._los_draws(ids, positions_m, index),
@@ -115,6 +116,7 @@ class LargeScaleChannel:
         self, purpose: Purpose, ids: Ids, positions_m: Floats, index: int, decorrelation_m: npt.ArrayLike
     ) -> Floats:
         """Return standard normals [n, sites]: a map's values at the positions, or new ones in each round."""
+        # New draws in each round make jumps of 20 to 40 dB between rounds; maps change only as the device moves.
         if not self.radio.spatial_consistency:
             return self.streams.normal(purpose, ids, index, count=self.cells.sites)
         field: Purpose = "shadowing_field" if purpose == "shadowing" else "ricean_k_field"

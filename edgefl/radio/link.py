@@ -69,6 +69,7 @@ class Link:
             start: the purpose of the draw that their fading starts with.
         """
         radio = self.radio
+        # Speed enters nowhere else: it drives the Doppler spread, and with it how fast the fading changes.
         return Participants(
             index=index,
             drop=drop,
@@ -80,6 +81,7 @@ class Link:
 
     def open(self, env: simpy.Environment, who: Participants, messages: Messages) -> Carrier:
         """Return the carrier of the messages of a round's participants."""
+        # Shares that hold are priced now, all at once. A band that is shared finds out in time who meets whom.
         if self.radio.sharing == "fixed":
             return FixedCarrier(env, self.pricing, who, messages, self._on_air)
         return SharedCarrier(env, self.pricing, who, messages, self._shared_bands(env))
@@ -108,7 +110,7 @@ class Link:
 
     def _shared_bands(self, env: simpy.Environment) -> dict[Way, Band]:
         """Return the bands of processor sharing, which all rounds have in common."""
-        if not self._bands:
+        if not self._bands:  # made with the first round: under fixed shares there are none
             self._bands = {way: Band(env, self.pricing.engine, way, self._on_air) for way in WAYS}
         return self._bands
 

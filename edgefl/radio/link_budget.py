@@ -41,6 +41,8 @@ class LinkBudget:
 
     def snr_hz(self, way: Way, path_gain: Floats, tx_power_w: Floats, interference_w_hz: Floats | float) -> Floats:
         """Return received power over the density of noise and interference [n], P psi / (N0 + I0)."""
+        # The base station's power is that of each share, or spread over the whole band: `divide_bands` divides by the
+        # bandwidth over which it is spread.
         power_w = self.server_tx_power_w if way == "down" else tx_power_w
         return np.asarray(power_w * path_gain / (self.noise_w_hz + interference_w_hz))
 

@@ -27,12 +27,13 @@ class Participants:
 
     @property
     def constant(self) -> Bools:
-        """Whether the channel [n] keeps its strength from slot to slot, so that the fading draws nothing."""
+        """True [n] where the channel keeps its strength from slot to slot, so that the fading draws nothing."""
+        # A correlation of -1 turns the sign of h with each slot; its strength |h|^2 stays.
         return np.asarray((np.abs(self.correlation) == 1.0) | np.isinf(self.drop.k_factor))
 
     @property
     def fades_in_blocks(self) -> Bools:
-        """Whether a value of the fading [n] holds for more than one slot."""
+        """True [n] where a value of the fading holds for more than one slot."""
         return np.asarray(self.hold_slots != 1)
 
     def only(self, rows: Rows) -> Participants:

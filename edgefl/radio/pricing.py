@@ -1,4 +1,4 @@
-"""What a transfer costs: shares, offers, prices, failures, and whether it is hopeless."""
+"""The price of a transfer: shares, offers, durations, failures, and links that are hopeless."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAULT: dict[Way, Purpose] = {"down": "fault_down", "up": "fault_up"}
 
 @dataclass(frozen=True)
 class Offer:
-    """What participants [n] want to send in one direction of a round, and the shares that they get for it."""
+    """Payloads of participants [n] in one direction of a round, and the shares that they get for them."""
 
     way: Way
     payload_bits: Floats
@@ -50,6 +50,8 @@ class Offer:
     @property
     def slot_payload_bits(self) -> Floats:
         """Payloads [n] scaled up as if all slots carried nothing else."""
+        # Control and other turns take their share of every slot. To scale the payload up is to scale the rate down,
+        # and leaves the fading, which goes on meanwhile, its slots.
         return self.payload_bits / self.payload_share
 
     def attempt(
@@ -68,7 +70,7 @@ class Offer:
 
 
 class Priced(NamedTuple):
-    """What transfers [r] cost, all attempts together."""
+    """Prices of transfers [r], all attempts together."""
 
     slots: Ints
     sent_bits: Floats
@@ -146,11 +148,13 @@ class Pricing:
             left_slots = None
             if limit_slots is not None:
                 left_slots = (limit_slots - slots)[at]
+            # Attempts follow each other at once: the fading goes on from where the one before has left it.
             attempt = offer.attempt(who, rows[at], number, gain[at], left_slots)
             walk = self.engine.carry(attempt)
             slots[at] += walk.slots
             sent_bits[at] += walk.sent_bits * offer.payload_share[rows[at]]
             gain[at] = walk.gain
+            # A failure is noticed at the end of an attempt, so it has cost as much as a success.
             complete = walk.sent_bits >= attempt.payload_bits
             delivered[at] = complete & ~fails[at, number]
         return Priced(slots, sent_bits, delivered, gain)
@@ -168,6 +172,7 @@ class Pricing:
         faults = self.radio.faults
         if not faults.failure_probability:
             return np.zeros((len(who), faults.attempts), dtype=bool)
+        # Attempts take the numbers of one keyed sequence in order, those of earlier turns first.
         count = who.attempts_before + faults.attempts
         uniform = self._streams.uniform(FAULT[way], who.drop.ids, who.index, count=count)
         return uniform[:, who.attempts_before :] < faults.failure_probability

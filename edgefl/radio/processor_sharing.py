@@ -65,6 +65,7 @@ class SharedCarrier:
         return ""
 
     def _participant(self, row: int) -> Participants:
+        # On a band every transfer goes its own way, so each participant is taken out of the round's arrays.
         if row not in self._alone:
             self._alone[row] = self._who.only(np.array([row]))
         return self._alone[row]
@@ -87,7 +88,7 @@ class SharedCarrier:
     def _attempts(self, way: Way, row: int, bits: float) -> Generator[simpy.Event, Any, TransferResult]:
         """Carry a message, with as many attempts as it takes and the scenario allows."""
         pricing = self._pricing
-        began_s = self._env.now
+        began_s = self._env.now  # also counts the wait for the border of a slot
         sent_bits = 0.0
         air_s = 0.0
         # Whether an attempt fails does not depend on handovers: keys count those of the participant, not of a piece.
@@ -104,7 +105,7 @@ class SharedCarrier:
             air_s += transfer.air_slots * pricing.radio.slot_s
             if cut:
                 return TransferResult(self._env.now - began_s, air_s, sent_bits, delivered=False, cut=cut)
-            self.gain[row] = transfer.gain
+            self.gain[row] = transfer.gain  # the next attempt, or turn, begins with it
             complete = transfer.left_bits == 0
             if complete and not fails[attempt]:
                 return TransferResult(self._env.now - began_s, air_s, sent_bits, delivered=True)

@@ -1,4 +1,4 @@
-"""What a device can tell of its upload from its download: the path is the same both ways."""
+"""Estimates of uploads from downloads: the path is the same both ways, so a device can tell one from the other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from edgefl.core.arrays import Floats
 
 MOST_BPS_HZ = 100.0  # no channel carries more
-TINY = 1e-300  # where there is nothing to divide by
+TINY_RATE = 1e-300  # where there is nothing to divide by
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Reciprocity:
             download_s: [r] the durations of their downloads.
             rows: which of the devices.
         """
+        # A download faster than any channel tells nothing more: without a bound, exp overflows.
         most_bits = self.down_hz[rows] * download_s * MOST_BPS_HZ
-        bps_hz = MOST_BPS_HZ * np.minimum(self.down_bits[rows] / np.maximum(most_bits, TINY), 1.0)
+        bps_hz = MOST_BPS_HZ * np.minimum(self.down_bits[rows] / np.maximum(most_bits, TINY_RATE), 1.0)
         snr = self.snr_ratio[rows] * np.expm1(bps_hz * np.log(2))
-        return np.asarray(self.up_bits[rows] / np.maximum(self.up_hz[rows] * np.log2(1 + snr), TINY))
+        return np.asarray(self.up_bits[rows] / np.maximum(self.up_hz[rows] * np.log2(1 + snr), TINY_RATE))

@@ -1,4 +1,4 @@
-"""How concurrent transfers share the bands of their cells, and the signal-to-noise ratios they get there."""
+"""The division of the cells' bands among concurrent transfers, and the signal-to-noise ratios they get there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from edgefl.radio.transfers import Way
 
 
 class BandShares(NamedTuple):
-    """What concurrent transfers [n] get."""
+    """The shares of concurrent transfers [n]."""
 
     bandwidth_hz: Floats
     air: Floats  # share of the time in which each is served: its turns, in the frame's direction
@@ -44,6 +44,7 @@ def divide_bands(
     """
     resources = budget.resources
     count = len(cell)
+    # How much a cell interferes depends on how many of its transfers are on air, wherever their devices are.
     transfers = np.bincount(cell, minlength=len(budget.group))
     interference = budget.interference_w_hz(way, all_gains, cell, tx_power_w, transfers)
     snr_hz = budget.snr_hz(way, path_gain, tx_power_w, interference)
@@ -58,5 +59,6 @@ def divide_bands(
             bandwidth_hz[rows] = shares.bandwidth_hz
             air[rows] *= shares.duty
     powered_hz = whole_band_hz if spread else bandwidth_hz  # over which the transmitter's power is spread
+    # A transfer without a resource block has no signal-to-noise ratio: 0, not a division by 0.
     mean_snr = np.divide(snr_hz, powered_hz, out=np.zeros(count), where=powered_hz > 0)
     return BandShares(bandwidth_hz, air, mean_snr)

@@ -81,6 +81,7 @@ class DirectLinks:
         if peer is None:
             return DirectLink(self, cell, cell, received)
         path = path_between(self._link.channel, drop, peer.distance_m, index)
+        # Doppler comes from both ends.
         relative_mps = np.hypot(speed_mps, peer.speed_mps)  # root mean square over independent directions
         # The fading to the peer is another one than to the base station, so it starts with a draw of its own.
         sender = self._link.participants(path, relative_mps, tx_power_w, index, start="direct_start")
@@ -142,6 +143,7 @@ def path_between(large: LargeScaleChannel, drop: Drop, distance_m: Floats, index
     radio = large.radio
     streams = large.streams
     ids = drop.ids
+    # Devices may stand at the same place, where the formula, a logarithm of the distance, has no value.
     priced_m = np.maximum(distance_m, NEAREST_M)
     los = streams.uniform("direct_los", ids, index) < channel.sidelink.los_probability(priced_m)
     loss_db = channel.sidelink.path_loss_db(priced_m, radio.carrier_hz, los)

@@ -1,4 +1,4 @@
-"""What an allocation is: a rule for the share of the band that each of several concurrent transfers gets."""
+"""Base of the allocations, which are rules for the share of the band that each of several concurrent transfers gets."""
 
 from __future__ import annotations
 

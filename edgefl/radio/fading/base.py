@@ -1,4 +1,4 @@
-"""What a fading model is: the strength of the line of sight beside the scatter, and the scatter's change in time.
+"""Base of the fading models: the strength of the line of sight beside the scatter, and the scatter's change in time.
 
 A new model is one file in this folder and one line in the folder's table of contents.
 """

@@ -1,4 +1,4 @@
-"""What a propagation model is: the large-scale channel between base stations and devices.
+"""Base of the propagation models: the large-scale channel between base stations and devices.
 
 A new model is one file in this folder and one line in the folder's table of contents.
 """
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from channel.tr38901 import Statistics, Validity
 
 
-# States of a path, in the order in which `channel` keeps their statistics.
+# States of a path, in the order in which `channel.tr38901` keeps their statistics. They are written here once more,
+# because scenarios are checked and listed without the physics.
 LOS = 0  # line of sight
 NLOS = 1  # none
 O2I = 2  # outdoor to indoor

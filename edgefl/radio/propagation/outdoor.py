@@ -1,4 +1,4 @@
-"""What the outdoor scenarios of TR 38.901 have in common: line of sight by chance, and devices in buildings."""
+"""Base of the outdoor scenarios of TR 38.901: line of sight by chance, and devices in buildings."""
 
 from __future__ import annotations
 

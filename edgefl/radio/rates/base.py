@@ -1,4 +1,4 @@
-"""What a rate model is: the spectral efficiency of a slot over its SNR."""
+"""Base of the rate models: the spectral efficiency of a slot over its SNR."""
 
 from __future__ import annotations
 
