@@ -76,13 +76,17 @@ def energy(value: float) -> str:
 def percent(value: Any) -> str:
     """Return a fraction as it was given, such as a target: ``"80 %"``."""
     number = as_number(value)
-    return NO_NUMBER if number is None else f"{digits(100 * number, 1)} %"
+    if number is None:
+        return NO_NUMBER
+    return f"{digits(100 * number, 1)} %"
 
 
 def score(value: Any, places: int = 1) -> str:
     """Return a measured fraction, always with so many decimals: ``"94.0 %"``."""
     number = as_number(value)
-    return NO_NUMBER if number is None else f"{100 * number:.{places}f} %"
+    if number is None:
+        return NO_NUMBER
+    return f"{100 * number:.{places}f} %"
 
 
 def spread(mean: Any, std: Any) -> str:
@@ -95,7 +99,9 @@ def spread(mean: Any, std: Any) -> str:
 def points(value: Any) -> str:
     """Return a difference in percentage points, with its sign: ``"+1.20"``."""
     number = as_number(value)
-    return NO_NUMBER if number is None else _with_minus(f"{number:+,.2f}")
+    if number is None:
+        return NO_NUMBER
+    return _with_minus(f"{number:+,.2f}")
 
 
 def digits(value: float, most: int = 2) -> str:
@@ -150,5 +156,6 @@ def _short(value: float, figures: int) -> float | int | None:
     if not math.isfinite(value):
         return None
     rounded = float(f"{value:.{figures}g}")
-    is_whole = rounded.is_integer() and abs(rounded) < 1e15
-    return int(rounded) if is_whole else rounded
+    if rounded.is_integer() and abs(rounded) < 1e15:
+        return int(rounded)
+    return rounded

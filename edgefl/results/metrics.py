@@ -34,12 +34,16 @@ class AccuracyCurve(NamedTuple):
     @property
     def best(self) -> float:
         """The highest accuracy; NaN without any test."""
-        return float(self.tests.max()) if self.tests.size else math.nan
+        if not self.tests.size:
+            return math.nan
+        return float(self.tests.max())
 
     @property
     def final(self) -> float:
         """The accuracy of the last test; NaN without any test."""
-        return float(self.tests[-1]) if self.tests.size else math.nan
+        if not self.tests.size:
+            return math.nan
+        return float(self.tests[-1])
 
 
 class Reach(NamedTuple):
@@ -106,8 +110,9 @@ def sessions(run: AccuracyCurve) -> list[AccuracyCurve]:
 
 def numbers(rounds: Floats) -> Floats:
     """Return round numbers [rounds] that grow over the whole run, also where sessions count from 1 again."""
-    grows = bool(np.all(np.diff(rounds) > 0))
-    return rounds if grows else np.arange(1.0, len(rounds) + 1)
+    if np.all(np.diff(rounds) > 0):
+        return rounds
+    return np.arange(1.0, len(rounds) + 1)
 
 
 def reach(run: AccuracyCurve, accuracy: float) -> Reach:

@@ -24,7 +24,7 @@ TableRow = dict[str, Any]
 ColumnArrays = dict[str, npt.NDArray[Any]]
 
 ROWS_AT_A_TIME = 20_000  # that are held as text: a million rows of strings would not fit in memory
-FINISHED = "finished"
+FINISHED_STATUS = "finished"
 _YAML_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C's is much faster
 
 
@@ -45,9 +45,10 @@ def read_documents(folder: Path) -> Documents:
     """
     text = text_of(folder, "scenario.yaml")
     manifest = json_of(folder, "manifest.json")
-    unfinished = manifest.get("status") != FINISHED
-    has_summary = (folder / "summary.json").is_file()
-    summary = {} if unfinished and not has_summary else json_of(folder, "summary.json")
+    finished = manifest.get("status") == FINISHED_STATUS
+    summary: Mapping[str, Any] = {}
+    if finished or (folder / "summary.json").is_file():
+        summary = json_of(folder, "summary.json")
     return Documents(text, yaml_of(folder, "scenario.yaml", text), manifest, summary)
 
 

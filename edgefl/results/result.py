@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.errors import InputError
-from edgefl.results.reader import FINISHED, read_documents
+from edgefl.results.reader import FINISHED_STATUS, read_documents
 from edgefl.server.ledger import Columns, Ledger
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ class Result:
         path = (self.folder or Path()) / name
         if not path.exists():
             return pd.DataFrame()
-        return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        if path.suffix == ".parquet":
+            return pd.read_parquet(path)
+        return pd.read_csv(path)
 
 
 def read_result(folder: Path) -> Result:
@@ -78,7 +80,7 @@ def read_result(folder: Path) -> Result:
     if not isinstance(status, str):
         raise InputError(f"{folder}/manifest.json: status: is missing, so this is not the manifest of a run")
     # An unfinished run's summary, if it left one, sums up the rounds that it finished; only a whole run's counts.
-    summary = dict(documents.summary) if status == FINISHED else {}
+    summary = dict(documents.summary) if status == FINISHED_STATUS else {}
     return Result(
         scenario=dict(documents.scenario),
         summary=summary,

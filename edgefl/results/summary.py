@@ -54,7 +54,9 @@ def summarize(
         if rounds and column in rounds[0]:
             summary[column] = sum(row[column] for row in rounds)
     summary["drops"] = _drops(rounds)
-    summary["fairness"] = None if accuracies is None else metrics.fairness(accuracies)
+    summary["fairness"] = None
+    if accuracies is not None:
+        summary["fairness"] = metrics.fairness(accuracies)
     return summary
 
 
@@ -75,7 +77,9 @@ def _session(curve: AccuracyCurve, targets: Sequence[float | RelativeTarget]) ->
 
 def _number(value: float) -> float | None:
     """Return None for NaN, which JSON does not have."""
-    return None if math.isnan(value) else value
+    if math.isnan(value):
+        return None
+    return value
 
 
 def _drops(rounds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -103,18 +107,22 @@ def _target(curve: AccuracyCurve, target: float | RelativeTarget, session: int |
         target: an accuracy, or a fraction of the best accuracy of a reference.
         session: the number of the session; None for the whole run.
     """
-    if isinstance(target, RelativeTarget):
-        accuracy = target.accuracy if session is None else target.within(session)
-    else:
-        accuracy = target
-    reach = metrics.reach(curve, math.nan if accuracy is None else accuracy)
-    summary: dict[str, Any] = {
-        "accuracy": accuracy,
-        "round": reach.round if reach.reached else None,
-        "time_s": reach.time_s if reach.reached else None,
-        "energy_j": reach.energy_j if reach.reached else None,
-    }
+    accuracy = _wanted_accuracy(target, session)
+    summary: dict[str, Any] = {"accuracy": accuracy, "round": None, "time_s": None, "energy_j": None}
+    if accuracy is not None:
+        reach = metrics.reach(curve, accuracy)
+        if reach.reached:
+            summary.update(round=reach.round, time_s=reach.time_s, energy_j=reach.energy_j)
     if isinstance(target, RelativeTarget):
         summary["relative"] = target.relative
         summary["reference"] = str(target.reference)
     return summary
+
+
+def _wanted_accuracy(target: float | RelativeTarget, session: int | None) -> float | None:
+    """Return the accuracy that a target asks for; None where the reference did not have the session."""
+    if not isinstance(target, RelativeTarget):
+        return target
+    if session is None:
+        return target.accuracy
+    return target.within(session)

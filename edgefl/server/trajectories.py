@@ -8,7 +8,7 @@ from edgefl.core.arrays import Ids
 from edgefl.server.ledger import Columns
 from edgefl.world.world import World
 
-MOST_DEVICES = 30
+MOST_TRACKED = 30
 INSTANTS = 200
 
 
@@ -38,11 +38,11 @@ def trajectories(world: World, took_part: Ids, end_s: float) -> Columns:
 
 def _sample(count: int, took_part: Ids) -> Ids:
     """Return the ids of an even pick of participants, filled up with an even pick of the other devices."""
-    participants = _even_pick(took_part, MOST_DEVICES)
+    participants = _even_pick(took_part, MOST_TRACKED)
     # A million devices need not be compared with the participants: a few more than are wanted are enough.
-    candidates = _even_pick(np.arange(count), MOST_DEVICES + len(took_part))
+    candidates = _even_pick(np.arange(count), MOST_TRACKED + len(took_part))
     others = np.setdiff1d(candidates, took_part)
-    fill = _even_pick(others, MOST_DEVICES - len(participants))
+    fill = _even_pick(others, MOST_TRACKED - len(participants))
     return np.sort(np.concatenate([participants, fill])).astype(np.int64)
 
 

@@ -50,37 +50,43 @@ def frame(folders, table, form="csv"):
     return pd.read_csv(content) if form == "csv" else pd.read_parquet(content)
 
 
+def made_round(number, accuracy):
+    """A row of ``rounds.csv``: every round takes 10 s and 2 J."""
+    return {
+        "session": 1,
+        "round": number,
+        "time_s": 10 * number,
+        "duration_s": 10,
+        "energy_j": 2 * number,
+        "round_energy_j": 2,
+        "selected": 1,
+        "received": 1,
+        "late": 0,
+        "departed": 0,
+        "bytes_down": 5,
+        "bytes_up": 5,
+        "train_loss": 1,
+        "test_loss": 1,
+        "test_accuracy": accuracy,
+    }
+
+
+def cost_of(target, rounds):
+    """A target of ``summary.json``: the first round that reaches it, None where there is none."""
+    hit = next((row for row in rounds if row["test_accuracy"] >= target), {})
+    return {"accuracy": target} | {key: hit.get(key) for key in ("round", "time_s", "energy_j")}
+
+
 def made(folder, *, accuracies, seed=1, algorithm="fedavg", targets=(), **scenario):
-    """A result folder with made-up figures: rounds of 10 s and 2 J that end with these accuracies."""
-    rounds = [
-        {
-            "session": 1,
-            "round": number,
-            "time_s": 10 * number,
-            "duration_s": 10,
-            "energy_j": 2 * number,
-            "round_energy_j": 2,
-            "selected": 1,
-            "received": 1,
-            "late": 0,
-            "departed": 0,
-            "bytes_down": 5,
-            "bytes_up": 5,
-            "train_loss": 1,
-            "test_loss": 1,
-            "test_accuracy": accuracy,
-        }
-        for number, accuracy in enumerate(accuracies, 1)
-    ]
-    reached = [next((row for row in rounds if row["test_accuracy"] >= target), {}) for target in targets]
-    costs = [{key: row.get(key) for key in ("round", "time_s", "energy_j")} for row in reached]
+    """A result folder with made-up figures, whose rounds end with these accuracies."""
+    rounds = [made_round(number, accuracy) for number, accuracy in enumerate(accuracies, 1)]
     summary = {
         "rounds": len(rounds),
         "time_s": 10 * len(rounds),
         "energy_j": 2 * len(rounds),
         "final_accuracy": accuracies[-1],
         "last": {"n": 1, "mean_accuracy": accuracies[-1], "std_accuracy": 0.0},
-        "targets": [{"accuracy": target, **cost} for target, cost in zip(targets, costs, strict=True)],
+        "targets": [cost_of(target, rounds) for target in targets],
     }
     whole = {"name": "made", "seed": seed, "targets": list(targets), "algorithm": {"kind": algorithm}, **scenario}
     folder.mkdir(parents=True)

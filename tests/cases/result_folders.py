@@ -7,10 +7,16 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from edgefl.server.columns import DEVICE_COLUMNS, ROUND_COLUMNS, fixed_names
+
+LEARNING = ("train_loss", "test_loss", "test_accuracy")
+ROUNDS = [column.name for column in ROUND_COLUMNS if not column.optional and not column.added_later]
+DEVICES = list(fixed_names(DEVICE_COLUMNS))
 CELL = {"layout": "single", "radius_m": 250.0, "min_distance_m": 10.0, "bs_height_m": 10.0}
 
 
 def scenario(**changes):
+    """A whole scenario; ``data__dataset="x"`` changes one key."""
     whole = {
         "name": "quickstart",
         "seed": 1,
@@ -34,27 +40,28 @@ def scenario(**changes):
         "churn": {"kind": "none"},
     }
     for path, value in changes.items():
-        *blocks, last = path.split("__")
-        place = whole
-        for block in blocks:
-            place = place[block]
-        place[last] = value
+        *blocks, key = path.split("__")
+        block = whole
+        for name in blocks:
+            block = block[name]
+        block[key] = value
     return whole
 
 
-def devices_of_round(rng, config, number, start):
+def devices_of_round(rng, config, number, start_s):
     """The rows of one round: nearer devices load faster, all wait for the slowest."""
-    count, chosen = config["devices"]["count"], config["server"]["participants"]
-    ids = np.sort(rng.choice(count, min(chosen, count), replace=False))
-    drift = start * 2 / (1 + ids)
+    count = config["devices"]["count"]
+    participants = min(config["server"]["participants"], count)
+    ids = np.sort(rng.choice(count, participants, replace=False))
+    drift = start_s * 2 / (1 + ids)
     radius = 10 + 240 * np.sqrt(np.random.default_rng(7).random(count)[ids])
     angle = 2 * np.pi * np.random.default_rng(8).random(count)[ids] + drift / 50
-    speed = 1e8 / config["radio"]["bandwidth_hz"] * (0.5 + radius / 250)
-    download = 0.1 * speed * rng.lognormal(0, 0.1, len(ids))
+    slowness = 1e8 / config["radio"]["bandwidth_hz"] * (0.5 + radius / 250)
+    download = 0.1 * slowness * rng.lognormal(0, 0.1, len(ids))
     compute = 0.5 * rng.lognormal(0, 0.2, len(ids))
-    upload = 0.3 * speed * rng.lognormal(0, 0.25, len(ids))
+    upload = 0.3 * slowness * rng.lognormal(0, 0.25, len(ids))
     busy = download + compute + upload
-    shadow = rng.normal(0, 4, len(ids))
+    shadowing = rng.normal(0, 4, len(ids))
     los = rng.random(len(ids)) < np.exp(-radius / 300)
     return [
         {
@@ -64,7 +71,7 @@ def devices_of_round(rng, config, number, start):
             "cell": 0,
             "distance_m": float(radius[i]),
             "los": int(los[i]),
-            "pathloss_db": float(43 + 21 * np.log10(radius[i]) + (0 if los[i] else 12) + shadow[i]),
+            "pathloss_db": float(43 + 21 * np.log10(radius[i]) + (0 if los[i] else 12) + shadowing[i]),
             "download_s": float(download[i]),
             "compute_s": float(compute[i]),
             "upload_s": float(upload[i]),
@@ -78,7 +85,7 @@ def devices_of_round(rng, config, number, start):
             "bytes_up": 320_000,
             "x_m": float(radius[i] * np.cos(angle[i])),
             "y_m": float(radius[i] * np.sin(angle[i])),
-            "shadowing_db": float(shadow[i]),
+            "shadowing_db": float(shadowing[i]),
         }
         for i in range(len(ids))
     ]
@@ -86,14 +93,14 @@ def devices_of_round(rng, config, number, start):
 
 def learning(kind, number, rng, pace):
     """The learning cells of a round."""
-    nothing = {"train_loss": "", "test_loss": "", "test_accuracy": ""}
+    untested = dict.fromkeys(LEARNING, "")
     if kind == "none":
-        return nothing
+        return untested
     if kind == "quadratic":
-        apart = 10 * 0.9 ** (number * pace)
-        value = {"train_loss": apart**2 - 1, "test_loss": apart**2 - 1}
-        return nothing | value | {"parameter": f"{1 + apart:.12g}", "distance_to_optimum": f"{apart:.12g}"}
-    left = np.exp(-number * pace / 9)
+        distance = 10 * 0.9 ** (number * pace)
+        losses = {"train_loss": distance**2 - 1, "test_loss": distance**2 - 1}
+        return untested | losses | {"parameter": f"{1 + distance:.12g}", "distance_to_optimum": f"{distance:.12g}"}
+    left = np.exp(-number * pace / 9)  # of what there is to learn
     return {
         "train_loss": 0.12 + 2.1 * left + rng.normal(0, 0.01),
         "test_loss": 0.2 + 2.1 * left + abs(rng.normal(0, 0.03)),
@@ -102,21 +109,35 @@ def learning(kind, number, rng, pace):
 
 
 def rows_of(config, rounds, kind, pace):
+    """The rows of ``rounds.csv`` and of ``devices.csv``."""
     rng = np.random.default_rng(config["seed"])
-    time = energy = 0.0
-    table, devices = [], []
+    time_s = 0.0
+    energy_j = 0.0
+    round_rows = []
+    device_rows = []
     for number in range(1, rounds + 1):
-        part = devices_of_round(rng, config, number, time)
-        duration = max(row["download_s"] + row["compute_s"] + row["upload_s"] for row in part)
-        spent = sum(row["rx_energy_j"] + row["cpu_energy_j"] + row["tx_energy_j"] for row in part)
-        part = [row | {"start_s": time} for row in part]
-        time, energy = time + duration, energy + spent
-        head = {"session": 1, "round": number, "time_s": time, "duration_s": duration, "energy_j": energy}
-        head |= {"round_energy_j": spent, "selected": len(part), "received": len(part), "late": 0, "departed": 0}
-        head |= {"bytes_down": 320_000 * len(part), "bytes_up": 320_000 * len(part)}
-        table.append(head | learning(kind, number, rng, pace))
-        devices += part
-    return table, devices
+        participants = devices_of_round(rng, config, number, time_s)
+        duration_s = max(row["download_s"] + row["compute_s"] + row["upload_s"] for row in participants)
+        spent_j = sum(row["rx_energy_j"] + row["cpu_energy_j"] + row["tx_energy_j"] for row in participants)
+        device_rows += [row | {"start_s": time_s} for row in participants]
+        time_s += duration_s
+        energy_j += spent_j
+        row = {
+            "session": 1,
+            "round": number,
+            "time_s": time_s,
+            "duration_s": duration_s,
+            "energy_j": energy_j,
+            "round_energy_j": spent_j,
+            "selected": len(participants),
+            "received": len(participants),
+            "late": 0,
+            "departed": 0,
+            "bytes_down": 320_000 * len(participants),
+            "bytes_up": 320_000 * len(participants),
+        }
+        round_rows.append(row | learning(kind, number, rng, pace))
+    return round_rows, device_rows
 
 
 def summary_of(config, table):
@@ -163,27 +184,14 @@ def rewrite(folder, name, change):
     return folder
 
 
-LEARNING = ["train_loss", "test_loss", "test_accuracy"]
-PHASES = ["download_s", "compute_s", "upload_s", "wait_s", "rx_energy_j", "cpu_energy_j", "tx_energy_j"]
-BYTES = ["bytes_down", "bytes_up"]
-ROUNDS = [
-    *("session", "round", "time_s", "duration_s", "energy_j", "round_energy_j"),
-    *("selected", "received", "late", "departed", *BYTES, *LEARNING),
-]
-DEVICES = [
-    *("session", "round", "device", "cell", "distance_m", "los", "pathloss_db", *PHASES, "status", *BYTES),
-    *("x_m", "y_m", "shadowing_db", "idle_energy_j", "start_s"),
-]
-
-
 def make(folder, /, *, rounds=None, kind="accuracy", status="finished", error=None, pace=1.0, **changes):
     """Write a result folder and return it; ``data__dataset="x"`` changes one key of the scenario."""
     config = scenario(**changes)
     table, devices = rows_of(config, config["rounds"] if rounds is None else rounds, kind, pace)
     folder = Path(folder)
     folder.mkdir(parents=True)
-    toy = ["parameter", "distance_to_optimum"] if kind == "quadratic" else []
-    write_csv(folder / "rounds.csv", ROUNDS + toy, table)
+    scalar = ["parameter", "distance_to_optimum"] if kind == "quadratic" else []
+    write_csv(folder / "rounds.csv", ROUNDS + scalar, table)
     write_csv(folder / "devices.csv", DEVICES, devices)
     manifest = {
         "edgefl": "0.1.0",

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import edgefl
-from edgefl.server.trajectories import INSTANTS, MOST_DEVICES, trajectories
+from edgefl.server.trajectories import INSTANTS, MOST_TRACKED, trajectories
 
 WALK = {
     "rounds": 3,
@@ -44,9 +44,9 @@ def test_positions_are_the_world_s():
 def test_who_took_part_comes_first_and_all_are_spread(part):
     took_part = np.arange(part) * 2 + 100
     ids = table(world(1000), took_part, 1.0)["device"].unique()
-    assert len(ids) == MOST_DEVICES
+    assert len(ids) == MOST_TRACKED
     among = np.isin(ids, took_part)
-    assert among.sum() == min(part, MOST_DEVICES)
+    assert among.sum() == min(part, MOST_TRACKED)
     if part > 1:
         assert {100, took_part[-1]} <= set(ids[among])
     rest = ids[~among]

@@ -51,12 +51,14 @@ def _row_text(row: TableRow) -> str:
 
 def _list_of(items: Iterable[Iterable[str]]) -> Iterator[str]:
     """Yield the text of a list whose items come in pieces."""
-    empty = True
+    start = "[\n"
+    end = "[]"
     for item in items:
-        yield "[\n" if empty else ",\n"
+        yield start
         yield from item
-        empty = False
-    yield "[]" if empty else "\n]"
+        start = ",\n"
+        end = "\n]"
+    yield end
 
 
 def _text(value: Any) -> str:

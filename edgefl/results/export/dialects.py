@@ -57,12 +57,7 @@ def latex(columns: Sequence[TextColumn]) -> str:
         _latex_line([_latex_text(column.name) for column in columns]),
         "\\midrule",
     ]
-    for row in _rows(columns):
-        cells = []
-        for cell in row:
-            text = _latex_text(cell.text)
-            cells.append(f"\\textbf{{{text}}}" if cell.best else text)
-        lines.append(_latex_line(cells))
+    lines += [_latex_line([_latex_cell(cell) for cell in row]) for row in _rows(columns)]
     lines += ["\\bottomrule", "\\end{tabular}"]
     return "\n".join(lines) + "\n"
 
@@ -92,6 +87,13 @@ def _latex_line(cells: Sequence[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
+def _latex_cell(cell: Cell) -> str:
+    text = _latex_text(cell.text)
+    if cell.best:
+        return f"\\textbf{{{text}}}"
+    return text
+
+
 def _latex_text(text: str) -> str:
     """Return a text in which LaTeX finds nothing to interpret, on one line."""
     return " ".join(text.split()).translate(_LATEX)
@@ -105,18 +107,20 @@ def markdown(columns: Sequence[TextColumn]) -> str:
         heads.append(_markdown_text(name))
     rules = ["---" if column.left else "---:" for column in columns]
     lines = [_markdown_line(heads), _markdown_line(rules)]
-    for row in _rows(columns):
-        cells = []
-        for cell in row:
-            text = _markdown_text(cell.text)
-            cells.append(f"**{text}**" if cell.best else text)
-        lines.append(_markdown_line(cells))
+    lines += [_markdown_line([_markdown_cell(cell) for cell in row]) for row in _rows(columns)]
     lines += ["", _markdown_text(NOTE)]
     return "\n".join(lines) + "\n"
 
 
 def _markdown_line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _markdown_cell(cell: Cell) -> str:
+    text = _markdown_text(cell.text)
+    if cell.best:
+        return f"**{text}**"
+    return text
 
 
 def _markdown_text(text: str) -> str:

@@ -14,7 +14,7 @@ from edgefl.results.export.groups import SeedGroup, grouped
 from edgefl.results.report import describe
 from edgefl.results.report.read import Run, load_all, reached
 
-ACCURACY = (Unit("%", 0.01, 0),)
+PERCENT = (Unit("%", 0.01, 0),)
 COST_COLUMNS = (("rounds", "round", PLAIN), ("time", "time_s", TIME), ("energy", "energy_j", ENERGY))
 
 
@@ -136,23 +136,27 @@ def _accuracy_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
     """Return the final accuracy and the mean of the last tests; nothing where no accuracy was measured."""
     measures = []
     if any(run.final_accuracy is not None for run in runs):
-        measures.append(PaperMeasure("accuracy", "final", _final_accuracy, ACCURACY, max))
+        measures.append(PaperMeasure("accuracy", "final", _final_accuracy, PERCENT, max))
     test_counts = [run.summary["last"]["n"] for run in runs if run.summary.get("last")]
     if test_counts:
         name = f"last {max(test_counts)}"
-        measures.append(PaperMeasure("accuracy", name, _last_mean_accuracy, ACCURACY, max))
+        measures.append(PaperMeasure("accuracy", name, _last_mean_accuracy, PERCENT, max))
     return measures
 
 
 def _final_accuracy(run: Run) -> RunNumber | None:
     accuracy = run.final_accuracy
-    return None if accuracy is None else RunNumber(accuracy)
+    if accuracy is None:
+        return None
+    return RunNumber(accuracy)
 
 
 def _last_mean_accuracy(run: Run) -> RunNumber | None:
     last = run.summary.get("last") or {}
     accuracy = last.get("mean_accuracy")
-    return None if accuracy is None else RunNumber(accuracy)
+    if accuracy is None:
+        return None
+    return RunNumber(accuracy)
 
 
 def _total_measures() -> list[PaperMeasure]:
@@ -219,7 +223,7 @@ def _statistic_text(statistic: SeedStatistic, unit: Unit) -> str:
     is_count = statistic.std is None and not unit.name
     if is_count:
         places = 0
-    elif unit in ACCURACY or not value:
+    elif unit in PERCENT or not value:
         places = 2
     else:
         places = max(0, 2 - math.floor(math.log10(abs(value))))

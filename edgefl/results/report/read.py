@@ -51,7 +51,9 @@ class Run:
     def final_accuracy(self) -> float | None:
         """Accuracy after the last round that was tested; None where none was."""
         known = as_number(self.summary.get("final_accuracy"))
-        return self.last("test_accuracy") if known is None else known
+        if known is None:  # a run that was cut short has no summary
+            return self.last("test_accuracy")
+        return known
 
     @property
     def targets(self) -> list[Mapping[str, Any]]:
@@ -65,7 +67,9 @@ class Run:
         """Return the last known value of a column of ``rounds.csv``."""
         values = self.rounds[column]
         known = values[np.isfinite(values)]
-        return float(known[-1]) if known.size else None
+        if not known.size:
+            return None
+        return float(known[-1])
 
     def has(self, column: str) -> bool:
         """Return whether a column of ``rounds.csv`` holds anything but empty cells and zeros."""
@@ -74,17 +78,23 @@ class Run:
     def sum(self, column: str) -> float | None:
         """Return the sum of a column of ``rounds.csv``; None where the run does not have it."""
         values = self.rounds[column]
-        return float(np.nansum(values)) if np.isfinite(values).any() else None
+        if not np.isfinite(values).any():
+            return None
+        return float(np.nansum(values))
 
     def total(self, name: str) -> float | None:
         """Return a total of the summary; of a run without a summary, the last value of its column."""
         known = as_number(self.summary.get(name))
-        return self.last(name) if known is None else known
+        if known is None:
+            return self.last(name)
+        return known
 
 
 def energy_of(runs: Sequence[Run]) -> str:
     """Return what to call the energy of these runs: batteries also lose some while devices take no part."""
-    return "energy of learning" if any(run.on_batteries for run in runs) else "energy of all devices"
+    if any(run.on_batteries for run in runs):
+        return "energy of learning"
+    return "energy of all devices"
 
 
 def reached(target: Mapping[str, Any]) -> bool:
@@ -118,6 +128,13 @@ def load(folder: Path, *, details: bool = True) -> Run:
     """
     documents = read_documents(folder)
     rounds = load_rounds(folder)
+    devices: ColumnArrays = {}
+    labels = None
+    tracks = None
+    if details:
+        devices = _devices(folder, rounds)
+        labels = _optional_table(folder, "labels.csv")
+        tracks = _optional_table(folder, "tracks.csv")
     return Run(
         folder=folder,
         scenario=documents.scenario,
@@ -125,9 +142,9 @@ def load(folder: Path, *, details: bool = True) -> Run:
         manifest=documents.manifest,
         summary=documents.summary,
         rounds=rounds,
-        devices=_devices(folder, rounds) if details else {},
-        labels=_optional_table(folder, "labels.csv") if details else None,
-        tracks=_optional_table(folder, "tracks.csv") if details else None,
+        devices=devices,
+        labels=labels,
+        tracks=tracks,
     )
 
 
@@ -143,7 +160,9 @@ def load_rounds(folder: Path) -> ColumnArrays:
 
 def _optional_table(folder: Path, name: str) -> ColumnArrays | None:
     """Return a table that not every folder has."""
-    return arrays_of(folder, name) if (folder / name).is_file() else None
+    if not (folder / name).is_file():
+        return None
+    return arrays_of(folder, name)
 
 
 def _devices(folder: Path, rounds: ColumnArrays) -> ColumnArrays:
@@ -157,6 +176,6 @@ def _devices(folder: Path, rounds: ColumnArrays) -> ColumnArrays:
 def _round_rows(rounds: ColumnArrays, devices: ColumnArrays) -> npt.NDArray[np.intp]:
     """Return the row of ``rounds`` for each device row; -1 where the round never ended."""
     round_keys = zip(rounds["session"], rounds["round"], strict=True)
-    row_of = {key: row for row, key in enumerate(round_keys)}
+    row_of = {key: row for row, key in enumerate(round_keys)}  # a run that was cut short has devices of later rounds
     device_keys = zip(devices["session"], devices["round"], strict=True)
     return np.array([row_of.get(key, -1) for key in device_keys], dtype=np.intp)
