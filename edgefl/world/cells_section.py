@@ -9,39 +9,43 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, PositiveFloat, model_validator
 
+from channel.geometry import hexagonal_sites_m, wrapped_m
 from edgefl.core.arrays import Floats
 from edgefl.core.section import Section, fault_at
 from edgefl.world.mobility.base import Area
 
-Within = Annotated[float, Field(ge=-1e6, le=1e6)]
-Point = Annotated[tuple[Within, Within], Field(strict=False)]
-Seconds = Annotated[float, Field(ge=0, le=60)]
+SiteCoordinate = Annotated[float, Field(ge=-1e6, le=1e6)]
+SitePosition = Annotated[tuple[SiteCoordinate, SiteCoordinate], Field(strict=False)]
+HandoverSeconds = Annotated[float, Field(ge=0, le=60)]
 
-RINGS = {1: 0, 7: 1, 19: 2}  # around the middle, of so many hexagons
+RINGS = {1: 0, 7: 1, 19: 2}  # of hexagons around the middle one, by the number of sites
+WRAPPED_REUSE = (7, 7)  # sites and parts of the band: the only pattern that goes on across the wrapped edge
 
 
 class Handover(Section):
     """Event A3 (3GPP TS 38.331, clause 5.5.4.4): a neighbour is better by a hysteresis, for a time to trigger."""
 
     hysteresis_db: Annotated[float, Field(ge=0, le=30)] = 3.0
-    time_to_trigger_s: Seconds = 0.16
+    time_to_trigger_s: HandoverSeconds = 0.16
     measure_s: Annotated[float, Field(ge=1e-3, le=60)] = 0.04  # received powers are looked at in its multiples
-    interruption_s: Seconds = 0.05  # of a transfer
+    interruption_s: HandoverSeconds = 0.05  # of a transfer
     in_transfer: Literal["continue", "restart", "forward", "drop"] = "continue"  # what becomes of one under way
-    forward_s: Seconds = 0.02  # on top, where what has been sent so far is forwarded between the base stations
+    forward_s: HandoverSeconds = 0.02  # on top, where what has been sent so far is forwarded between the base stations
 
     @property
     def pause_s(self) -> float:
-        """How long a transfer stands still."""
-        return self.interruption_s + (self.forward_s if self.in_transfer == "forward" else 0.0)
+        """Return how long a transfer stands still at a handover."""
+        if self.in_transfer == "forward":
+            return self.interruption_s + self.forward_s
+        return self.interruption_s
 
 
 class Cells(Section):
-    """Where base stations are and how far they cover."""
+    """Where base stations stand and how far they cover."""
 
     layout: Literal["single", "hexagonal", "listed"] = "single"
     sites: Annotated[int, Field(ge=1)] = 1  # base stations; 7 where the layout is hexagonal and nothing is said
-    positions_m: Annotated[tuple[Point, ...], Field(strict=False, max_length=1000)] = ()  # of a listed layout's
+    positions_m: Annotated[tuple[SitePosition, ...], Field(strict=False, max_length=1000)] = ()  # of a listed layout's
     radius_m: PositiveFloat = 250.0  # of a base station's disc; of a hexagon's corners
     min_distance_m: PositiveFloat = 10.0
     bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # above what fills the street
@@ -50,35 +54,42 @@ class Cells(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _count(cls, value: Any) -> Any:
-        """How many sites there are, where nothing is said."""
+    def _count_sites(cls, value: Any) -> Any:
+        """Fill in how many sites there are, if the scenario does not say it."""
         if not isinstance(value, dict) or value.get("sites") is not None:
             return value
-        listed = value.get("positions_m")
-        if value.get("layout") == "listed" and isinstance(listed, list | tuple) and listed:
-            return {**value, "sites": len(listed)}
-        return {**value, "sites": 7} if value.get("layout") == "hexagonal" else value
+        layout = value.get("layout")
+        positions = value.get("positions_m")
+        if layout == "listed" and isinstance(positions, list | tuple) and positions:
+            return {**value, "sites": len(positions)}
+        if layout == "hexagonal":
+            return {**value, "sites": 7}
+        return value
 
     @model_validator(mode="after")
-    def _layout(self) -> Cells:
-        listed = self.layout == "listed"
-        if listed and not self.positions_m:
-            raise fault_at(("positions_m",), "is required: [[x, y], ...], where the base stations stand")
-        if self.positions_m and not listed:
+    def _check_sites(self) -> Cells:
+        if self.layout == "listed":
+            self._check_listed_sites()
+            return self
+        if self.positions_m:
             raise fault_at(("positions_m",), f"the layout {self.layout} has its own: set layout to listed")
-        if len(set(self.positions_m)) < len(self.positions_m):
-            raise fault_at(("positions_m",), "two base stations stand in the same place")
-        if listed and self.sites != len(self.positions_m):
-            text = f"{len(self.positions_m)} positions are listed, got {self.sites}: leave it out"
-            raise fault_at(("sites",), text)
-        if not listed and self.sites not in RINGS:
+        if self.sites not in RINGS:
             raise fault_at(("sites",), f"must be 1, 7 or 19, got {self.sites}")
         if self.layout == "single" and self.sites > 1:
             raise fault_at(("sites",), f"a single cell has one site, got {self.sites}: set layout to hexagonal")
         return self
 
+    def _check_listed_sites(self) -> None:
+        if not self.positions_m:
+            raise fault_at(("positions_m",), "is required: [[x, y], ...], where the base stations stand")
+        if len(set(self.positions_m)) < len(self.positions_m):
+            raise fault_at(("positions_m",), "two base stations stand in the same place")
+        if self.sites != len(self.positions_m):
+            text = f"{len(self.positions_m)} positions are listed, got {self.sites}: leave it out"
+            raise fault_at(("sites",), text)
+
     @model_validator(mode="after")
-    def _consistent(self) -> Cells:
+    def _check_geometry(self) -> Cells:
         if self.min_distance_m >= self.radius_m:
             text = f"must be < radius_m = {self.radius_m:g}, got {self.min_distance_m:g}"
             raise fault_at(("min_distance_m",), text)
@@ -89,30 +100,26 @@ class Cells(Section):
         return self
 
     def check_reuse(self, reuse: int) -> str | None:
-        """Why the cells cannot divide the band into so many parts, or None."""
+        """Return why the cells cannot divide the band into so many parts; None if they can."""
         if reuse == 1:
             return None
         if self.sites == 1:
             return "needs several cells: set cells.layout to hexagonal"
         if self.layout == "listed":
             return "needs a hexagonal layout, in which neighbours are known: leave it out"
-        if self.wrap_around and (self.sites, reuse) != (7, 7):
+        if self.wrap_around and (self.sites, reuse) != WRAPPED_REUSE:
             return f"with wrap_around cells of one part would meet across the edge: 1, or 7 of 7 sites; got {reuse}"
         return None
 
     @cached_property
     def sites_m(self) -> Floats:
-        """Positions [sites, 2] of the base stations."""
-        from channel.geometry import hexagonal_sites_m
-
+        """Return the positions [sites, 2] of the base stations."""
         if self.layout == "listed":
             return np.array(self.positions_m, dtype=np.float64)
         return hexagonal_sites_m(self.sites, self.spacing_m)
 
     def distances_m(self, positions_m: Floats) -> Floats:
-        """Ground distances [n, sites] of positions [n, 2]; where the layout wraps around, to the nearest images."""
-        from channel.geometry import wrapped_m
-
+        """Return ground distances [n, sites] of positions [n, 2]; if the layout wraps around, to the nearest images."""
         offsets = positions_m[:, None, :] - self.sites_m
         if self.wrap_around:
             offsets = wrapped_m(offsets, self.sites, self.spacing_m)
@@ -120,30 +127,43 @@ class Cells(Section):
 
     @property
     def spacing_m(self) -> float:
-        """Distance between neighbouring base stations of a hexagonal layout."""
+        """Return the distance between neighbouring base stations of a hexagonal layout."""
         return math.sqrt(3.0) * self.radius_m
 
     @property
     def coverage_m(self) -> float:
-        """Radius of the disc around (0, 0) in which devices are: all that the base stations cover."""
+        """Return the radius of the disc around (0, 0) in which devices are: it holds all that base stations cover."""
         if self.layout == "listed":
-            return self.radius_m + max(math.hypot(*point) for point in self.positions_m)
+            return self.radius_m + max(math.hypot(*position) for position in self.positions_m)
         return self.radius_m + RINGS[self.sites] * self.spacing_m
 
     @property
     def area(self) -> Area:
-        """Where devices are, and what of it is covered."""
-        sites = tuple((x, y) for x, y in self.sites_m.tolist())
-        return Area(self.min_distance_m, self.coverage_m, sites, math.inf if self.wrap_around else self.radius_m)
+        """Return where devices are, and what of it is covered."""
+        sites_m = tuple((x, y) for x, y in self.sites_m.tolist())
+        reach_m = math.inf if self.wrap_around else self.radius_m
+        return Area(self.min_distance_m, self.coverage_m, sites_m, reach_m)
+
+    @property
+    def has_one_cell(self) -> bool:
+        """Whether one base station stands in the middle of the area."""
+        return self.sites == 1 and self.layout != "listed"
 
     @property
     def nearest_m(self) -> float:
-        """How near a device can come to a base station; only the middle one of a layout has a hole around it."""
-        return self.min_distance_m if self.sites == 1 and self.layout != "listed" else 0.0
+        """Return how near a device can come to a base station.
+
+        Only the middle one of a layout has a hole around it, so with several cells it is 0.
+        """
+        if self.has_one_cell:
+            return self.min_distance_m
+        return 0.0
 
     @property
     def farthest_m(self) -> float:
-        """How far a device can be from a base station."""
+        """Return how far a device can be from a base station."""
         if self.wrap_around:
             return math.sqrt(self.sites) * self.radius_m  # to the corner between three images
-        return self.coverage_m if self.sites == 1 and self.layout != "listed" else 2.0 * self.coverage_m
+        if self.has_one_cell:
+            return self.coverage_m
+        return 2.0 * self.coverage_m

@@ -1,10 +1,13 @@
-"""The section `devices`: what the population is made of; defaults are Table I of the dynamic-devices paper."""
+"""The section `devices`: what the population is made of; defaults are Table I of the dynamic-devices paper.
+
+To add a key that devices may draw: a field of `Hardware` (or of `Battery`), a line at the end of `ATTRIBUTES` in
+`edgefl/core/distributions.py`, `devices.draw(...)` where the number is needed, and a row in `docs/devices.md`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import accumulate, pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -38,7 +41,9 @@ from edgefl.core.streams import Streams
 from edgefl.world.dvfs import DVFS, Dvfs
 from edgefl.world.dvfs.fixed import FixedClock
 
-Part = Annotated[float, Field(ge=0, le=1)]
+SHARES_TOLERANCE = 1e-9  # of their sum: ten shares of 0.1 do not add up to exactly 1
+
+CapacityShare = Annotated[float, Field(ge=0, le=1)]
 
 
 class Charging(Section):
@@ -49,8 +54,8 @@ class Charging(Section):
     to_h: Hour = Constant(value=6.0)  # of the next day where it is not after from_h
 
 
-def _windows(value: Any, info: ValidationInfo) -> tuple[Charging, ...]:
-    """Windows from a list of mappings, or a single one from a mapping."""
+def _parse_windows(value: Any, info: ValidationInfo) -> tuple[Charging, ...]:
+    """Return the charging windows that a list of mappings, or a single mapping, describes."""
     if isinstance(value, dict):
         return (Charging.model_validate(value, context=info.context),)
     if isinstance(value, list | tuple) and not value:
@@ -58,16 +63,22 @@ def _windows(value: Any, info: ValidationInfo) -> tuple[Charging, ...]:
     return _WINDOWS.validate_python(value, context=info.context)
 
 
-def _as_given(windows: tuple[Charging, ...]) -> Any:
-    """The inverse of `_windows`."""
-    given = [window.model_dump(mode="json") for window in windows]
-    return given[0] if len(given) == 1 else given or None
+def _dump_windows(windows: tuple[Charging, ...]) -> Any:
+    """Return what `_parse_windows` would make the windows of: a single one as a mapping."""
+    dumped = [window.model_dump(mode="json") for window in windows]
+    if not dumped:
+        return None
+    if len(dumped) == 1:
+        return dumped[0]
+    return dumped
 
 
 _WINDOWS = TypeAdapter(Annotated[tuple[Charging, ...], Field(strict=False)])
-_Form = Charging | list[Charging]
+_WindowsInYaml = Charging | list[Charging]
 Windows = Annotated[
-    tuple[Charging, ...], PlainValidator(_windows, json_schema_input_type=_Form), PlainSerializer(_as_given)
+    tuple[Charging, ...],
+    PlainValidator(_parse_windows, json_schema_input_type=_WindowsInYaml),
+    PlainSerializer(_dump_windows),
 ]
 
 
@@ -76,13 +87,13 @@ class Battery(Section):
 
     capacity_j: Positive
     start: PerDeviceShare = Constant(value=1.0)  # of the capacity
-    idle_w: NonNegative = Constant(value=0.0)  # drawn while it takes no part
-    reserve: Part = 0.0  # of the capacity: down there it takes part no more ...
-    resume: Part = 0.2  # ... until it is charged to here
-    charging: Windows = ()  # one or several of a day, which do not overlap; none: it is never charged
+    idle_w: NonNegative = Constant(value=0.0)  # drawn while the device takes no part
+    reserve: CapacityShare = 0.0  # when the level falls to this, the device takes no part any more ...
+    resume: CapacityShare = 0.2  # ... until it is charged to this
+    charging: Windows = ()  # one or several a day, which do not overlap; none: it is never charged
 
     @model_validator(mode="after")
-    def _apart(self) -> Battery:
+    def _check_thresholds(self) -> Battery:
         if self.resume <= self.reserve:
             raise fault_at(("resume",), f"must be > reserve = {self.reserve:g}, got {self.resume:g}")
         return self
@@ -99,7 +110,7 @@ class Hardware(Section):
     idle_power_w: NonNegative = Constant(value=0.0)
     height_m: HeightM = Constant(value=1.5)
     data_share: DataShare = Constant(value=1.0)  # of the samples that the partition gives it
-    battery: Battery | None = None
+    battery: Battery | None = None  # None: on mains
 
 
 class DeviceGroup(Hardware):
@@ -110,8 +121,8 @@ class DeviceGroup(Hardware):
     share: Annotated[float, Field(gt=0, le=1)] | None = None
 
     @model_serializer(mode="wrap")
-    def _as_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without defaults, which would override what stands beside `count`."""
+    def _dump_given_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return the keys that were given: defaults would override what stands beside `count`."""
         return {key: value for key, value in handler(self).items() if key in self.model_fields_set}
 
 
@@ -119,63 +130,80 @@ class Devices(Hardware):
     """The population."""
 
     count: Count = 100
-    groups: Annotated[tuple[DeviceGroup, ...], Field(strict=False)] = ()  # none: all are alike
+    groups: Annotated[tuple[DeviceGroup, ...], Field(strict=False)] = ()  # none: all devices are alike
     dvfs: Annotated[Dvfs, DVFS] = FixedClock()
 
     @model_validator(mode="after")
-    def _grouped(self) -> Devices:
-        """Groups that make up the population."""
-        names = [group.name for group in self.groups]
+    def _check_groups(self) -> Devices:
+        names: list[str] = []
         for place, group in enumerate(self.groups):
             if (group.count is None) == (group.share is None):
                 raise fault_at(("groups", place), "needs either count or share")
             if (group.count is None) != (self.groups[0].count is None):
                 raise fault_at(("groups", place), "all groups have a count, or all have a share")
-            if group.name in names[:place]:
+            if group.name in names:
                 raise fault_at(("groups", place, "name"), f'another group is called "{group.name}"')
-        if reason := self._misfit():
+            names.append(group.name)
+        if reason := self._why_groups_do_not_add_up():
             raise fault_at(("groups",), reason)
         return self
 
-    def _misfit(self) -> str | None:
-        """Why groups do not make up the population; None if they do."""
-        counts, shares = ([value for value in each if value] for each in zip(*self._sizes, strict=True))
+    def _why_groups_do_not_add_up(self) -> str | None:
+        """Return why the groups do not make up the population; None if they do."""
+        counts = [group.count for group in self.groups if group.count is not None]
         if counts and sum(counts) != self.count:
             return f"counts must add up to devices.count = {self.count}, not to {sum(counts)}"
-        if shares and not math.isclose(sum(shares), 1.0, rel_tol=1e-9):
+        shares = [group.share for group in self.groups if group.share is not None]
+        if shares and not math.isclose(sum(shares), 1.0, rel_tol=SHARES_TOLERANCE):
             return f"shares must add up to 1, not to {sum(shares):g}"
-        empty = [group.name for group, (first, end) in zip(self.groups, self.borders, strict=False) if first == end]
-        return f'"{empty[0]}" gets none of {self.count} devices: raise its share or devices.count' if empty else None
-
-    @property
-    def _sizes(self) -> list[tuple[int | None, float | None]]:
-        return [(group.count, group.share) for group in self.groups] or [(self.count, None)]
+        for group, (first, end) in zip(self.groups, self.borders, strict=False):
+            if first == end:
+                return f'"{group.name}" gets none of {self.count} devices: raise its share or devices.count'
+        return None
 
     @property
     def borders(self) -> list[tuple[int, int]]:
-        """The first device of each group, and the first one after it: shares to the nearest device."""
-        sizes = [share * self.count if share else float(count or 0) for count, share in self._sizes]
-        edges = [math.floor(edge + 0.5) for edge in accumulate(sizes, initial=0.0)]
-        return list(pairwise(edges))
+        """Return the first device of each group, and the first one after it.
+
+        Borders between shares are at the nearest device, so that the error does not add up over groups.
+        """
+        if not self.groups:
+            return [(0, self.count)]
+        borders = []
+        first = 0
+        sum_of_sizes = 0.0
+        for group in self.groups:
+            if group.share is not None:
+                sum_of_sizes += group.share * self.count
+            else:
+                sum_of_sizes += float(group.count or 0)
+            end = math.floor(sum_of_sizes + 0.5)
+            borders.append((first, end))
+            first = end
+        return borders
 
     @property
     def made_of(self) -> list[Hardware]:
-        """What each group is made of."""
+        """Return what each group is made of; a single entry if there are no groups."""
         if not self.groups:
             return [self]
-        keys = set(Hardware.model_fields)
-        given = [{key: getattr(group, key) for key in group.model_fields_set & keys} for group in self.groups]
-        return [self.model_copy(update=own) for own in given]
+        hardware: list[Hardware] = []
+        for group in self.groups:
+            given = group.model_fields_set & set(Hardware.model_fields)
+            hardware.append(self.model_copy(update={key: getattr(group, key) for key in given}))
+        return hardware
 
     @property
     def has_batteries(self) -> bool:
-        """Whether any device runs on one."""
+        """Whether any device runs on a battery."""
         return any(hardware.battery for hardware in self.made_of)
 
     def span(self, key: str) -> tuple[float, float]:
-        """The least and the greatest value of a key that any device can draw."""
-        lows, highs = zip(*(getattr(hardware, key).span() for hardware in self.made_of), strict=True)
-        return min(lows), max(highs)
+        """Return the least and the greatest value of a key that any device can draw."""
+        spans = [getattr(hardware, key).span() for hardware in self.made_of]
+        lowest = min(low for low, _ in spans)
+        highest = max(high for _, high in spans)
+        return lowest, highest
 
     def draw(
         self,
@@ -184,23 +212,23 @@ class Devices(Hardware):
         streams: Streams,
         of: Callable[[Hardware], Distribution | float] | None = None,
     ) -> Floats:
-        """The attribute `name` of all devices [count], by group.
+        """Return the attribute `name` of all devices [count], drawn group by group.
 
         Args:
-            name: of distributions.ATTRIBUTES.
-            bound: what values are allowed.
+            name: one of distributions.ATTRIBUTES.
+            bound: which values are allowed.
             streams: keyed randomness.
-            of: what it is drawn from, or the number that it is; the key `name` where not given.
+            of: returns what a group's devices draw from, or the number that all of them have; None: the key `name`.
 
         Raises:
             InputError: a value outside the bound was drawn, or a file has no row for a device.
         """
         values = np.empty(self.count)
-        for (first, last), hardware in zip(self.borders, self.made_of, strict=True):
+        for (first, end), hardware in zip(self.borders, self.made_of, strict=True):
             source: Distribution | float = of(hardware) if of else getattr(hardware, name)
-            ids = np.arange(first, last, dtype=np.int64)
             if isinstance(source, Distribution):
-                values[first:last] = draw(name, source, bound, ids, streams)
+                ids = np.arange(first, end, dtype=np.int64)
+                values[first:end] = draw(name, source, bound, ids, streams)
             else:
-                values[first:last] = source
+                values[first:end] = source
         return values
