@@ -1,4 +1,4 @@
-"""From a scenario to the parts of a run, put together."""
+"""Puts the parts of a run together, from the sections of its scenario."""
 
 from __future__ import annotations
 
@@ -23,27 +23,34 @@ from edgefl.learning.datasets.cache import without_reading
 from edgefl.learning.partitions.base import Labelled, keep
 from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
 from edgefl.learning.record import Record
+from edgefl.learning.workload import Workload
+from edgefl.radio.backhaul import routes
+from edgefl.radio.link import Link
+from edgefl.radio.transfers import ignore_on_air
 from edgefl.scenario import Scenario
+from edgefl.server.battery_meter import BatteryMeter
+from edgefl.server.clock import new_clock
+from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.global_model import GlobalModel
 from edgefl.server.ledger import Ledger
+from edgefl.server.population import Population
 from edgefl.server.replay import Keeping, Progress, Replay
 from edgefl.server.server import Server
-from edgefl.server.sessions import Groups
+from edgefl.server.session_groups import SessionGroups
 from edgefl.world.world import World
 
 if TYPE_CHECKING:
     from edgefl.learning.learner import Learner
 
-LEARNING = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "churn", "report")
-"""Sections of a scenario that learning depends on, whatever it is told."""
-
-DIVIDING = ("count", "share", "data_share")
-"""What of devices, or of a group of them, says which data they hold."""
-
 log = logging.getLogger(__name__)
 
 IMAGE_AXES = (2, 3)  # [H, W] or [channels, H, W]
-Weighed = tuple[Payload, SplitPayload | None, int | None]  # whole; where the model is cut, in halves, and where
+
+# Sections of a scenario that learning depends on, whatever commands it is given.
+LEARNING_SECTIONS = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "churn", "report")
+
+# Keys of devices, or of a group of them, that say which data they hold.
+DATA_KEYS = ("count", "share", "data_share")
 
 
 class Divided(NamedTuple):
@@ -54,24 +61,36 @@ class Divided(NamedTuple):
     test_parts: list[Indices] | None = None  # for testing, where the test set is divided
 
 
+class Outside(NamedTuple):
+    """All that rounds meet but learning and the radio."""
+
+    world: World
+    groups: SessionGroups
+    payload: Payload  # what a participant sends and computes
+    split: SplitPayload | None  # the same where the model is cut in two
+    cut: int | None  # where it is: the parameters of the front
+
+
 def divide(scenario: Scenario) -> Divided:
     """Load the data and divide them among the devices.
 
     Raises:
         InputError: there are no such data, or they cannot be divided so.
     """
-    section, streams = scenario.data, Streams(scenario.seed)
+    section = scenario.data
+    streams = Streams(scenario.seed)
     data = section.dataset.load()
     parts = section.partition.assign(data.train_y, data.owner, scenario.devices.count, streams.generator("partition"))
-    parts = keep(
-        parts, scenario.devices.draw("data_share", DATA_SHARE, streams), partial(streams.generator, "data_share")
-    )
+    share = scenario.devices.draw("data_share", DATA_SHARE, streams)
+    parts = keep(parts, share, partial(streams.generator, "data_share"))
     if section.test_partition == "none":
         return Divided(data, parts)
     if not data.classes:
         raise InputError("data.test_partition: like_train needs samples with labels: leave it out")
-    train, test = Labelled(data.train_y, data.owner), Labelled(data.test_y, data.test_owner)
-    return Divided(data, parts, section.partition.assign_test(train, parts, test, streams.generator("test_partition")))
+    train = Labelled(data.train_y, data.owner)
+    test = Labelled(data.test_y, data.test_owner)
+    rng = streams.generator("test_partition")
+    return Divided(data, parts, section.partition.assign_test(train, parts, test, rng))
 
 
 def build(
@@ -83,62 +102,173 @@ def build(
     divided: Divided | None = None,
     keeping: Keeping | None = None,
 ) -> Server:
-    """Put the parts together; the data are loaded and divided where they are not given.
+    """Put the parts of a run together.
+
+    Args:
+        scenario: what to run.
+        device: where to train: cpu, cuda or cuda:i.
+        train: whether anything is learned; otherwise the world is only priced.
+        progress: called with each round's row when it is complete.
+        divided: the data; loaded and divided where they are not given.
+        keeping: what has been learned before, and when states are put on record; None keeps nothing.
 
     Raises:
-        InputError: data, partition, model or devices cannot be had as the scenario says.
+        InputError: the data, partition, model or devices cannot be what the scenario says.
     """
-    streams, divided = Streams(scenario.seed), divided or divide(scenario)
-    world, groups, (payload, split, cut) = _outside(scenario, divided, streams)
-    presence = world.presence
+    if divided is None:
+        divided = divide(scenario)
     if scenario.server.selection.needs_losses and not train:
         name = SELECTIONS.name_of(scenario.server.selection)
-        raise InputError(f"server.selection: {name} chooses by losses, and without learning there are none")
-    ledger, record = Ledger(), keeping[0] if keeping else Record()
-
-    def model() -> GlobalModel:
-        return GlobalModel(scenario, _learner(scenario, device, divided, cut, record), presence.probabilities, groups)
-
-    base = learned_from(scenario, device, divided, presence.probabilities.tolist()) if train and keeping else ""
-    replay = Replay(scenario, model if train else None, ledger, streams, progress, keeping, base)
-    if (before := record.outcome("base")) != base:
-        if before is not None:
-            log.warning("what is on record was learned by other versions, from other data or elsewhere: it begins anew")
-        record.clear()
-        record.note("base", base)
-        replay.prepare()  # what does not fit is found before anything is written
-    return Server(scenario, world, groups, payload, replay, ledger, streams, split)
+        raise InputError(
+            f"server.selection: {name} chooses by losses, and without learning there are none: "
+            "run with learning, or choose another selection"
+        )
+    streams = Streams(scenario.seed)
+    outside = _outside(scenario, divided, streams)
+    ledger = Ledger()
+    replay = _replay(scenario, device, divided, outside, ledger, streams, progress, keeping, train=train)
+    return _server(scenario, outside, replay, ledger, streams)
 
 
 def rehearse(scenario: Scenario) -> None:
-    """All that a run does before it learns; data that would first have to be read for long are not.
+    """Do all that a run does before it learns, but for reading data that would take long.
 
     Raises:
         Unavailable: the data are not there, or not read yet.
-        InputError: data, partition, model or devices cannot be had as the scenario says.
+        InputError: the data, partition, model or devices cannot be what the scenario says.
     """
     with without_reading():
         _outside(scenario, divide(scenario), Streams(scenario.seed))
 
 
-def _outside(scenario: Scenario, divided: Divided, streams: Streams) -> tuple[World, Groups, Weighed]:
-    """The devices, who takes turns, and what a participant sends and computes."""
-    data, parts, _ = divided
+def _outside(scenario: Scenario, divided: Divided, streams: Streams) -> Outside:
+    """Build all that rounds meet but learning and the radio."""
+    data = divided.data
+    parts = divided.parts
     check(scenario, data)
     presence = scenario.churn.presence(len(parts), _lowest_labels(data, parts), data.classes, streams)
     world = World(scenario.devices, scenario.cells, scenario.mobility, presence, streams)
-    groups = Groups.of(scenario, data.train_y, data.test_y, parts, data.classes)
-    return world, groups, _payloads(scenario, data, np.array([len(part) for part in parts]))
+    first_group = scenario.in_sessions.first_group - 1
+    groups = SessionGroups.divide(scenario.groups, first_group, data.train_y, data.test_y, parts, data.classes)
+    payload, split, cut = _payloads(scenario, data, np.array([len(part) for part in parts]))
+    return Outside(world, groups, payload, split, cut)
+
+
+def _replay(
+    scenario: Scenario,
+    device: str,
+    divided: Divided,
+    outside: Outside,
+    ledger: Ledger,
+    streams: Streams,
+    progress: Progress,
+    keeping: Keeping | None,
+    *,
+    train: bool,
+) -> Replay:
+    """Build the server's side of learning; a record of other learning is cleared."""
+    record = keeping[0] if keeping else Record()
+    edge_models = scenario.server.policy.edge_models
+    probabilities = outside.world.presence.probabilities
+    has_server_lr = "server_lr" in type(scenario.algorithm).model_fields
+    learning_rates = "training.lr or algorithm.server_lr" if has_server_lr else "training.lr"
+
+    def model() -> GlobalModel:
+        present = float(probabilities[outside.groups.members(1)].sum())
+        return GlobalModel(
+            _learner(scenario, device, divided, outside.cut, record),
+            scenario.learning,
+            scenario.training,
+            scenario.in_sessions,
+            outside.groups,
+            scenario.report,
+            probabilities,
+            scenario.server.selection.expected(scenario.participants, present),
+            scenario.cells.sites,
+            edge_models=edge_models,
+            learning_rates=learning_rates,
+        )
+
+    base = learned_from(scenario, device, divided, probabilities.tolist()) if train and keeping else ""
+    replay = Replay(
+        model if train else None,
+        scenario.learning,
+        scenario.in_sessions,
+        scenario.devices.count,
+        scenario.report.eval_every,
+        ledger,
+        streams,
+        progress,
+        edge_models=edge_models,
+        learning_rates=learning_rates,
+        keeping=keeping,
+        base=base,
+    )
+    before = record.outcome("base")
+    if before != base:
+        if before is not None:
+            log.warning("what is on record was learned by other versions, from other data or elsewhere: it begins anew")
+        record.clear()
+        record.note("base", base)
+        replay.prepare()  # faults of model and data are found before anything is written
+    return replay
+
+
+def _server(scenario: Scenario, outside: Outside, replay: Replay, ledger: Ledger, streams: Streams) -> Server:
+    """Build the clock and all that lives by it."""
+    env = new_clock()
+    world = outside.world
+    payload = outside.payload
+    battery_meter = BatteryMeter(env, world, world.batteries) if world.batteries else None
+    on_air = battery_meter.on_air if battery_meter else ignore_on_air
+    link = Link(scenario.radio, scenario.cells, streams, on_air)
+    polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # its draws are others
+    backhaul = routes(scenario.effective_backhaul, scenario.cells.sites)
+    # Where base stations have models of their own, only these cross the backhaul, and no participant waits for it.
+    participants_routes = routes(None, scenario.cells.sites) if scenario.server.policy.edge_models else backhaul
+    dispatcher = Dispatcher(
+        env,
+        scenario.server,
+        world,
+        link,
+        polling,
+        participants_routes,
+        scenario.cells.handover,
+        payload,
+        outside.split,
+        Workload(scenario.training, payload.samples, streams),
+        ledger,
+    )
+    return Server(
+        env,
+        scenario.server,
+        scenario.in_sessions,
+        scenario.stop,
+        scenario.participants,
+        scenario.cells.sites,
+        float(backhaul.one_way_s(payload.model_bits).max()),
+        world,
+        outside.groups,
+        link,
+        payload,
+        dispatcher,
+        Population(env, world.presence, world.batteries, ledger, scenario.server.participants or 0),
+        battery_meter,
+        replay,
+        ledger,
+        streams,
+    )
 
 
 def check(scenario: Scenario, data: Data) -> None:
-    """Whether the data are such as the scenario needs.
+    """Check that the data are what the scenario needs.
 
     Raises:
         InputError: they are not.
     """
     for samples in (data.train_x, data.test_x):
-        if reason := scenario.model.misfit(samples, data.classes):
+        reason = scenario.model.misfit(samples, data.classes)
+        if reason:
             raise InputError(f"model.kind: {reason}")
     if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:
         raise InputError(f"data.augmentation: needs images, got samples of shape {list(data.shape)}")
@@ -148,14 +278,22 @@ def check(scenario: Scenario, data: Data) -> None:
     if scenario.learning.sent_once() and (data.ranked or not data.classes):
         raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
     if scenario.model.init.kind != "default":
-        scenario.model.init.vector(scenario.model.parameters(data.shape, data.classes))  # wrong also without learning
+        # A vector of the wrong length is a fault also of a run without learning.
+        scenario.model.init.vector(scenario.model.parameters(data.shape, data.classes))
 
 
-def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> Weighed:
-    """What a participant sends and computes; where the model is cut, also in halves, and the front's parameters."""
-    weighed = scenario.learning, scenario.training, data, sizes, scenario.cost
+def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, SplitPayload | None, int | None]:
+    """Return what a participant sends and computes; where the model is cut, also in halves, and the front's parameters.
+
+    Args:
+        scenario: what to run.
+        data: all of them.
+        sizes: [devices] training samples of each.
+    """
+    weighed = (scenario.learning, scenario.training, data, sizes, scenario.cost)
     payload = measure(scenario.model, *weighed)
-    payload = replace(payload, up_bits=payload.up_bits + BITS_PER_FLOAT * scenario.server.selection.report_floats)
+    report_bits = BITS_PER_FLOAT * scenario.server.selection.report_floats
+    payload = replace(payload, up_bits=payload.up_bits + report_bits)
     policy = scenario.server.policy
     if not policy.splits_model:
         return payload, None, None
@@ -164,7 +302,7 @@ def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> Weighed:
 
 
 def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None, record: Record) -> Learner:
-    """What trains, by the plan on record if there is one: another one would round otherwise."""
+    """Return what trains, by the plan on record if there is one: another plan would round differently."""
     from edgefl.learning.learner import Learner, LearningTask
     from edgefl.learning.learner.plan import Plan
 
@@ -186,12 +324,19 @@ def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None,
     return learner
 
 
-def learned_from(scenario: Scenario, device: str, divided: Divided, chances: list[float]) -> str:
-    """A digest of all that learning depends on besides what it is told: not of radio, cells or movement."""
+def learned_from(scenario: Scenario, device: str, divided: Divided, probabilities: list[float]) -> str:
+    """Return a digest of all that learning depends on besides commands: not of radio, cells or movement.
+
+    Args:
+        scenario: what to run.
+        device: where to train.
+        divided: the data.
+        probabilities: [devices] with which each is present in a round.
+    """
     versions = [version("edgefl"), version("torch"), version("numpy")]
-    digest = hashlib.sha256(json.dumps([versions, device, chances, setting_of_learning(scenario)]).encode())
+    digest = hashlib.sha256(json.dumps([versions, device, probabilities, setting_of_learning(scenario)]).encode())
     data = divided.data
-    samples = data.train_x, data.train_y, data.test_x, data.test_y
+    samples = (data.train_x, data.train_y, data.test_x, data.test_y)
     for array in (*samples, *divided.parts, *(divided.test_parts or ())):
         digest.update(f"{array.shape} {array.dtype}".encode())
         digest.update(np.ascontiguousarray(array).data)
@@ -199,23 +344,25 @@ def learned_from(scenario: Scenario, device: str, divided: Divided, chances: lis
 
 
 def setting_of_learning(scenario: Scenario) -> str:
-    """What of a scenario learning depends on besides what it is told: runs that differ in it share nothing."""
-    content, policy = scenario.model_dump(mode="json"), scenario.server.policy
+    """Return what learning depends on in a scenario besides commands: runs that differ in it share nothing."""
+    content = scenario.model_dump(mode="json")
+    policy = scenario.server.policy
     devices = content["devices"]
     setting = {
-        "devices": [[part.get(name) for name in DIVIDING] for part in (devices, *devices["groups"])],
+        "devices": [[part.get(key) for key in DATA_KEYS] for part in (devices, *devices["groups"])],
         "participants": scenario.participants,
         "selection": content["server"]["selection"],
         "split": policy.cut_layer,
         "edges": len(scenario.cells.sites_m) if policy.edge_models else None,
-        **{name: content[name] for name in LEARNING},
+        **{name: content[name] for name in LEARNING_SECTIONS},
     }
     return json.dumps(setting, sort_keys=True)
 
 
 def _lowest_labels(data: Data, parts: list[Indices]) -> Indices:
-    """The first of the classes that each device has samples of; 0 without labels."""
+    """Return the first of the classes [devices] that each device has samples of; 0 without labels."""
     if not data.classes:
         return np.zeros(len(parts), dtype=np.int64)
-    starts = np.cumsum([0, *map(len, parts[:-1])])
-    return np.asarray(np.minimum.reduceat(data.train_y[np.concatenate(parts)], starts), dtype=np.int64)
+    labels = data.train_y[np.concatenate(parts)]
+    starts = np.cumsum([0, *map(len, parts[:-1])])  # of each device's labels
+    return np.asarray(np.minimum.reduceat(labels, starts), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What devices do that begin together: what they download, compute and upload, over which links."""
+"""Builds what participants do that begin together: what they download, compute and upload, over which links."""
 
 from __future__ import annotations
 
@@ -6,151 +6,186 @@ import numpy as np
 import simpy
 
 import channel
+from edgefl.coordination.server_section import ServerSection
 from edgefl.core.arrays import Floats, Ids
-from edgefl.core.streams import Streams
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.payload import Payload, SplitPayload
 from edgefl.learning.workload import Workload
-from edgefl.radio.backhaul import routes
+from edgefl.radio.backhaul import Routes
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
 from edgefl.radio.messages import round_trip
 from edgefl.radio.participants import Participants
 from edgefl.radio.sidelink import DirectLinks, Peer
-from edgefl.radio.transfers import OnAir
-from edgefl.scenario import Scenario
 from edgefl.server.handover import Roaming
 from edgefl.server.ledger import Ledger
 from edgefl.server.participation import POLLED, ProcessFactory
 from edgefl.server.round_trip import RoundTrip
 from edgefl.server.split_trip import SplitTrip, split_messages, split_turns
+from edgefl.world.cells_section import Handover
 from edgefl.world.compute import LocalComputation
 from edgefl.world.world import World
 
 
 class Dispatcher:
-    """Makes the parts of devices; holds who has got what lasts for the session.
+    """Builds the participants' processes; remembers which devices already have the per-session payload.
 
     Args:
         env: the clock.
-        scenario: the whole scenario.
+        section: how rounds run.
         world: the devices.
         link: the radio.
+        polling: the radio for answers to polls, whose draws are others.
+        routes: what a participant's message takes between the server and its base station.
+        handover: when devices change their base stations; None where they do not.
         payload: what a participant sends and computes.
         split: the same where the model is cut in two; None where it is not.
+        workload: how much a participant trains.
         ledger: for events.
-        streams: keyed randomness.
-        on_air: told whose radio is on, and for which share of the time.
     """
 
     def __init__(
         self,
         env: simpy.Environment,
-        scenario: Scenario,
+        section: ServerSection,
         world: World,
         link: Link,
+        polling: Link,
+        routes: Routes,
+        handover: Handover | None,
         payload: Payload,
         split: SplitPayload | None,
+        workload: Workload,
         ledger: Ledger,
-        streams: Streams,
-        on_air: OnAir,
     ) -> None:
-        self.env, self.world, self.link, self.ledger = env, world, link, ledger
-        self.payload, self.split, self.section = payload, split, scenario.server
-        self.routes = routes(scenario.effective_backhaul, scenario.cells.sites)
-        self.direct_links = DirectLinks(link) if scenario.server.policy.direct_links else None
-        self._ways = routes(None, scenario.cells.sites) if scenario.server.policy.edge_models else self.routes
-        self.polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # its draws are others
-        handover = scenario.cells.handover
-        self.workload = Workload(scenario.training, payload.samples, streams)
-        self.roaming = Roaming(env, ledger, world, link, handover) if handover else None
-        self.equipped: set[int] = set()  # devices that have got what lasts for the session
+        self._env = env
+        self._section = section
+        self._world = world
+        self._link = link
+        self._routes = routes
+        self._payload = payload
+        self._split = split
+        self._ledger = ledger
+        self._direct_links = DirectLinks(link) if section.policy.direct_links else None
+        self._roaming = Roaming(env, ledger, world, link, handover) if handover else None
+        self._equipped: set[int] = set()  # devices that have got what is sent once a session
+        self.polling = polling
+        self.workload = workload
 
     @property
-    def backhaul_s(self) -> float:
-        """Time of a model between the server and all base stations, side by side."""
-        return float(self.routes.one_way_s(self.payload.model_bits).max())
+    def hands_over(self) -> bool:
+        """Whether devices change their base stations."""
+        return self._roaming is not None
 
-    def trips(self, drop: Drop, index: int, successor: int | None) -> ProcessFactory:
-        """What devices that begin together do: a model goes down, is trained and goes up, or is trained in halves."""
-        if self.split is not None:
-            return self._split_trips(self.split, drop, index)
-        payload = self.payload
-        flops = payload.flops_in(drop.ids, len(self.ledger.rounds), self.workload)
+    # Which devices have the per-session payload
+
+    def begin_session(self) -> None:
+        """Note that no device has what is sent once in the session that begins."""
+        self._equipped.clear()
+
+    def note_download(self, device: int) -> None:
+        """Note that a device has got its download, and with it what is sent once a session."""
+        self._equipped.add(device)
+
+    def forget(self, ids: Ids) -> None:
+        """Note that devices [n] have lost what they had got."""
+        self._equipped -= set(ids.tolist())
+
+    # Processes of participants
+
+    def processes(self, drop: Drop, index: int, number: int, successor: int | None) -> ProcessFactory:
+        """Return what devices that begin together do.
+
+        A model goes down, is trained and goes up; or it is trained in halves, by device and server.
+
+        Args:
+            drop: their large-scale channel [n].
+            index: of the selection that chose them: the key of the radio's draws.
+            number: of rounds that have ended: the key of the workload's draws.
+            successor: the device that gets the model next over a direct link; None is the base station.
+        """
+        if self._split is not None:
+            return self._split_processes(self._split, drop, index, number)
         down_bits = self._down_bits(drop.ids)
-        up_bits = payload.up_bits
+        up_bits = self._payload.up_bits
+        flops = self._payload.flops_in(drop.ids, number, self.workload)
         computing = self._computing(drop, flops, down_bits, up_bits)
-        if self.direct_links is not None:
-            carrier = self.direct_links.open(
-                self.env,
+        if self._direct_links is not None:
+            carrier = self._direct_links.open(
+                self._env,
                 drop,
-                self.world.speeds_mps(drop.ids, self.env.now),
-                self.world.tx_power_w(drop.ids),
+                self._world.speeds_mps(drop.ids, self._env.now),
+                self._world.tx_power_w(drop.ids),
                 computing.durations_s,
                 down_bits,
                 up_bits,
                 index,
                 None if successor is None else self._peer(drop.ids, successor),
             )
-            return RoundTrip(self.env, self.ledger, carrier, computing, self._ways, down_bits, up_bits)
-        who = self._participants(self.link, drop, index)
+            return RoundTrip(self._env, self._ledger, carrier, computing, self._routes, down_bits, up_bits)
+        who = self._participants(self._link, drop, index)
         messages = round_trip(len(who), down_bits, up_bits, computing.durations_s)
-        if self.roaming is not None:
-            roamer = self.link.roam(self.env, who, messages, self.roaming.section)
-            processes = RoundTrip(self.env, self.ledger, roamer, computing, self._ways, down_bits, up_bits)
-            return self.roaming.during(processes, roamer)
-        carrier = self.link.open(self.env, who, messages)
-        return RoundTrip(self.env, self.ledger, carrier, computing, self._ways, down_bits, up_bits)
+        if self._roaming is not None:
+            roamer = self._link.roam(self._env, who, messages, self._roaming.section)
+            processes = RoundTrip(self._env, self._ledger, roamer, computing, self._routes, down_bits, up_bits)
+            return self._roaming.during(processes, roamer)
+        carrier = self._link.open(self._env, who, messages)
+        return RoundTrip(self._env, self._ledger, carrier, computing, self._routes, down_bits, up_bits)
 
-    def _split_trips(self, split: SplitPayload, drop: Drop, index: int) -> ProcessFactory:
-        """Devices' processes in split learning."""
-        ids = drop.ids
-        flops_per_s = self.world.flops_per_s(ids)
-        server_flops_per_s = self.section.flops_per_s or float("inf")
-        steps = self.workload.steps(ids, len(self.ledger.rounds))
-        turns = [
-            split_turns(split, int(device), float(flops_per_s[row]), server_flops_per_s, int(steps[row]))
-            for row, device in enumerate(ids)
-        ]
-        carrier = self.link.open(self.env, self._participants(self.link, drop, index), split_messages(turns))
-        return SplitTrip(self.env, self.ledger, carrier, turns)
+    def _split_processes(self, split: SplitPayload, drop: Drop, index: int, number: int) -> ProcessFactory:
+        """Return what devices do that train the model's front, while the server trains its back."""
+        server_flops_per_s = self._section.flops_per_s or float("inf")
+        device_flops_per_s = self._world.flops_per_s(drop.ids).tolist()
+        steps = self.workload.steps(drop.ids, number).tolist()
+        turns = []
+        for device, flops_per_s, count in zip(drop.ids.tolist(), device_flops_per_s, steps, strict=True):
+            turns.append(split_turns(split, device, flops_per_s, server_flops_per_s, int(count)))
+        who = self._participants(self._link, drop, index)
+        carrier = self._link.open(self._env, who, split_messages(turns))
+        return SplitTrip(self._env, self._ledger, carrier, turns)
 
-    def polls(self, drop: Drop, index: int, samples: Ids) -> ProcessFactory:
-        """What candidates do: the model goes down, its loss is computed on `samples` [n] of each, and goes up."""
-        flops = np.asarray(self.payload.loss_flops * samples, dtype=np.float64)
+    def poll_processes(self, drop: Drop, index: int, samples: Ids) -> ProcessFactory:
+        """Return what candidates do: the model goes down, its loss on `samples` [n] of each is computed and goes up."""
+        flops = np.asarray(self._payload.loss_flops * samples, dtype=np.float64)
         down_bits = self._down_bits(drop.ids)
         up_bits = float(BITS_PER_FLOAT)
         computing = self._computing(drop, flops, down_bits, up_bits)
         who = self._participants(self.polling, drop, index)
-        carrier = self.polling.open(self.env, who, round_trip(len(who), down_bits, up_bits, computing.durations_s))
-        return RoundTrip(self.env, self.ledger, carrier, computing, self._ways, down_bits, up_bits, POLLED)
+        carrier = self.polling.open(self._env, who, round_trip(len(who), down_bits, up_bits, computing.durations_s))
+        return RoundTrip(self._env, self._ledger, carrier, computing, self._routes, down_bits, up_bits, POLLED)
+
+    # What they need for it
 
     def _computing(self, drop: Drop, flops: Floats, down_bits: Floats | float, up_bits: float) -> LocalComputation:
-        """What devices [n] compute between their downloads and uploads."""
+        """Return the local computation of devices [n] between their downloads and uploads."""
         down = np.broadcast_to(down_bits, flops.shape)
         up = np.broadcast_to(up_bits, flops.shape)
-        travel_s = self._ways.one_way_s(down, drop.cell) + self._ways.one_way_s(up, drop.cell)
-        left_s = (self.section.deadline_s or float("inf")) - travel_s
-        if not self.world.dvfs.needs_deadline:
-            return self.world.computing(drop.ids, flops, left_s)
-        reciprocity = self.link.reciprocity(drop, self.world.tx_power_w(drop.ids), down, up)
-        return self.world.computing(drop.ids, flops, left_s, reciprocity.upload_s)
+        # A message on the backhaul takes from the deadline what no clock can win back.
+        backhaul_s = self._routes.one_way_s(down, drop.cell) + self._routes.one_way_s(up, drop.cell)
+        deadline_s = (self._section.deadline_s or float("inf")) - backhaul_s
+        if not self._world.dvfs.needs_deadline:
+            return self._world.computing(drop.ids, flops, deadline_s)
+        reciprocity = self._link.reciprocity(drop, self._world.tx_power_w(drop.ids), down, up)
+        return self._world.computing(drop.ids, flops, deadline_s, reciprocity.upload_s)
 
     def _participants(self, link: Link, drop: Drop, index: int) -> Participants:
-        """The devices as a link sees them."""
-        speeds_mps = self.world.speeds_mps(drop.ids, self.env.now)
-        return link.participants(drop, speeds_mps, self.world.tx_power_w(drop.ids), index)
+        """Return the devices [n] as a link sees them."""
+        speeds_mps = self._world.speeds_mps(drop.ids, self._env.now)
+        return link.participants(drop, speeds_mps, self._world.tx_power_w(drop.ids), index)
 
     def _down_bits(self, ids: Ids) -> Floats | float:
-        """What devices [n] download: more where one has still to get what lasts for the session."""
-        payload = self.payload
+        """Return what devices [n] download [bits]; those that lack the per-session payload get that, too."""
+        payload = self._payload
         if not payload.once_bits:
             return payload.down_bits
-        return np.where(np.isin(ids, list(self.equipped)), 0.0, payload.once_bits) + payload.down_bits
+        is_equipped = np.isin(ids, list(self._equipped))
+        return np.where(is_equipped, 0.0, payload.once_bits) + payload.down_bits
 
     def _peer(self, ids: Ids, successor: int) -> Peer:
-        """The device that gets the model after these."""
-        world, now_s, peer = self.world, self.env.now, np.array([successor])
+        """Return the device that gets the model after these."""
+        world = self._world
+        now_s = self._env.now
+        peer = np.array([successor])
         away_m = np.linalg.norm(world.positions_m(ids, now_s) - world.positions_m(peer, now_s), axis=1)
         distance_m = channel.geometry.distance_3d_m(away_m, world.height_m[ids], world.height_m[peer])
-        return Peer(distance_m, world.speeds_mps(peer, self.env.now))
+        return Peer(distance_m, world.speeds_mps(peer, now_s))

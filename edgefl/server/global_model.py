@@ -1,6 +1,7 @@
-"""The global model and all that learning keeps beside it: changed by what it is told, and by nothing else.
+"""The global model and all that learning keeps beside it: commands change it, and nothing else.
 
-So its state is a function of what it has been told, which can be saved, restored, and told again.
+So its state is a function of the commands that it was given: it can be saved and restored, and commands can be given
+again.
 """
 
 from __future__ import annotations
@@ -15,17 +16,38 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.errors import RunError
+from edgefl.learning.algorithms import Algorithm, Updates
 from edgefl.learning.algorithms.steps import new_session
 from edgefl.learning.edge_models import EdgeModels
-from edgefl.scenario import RoundKey, Scenario
-from edgefl.server.sessions import Groups, SessionModels
+from edgefl.learning.report_section import ReportSection
+from edgefl.learning.training_section import Training
+from edgefl.scenario import RoundKey, Sessions
+from edgefl.server.session_groups import SessionGroups
+from edgefl.server.session_models import SessionModels
 
 if TYPE_CHECKING:
-    from edgefl.learning.algorithms import Updates
     from edgefl.learning.learner import Learner, Pending
 
-Received = tuple[Any, Mapping[str, Any], Any, float]  # a model, what comes with it, statistics, the learning rate
+NOT_EVALUATED: dict[str, Any] = {"train_loss": None, "test_loss": None, "test_accuracy": None}
+
 Evaluations = Mapping[str, "Pending"]  # by the name of the model: test (the global one), sel, all
+
+
+class Received(NamedTuple):
+    """What a device gets when it is sent the model."""
+
+    w: Any  # [d] the model
+    downlink: Mapping[str, Any]  # what the algorithm sends with it
+    statistics: Any  # [b] of batch normalisation
+    lr: float  # the learning rate
+
+
+class WalkedModel(NamedTuple):
+    """A model that a device has trained and that the next device gets, without averaging."""
+
+    w: Any  # [d]
+    loss: float  # of the training
+    samples: int  # of the device
 
 
 class Arrival(NamedTuple):
@@ -33,31 +55,31 @@ class Arrival(NamedTuple):
 
     device: int
     cell: int
-    stage: int  # of the model that the device had got
+    stage: int  # of the model that the device had received
     version: int  # of that model: aggregations before
 
 
 @dataclass(frozen=True)
 class Send:
-    """Devices get the model as it is at a stage, for which they will be heard of again."""
+    """Devices receive the model as it is at a stage; their updates may arrive."""
 
     stage: int
     round_key: RoundKey
 
-    def tell(self, model: GlobalModel) -> None:
-        """Keep it."""
+    def apply_to(self, model: GlobalModel) -> None:
+        """Keep the model of this stage."""
         model.send(self.stage, self.round_key)
 
 
 @dataclass(frozen=True)
 class Forget:
-    """Devices that are under way have got the model at these stages, and at no others."""
+    """Devices in flight have the model of these stages, and of no others."""
 
-    held: frozenset[int]
+    in_flight: frozenset[int]
 
-    def tell(self, model: GlobalModel) -> None:
-        """Let go of what nobody has."""
-        model.forget(self.held)
+    def apply_to(self, model: GlobalModel) -> None:
+        """Forget the models of other stages."""
+        model.forget(self.in_flight)
 
 
 @dataclass(frozen=True)
@@ -67,8 +89,8 @@ class Enter:
     round_key: RoundKey
     number: int  # aggregations before
 
-    def tell(self, model: GlobalModel) -> None:
-        """Begin a session, if it is a session's first."""
+    def apply_to(self, model: GlobalModel) -> None:
+        """Begin a session, if the round is its first."""
         model.enter(self.round_key, self.number)
 
 
@@ -79,7 +101,7 @@ class PassOn:
     round_key: RoundKey
     arrivals: tuple[Arrival, ...]
 
-    def tell(self, model: GlobalModel) -> None:
+    def apply_to(self, model: GlobalModel) -> None:
         """Train it."""
         model.pass_on(self)
 
@@ -91,10 +113,10 @@ class Learn:
     round_key: RoundKey
     number: int  # aggregations before
     arrivals: tuple[Arrival, ...]  # in order of devices
-    awaited: tuple[int, ...]  # of whom the next model waits
+    awaited: tuple[int, ...]  # devices for which the next model waits
     merge: bool  # the cloud averages the models of the base stations
 
-    def tell(self, model: GlobalModel) -> dict[str, Any]:
+    def apply_to(self, model: GlobalModel) -> dict[str, Any]:
         """Train and aggregate."""
         return model.learn(self)
 
@@ -103,11 +125,11 @@ class Learn:
 class Depart:
     """Devices have left and lost what they kept."""
 
-    devices: tuple[int, ...]  # ascending; only those that have been heard since they last left
+    devices: tuple[int, ...]  # ascending; only those whose update arrived since they last left
     forget: bool  # the server takes them out of what it keeps
 
-    def tell(self, model: GlobalModel) -> None:
-        """Let go of what they kept."""
+    def apply_to(self, model: GlobalModel) -> None:
+        """Forget what the devices kept."""
         model.depart(self)
 
 
@@ -118,143 +140,191 @@ class GlobalModel:
     """Holds the server's state of learning.
 
     Args:
-        scenario: the whole scenario.
         learner: trains.
-        chances: [devices] with which each is there in a round.
-        groups: of devices, that take turns.
+        algorithm: the mathematics, with what sessions add to it.
+        training: the learning rate.
+        sessions: when a session begins, and what it starts from.
+        groups: of devices, of which one is present in each session.
+        report: what is evaluated and written down how often.
+        probabilities: [devices] with which each is present in a round.
+        participants: of a round, as is expected.
+        cells: how many base stations there are.
+        edge_models: whether each base station has a model of its own.
+        learning_rates: the keys that set a learning rate, as messages name them.
     """
 
-    def __init__(self, scenario: Scenario, learner: Learner, chances: Floats, groups: Groups) -> None:
+    def __init__(
+        self,
+        learner: Learner,
+        algorithm: Algorithm,
+        training: Training,
+        sessions: Sessions,
+        groups: SessionGroups,
+        report: ReportSection,
+        probabilities: Floats,
+        participants: float,
+        cells: int,
+        *,
+        edge_models: bool,
+        learning_rates: str,
+    ) -> None:
         self.learner = learner
-        self._scenario, self._algorithm, self._report = scenario, scenario.learning, scenario.report
-        self._sessions, self._groups = scenario.in_sessions, groups
-        present = float(chances[groups.there(1)].sum())
-        expected = scenario.server.selection.expected(scenario.participants, present)
-        keeps = self._sessions.keep_state
-        lasting, turns = (self._sessions.total, 1) if keeps else (self._sessions.rounds, scenario.groups)
-        self.state: dict[str, Any] = learner.begin(lasting, expected, chances.tolist(), turns)
-        fresh = partial(new_session, self._algorithm, population=len(learner.task.parts))
-        start = learner.initial, learner.statistics
-        self._starts = SessionModels(self._sessions, *start, fresh, learner.weight_tensors)
-        self._edges: EdgeModels | None = None  # where base stations have models of their own
-        if scenario.server.policy.edge_models:
-            self._edges = EdgeModels.alike(self.state["w"], learner.statistics, scenario.cells.sites)
-        self._walk: list[tuple[Any, float, int]] = []  # a model from device to device, with training loss and samples
-        self._losses: list[list[float]] = []  # of whom, and which, since the last round ended
-        self._heard: Ids = np.empty(0, dtype=np.int64)  # whose updates the last round learned from
-        self._sent: dict[int, list[Received]] = {}  # by stage: what the devices of each cell have got
+        self._algorithm = algorithm
+        self._training = training
+        self._sessions = sessions
+        self._groups = groups
+        self._report = report
+        self._cells = cells
+        self._learning_rates = learning_rates
+        if sessions.keep_state:
+            rounds, turns = sessions.total, 1
+        else:  # the server's state begins anew in each session, which meets one of the groups
+            rounds, turns = sessions.rounds, groups.count
+        self.state: dict[str, Any] = learner.begin(rounds, participants, probabilities.tolist(), turns)
+        restarted = partial(new_session, algorithm, population=len(learner.task.parts))
+        self._session_models = SessionModels(
+            sessions, learner.initial, learner.statistics, restarted, learner.weight_tensors
+        )
+        self._edges: EdgeModels | None = None
+        if edge_models:
+            self._edges = EdgeModels.alike(self.state["w"], learner.statistics, cells)
+        self._walk: list[WalkedModel] = []  # the models of a walk from device to device
+        self._losses: list[list[float]] = []  # device and training loss of each update since the last round ended
+        self._received: Ids = np.empty(0, dtype=np.int64)  # the devices whose updates the last round learned from
+        self._sent: dict[int, list[Received]] = {}  # by stage: what the devices of each cell have received
+
+    # Commands
 
     def enter(self, round_key: RoundKey, number: int) -> None:
         """Begin a round after `number` aggregations; where a session begins, with the model that it starts from."""
-        self.state, statistics = self._starts.enter(round_key, self.state, self.learner.statistics)
+        self.state, statistics = self._session_models.enter(round_key, self.state, self.learner.statistics)
         self.learner.use_statistics(statistics)
         if self._sessions.begins_anew(round_key):
             self.learner.restart(number)
 
     def send(self, stage: int, round_key: RoundKey) -> None:
-        """Keep what the devices of each cell get now, in a round."""
-        algorithm, lr, statistics = self._algorithm, self._lr(round_key), self.learner.statistics
+        """Keep what the devices of each cell receive now."""
+        lr = self._lr(round_key)
         if self._edges is None:
-            received = self._model(), algorithm.downlink(self.state), statistics, lr
-            self._sent[stage] = [received] * len(self._scenario.cells.sites_m)
+            everywhere = Received(self._model(), self._algorithm.downlink(self.state), self.learner.statistics, lr)
+            self._sent[stage] = [everywhere] * self._cells
             return
-        models = zip(self._edges.models, self._edges.statistics, strict=True)
-        self._sent[stage] = [(algorithm.broadcast({"w": w}), algorithm.downlink({"w": w}), b, lr) for w, b in models]
+        sent = []
+        for w, statistics in zip(self._edges.models, self._edges.statistics, strict=True):
+            model = self._algorithm.broadcast({"w": w})
+            sent.append(Received(model, self._algorithm.downlink({"w": w}), statistics, lr))
+        self._sent[stage] = sent
 
-    def _model(self) -> Any:
-        """What the next device starts from."""
-        return self._walk[-1][0] if self._walk else self._algorithm.broadcast(self.state)
+    def forget(self, in_flight: frozenset[int]) -> None:
+        """Forget the models of stages that no device in flight has received."""
+        self._sent = {stage: sent for stage, sent in self._sent.items() if stage in in_flight}
 
-    def losses_of(self, ids: Ids, samples: Ids, index: int) -> Floats:
-        """The loss [n] of the model as it is, on `samples` [n] of the own ones of devices [n], drawn for a round."""
-        return self.learner.losses(self._model(), ids, samples, index)
-
-    def depart(self, told: Depart) -> None:
-        """Let go of what devices kept that have left."""
-        self.state = dict(self.learner.depart(np.array(told.devices), self.state, forget=told.forget))
-
-    def forget(self, stages: frozenset[int]) -> None:
-        """Let go of what no device that is under way has got."""
-        self._sent = {stage: sent for stage, sent in self._sent.items() if stage in stages}
-
-    def _train(self, told: PassOn | Learn) -> tuple[Updates, float]:
-        """The updates of those who have been heard, and the mean training loss."""
-        for device, cell, stage, version in told.arrivals:
-            self.learner.submit(device, version, *self._sent[stage][cell])
-        return self.learner.collect(told.round_key.named(several=self._sessions.several))
-
-    def _lr(self, round_key: RoundKey) -> float:
-        """The learning rate of a round: the schedule begins anew in each session, with half of it in extra rounds.
-
-        That half is the dynamic-devices paper's program's.
-        """
-        training = self._scenario.training
-        return training.lr / 2 if round_key.extra else training.rate(round_key.round - 1, self._sessions.rounds)
-
-    def pass_on(self, told: PassOn) -> None:
+    def pass_on(self, command: PassOn) -> None:
         """Make the model that has just arrived the one that the next device gets, without averaging."""
-        updates, loss = self._train(told)
-        start = self._sent[told.arrivals[0].stage][0][0]
+        updates, loss = self._train(command)
+        start = self._sent[command.arrivals[0].stage][0].w
         self._losses.append([int(updates.ids[0]), loss])
-        self._walk.append((start + updates.vectors["delta"][0], loss, int(updates.samples[0])))
+        self._walk.append(WalkedModel(start + updates.vectors["delta"][0], loss, int(updates.samples[0])))
 
-    def learn(self, told: Learn) -> dict[str, Any]:
+    def learn(self, command: Learn) -> dict[str, Any]:
         """End a round: train and aggregate.
 
         Returns:
-            `columns`: those of the round, less the test's; `losses`: of each device's training, with its id;
-            `contributions`: each player's id and value, where it is their turn.
+            `columns`: those of the round, without the test's; `losses`: the training loss of each device, with its id;
+            `contributions`: each player's id and value, in rounds that compute them.
         """
-        if told.awaited:
-            self.state = {**self.state, "awaited": np.array(told.awaited)}
-        outcome: dict[str, Any] = {"columns": {"train_loss": None, "test_loss": None, "test_accuracy": None}}
+        if command.awaited:
+            self.state = {**self.state, "awaited": np.array(command.awaited)}
+        outcome: dict[str, Any] = {"columns": dict(NOT_EVALUATED)}
         if self._walk:
-            outcome["columns"]["train_loss"] = self._arrive()
+            outcome["columns"]["train_loss"] = self._end_walk()
         else:
-            self._heard = np.array([arrival.device for arrival in told.arrivals], dtype=np.int64)
-            if told.arrivals:
-                outcome = self._aggregate(told, outcome["columns"])
+            self._received = np.array([arrival.device for arrival in command.arrivals], dtype=np.int64)
+            if command.arrivals:
+                outcome = self._aggregate(command, outcome["columns"])
             elif self._algorithm.replays:
-                outcome["columns"] |= self._replay(told)
-        if told.merge and self._edges is not None:
+                outcome["columns"] |= self._learn_without_updates(command)
+        if command.merge and self._edges is not None:
             self._edges = self._edges.merged()
-        outcome["losses"], self._losses = self._losses, []
+        outcome["losses"] = self._losses
+        self._losses = []
         return outcome
 
-    def _arrive(self) -> float:
-        """The model that has walked becomes the global one; the mean training loss by samples."""
-        models, losses, samples = zip(*self._walk, strict=True)
-        self._heard = np.unique(np.array([device for device, _ in self._losses], dtype=np.int64))
-        self.state, self._walk = {**self.state, "w": models[-1]}, []
+    def depart(self, command: Depart) -> None:
+        """Forget what devices kept that have left."""
+        self.state = dict(self.learner.depart(np.array(command.devices), self.state, forget=command.forget))
+
+    # How it learns
+
+    def _model(self) -> Any:
+        """Return the model [d] that the next device starts from."""
+        return self._walk[-1].w if self._walk else self._algorithm.broadcast(self.state)
+
+    def _lr(self, round_key: RoundKey) -> float:
+        """Return the learning rate of a round; the schedule begins anew in each session.
+
+        Extra rounds have half of it, as in the dynamic-devices paper's program.
+        """
+        if round_key.extra:
+            return self._training.lr / 2
+        return self._training.rate(round_key.round - 1, self._sessions.rounds)
+
+    def _train(self, command: PassOn | Learn) -> tuple[Updates, float]:
+        """Train for all updates that have arrived, from what each device had received; also the mean training loss."""
+        for device, cell, stage, version in command.arrivals:
+            self.learner.submit(device, version, *self._sent[stage][cell])
+        return self.learner.collect(command.round_key.named(several=self._sessions.several))
+
+    def _end_walk(self) -> float:
+        """Make the model that has walked the global one; return the mean training loss, weighted by samples."""
+        self._received = np.unique(np.array([device for device, _ in self._losses], dtype=np.int64))
+        self.state = {**self.state, "w": self._walk[-1].w}
+        losses = [model.loss for model in self._walk]
+        samples = [model.samples for model in self._walk]
+        self._walk = []
         return float(np.average(losses, weights=samples))
 
-    def _aggregate(self, told: Learn, columns: dict[str, Any]) -> dict[str, Any]:
-        """Train all who have been heard and learn from them; the training loss and the algorithm's traces."""
-        updates, loss = self._train(told)
+    def _aggregate(self, command: Learn, columns: dict[str, Any]) -> dict[str, Any]:
+        """Train for all updates that have arrived and learn from them; return the outcome of `learn`, less losses."""
+        updates, loss = self._train(command)
         if updates.losses is not None:
             self._losses = [list(each) for each in zip(updates.ids.tolist(), updates.losses.tolist(), strict=True)]
-        staleness = np.array([told.number - arrival.version for arrival in told.arrivals])
+        staleness = np.array([command.number - arrival.version for arrival in command.arrivals])
         updates = replace(updates, staleness=staleness)
-        before, wanted, round_key = self.state, self._report.contributions, told.round_key
-        state = self._next(updates, np.array([arrival.cell for arrival in told.arrivals]))
-        if not math.isfinite(state["w"].sum()):  # one pass: a number that is none spoils its sum
-            raise diverged(self._scenario, round_key, "it has NaN or infinite numbers")
+        before = self.state
+        state = self._next_state(updates, np.array([arrival.cell for arrival in command.arrivals]))
+        if not math.isfinite(state["w"].sum()):  # one pass: a single number that is none spoils the sum
+            where = command.round_key.named(several=self._sessions.several)
+            raise diverged(where, "it has NaN or infinite numbers", self._learning_rates)
         self.state = state
         columns = {**columns, "train_loss": loss, **self._algorithm.trace(self.state, updates)}
-        if not wanted or round_key.extra or round_key.round % wanted.every:
+        if not self._computes_contributions(command.round_key):
             return {"columns": columns}
-        players = updates.ids if wanted.players == "participants" else self._algorithm.contributors(self.state, updates)
-        values = self.learner.contributions(before, updates, players, self._groups.labels(round_key.session))
-        return {"columns": columns, "contributions": list(zip(players.tolist(), values.tolist(), strict=True))}
+        return {"columns": columns, "contributions": self._contributions(before, updates, command.round_key.session)}
 
-    def _replay(self, told: Learn) -> dict[str, float]:
-        """Learn from nobody; the algorithm's traces."""
-        updates = self.learner.empty_updates(self.state, told.number, self._lr(told.round_key))
+    def _computes_contributions(self, round_key: RoundKey) -> bool:
+        """Whether a round computes what each update contributes to the model."""
+        section = self._report.contributions
+        return section is not None and not round_key.extra and round_key.round % section.every == 0
+
+    def _contributions(self, before: dict[str, Any], updates: Updates, session: int) -> list[tuple[int, float]]:
+        """Return each player's id and what its update is worth, to the model that the state `before` led to."""
+        section = self._report.contributions
+        if section is not None and section.players == "participants":
+            players = updates.ids
+        else:
+            players = self._algorithm.contributors(self.state, updates)
+        values = self.learner.contributions(before, updates, players, self._groups.labels(session))
+        return list(zip(players.tolist(), values.tolist(), strict=True))
+
+    def _learn_without_updates(self, command: Learn) -> dict[str, float]:
+        """Learn from stored updates alone; return the algorithm's traces."""
+        updates = self.learner.empty_updates(self.state, command.number, self._lr(command.round_key))
         self.state = self.learner.aggregate(self.state, updates)
         return self._algorithm.trace(self.state, updates)
 
-    def _next(self, updates: Updates, cells: Ids) -> dict[str, Any]:
-        """The server's next state; with models at the base stations, the mean of these that a cloud would get."""
+    def _next_state(self, updates: Updates, cells: Ids) -> dict[str, Any]:
+        """Return the server's next state; with edge models, their mean, which is what a cloud would get."""
         if self._edges is None:
             return self.learner.aggregate(self.state, updates)
         self._edges = self._edges.learn(updates, cells, self.learner.aggregate)
@@ -262,36 +332,42 @@ class GlobalModel:
         self.learner.use_statistics(statistics)
         return {**self.state, "w": w}
 
+    # What it is worth
+
+    def losses_of(self, ids: Ids, samples: Ids, index: int) -> Floats:
+        """Return the model's loss [n] on `samples` [n] of each device's own, which are drawn for a round."""
+        return self.learner.losses(self._model(), ids, samples, index)
+
     def evaluations(self, session: int) -> Evaluations:
-        """The global model's, and those of the models that the scenario wants besides; in the background."""
-        models = {"test": self.state["w"], **self.learner.mean_models(self._heard)}
+        """Begin to evaluate the global model and those that the report wants besides, in the background."""
+        models = {"test": self.state["w"], **self.learner.mean_models(self._received)}
         labels = self._groups.labels(session)
         return {name: self.learner.evaluate(w, labels) for name, w in models.items()}
+
+    # Checkpoints
 
     def save(self, file: BinaryIO) -> None:
         """Write all of it, between two rounds."""
         values = {
             "state": self.state,
-            "heard": self._heard,
+            "heard": self._received,
             "sent": {stage: [list(received) for received in sent] for stage, sent in self._sent.items()},
             "edges": None if self._edges is None else vars(self._edges),
-            "starts": self._starts.dump(),
+            "starts": self._session_models.dump(),
         }
         self.learner.save(file, values)
 
     def restore(self, file: BinaryIO) -> None:
         """Take back what `save` has written."""
         values = self.learner.restore(file)
-        self.state, self._heard = values["state"], values["heard"]
-        self._sent = {stage: [tuple(received) for received in sent] for stage, sent in values["sent"].items()}
+        self.state = values["state"]
+        self._received = values["heard"]
+        self._sent = {stage: [Received(*received) for received in sent] for stage, sent in values["sent"].items()}
         self._edges = values["edges"] and EdgeModels(**values["edges"])
-        self._starts.restore(values["starts"])
+        self._session_models.restore(values["starts"])
 
 
-def diverged(scenario: Scenario, round_key: RoundKey, how: str) -> RunError:
-    """What ends a run whose global model is of no use since a round: where, and the likely cause."""
-    where = round_key.named(several=scenario.in_sessions.several)
-    has_rate = "server_lr" in type(scenario.algorithm).model_fields
-    rates = "training.lr or algorithm.server_lr" if has_rate else "training.lr"
+def diverged(where: str, how: str, learning_rates: str) -> RunError:
+    """Return the error that ends a run whose global model is of no use: where, the likely cause, and what to lower."""
     text = f"{where}: the global model diverged ({how}); the likely cause is a learning rate that is too high"
-    return RunError(f"{text}: lower {rates}")
+    return RunError(f"{text}: lower {learning_rates}")

@@ -1,8 +1,10 @@
-"""The ledger: what happened and what it cost, row by row; the one round_key where results pile up."""
+"""The ledger: what happened and what it cost, row by row; the one place where results pile up."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,29 +19,55 @@ from edgefl.server.columns import (
     fixed_names,
 )
 
-RoundRow = dict[str, Any]
+RoundRow = Mapping[str, Any]
 Columns = dict[str, list[Any]]
 
 
 class Ledger:
-    """Finished rounds only: a round is entered whole, when it ends."""
+    """Records finished rounds; it only records, and what it has recorded nobody changes.
+
+    A round is entered whole, when it ends, and its row is final then. What becomes known later is an entry of its own,
+    which is added when rows are read: the evaluation of the round's model, which goes on in the background; devices
+    that come and go between two rounds; the cost of participations that the end of the run has cut short.
+    """
 
     def __init__(self) -> None:
-        self.rounds: list[RoundRow] = []
+        self._closed: list[RoundRow] = []
+        self._evaluations: dict[int, RoundRow] = {}  # by the number of the row
+        self._additions: defaultdict[int, list[Mapping[str, float]]] = defaultdict(list)  # likewise
         self._devices: list[Mapping[str, npt.NDArray[Any]]] = []
         self._events: list[tuple[float, str, int, int, str]] = []
-        self._pending: list[tuple[float, str, int, int, str]] = []
+        self._pending: list[tuple[float, str, int, int, str]] = []  # of the round under way
         self._contributions: list[tuple[int, int, int, float]] = []
 
     @property
+    def rounds(self) -> list[RoundRow]:
+        """All rows, with what was entered later; read-only."""
+        return [self.row(number) for number in range(len(self._closed))]
+
+    def row(self, number: int) -> RoundRow:
+        """Return a row by its number, from 0, with what was entered later; read-only."""
+        merged = dict(self._closed[number])
+        for addition in self._additions.get(number, ()):
+            for name, more in addition.items():
+                merged[name] = merged[name] + more
+        merged.update(self._evaluations.get(number, {}))
+        return MappingProxyType(merged)
+
+    @property
+    def last_row(self) -> RoundRow | None:
+        """The row of the last finished round; None before there is one."""
+        return self.row(len(self._closed) - 1) if self._closed else None
+
+    @property
     def time_s(self) -> float:
-        """Virtual time at the end of the last finished round."""
-        return float(self.rounds[-1]["time_s"]) if self.rounds else 0.0
+        """Virtual time at the end of the last finished round [s]."""
+        return float(self.last_row["time_s"]) if self.last_row else 0.0
 
     @property
     def energy_j(self) -> float:
-        """Energy that all devices have spent in the finished rounds."""
-        return float(self.rounds[-1]["energy_j"]) if self.rounds else 0.0
+        """Energy that all devices have spent in the finished rounds [J]."""
+        return float(self.last_row["energy_j"]) if self.last_row else 0.0
 
     @property
     def participants(self) -> npt.NDArray[np.int64]:
@@ -51,7 +79,7 @@ class Ledger:
         """Note an event; device -1 is the server."""
         self._pending.append((time_s, kind, device, cell, detail))
 
-    def close_round(self, row: RoundRow, devices: Mapping[str, npt.NDArray[Any]], traced: Iterable[str] = ()) -> None:
+    def close_round(self, row: RoundRow, devices: Mapping[str, npt.NDArray[Any]], traced: Iterable[str] = ()) -> int:
         """Enter a round, its participants (a column [n] each, in order of their ids) and its events.
 
         Args:
@@ -59,23 +87,35 @@ class Ledger:
             devices: the participants' columns [n].
             traced: which columns of the row an algorithm has traced; algorithms from outside may choose any name.
 
+        Returns:
+            The number of the row, from 0.
+
         Raises:
             KeyError: a column stands in no table (edgefl.server.columns).
         """
         check_known(row.keys() - set(traced), ROUND_COLUMNS)
-        self.rounds.append(row)
-        self.add(devices)
+        self._closed.append(MappingProxyType(dict(row)))
+        self.enter_participants(devices)
+        return len(self._closed) - 1
 
-    def add(self, devices: Mapping[str, npt.NDArray[Any]]) -> None:
+    def enter_participants(self, devices: Mapping[str, npt.NDArray[Any]]) -> None:
         """Enter participants, and the events so far, below those of the last round.
 
         Raises:
             KeyError: a column stands in no table (edgefl.server.columns).
         """
         check_known(devices, DEVICE_COLUMNS)
-        self._devices.append(devices)
+        self._devices.append(MappingProxyType(dict(devices)))
         self._events += sorted(self._pending)  # by time, kind and device: simultaneous events have one order
         self._pending.clear()
+
+    def add_to_last_round(self, numbers: Mapping[str, float]) -> None:
+        """Enter what is to be added to columns of the last round, although it has ended."""
+        self._additions[len(self._closed) - 1].append(MappingProxyType(dict(numbers)))
+
+    def enter_evaluation(self, number: int, columns: RoundRow) -> None:
+        """Enter what the evaluation of a round's model has found, by the number of the round's row."""
+        self._evaluations[number] = MappingProxyType({**self._evaluations.get(number, {}), **columns})
 
     def contribute(self, session: int, number: int, values: Iterable[tuple[int, float]]) -> None:
         """Note what each device has contributed to a round."""
@@ -84,9 +124,10 @@ class Ledger:
     def round_columns(self) -> Columns:
         """Return the rounds as columns; those that not every run has come last."""
         names = dict.fromkeys(fixed_names(ROUND_COLUMNS))  # a dict keeps the order and drops what comes twice
-        for row in self.rounds:
+        rows = self.rounds
+        for row in rows:
             names |= dict.fromkeys(row)
-        return {name: [row.get(name) for row in self.rounds] for name in names}
+        return {name: [row.get(name) for row in rows] for name in names}
 
     def device_columns(self) -> Columns:
         """Return the participants as columns, round after round."""

@@ -341,7 +341,7 @@ def check_parts(run):
     begins = starts_s(run)
     rows = sorted(zip(begins.round(9).tolist(), devices["device"].tolist(), strict=True))
     sent = [(round(time_s, 9), device) for time_s, device in run.sent]
-    assert len(rows) == len(set(rows)) or run.server.scenario.radio.faults.max_transfer_s is not None
+    assert len(rows) == len(set(rows)) or run.server.link.radio.faults.max_transfer_s is not None
     assert set(rows) <= set(sent)
     assert not any(process.is_alive for process in run.processes)
     assert len(rows) == len(sent)

@@ -28,7 +28,7 @@ from edgefl.results.report.page import render
 from edgefl.results.report.read import load
 from edgefl.results.report.style import ENERGY_PHASES, shown
 from edgefl.scenario import load as load_scenario
-from edgefl.server.sessions import Groups
+from edgefl.server.session_groups import SessionGroups
 from edgefl.world.cells_section import Cells
 
 POPULATION = {"present": lambda n: 50 + n % 7, "arrivals": lambda n: n % 3, "departures": lambda n: n % 2}
@@ -494,15 +494,17 @@ class TestSessions:
         assert groups.turns(load(folder)) == []
 
     def test_groups_are_those_that_the_server_has(self):
-        """The same borders as sessions.Groups, also where they do not divide."""
+        """The same borders as SessionGroups, also where they do not divide."""
         scenario = load_scenario({
             "sessions": {"count": 3, "rounds": 1, "groups": 3}, "devices": {"count": 20}, "data": {"dataset": "digits"},
         })  # fmt: skip
-        of = Groups.of(scenario, *[np.arange(20) % 10] * 2, [np.array([device]) for device in range(20)], 10)
+        labels = np.arange(20) % 10
+        parts = [np.array([device]) for device in range(20)]
+        of = SessionGroups.divide(scenario.groups, 0, labels, labels, parts, 10)
         run = SimpleNamespace(scenario=scenario.model_dump(mode="json"))
         for session in (1, 2, 3, 4):
             group = groups.turn(run, session)
-            assert np.flatnonzero(of.there(session)).tolist() == list(range(group.first, group.end))
+            assert np.flatnonzero(of.members(session)).tolist() == list(range(group.first, group.end))
 
     def test_the_map_tells_them_apart(self, result):
         partition = {"kind": "label_overlap", "overlap": 0.2, "alpha": 0.3}

@@ -6,7 +6,7 @@ import pytest
 
 import edgefl
 from edgefl.radio import transmission
-from edgefl.server import server
+from edgefl.server import advice as advice_module
 
 SCENARIO = {
     "rounds": 6,
@@ -18,7 +18,7 @@ SCENARIO = {
 
 def advice(caplog, monkeypatch, worth_s, **radio):
     monkeypatch.setattr(transmission, "NOTICEABLE_S", 0.0)
-    monkeypatch.setattr(server, "WORTH_SAYING_S", worth_s)
+    monkeypatch.setattr(advice_module, "WORTH_SAYING_S", worth_s)
     with caplog.at_level(logging.WARNING):
         edgefl.run({**SCENARIO, "radio": {**SCENARIO["radio"], **radio}}, train=False)
     return [record.getMessage() for record in caplog.records]

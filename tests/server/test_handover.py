@@ -23,18 +23,20 @@ STEADY = {"propagation": {"kind": "log_distance", "out_of_range": "clamp"}, "sha
 RULE = {"hysteresis_db": 3.0, "time_to_trigger_s": 0.16, "measure_s": 0.04}
 STRAIGHT = [(0.0, 0, START_M), (40.0, 0, 450.0)]  # time, device, x
 LONG_S = 30.0  # a download where the path begins
+RX_W, IDLE_W = 0.1, 0.01
+PAUSE_S = 0.05  # interruption_s where nothing is said
 
 
-def run(folder, floats, path=STRAIGHT, flops=1e-9, radio=(), server=(), seed=1, **cells):
+def run(folder, floats, path=STRAIGHT, flops=1e-9, radio=(), server=(), devices=(), seed=1, **cells):
     """A round with a model of so many floats; base stations at 0 and 400 m, devices on paths along the line between."""
     trace = folder / "trace.csv"
     trace.write_text("time_s,device,x_m,y_m\n" + "".join(f"{t},{device},{x},0\n" for t, device, x in path))
-    powers = {"rx_power_w": 0.1, "idle_power_w": 0.01}
+    powers = {"rx_power_w": RX_W, "idle_power_w": IDLE_W}
     section = {"layout": "listed", "positions_m": [[0, 0], [FAR_M, 0]], "radius_m": 400.0, "handover": RULE | cells}
     scenario = {
         "rounds": 1,
         "seed": seed,
-        "devices": {"count": len({device for _, device, _ in path})} | powers,
+        "devices": {"count": len({device for _, device, _ in path})} | powers | dict(devices),
         "model": {"kind": "mlp", "cost": {"parameters": floats, "flops_per_parameter": flops}},
         "cells": section,
         "mobility": {"kind": "trace", "path": str(trace)},
@@ -330,3 +332,143 @@ def test_the_rule_as_the_standard_says_it(data):
             expected = step, max(up, key=lambda site: (row[site], -site))
             break
     assert triggered(powers, cell, hysteresis_db, waited) == expected
+
+
+# On batteries
+
+
+ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
+
+
+@pytest.mark.parametrize("after_s", [-0.0098, 0.03, 0.0602, 1.0002])
+def test_a_battery_that_runs_out_cuts_it_exactly_there(tmp_path, after_s):
+    """Just before the handover, in the interruption, just after it, and a second later."""
+    silent_s = min(max(after_s, 0.0), PAUSE_S)
+    received_s = HANDED_S + after_s - silent_s
+    capacity_j = RX_W * received_s + IDLE_W * silent_s
+    result = run(tmp_path, LONG, devices={"battery": {"capacity_j": capacity_j}})
+    row = result.devices.iloc[0]
+    assert (row["status"], row["battery_j"], row["wait_s"]) == ("departed", 0.0, 0.0)
+    assert row["download_s"] == pytest.approx(HANDED_S + after_s)
+    assert row["rx_energy_j"] == pytest.approx(RX_W * received_s)
+    assert row["idle_energy_j"] == pytest.approx(IDLE_W * silent_s, abs=1e-9)
+    assert row[ENERGY].sum() == pytest.approx(capacity_j)
+    near_slots = math.floor((HANDED_S + min(after_s, 0.0)) / SLOT_S + 1e-6)
+    far_slots = math.floor(max(after_s - PAUSE_S, 0.0) / SLOT_S + 1e-6)
+    sent_bits = near_slots * slot_bits(START_M, 0.0) + far_slots * slot_bits(HANDED_M, FAR_M)
+    assert row["bytes_down"] == pytest.approx(sent_bits / 8, abs=1)
+    assert result.rounds[["received", "departed", "handovers"]].to_numpy().tolist() == [[0, 1, int(after_s > 0)]]
+    assert result.rounds["wasted_j"].item() == pytest.approx(capacity_j)
+    assert result.rounds["stored_j"].item() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_battery_that_runs_out_in_the_wait_after_a_dropped_transfer(tmp_path):
+    """The device that is handed over waits for the one that stays, on what the download up to there has left."""
+    waits_s = 2.0
+    capacity_j = [RX_W * HANDED_S + IDLE_W * waits_s, 1e3]
+    table = tmp_path / "devices.csv"
+    table.write_text("capacity_j\n" + "".join(f"{value!r}\n" for value in capacity_j))
+    battery = {"capacity_j": {"file": str(table), "column": "capacity_j"}}
+    path = [*STRAIGHT, (0.0, 1, START_M), (40.0, 1, START_M)]
+    result = run(tmp_path, LONG, path, devices={"battery": battery}, in_transfer="drop")
+    dropped, stays = (result.devices.iloc[device] for device in (0, 1))
+    assert [dropped["status"], stays["status"]] == ["handover_failed", "received"]
+    assert dropped["download_s"] == pytest.approx(HANDED_S)
+    assert dropped["battery_j"] == pytest.approx(IDLE_W * waits_s)
+    assert dropped["wait_s"] == pytest.approx(waits_s)
+    assert dropped[ENERGY].sum() == pytest.approx(capacity_j[0])
+    assert result.rounds["duration_s"].item() > HANDED_S + 2 * waits_s
+    empty = result.events.set_index("kind")["time_s"]["battery_empty"]
+    assert empty == pytest.approx(HANDED_S + waits_s)
+
+
+@pytest.mark.parametrize("in_transfer", ["continue", "forward", "restart", "drop"])
+def test_batteries_lose_what_the_books_say_through_many_handovers(tmp_path, in_transfer):
+    """Two devices to and fro under fading and faults, one of which runs out: levels, energy and bytes add up."""
+    capacity_j = 1.6
+    path = [*TO_AND_FRO, *((1.0 * n, 1, 120.0 if n % 2 else 280.0) for n in range(60))]
+    battery = {"devices": {"battery": {"capacity_j": capacity_j}}, "hysteresis_db": 1.0, "in_transfer": in_transfer}
+    result = run(tmp_path, LONG, path, radio=FADED | {"bandwidth_hz": 2e6}, **battery)
+    rows, (row,) = result.devices, result.rounds.to_dict("records")
+    assert row["handovers"] == len(moves(result)) > 1
+    assert (rows["status"] == "departed").any() or in_transfer == "drop"
+    assert row["round_energy_j"] == pytest.approx(rows[ENERGY].to_numpy().sum())
+    assert row["stored_j"] == pytest.approx(2 * capacity_j - row["round_energy_j"], abs=1e-9)
+    lasted_s = rows[["download_s", "compute_s", "upload_s", "wait_s"]].sum(axis=1)
+    left = rows["status"] == "departed"
+    assert lasted_s[~left].to_numpy() == pytest.approx(row["duration_s"])
+    ended_s = result.events[result.events["kind"] == "departed"].set_index("device")["time_s"]
+    assert lasted_s[left].tolist() == pytest.approx([ended_s[device] for device in rows["device"][left]])
+
+
+# With clocks that meet a deadline
+
+
+CAPACITANCE, FLOPS_PER_CYCLE = 1e-28, 8.0
+MARGIN = 3.0  # upload_margin: the path to the new cell may be worse than that of the download
+
+
+def slow_clock_hz(floats, flops, download_s, deadline_s):
+    """The lowest clock that leaves time for the upload, as reciprocity estimates it from the download."""
+    bits = 32 * floats
+    snr = 2 ** (bits / BAND_HZ / download_s) - 1
+    upload_s = bits / (BAND_HZ * math.log2(1 + snr * DEVICE_W / SERVER_W))
+    return floats * flops / FLOPS_PER_CYCLE / (deadline_s - download_s - MARGIN * upload_s)
+
+
+def with_deadline(folder, floats, flops, deadline_s, **battery):
+    server = {"policy": "deadline", "deadline_s": deadline_s}
+    dvfs = {"kind": "deadline", "min_cpu_hz": 1.0, "upload_margin": MARGIN}
+    devices = {"dvfs": dvfs, "capacitance": CAPACITANCE, "flops_per_cycle": FLOPS_PER_CYCLE, **battery}
+    result = run(folder, floats, flops=flops, server=server, devices=devices)
+    (row,) = result.devices.to_dict("records")
+    return result, row
+
+
+def test_a_clock_makes_up_for_the_interruption_of_the_download(tmp_path):
+    """The handover comes in the download, so that the clock knows what that took, the interruption included."""
+    flops, deadline_s = 1e2, 200.0
+    result, row = with_deadline(tmp_path, LONG, flops, deadline_s)
+    left_bits = 32 * LONG - BEFORE
+    download_s = HANDED_S + PAUSE_S + math.ceil(left_bits / slot_bits(HANDED_M, FAR_M)) * SLOT_S
+    clock_hz = slow_clock_hz(LONG, flops, download_s, deadline_s)
+    assert result.rounds["handovers"].item() == 1
+    assert row["download_s"] == pytest.approx(download_s)
+    assert row["compute_s"] == pytest.approx(LONG * flops / FLOPS_PER_CYCLE / clock_hz)
+    assert row["cpu_energy_j"] == pytest.approx(CAPACITANCE * LONG * flops / FLOPS_PER_CYCLE * clock_hz**2)
+    assert row["status"] == "received"
+    assert result.rounds["duration_s"].item() < deadline_s
+    assert clock_hz < 1e9
+
+
+def test_a_handover_while_a_slow_clock_computes(tmp_path):
+    """At the fastest clock the device would be done before its handover; the upload goes to the new cell."""
+    floats, flops, deadline_s = 10**4, 3e6, 30.0
+    result, row = with_deadline(tmp_path, floats, flops, deadline_s)
+    download_s = math.ceil(32 * floats / slot_bits(START_M, 0.0)) * SLOT_S
+    clock_hz = slow_clock_hz(floats, flops, download_s, deadline_s)
+    assert download_s + floats * flops / FLOPS_PER_CYCLE / 1e9 < HANDED_S < download_s + row["compute_s"]
+    assert result.rounds["handovers"].item() == 1
+    assert row["compute_s"] == pytest.approx(floats * flops / FLOPS_PER_CYCLE / clock_hz)
+    assert row["cpu_energy_j"] == pytest.approx(CAPACITANCE * floats * flops / FLOPS_PER_CYCLE * clock_hz**2)
+    upload_m = START_M + SPEED_MPS * HANDED_S  # the path's loss is that of the handover
+    slots = math.ceil(32 * floats / slot_bits(upload_m, FAR_M, DEVICE_W))
+    assert -1e-9 < row["upload_s"] - slots * SLOT_S < SLOT_S
+    assert row["status"] == "received"
+    assert result.rounds["duration_s"].item() < deadline_s
+
+
+def test_a_battery_that_runs_out_after_a_handover_at_a_slow_clock(tmp_path):
+    """The battery empties at the power of the chosen clock (f^3), and the handover in between draws nothing more."""
+    floats, flops, deadline_s, after_s = 10**4, 3e6, 30.0, 1.5
+    download_s = math.ceil(32 * floats / slot_bits(START_M, 0.0)) * SLOT_S
+    clock_hz = slow_clock_hz(floats, flops, download_s, deadline_s)
+    cpu_w = CAPACITANCE * clock_hz**3
+    computing_s = HANDED_S + after_s - download_s
+    capacity_j = RX_W * download_s + cpu_w * computing_s
+    result, row = with_deadline(tmp_path, floats, flops, deadline_s, battery={"capacity_j": capacity_j})
+    assert (row["status"], row["battery_j"], row["upload_s"]) == ("departed", 0.0, 0.0)
+    assert result.rounds[["handovers", "departed"]].to_numpy().tolist() == [[1, 1]]
+    assert row["compute_s"] == pytest.approx(computing_s)
+    assert row["cpu_energy_j"] == pytest.approx(cpu_w * computing_s)
+    assert sum(row[name] for name in ENERGY) == pytest.approx(capacity_j)

@@ -15,7 +15,7 @@ from edgefl.learning.initialisation.previous import Previous
 from edgefl.learning.initialisation.proposed import Proposed
 from edgefl.scenario import Sessions
 from edgefl.scenario.sessions_section import Trigger
-from edgefl.server.sessions import following
+from edgefl.server.round_counter import RoundCounter
 
 INF = float("inf")
 ROUND_S = 0.00106  # about; of `emulate`
@@ -98,9 +98,10 @@ def test_a_session_lasts_until_enough_have_come(arrivals, wanted, extra, pilots)
     strategy = Proposed(gradient_rounds=extra, pilots=pilots) if extra else Previous()
     sessions = Sessions(rounds=len(arrivals), trigger=Trigger(arrivals=wanted), initialisation=strategy)
     rows = []
+    counter = RoundCounter(sessions)
     for came in arrivals:
-        place = following(sessions, rows)
-        rows.append({"session": place.session, "round": place.round, "arrivals": came, "present": 5})
+        rows.append({"session": counter.key.session, "round": counter.key.round, "arrivals": came})
+        counter.end_round(arrivals=came, present=5)
     assert len(rows) == sessions.total
     assert rows[-1]["round"] >= 1
     for session in range(1, rows[-1]["session"] + 1):

@@ -25,7 +25,7 @@ from edgefl.learning.initialisation.proposed import DISTANCES, Proposed
 from edgefl.learning.schedules import PolynomialRate
 from edgefl.runs.assembly import divide
 from edgefl.scenario import RoundKey, Sessions, dump, load
-from edgefl.server.sessions import SessionModels
+from edgefl.server.session_models import SessionModels
 
 WHOLE = [slice(None)]
 

@@ -56,7 +56,7 @@ def turns(run: Run) -> list[Group]:
     count, devices = _turns(run), as_number(at(run.scenario, "devices.count"))
     if count < 2 or devices is None:
         return []
-    edges = [int(place * devices // count) for place in range(count + 1)]  # as sessions.Groups has them
+    edges = [int(place * devices // count) for place in range(count + 1)]  # as SessionGroups has them
     places = enumerate(pairwise(edges), 1)
     return [Group(f"group {place}", first, end, COLOURS[(place - 1) % len(COLOURS)]) for place, (first, end) in places]
 

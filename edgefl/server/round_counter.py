@@ -1,0 +1,60 @@
+"""Which round is under way, in which session, and which one follows."""
+
+from __future__ import annotations
+
+from edgefl.scenario import RoundKey, Sessions
+
+
+class RoundCounter:
+    """Counts a run's rounds and sessions.
+
+    Args:
+        sessions: how many sessions of how many rounds, or what begins one.
+    """
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self.key: RoundKey = sessions.first(1)  # of the round under way, or the next to begin
+        self.ended = 0  # rounds, extra ones among them
+        self._arrivals = 0  # of devices since the session began
+        self._present_at_first = 0  # devices that were present when the session's first round began
+
+    @property
+    def all_ended(self) -> bool:
+        """Whether no round is left."""
+        return self.ended >= self._sessions.total
+
+    @property
+    def session_begins(self) -> bool:
+        """Whether a session begins with the round under way."""
+        return self._sessions.begins(self.key)
+
+    def end_round(self, arrivals: int, present: int) -> None:
+        """Go on to the next round.
+
+        Args:
+            arrivals: devices that arrived during the round that ends.
+            present: devices that were present when it began.
+        """
+        if self.session_begins:
+            self._present_at_first = present
+        self.ended += 1
+        self._arrivals += arrivals
+        session = self.key.session
+        self.key = self._sessions.after(self.key, changed=self._population_has_changed())
+        if self.key.session != session:
+            self._arrivals = 0
+
+    def _population_has_changed(self) -> bool:
+        """Whether so many devices have arrived that a session begins.
+
+        None begins before the session under way has had an ordinary round, nor without room for the extra rounds of
+        the next one and an ordinary round behind them.
+        """
+        trigger = self._sessions.trigger
+        if trigger is None or self.key.extra:
+            return False
+        extra_rounds = 1 - self._sessions.first(self.key.session + 1).round
+        if self._sessions.total - self.ended < extra_rounds + 1:
+            return False
+        return trigger.fires(self._arrivals, self._present_at_first)

@@ -1,0 +1,84 @@
+"""Groups of devices of which one is present in each session, in order (dynamic-devices paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from edgefl.core.arrays import Bools, Ids
+from edgefl.core.errors import InputError
+
+
+class SessionGroups:
+    """Says which devices may take part in a session, and on which classes its model is tested.
+
+    Args:
+        group: [devices] the group of each device, from 0.
+        first: the group of the first session, from 0.
+        labels: [groups] the classes of which each group has samples; None where it has samples of all.
+    """
+
+    def __init__(self, group: Ids, first: int, labels: Sequence[tuple[int, ...] | None]) -> None:
+        self._group = group
+        self._first = first
+        self._labels = labels
+
+    @classmethod
+    def divide(
+        cls, count: int, first: int, train_y: Ids, test_y: Ids, parts: Sequence[Ids], classes: int
+    ) -> SessionGroups:
+        """Divide the devices into groups of consecutive ids, as equal as can be.
+
+        Args:
+            count: how many groups; 1 without sessions.
+            first: the group of the first session, from 0.
+            train_y: [n] classes of the training samples.
+            test_y: [m] classes of the test samples.
+            parts: [devices] which training samples each device has.
+            classes: in the data; 0 without labels.
+
+        Raises:
+            InputError: no test sample is of a class that a group has.
+        """
+        devices = len(parts)
+        if count == 1:
+            return cls(np.zeros(devices, dtype=np.int64), 0, [None])
+        borders = np.arange(1, count) * devices // count
+        group = np.searchsorted(borders, np.arange(devices), side="right")
+        labels: list[tuple[int, ...] | None] = []
+        for number in range(count):
+            members = np.flatnonzero(group == number).tolist()
+            found = np.unique(train_y[np.concatenate([parts[device] for device in members])])
+            if not classes or len(found) == classes:
+                labels.append(None)
+                continue
+            if not np.isin(test_y, found).any():
+                raise InputError(
+                    f"sessions.groups: no test sample is of a class that group {number + 1} has: choose fewer groups, "
+                    "or another data.partition"
+                )
+            labels.append(tuple(found.tolist()))
+        return cls(group, first, labels)
+
+    @property
+    def count(self) -> int:
+        """How many groups there are."""
+        return len(self._labels)
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one group."""
+        return self.count > 1
+
+    def members(self, session: int) -> Bools:
+        """Return which devices [devices] may take part in a session."""
+        return np.asarray(self._group == self._group_of(session))
+
+    def labels(self, session: int) -> tuple[int, ...] | None:
+        """Return the classes on which the model of a session is tested; None for all."""
+        return self._labels[self._group_of(session)]
+
+    def _group_of(self, session: int) -> int:
+        """Return the group that is present in a session; after the last group comes the first again."""
+        return (self._first + session - 1) % self.count

@@ -1,0 +1,102 @@
+"""The models that sessions start from, and the models and moves of ended sessions from which they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.scenario import RoundKey, Sessions
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+State = dict[str, Any]
+
+
+class SessionModel(NamedTuple):
+    """The model that a session has ended with, or that the run has begun with."""
+
+    w: Tensor  # [d]
+    statistics: Tensor  # [b] of batch normalisation
+
+
+class SessionModels:
+    """Makes the model that a session starts from, by the scenario's initialisation strategy.
+
+    Args:
+        sessions: the scenario's section.
+        initial: [d] the model at the run's beginning.
+        statistics: [b] its batch normalisation's.
+        restarted: makes the server's state where a session begins, from the last session's state and the model.
+        tensors: where the model's weight tensors lie in the flat vector.
+    """
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        initial: Tensor,
+        statistics: Tensor,
+        restarted: Callable[[State, Tensor], State],
+        tensors: Sequence[slice],
+    ) -> None:
+        self._sessions = sessions
+        self._restarted = restarted
+        self._tensors = tensors
+        self._ended = {0: SessionModel(initial, statistics)}  # by session; 0 is the run's beginning
+        self._moves: dict[int, npt.NDArray[np.floating]] = {}  # by session: how far its extra rounds moved the pilot
+        self._last_state: State = {}  # the server's, at the end of the last session
+
+    def enter(self, round_key: RoundKey, state: State, statistics: Tensor) -> tuple[State, Tensor]:
+        """Return the server's state and the statistics with which a round begins, from those that the last one left.
+
+        A session has up to two beginnings. Before its extra rounds it starts from the pilot model, only to see in
+        which direction its devices move that (its move); before its first ordinary round from the strategy's model.
+        """
+        strategy = self._sessions.initialisation
+        session = round_key.session
+        begins = self._sessions.begins(round_key)
+        if session == 1 or (not begins and round_key.round != 1):
+            return state, statistics
+        if begins:
+            self._ended[session - 1] = SessionModel(state["w"], statistics)
+            self._last_state = state
+        if round_key.extra:
+            pilot = self._blended(strategy.pilot_blend())
+            return self._restarted(state, pilot.w), pilot.statistics
+        if not begins:
+            self._moves[session] = (state["w"] - self._blended(strategy.pilot_blend()).w).cpu().numpy()
+        start = self._blended(strategy.start(session, self._moves, self._tensors))
+        self._forget_all_but({0, session, *strategy.kept(session, self._moves, self._tensors)})
+        last_state = self._last_state
+        self._last_state = {}
+        if self._sessions.keep_state:
+            return {**last_state, "w": start.w}, start.statistics
+        return self._restarted(last_state, start.w), start.statistics
+
+    def _forget_all_but(self, kept: set[int]) -> None:
+        """Forget the models and moves of sessions that no later start can need."""
+        self._ended = {session: model for session, model in self._ended.items() if session in kept}
+        self._moves = {session: move for session, move in self._moves.items() if session in kept}
+
+    def dump(self) -> dict[str, Any]:
+        """Return all that is remembered, for a checkpoint."""
+        ended = {session: list(model) for session, model in self._ended.items()}
+        return {"ended": ended, "moves": self._moves, "last": self._last_state}
+
+    def restore(self, values: Mapping[str, Any]) -> None:
+        """Take back what `dump` has returned."""
+        self._ended = {session: SessionModel(*model) for session, model in values["ended"].items()}
+        self._moves = values["moves"]
+        self._last_state = values["last"]
+
+    def _blended(self, blend: Mapping[int, float]) -> SessionModel:
+        """Return the weighted sum of ended sessions' models, by session."""
+        weighted = [(weight, self._ended[session]) for session, weight in blend.items() if weight]
+        if [weight for weight, _ in weighted] == [1.0]:
+            return weighted[0][1]  # a single model is itself, bit by bit
+        w = [weight * model.w for weight, model in weighted]
+        statistics = [weight * model.statistics for weight, model in weighted]
+        return SessionModel(sum(w[1:], w[0]), sum(statistics[1:], statistics[0]))
