@@ -1,4 +1,4 @@
-"""What the verbs share: options, signals and output."""
+"""Options, signals and output that the verbs share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from edgefl.cli.exits import DONE
 
 def printable(line: str) -> str:
     """Return a text that stays on its line, whatever the input held: control characters are escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    # A scenario may hold line breaks or terminal escapes, which would garble or forge what is printed.
+    characters: list[str] = []
+    for character in line:
+        if not character.isprintable():
+            character = character.encode("unicode_escape").decode()  # noqa: PLW2901
+        characters.append(character)
+    return "".join(characters)
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +47,8 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 
 def begin(*, quiet: bool) -> None:
     """Send warnings to the terminal, and let SIGTERM, with which batch systems stop a job, end a run as Ctrl-C does."""
-    logging.basicConfig(format="edgefl: %(message)s", level=logging.ERROR if quiet else logging.WARNING)
+    level = logging.ERROR if quiet else logging.WARNING
+    logging.basicConfig(format="edgefl: %(message)s", level=level)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 

@@ -86,11 +86,15 @@ class SweepProgress:
             return
         run_s = (time.monotonic() - self._began_s) / max(1, ended - self._ended_before)
         left_s = run_s * (len(statuses) - ended)
-        left = f"  [about {seconds(left_s)} left]" if left_s else ""
+        left = ""
+        if left_s:
+            left = f"  [about {seconds(left_s)} left]"
         print(f"{self._name} {ended}/{len(statuses)}  {folder}: {status}{left}", file=self._stream, flush=True)
 
 
 def _state(row: Mapping[str, Any]) -> str:
     """Return accuracy, virtual time and energy of a round, as far as they are known."""
-    accuracy = "" if row["test_accuracy"] is None else f"accuracy {row['test_accuracy']:.4f}  "
+    accuracy = ""
+    if row["test_accuracy"] is not None:  # rounds between two evaluations have none
+        accuracy = f"accuracy {row['test_accuracy']:.4f}  "
     return f"{accuracy}t {seconds(row['time_s'])}  E {energy(row['energy_j'])}"

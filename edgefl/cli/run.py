@@ -62,13 +62,16 @@ def _pace(text: str) -> Pace:
 
     in_minutes = text.endswith("min")
     try:
-        value = float(text.removesuffix("min")) if in_minutes else int(text)
+        value = float(text.removesuffix("min"))
     except ValueError:
         value = 0
-    if not 0 < value < MOST_PACE:
+    is_whole = value % 1 == 0  # NaN is neither whole nor in range
+    if not 0 < value < MOST_PACE or not (in_minutes or is_whole):
         expected = "must be a number of rounds such as 50, or of minutes such as 10min"
         raise InputError(f"--checkpoint-every {text}: {expected}")
-    return Pace(seconds=60.0 * value) if in_minutes else Pace(rounds=int(value))
+    if in_minutes:
+        return Pace(seconds=60.0 * value)
+    return Pace(rounds=int(value))
 
 
 def _run(options: argparse.Namespace) -> int:

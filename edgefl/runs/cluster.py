@@ -53,7 +53,9 @@ class Cluster:
         self._ray = _connected(address)
         self._work = work
         self._most = most
-        self._gpus = min(1.0, self._total("GPU")) if gpus is None else gpus
+        if gpus is None:
+            gpus = min(1.0, self._total("GPU"))
+        self._gpus = gpus
         self._settings = dict(settings)
         if not self._gpus:
             # A run that was given no GPU must not train on one that others were given.
@@ -81,12 +83,12 @@ class Cluster:
 
     @property
     def room(self) -> bool:
-        """Whether another task can begin now; if all machines are gone, one task waits for a machine."""
+        """True if another task can begin now; if all machines are gone, one task waits for a machine."""
         return not self._busy or len(self._busy) < self._capacity()
 
     @property
     def busy(self) -> bool:
-        """Whether any task is under way."""
+        """True if any task is under way."""
         return bool(self._busy)
 
     def begin(self, number: int, task: Any) -> None:
@@ -132,9 +134,11 @@ def _connected(address: str) -> Any:
         import ray
     except ModuleNotFoundError:
         raise InputError("--cluster needs Ray, which is not installed: pip install 'edgefl[ray]'") from None
-    named = os.environ.get("RAY_ADDRESS", address) if address == "auto" else address
+    named = address
+    if address == "auto":
+        named = os.environ.get("RAY_ADDRESS", "auto")
     if named != "auto":
-        _check_address(named)
+        _check_address(named)  # Ray itself would try for minutes
     on_term = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=named, log_to_driver=False, logging_level=logging.ERROR)
@@ -169,7 +173,9 @@ def _check_address(address: str) -> None:
 def _reason(error: Exception) -> str:
     """Return what Ray says about a task without an answer, on one line; a traceback says it in its last line."""
     lines = str(error).strip().splitlines()
-    return _on_one_line(lines[-1:] if "Traceback" in str(error) else lines)
+    if "Traceback" in str(error):
+        lines = lines[-1:]
+    return _on_one_line(lines)
 
 
 def _on_one_line(lines: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ RESULTS = Path("results")  # below which results are written, unless the user na
 
 @dataclass(frozen=True)
 class Options:
-    """How to run, which changes no result but for rounding between CPU and GPU."""
+    """Choices about how to run; they change no result but for rounding between CPU and GPU."""
 
     out: Path | None = None  # the result folder; None keeps the results in memory
     device: str = "auto"  # auto | cpu | cuda | cuda:i
@@ -49,7 +49,7 @@ class Options:
 
 
 class Outcome(NamedTuple):
-    """How the event loop ended, and what learning had come to by then."""
+    """The end of the event loop, and what learning had come to by then."""
 
     status: str  # finished | interrupted | failed
     error: str | None
@@ -187,9 +187,11 @@ def _finished(folder: Path, scenario: Scenario) -> Result | None:
     """
     file = folder / "scenario.yaml"
     if not file.exists():
-        names = {path.name for path in folder.iterdir() if path.suffix != ".part"} if folder.exists() else set()
+        if not folder.exists():
+            return None
+        names = {path.name for path in folder.iterdir() if path.suffix != ".part"}  # half a file is nothing
         if names <= {writer.CHECKPOINTS, "manifest.json"}:
-            return None  # nothing is there, or a run was killed before its first round
+            return None  # a run was killed before its first round
         raise InputError(f"{folder}: holds something else than a run; choose another folder with -o")
     before = file.read_text(encoding="utf-8").splitlines()
     now = dump(scenario).splitlines()

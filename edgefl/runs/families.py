@@ -36,7 +36,7 @@ class Family:
 
     @property
     def over(self) -> bool:
-        """Whether nothing is left to run."""
+        """True if nothing is left to run."""
         return all(run.over for run in self.runs)
 
     def remove_records(self) -> None:
@@ -50,7 +50,9 @@ def families_of(runs: Sequence[SweepRun], *, learning: bool) -> list[Family]:
     """Return the runs in families; without learning each is a family of its own."""
     members: dict[str, list[SweepRun]] = defaultdict(list)
     for run in runs:
-        key = setting_of_learning(run.point.scenario) if learning else str(run.number)
+        key = str(run.number)
+        if learning:
+            key = setting_of_learning(run.point.scenario)
         members[key].append(run)
     return [Family(family) for family in members.values()]
 

@@ -41,7 +41,7 @@ class Pool:
 
     @property
     def room(self) -> bool:
-        """Whether another task can begin now."""
+        """True if another task can begin now."""
         if self._idle:
             return True
         if len(self._busy) >= self._count:
@@ -51,7 +51,7 @@ class Pool:
 
     @property
     def busy(self) -> bool:
-        """Whether any task is under way."""
+        """True if any task is under way."""
         return bool(self._busy)
 
     def begin(self, number: int, task: Any) -> None:

@@ -37,7 +37,9 @@ def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool) -> N
         InputError: it cannot: there is another sweep or something else, or nothing can be written.
     """
     writer.check_folder(out, overwrite=overwrite or resume)
-    names = {path.name for path in out.iterdir()} if out.exists() else set()
+    if not out.exists():
+        return
+    names = {path.name for path in out.iterdir()}
     if CONTENT not in names and names - {LOCK.parent.name}:
         raise InputError(f"{out}: holds something else than a sweep; choose another folder with -o")
     if resume and CONTENT in names and (out / CONTENT).read_text(encoding="utf-8") != content:
@@ -68,7 +70,7 @@ def content_of(sweep: Sweep) -> str:
     """Return a sweep as YAML, every point with a digest of its scenario, to be compared when it is resumed."""
     points = []
     for point in sweep.points:
-        digest = _digest(point.scenario)
+        digest = _digest(point.scenario)  # the base file may change between two attempts
         points.append({"values": dict(point.values), "folder": str(point.place), "digest": digest})
     content = {"name": sweep.name, "keys": list(sweep.keys), "train": sweep.train, "points": points}
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
@@ -111,4 +113,6 @@ def _targets(run: SweepRun) -> dict[str, Mapping[str, Any]]:
 
 def _cell(value: Any) -> Any:
     """Return a value as it stands in a cell: numbers and words as they are, the rest as JSON."""
-    return value if value is None or isinstance(value, (int, float, str)) else json.dumps(value)
+    if value is None or isinstance(value, (int, float, str)):
+        return value
+    return json.dumps(value)

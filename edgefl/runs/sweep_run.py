@@ -45,9 +45,9 @@ class SweepRun:
         """Enter how the run has ended: status, error and summary, or the exception that ended it."""
         if isinstance(answer, Exception):
             self.status = "failed"
-            # Our own exceptions are sentences; of others the type is worth knowing.
-            is_sentence = isinstance(answer, (InputError, RunError, Died))
-            self.error = str(answer) if is_sentence else repr(answer)
+            self.error = repr(answer)
+            if isinstance(answer, (InputError, RunError, Died)):
+                self.error = str(answer)  # our own exceptions are sentences; of others the type is worth knowing
             return
         self.status, self.error, summary = answer
         if self.status == "finished":
@@ -60,11 +60,13 @@ class SweepRun:
 
     @property
     def over(self) -> bool:
-        """Whether nothing is left to run."""
+        """True if nothing is left to run."""
         return self.status not in {"waiting", "running"}
 
     @property
     def record(self) -> Path | None:
         """The folder with what the run has learned, if it has finished and left that on record for others."""
         folder = self.folder / CHECKPOINTS
-        return folder if self.status == "finished" and folder.is_dir() else None
+        if self.status != "finished" or not folder.is_dir():
+            return None
+        return folder

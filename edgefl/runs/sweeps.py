@@ -37,7 +37,7 @@ def ignore(statuses: Sequence[str], folder: str, status: str) -> None:
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """How to run a sweep, which changes no result but for rounding between CPU and GPU."""
+    """Choices about how to run a sweep; they change no result but for rounding between CPU and GPU."""
 
     out: Path | None = None  # the folder of the sweep; results/<name> if not given
     workers: int | None = None  # runs at a time; as many as there are GPUs, or cores, if not given
@@ -51,7 +51,7 @@ class SweepOptions:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What has become of a sweep."""
+    """A sweep that has ended, or was interrupted."""
 
     folder: Path
     runs: list[SweepRun]
@@ -112,8 +112,10 @@ def run(sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore) -> S
                 one.interrupt()
         write_atomically(out / INDEX, index_of(sweep.keys, runs))
     shutil.rmtree(out / LOCK.parent)
-    any_finished = any(one.status == "finished" for one in runs)
-    return SweepResult(out, runs, write_report(out) if any_finished else None)
+    page = None
+    if any(one.status == "finished" for one in runs):
+        page = write_report(out)
+    return SweepResult(out, runs, page)
 
 
 @contextmanager
@@ -127,9 +129,13 @@ def _joined(options: SweepOptions, *, train: bool) -> Iterator[Cluster | None]:
     if options.device.startswith("cuda:"):
         raise InputError(f"--device {options.device}: Ray chooses among the GPUs of a cluster; leave the number out")
     data_folder = os.environ.get("EDGEFL_DATA")
-    # A task's working directory is not ours, so that a relative path would lead elsewhere.
-    settings = {"EDGEFL_DATA": str(Path(data_folder).absolute())} if data_folder else {}
-    gpus = options.gpus_per_run if train and options.device != "cpu" else 0.0
+    settings: dict[str, str] = {}
+    if data_folder:
+        # A task runs in another working directory, where a relative path would lead elsewhere.
+        settings["EDGEFL_DATA"] = str(Path(data_folder).absolute())
+    gpus = options.gpus_per_run
+    if not train or options.device == "cpu":
+        gpus = 0.0
     cluster = Cluster(work, options.cluster, gpus=gpus, most=options.workers, settings=settings)
     with closing(cluster):
         yield cluster
@@ -184,7 +190,9 @@ def work(task: Task) -> tuple[str, str | None, Mapping[str, Any]]:
 
 def _processes(families: int, options: SweepOptions, *, train: bool) -> Pool:
     """Return the processes of this machine, and divide its cores and GPUs among them."""
-    gpus = gpu_count() if train and options.device != "cpu" else 0
+    gpus = 0
+    if train and options.device != "cpu":
+        gpus = gpu_count()
     workers = options.workers or gpus or cores()
     # No more processes will be busy at first than there are families.
     threads = max(1, cores() // min(workers, max(1, families)))

@@ -28,11 +28,11 @@ class Workers(Protocol):
 
     @property
     def room(self) -> bool:
-        """Whether another task can begin now."""
+        """True if another task can begin now."""
 
     @property
     def busy(self) -> bool:
-        """Whether any task is under way."""
+        """True if any task is under way."""
 
     def begin(self, number: int, task: Any) -> None:
         """Begin a task; there must be room."""

@@ -51,7 +51,9 @@ def load_with_source(
         if raw.get("name") is None:
             raw["name"] = name_from(path)[:100] or "scenario"
     for override in overrides:
-        keys, value, where = parse_override(override) if isinstance(override, str) else override
+        if isinstance(override, str):
+            override = parse_override(override)  # noqa: PLW2901
+        keys, value, where = override
         raw = replaced(raw, keys, value, where)
         origin.overrides[keys] = where
     try:

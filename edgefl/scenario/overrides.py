@@ -37,7 +37,9 @@ def parse_override(text: str) -> Override:
 
 def with_seed(overrides: Sequence[str], seed: int | None) -> list[str]:
     """Return overrides with one more for the seed, if there is one."""
-    return [*overrides] if seed is None else [*overrides, f"seed={seed}"]
+    if seed is None:
+        return list(overrides)
+    return [*overrides, f"seed={seed}"]
 
 
 def replaced(raw: Any, keys: tuple[str, ...], value: Any, where: str) -> Any:

@@ -30,7 +30,7 @@ from edgefl.world.mobility.static import Static
 
 
 class Stop(Section):
-    """When to end before the last round: whichever comes first, checked after each round."""
+    """Ends a run before its last round: whichever comes first, checked after each round."""
 
     accuracy: Accuracy | None = None
     time_s: PositiveFloat | None = None
@@ -108,14 +108,14 @@ class Sections(Section):
 
     @property
     def groups(self) -> int:
-        """How many groups of devices take turns from session to session."""
+        """The number of groups of devices that take turns from session to session."""
         if self.sessions is None or self.sessions.trigger:
             return 1
         return self.sessions.groups or self.data.partition.groups
 
     @property
     def participants(self) -> int:
-        """How many devices a round asks for."""
+        """The number of devices that a round asks for."""
         return self.server.participants or self.devices.count
 
 

@@ -22,12 +22,14 @@ class RoundKey(NamedTuple):
 
     @property
     def extra(self) -> bool:
-        """Whether the round comes before the session's first one."""
+        """True if the round comes before the session's first one."""
         return self.round < 1
 
     def named(self, *, several: bool) -> str:
         """Return the round as messages name it, with its session if the run has `several`."""
-        return f"session {self.session}, round {self.round}" if several else f"round {self.round}"
+        if several:
+            return f"session {self.session}, round {self.round}"
+        return f"round {self.round}"
 
 
 class Trigger(Section):
@@ -44,13 +46,15 @@ class Trigger(Section):
 
     def fires(self, arrivals: int, present: int) -> bool:
         """Return whether so many arrivals end a session that began with so many devices present."""
-        wanted = self.arrivals if self.share is None else self.share * present
+        wanted: float = self.arrivals or 0
+        if self.share is not None:
+            wanted = self.share * present
         # Even a share of no devices waits for one arrival, or sessions would follow each other without end.
-        return arrivals >= max(wanted or 0, 1)
+        return arrivals >= max(wanted, 1)
 
 
 class Sessions(Section):
-    """How many sessions of how many rounds, who takes turns, what each starts from (dynamic-devices paper)."""
+    """The number of sessions and their rounds, who takes turns, and what each starts from (dynamic-devices paper)."""
 
     count: Count = 7  # S; 1 with a trigger, which divides it further
     rounds: Count = 50  # of each, T
@@ -83,7 +87,7 @@ class Sessions(Section):
 
     @property
     def several(self) -> bool:
-        """Whether there can be more than one session."""
+        """True if there can be more than one session."""
         return self.count > 1 or self.trigger is not None
 
     @property
@@ -99,7 +103,9 @@ class Sessions(Section):
 
     def first(self, session: int) -> RoundKey:
         """Return the first of all rounds with a session's devices."""
-        return RoundKey(session, 1 - self.extra if session > self.initialisation.pilots else 1)
+        if session > self.initialisation.pilots:
+            return RoundKey(session, 1 - self.extra)
+        return RoundKey(session, 1)
 
     def begins(self, round_key: RoundKey) -> bool:
         """Return whether a session begins with a round."""

@@ -1,4 +1,4 @@
-"""Where the keys of a scenario came from, so that every fault names its file and line."""
+"""The source of a scenario: it knows the file and line of every key, so that every fault names them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from edgefl.scenario.yaml_reader import KeyPath, Lines, NotYaml, parse
 
 @dataclass
 class Source:
-    """Where the keys of a scenario came from."""
+    """A file or a mapping, and overrides: where each key of a scenario came from."""
 
     name: str = "scenario"  # the file's, if there is one
     lines: Lines = field(default_factory=dict)
@@ -33,14 +33,20 @@ class Source:
             # An override is to blame for faults in the section that it is a part of, and in all that is below it.
             if path and path[: len(overridden)] == overridden[: len(path)]:
                 return f"{where}: {key}: {text}"
-        where = f"{self.name}:{self.line(path)}" if self.lines else self.name
-        return f"{where}: {key}: {text}" if key else f"{where}: {text}"
+        where = self.name
+        if self.lines:  # a mapping from Python has none
+            where = f"{self.name}:{self.line(path)}"
+        if not key:  # the fault is about the whole file
+            return f"{where}: {text}"
+        return f"{where}: {key}: {text}"
 
     def place(self, line: str) -> str:
         """Return a fault that was found after loading, such as "model.kind: ...", with its file and line."""
         key, _, text = line.partition(": ")
         path = tuple(key.split("."))
-        return self.fault(path, text) if path[0] in Sections.model_fields else line
+        if path[0] not in Sections.model_fields:
+            return line  # it is about no key, such as "--device cuda:7: ..."
+        return self.fault(path, text)
 
 
 def read(path: Path) -> tuple[dict[str, Any], Source]:

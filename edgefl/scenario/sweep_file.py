@@ -39,7 +39,7 @@ Row = list[Piece]  # a point without its seeds
 
 
 class SweepFile(Section):
-    """What a sweep file holds. Points are all combinations of a row of `points`, a row of `zip` and one of `grid`."""
+    """A sweep file. Its points are all combinations of a row of `points`, a row of `zip` and one of `grid`."""
 
     base: str  # scenario file, relative to the sweep file
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] | None = None
@@ -206,7 +206,8 @@ def _labels(rows: Sequence[Assigned]) -> list[str]:
         text = ",".join(f"{short[key]}={_text(value)}" for key, value in row.items())
         text = re.sub(r"[^\w.,=+-]", "_", text)[:MOST_LABEL_CHARACTERS]
         # The number keeps labels apart whose texts are cut, or alike.
-        labels.append(f"{number:0{width}d}-{text}" if text else f"{number:0{width}d}")
+        label = f"{number:0{width}d}"
+        labels.append(f"{label}-{text}" if text else label)
     return labels
 
 
@@ -223,9 +224,10 @@ def _shortest(key: str, keys: Sequence[str]) -> str:
 def _text(value: Any) -> str:
     """Return a value in a few characters."""
     if isinstance(value, Mapping):
-        kind = [str(value["kind"])] if "kind" in value else []
-        others = [f"{key}{_text(item)}" for key, item in value.items() if key != "kind"]
-        return "-".join([*kind, *others])
+        pieces = [f"{key}{_text(item)}" for key, item in value.items() if key != "kind"]
+        if "kind" in value:
+            pieces.insert(0, str(value["kind"]))
+        return "-".join(pieces)
     if isinstance(value, (list, tuple)):
         return "-".join(_text(item) for item in value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -73,7 +73,9 @@ def _parse(value: Any, info: ValidationInfo) -> float | RelativeTarget:
 
 
 def _dump(target: float | RelativeTarget) -> Any:
-    return target.model_dump(mode="json") if isinstance(target, RelativeTarget) else target
+    if isinstance(target, RelativeTarget):
+        return target.model_dump(mode="json")
+    return target
 
 
 _TargetForm = Accuracy | RelativeTarget

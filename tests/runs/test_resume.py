@@ -224,6 +224,20 @@ def test_other_samples_under_the_same_labels_are_learned_anew(tmp_path, jobs, ca
     assert "from other data" in caplog.text
 
 
+def test_what_another_version_has_learned_is_learned_anew(tmp_path, jobs, caplog, monkeypatch):
+    """Rounding may differ from version to version, so that a mixture would be the result of neither."""
+    with monkeypatch.context() as earlier:
+        earlier.setattr("edgefl.runs.assembly.version", {"edgefl": "0.1.0", "torch": "2.0", "numpy": "2.0"}.get)
+        killed(BASE, tmp_path / "cut")
+    jobs.clear()
+    with caplog.at_level(logging.WARNING):
+        edgefl.run(BASE, out=tmp_path / "cut", device="cpu", resume=True)
+    assert jobs.total() == 4 * ROUNDS
+    assert "by other versions" in caplog.text
+    edgefl.run(BASE, out=tmp_path / "whole", device="cpu")
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+
+
 def test_a_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(InputError, match="something else than a run"):
