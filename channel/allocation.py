@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from channel._arrays import Floats, Rows
 from channel._checks import non_negative, positive
-from channel.rate import SHANNON, TINY, Efficiency, mean_rayleigh_bps_hz
+from channel.rate import LEAST_DENOMINATOR, SHANNON, Efficiency, mean_rayleigh_bps_hz
 
 LOG_SNR = np.linspace(np.log(1e-12), np.log(1e40), 6000)  # grid of the tables below
 BISECTIONS = 50  # each halves the interval: 50 of them reach the last bits of a float
@@ -151,9 +151,9 @@ def min_makespan(
     share_hz = np.zeros(payload.shape)
     if spread:
         # The SNR does not depend on the share, so the rate is proportional to it. In outage the rate is 0 on any share;
-        # with TINY in its place such a transfer is given as good as the whole band.
+        # with LEAST_DENOMINATOR in its place such a transfer is given as good as the whole band.
         mean_bps_hz = mean_efficiency(snr[sending] / band)
-        share_hz[sending] = payload[sending] / np.maximum(mean_bps_hz, TINY)
+        share_hz[sending] = payload[sending] / np.maximum(mean_bps_hz, LEAST_DENOMINATOR)
     else:
         curve = _curve(efficiency, fading)
         share_hz[sending] = _finishing_together_hz(band, payload[sending], snr[sending], curve, mean_efficiency)

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 from channel._arrays import Floats
 from channel._checks import finite, positive, require
 
-CHUNK_VALUES = 2**16  # cosines taken at once: bounds the memory, whatever the number of positions
+CHUNK_COSINES = 2**16  # cosines taken at once: bounds the memory, whatever the number of positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def gaussian(waves: Waves, positions_m: ArrayLike, decorrelation_m: ArrayLike) -
     finite("positions_m", positions)
     scaled = (positions / positive("decorrelation_m", decorrelation_m)[..., None]).reshape(-1, 2)
     shape = np.broadcast_shapes(positions.shape[:-1], np.shape(decorrelation_m))
-    count = max(1, CHUNK_VALUES // len(waves.phases))
+    count = max(1, CHUNK_COSINES // len(waves.phases))
     sums = np.empty(len(scaled))
     for first in range(0, len(scaled), count):
         sums[first : first + count] = _cosines(waves, scaled[first : first + count])

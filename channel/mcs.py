@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from channel._arrays import Floats
 from channel._checks import non_negative
-from channel.rate import TINY
+from channel.rate import LEAST_DENOMINATOR
 from channel.units import db_to_linear
 
 # (modulation order Q_m, code rate R x 1024) of each index of TS 38.214, V17, clause 5.1.3.1, without the reserved ones.
@@ -95,7 +95,7 @@ class Mcs:
         """
         # A staircase is a sum of steps: each adds its height where the SNR reaches its threshold.
         steps = np.diff(self.efficiencies_bps_hz, prepend=0.0)
-        reached = np.exp(-self.thresholds / np.maximum(mean_snr, TINY)[..., None])
+        reached = np.exp(-self.thresholds / np.maximum(mean_snr, LEAST_DENOMINATOR)[..., None])
         return np.asarray(reached @ steps)
 
 

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from channel._arrays import Floats
 from channel._checks import BORDER, boolean, finite, non_negative, within
 
-CARRIER_HZ = (0.5e9, 100e9)  # lowest and highest
+CARRIER_RANGE_HZ = (0.5e9, 100e9)  # lowest and highest
 LOW_STD_DB = 4.4  # sigma_P of low-loss and high-loss buildings (Table 7.4.3-2)
 HIGH_STD_DB = 6.5
 URBAN_DEPTH_M = 25.0  # of UMi and UMa; RMa: 10 m
@@ -127,4 +127,4 @@ def loss_db(
 
 def _ghz(carrier_hz: ArrayLike) -> Floats:
     """Return carrier frequencies [Hz] in GHz, all in range."""
-    return within("carrier_hz", carrier_hz, *CARRIER_HZ, BORDER) / 1e9
+    return within("carrier_hz", carrier_hz, *CARRIER_RANGE_HZ, BORDER) / 1e9

@@ -18,7 +18,7 @@ from channel.units import dbm_to_w
 
 SERIES_BELOW = 0.02  # mean SNR below which the series is used: 22 terms of it are then exact to rounding
 SERIES_TERMS = 22
-TINY = 1e-280  # stands for a mean SNR or a rate of 0 in a denominator
+LEAST_DENOMINATOR = 1e-280  # stands for a mean SNR or a rate of 0 in a denominator
 
 
 class Efficiency(Protocol):
@@ -94,7 +94,7 @@ class Shannon:
         """
         with np.errstate(over="ignore"):  # no cap: an infinite SNR, beyond which nothing is left to subtract
             cap_snr = np.expm1(self.max_bps_hz * np.log(2.0) / self.attenuation)
-        floor = self.bps_hz(self.min_snr) * np.exp(-self.min_snr / np.maximum(mean_snr, TINY))
+        floor = self.bps_hz(self.min_snr) * np.exp(-self.min_snr / np.maximum(mean_snr, LEAST_DENOMINATOR))
         nats = _tail_nats(mean_snr, self.min_snr) - _tail_nats(mean_snr, max(self.min_snr, cap_snr))
         return np.asarray(floor + self.attenuation * (nats / np.log(2.0)))
 
@@ -196,7 +196,7 @@ def noise_w_hz(noise_dbm_hz: ArrayLike, noise_figure_db: ArrayLike = 0.0) -> Flo
 def _tail_nats(s: Floats, snr: float) -> Floats:
     """Return the integral of `e^(-t/s) / (1 + t)` over the SNR t from `snr` up, `e^(1/s) E1((1 + snr)/s)`."""
     # e^(1/s) overflows for weak links: with x = (1 + snr)/s it is e^(-snr/s) times e^x E1(x), which does not.
-    return np.asarray(np.exp(-snr / np.maximum(s, TINY)) * _rayleigh_nats(s / (1.0 + snr)))
+    return np.asarray(np.exp(-snr / np.maximum(s, LEAST_DENOMINATOR)) * _rayleigh_nats(s / (1.0 + snr)))
 
 
 def _rayleigh_nats(s: Floats) -> Floats:

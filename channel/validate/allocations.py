@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BAND_HZ = 100e6
-TRANSFERS = 20
+UPLOADS = 20
 # About the model for SVHN of the dynamic-devices paper's Table I: 667,178 parameters of 32 bits.
-PAYLOAD_BITS = np.full(TRANSFERS, 21e6)
+PAYLOAD_BITS = np.full(UPLOADS, 21e6)
 
 
 def checks() -> list[Check]:
@@ -47,10 +47,10 @@ def figures() -> dict[str, Figure]:
     drawing, axes = figure(
         "20 uploads of 21 Mbit in 100 MHz", "terminal, by distance from the base station", "mean finishing time [s]"
     )
-    number = np.arange(1, TRANSFERS + 1)
+    number = np.arange(1, UPLOADS + 1)
     for name, shares in _shares().items():
         axes.plot(number, _finish_s(shares), label=name)
-    searched_s = np.full(TRANSFERS, _searched_makespan_s())
+    searched_s = np.full(UPLOADS, _searched_makespan_s())
     axes.plot(number, searched_s, "kx", markersize=5, label="min_makespan by a plain search")
     axes.set_xticks(number)
     axes.set_ylim(bottom=0.0)
@@ -60,8 +60,8 @@ def figures() -> dict[str, Figure]:
 
 def _snr_hz() -> Floats:
     """Return P psi / N0 of 200 mW, outdoors, without line of sight, from the centre of the cell to its border."""
-    distance_m = geometry.annulus_distance_m(even_shares(TRANSFERS), 10.0, 250.0)
-    loss_db = umi.path_loss_db(distance_m, 3.5e9, np.zeros(TRANSFERS, dtype=bool))
+    distance_m = geometry.annulus_distance_m(even_shares(UPLOADS), 10.0, 250.0)
+    loss_db = umi.path_loss_db(distance_m, 3.5e9, np.zeros(UPLOADS, dtype=bool))
     # On 1 Hz the mean SNR is P psi / N0.
     return rate.mean_snr(0.2, units.db_to_linear(-loss_db), rate.noise_w_hz(-174.0, 5.0), 1.0)
 
@@ -101,8 +101,8 @@ def _searched_makespan_s() -> float:
 
 def _least_hz(time_s: float) -> Floats:
     """Return the least bandwidth [n] with which each transfer finishes in a time."""
-    least = np.full(TRANSFERS, 1.0)
-    most = np.full(TRANSFERS, 1e12)
+    least = np.full(UPLOADS, 1.0)
+    most = np.full(UPLOADS, 1e12)
     for _ in range(60):
         middle = np.sqrt(least * most)
         too_slow = _mean_bps(middle) < PAYLOAD_BITS / time_s

@@ -10,15 +10,13 @@ import numpy as np
 from channel import fading
 from channel._arrays import Complex, Floats, Ints
 from channel.units import db_to_linear, linear_to_db
-from channel.validate.report import KS_ONE_PERCENT, Check, even_shares, figure
+from channel.validate.report import CARRIER_HZ, KS_ONE_PERCENT, SLOT_S, Check, even_shares, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SPEED_MPS = 10.0
-CARRIER_HZ = 3.5e9
-SLOT_S = 0.5e-3
 RUNS = 20_000
 SLOTS = 61
 K_DB = (3.0, 9.0)

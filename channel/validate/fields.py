@@ -21,7 +21,7 @@ SHADOWING_STD_DB = 4.0
 LAGS = np.array([0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])  # in decorrelation distances
 FIELDS = 400
 PAIRS = 30  # of positions in each field
-SAMPLES = 8000  # fields, of which one position is looked at
+ENSEMBLE_FIELDS = 8000  # fields, of which one position is looked at
 
 
 def checks() -> list[Check]:
@@ -45,10 +45,10 @@ def _marginal_checks() -> list[Check]:
 
     to_normal = float(stats.kstest(_at_one_position(), "norm").statistic)
     # Over 20 km, 2,000 decorrelation distances, the positions are nearly independent.
-    over_plane = field.gaussian(_waves(0), _uniforms(1, SAMPLES, 2) * 20e3, DECORRELATION_M)
+    over_plane = field.gaussian(_waves(0), _uniforms(1, ENSEMBLE_FIELDS, 2) * 20e3, DECORRELATION_M)
     return [
-        Check("KS distance of one place to N(0, 1)", to_normal, 0.0, KS_ONE_PERCENT / np.sqrt(SAMPLES)),
-        Check("variance of one field over the plane", over_plane.var(), 1.0, 4 * np.sqrt(2 / SAMPLES)),
+        Check("KS distance of one place to N(0, 1)", to_normal, 0.0, KS_ONE_PERCENT / np.sqrt(ENSEMBLE_FIELDS)),
+        Check("variance of one field over the plane", over_plane.var(), 1.0, 4 * np.sqrt(2 / ENSEMBLE_FIELDS)),
     ]
 
 
@@ -59,7 +59,7 @@ def _sight_checks() -> list[Check]:
     probability = umi.los_probability(distance_m)
     seen = _ensemble_los(positions, probability).mean(axis=0)
     for d, p, share in zip(distance_m, probability, seen, strict=True):
-        found.append(Check(f"share in line of sight at {d:g} m", share, p, 4 * share_error(p, SAMPLES)))
+        found.append(Check(f"share in line of sight at {d:g} m", share, p, 4 * share_error(p, ENSEMBLE_FIELDS)))
     return found
 
 
@@ -77,7 +77,7 @@ def _pair_check() -> Check:
     both = float(stats.multivariate_normal.cdf([at, at], cov=[[1.0, rho], [rho, 1.0]]))
     measured = _ensemble_los(pair, np.array([p, p])).all(axis=1).mean()
     name = "share of pairs 50 m apart, both in line of sight"
-    return Check(name, measured, both, 4 * share_error(both, SAMPLES))
+    return Check(name, measured, both, 4 * share_error(both, ENSEMBLE_FIELDS))
 
 
 def figures() -> dict[str, Figure]:
@@ -116,7 +116,7 @@ def _distribution_figure() -> Figure:
     from scipy.special import ndtr
 
     drawing, axes = figure("Shadowing at one place over 8,000 fields", "Shadowing [dB]", "Share of fields below")
-    axes.plot(SHADOWING_STD_DB * np.sort(_at_one_position()), even_shares(SAMPLES), label="channel.field")
+    axes.plot(SHADOWING_STD_DB * np.sort(_at_one_position()), even_shares(ENSEMBLE_FIELDS), label="channel.field")
     level = np.linspace(-14, 14, 29)
     axes.plot(level, ndtr(level / SHADOWING_STD_DB), "ko", ms=4, label="normal, 4 dB")
     axes.legend()
@@ -140,14 +140,16 @@ def _autocorrelation(angle: float) -> tuple[Floats, Floats]:
 
 @cache
 def _at_one_position() -> Floats:
-    """Return the values [SAMPLES] of as many fields at one position."""
+    """Return the values [ENSEMBLE_FIELDS] of as many fields at one position."""
     position = [37.0, -120.0]
-    return np.array([float(field.gaussian(_waves(seed), position, DECORRELATION_M)) for seed in range(SAMPLES)])
+    return np.array([float(field.gaussian(_waves(seed), position, DECORRELATION_M)) for seed in range(ENSEMBLE_FIELDS)])
 
 
 def _ensemble_los(positions_m: ArrayLike, probability: Floats) -> Floats:
-    """Return the line of sight [SAMPLES, ...] at positions over as many fields, as 0 or 1."""
-    states = [field.uniform(_waves(seed), positions_m, LOS_DECORRELATION_M) < probability for seed in range(SAMPLES)]
+    """Return the line of sight [ENSEMBLE_FIELDS, ...] at positions over as many fields, as 0 or 1."""
+    states = [
+        field.uniform(_waves(seed), positions_m, LOS_DECORRELATION_M) < probability for seed in range(ENSEMBLE_FIELDS)
+    ]
     return np.array(states, dtype=np.float64)
 
 

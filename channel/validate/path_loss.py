@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CARRIER_HZ = 5e9
-UT_HEIGHT_M = 1.5
+COMPARED_CARRIER_HZ = 5e9
+TERMINAL_HEIGHT_M = 1.5
 
 # Distances of the markers: near, around the break points and out to the end of the validity.
 MARKERS_M = (10, 15, 25, 40, 70, 100, 150, 250, 400, 700, 1_000, 1_600, 2_500, 4_000, 5_000)
@@ -27,7 +27,7 @@ MARKERS_INH_M = (1, 2, 4, 7, 10, 20, 35, 50, 70, 100, 149)
 # The oracles below are plain Python, one distance at a time, written from the tables and not from the library.
 
 
-class Comparison(NamedTuple):
+class ScenarioCheck(NamedTuple):
     """One scenario's model, a second evaluation of its table, and what somebody else printed."""
 
     title: str
@@ -40,14 +40,14 @@ class Comparison(NamedTuple):
 
 def _logs(distance_m: float, bs_height_m: float) -> tuple[float, float]:
     """Return log10 of the distance between the antennas [m] and of the carrier [GHz]."""
-    distance_3d_m = math.hypot(distance_m, bs_height_m - UT_HEIGHT_M)
-    return math.log10(distance_3d_m), math.log10(CARRIER_HZ / 1e9)
+    distance_3d_m = math.hypot(distance_m, bs_height_m - TERMINAL_HEIGHT_M)
+    return math.log10(distance_3d_m), math.log10(COMPARED_CARRIER_HZ / 1e9)
 
 
 def umi_db(distance_m: float) -> tuple[float, float]:
     """Return the losses of Table 7.4.1-1, UMi, `h_BS = 10 m`: `d'_BP = 4 (9) (0.5) f / c`."""
     log_d, log_f = _logs(distance_m, 10.0)
-    breakpoint_m = 4 * 9 * 0.5 * CARRIER_HZ / 3e8
+    breakpoint_m = 4 * 9 * 0.5 * COMPARED_CARRIER_HZ / 3e8
     seen = 32.4 + 21 * log_d + 20 * log_f
     # 8.5 m is h_BS - h_UT; the last term of NLoS vanishes at 1.5 m.
     if distance_m > breakpoint_m:
@@ -58,7 +58,7 @@ def umi_db(distance_m: float) -> tuple[float, float]:
 def uma_db(distance_m: float) -> tuple[float, float]:
     """Return the losses of Table 7.4.1-1, UMa, `h_BS = 25 m`: `d'_BP = 4 (24) (0.5) f / c`."""
     log_d, log_f = _logs(distance_m, 25.0)
-    breakpoint_m = 4 * 24 * 0.5 * CARRIER_HZ / 3e8
+    breakpoint_m = 4 * 24 * 0.5 * COMPARED_CARRIER_HZ / 3e8
     seen = 28.0 + 22 * log_d + 20 * log_f
     # 23.5 m is h_BS - h_UT; the last term of NLoS vanishes at 1.5 m.
     if distance_m > breakpoint_m:
@@ -69,7 +69,7 @@ def uma_db(distance_m: float) -> tuple[float, float]:
 def rma_db(distance_m: float) -> tuple[float, float]:
     """Return the losses of Table 7.4.1-1, RMa, `h_BS = 35 m, h = 5 m, W = 20 m`: `d_BP = 2 pi (35) (1.5) f / c`."""
     log_d, log_f = _logs(distance_m, 35.0)
-    breakpoint_m = 2 * math.pi * 35 * 1.5 * CARRIER_HZ / 3e8
+    breakpoint_m = 2 * math.pi * 35 * 1.5 * COMPARED_CARRIER_HZ / 3e8
 
     def near(log: float) -> float:
         # For buildings of 5 m the table's minima are their first arguments.
@@ -95,7 +95,7 @@ def inh_db(distance_m: float) -> tuple[float, float]:
 
 
 SCENARIOS = {
-    "umi": Comparison(
+    "umi": ScenarioCheck(
         "UMi-Street Canyon",
         umi.path_loss_db,
         umi_db,
@@ -107,7 +107,7 @@ SCENARIOS = {
             False: {10: 76.7563, 100: 107.9432, 1_000: 143.1886, 5_000: 167.8617},
         },
     ),
-    "uma": Comparison(
+    "uma": ScenarioCheck(
         "UMa",
         uma.path_loss_db,
         uma_db,
@@ -119,7 +119,7 @@ SCENARIOS = {
             False: {10: 82.5131, 100: 106.1356, 1_000: 144.7641, 5_000: 172.0753},
         },
     ),
-    "rma": Comparison(
+    "rma": ScenarioCheck(
         "RMa",
         rma.path_loss_db,
         rma_db,
@@ -131,7 +131,7 @@ SCENARIOS = {
             False: {10: 77.3784, 100: 95.7718, 1_000: 133.5223, 5_000: 160.5169},
         },
     ),
-    "inh": Comparison(
+    "inh": ScenarioCheck(
         "InH-Office",
         inh.path_loss_db,
         inh_db,
@@ -246,7 +246,7 @@ def checks() -> list[Check]:
     return found
 
 
-def _scenario_checks(scenario: Comparison, *, los: bool) -> list[Check]:
+def _scenario_checks(scenario: ScenarioCheck, *, los: bool) -> list[Check]:
     """Check one scenario in line of sight or without, against both sources."""
     state = "LoS" if los else "NLoS"
     sources = {
@@ -261,11 +261,11 @@ def _scenario_checks(scenario: Comparison, *, los: bool) -> list[Check]:
     return found
 
 
-def _path_loss_db(scenario: Comparison, distance_m: Floats, *, los: bool) -> Floats:
-    return scenario.path_loss_db(distance_m, CARRIER_HZ, los, scenario.bs_height_m, UT_HEIGHT_M)
+def _path_loss_db(scenario: ScenarioCheck, distance_m: Floats, *, los: bool) -> Floats:
+    return scenario.path_loss_db(distance_m, COMPARED_CARRIER_HZ, los, scenario.bs_height_m, TERMINAL_HEIGHT_M)
 
 
-def _by_hand_db(scenario: Comparison, distance_m: float, *, los: bool) -> float:
+def _by_hand_db(scenario: ScenarioCheck, distance_m: float, *, los: bool) -> float:
     line_of_sight, blocked = scenario.by_hand(distance_m)
     return line_of_sight if los else blocked
 
@@ -274,8 +274,9 @@ def _largest_difference(measured: Floats, expected: list[float]) -> float:
     return float(np.abs(measured - np.array(expected)).max())
 
 
-def _draw_scenario(scenario: Comparison) -> Figure:
-    title = f"{scenario.title}: {CARRIER_HZ / 1e9:g} GHz, {scenario.bs_height_m:g} m and {UT_HEIGHT_M:g} m high"
+def _draw_scenario(scenario: ScenarioCheck) -> Figure:
+    heights = f"{scenario.bs_height_m:g} m and {TERMINAL_HEIGHT_M:g} m high"
+    title = f"{scenario.title}: {COMPARED_CARRIER_HZ / 1e9:g} GHz, {heights}"
     drawing, axes = figure(title, "ground distance [m]", "median path loss [dB]")
     distance_m = np.geomspace(scenario.markers_m[0], scenario.markers_m[-1], 400)
     for los, state, colour in ((True, "LoS", "C0"), (False, "NLoS", "C1")):
@@ -292,13 +293,15 @@ def _draw_scenario(scenario: Comparison) -> Figure:
 def _draw_simple() -> Figure:
     drawing, axes = figure("Free space and log-distance: 5 GHz", "distance [m]", "median path loss [dB]")
     distance_m = np.geomspace(1.0, 5_000.0, 400)
-    axes.semilogx(distance_m, free_space.path_loss_db(distance_m, CARRIER_HZ), "C0", label="free space: channel")
+    axes.semilogx(
+        distance_m, free_space.path_loss_db(distance_m, COMPARED_CARRIER_HZ), "C0", label="free space: channel"
+    )
     # Friis' ratio of received to transmitted power, before any logarithm.
-    friis_db = [-10 * math.log10((3e8 / CARRIER_HZ) ** 2 / (4 * math.pi * d) ** 2) for d in MARKERS_M]
+    friis_db = [-10 * math.log10((3e8 / COMPARED_CARRIER_HZ) ** 2 / (4 * math.pi * d) ** 2) for d in MARKERS_M]
     _mark(axes, MARKERS_M, friis_db, "C0", "free space: by hand")
-    at_1m_db = 20 * math.log10(4 * math.pi * CARRIER_HZ / 3e8)
+    at_1m_db = 20 * math.log10(4 * math.pi * COMPARED_CARRIER_HZ / 3e8)
     for exponent, colour in ((2.7, "C1"), (3.5, "C2"), (5.0, "C3")):
-        loss_db = log_distance.path_loss_db(distance_m, CARRIER_HZ, exponent)
+        loss_db = log_distance.path_loss_db(distance_m, COMPARED_CARRIER_HZ, exponent)
         axes.plot(distance_m, loss_db, colour, label=f"n = {exponent:g}: channel")
         by_hand = [at_1m_db + 10 * exponent * math.log10(d) for d in MARKERS_M]
         _mark(axes, MARKERS_M, by_hand, colour, f"n = {exponent:g}: by hand")

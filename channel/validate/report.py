@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+CARRIER_HZ = 3.5e9  # of the dynamic-devices paper, as the slot
+SLOT_S = 0.5e-3
+
 KS_ONE_PERCENT = 1.63
 """Kolmogorov's statistic times the root of the sample size, exceeded by chance in 1 % of all samples."""
 

@@ -12,14 +12,12 @@ from channel import fading, first_passage, rate, transfer
 from channel._arrays import Complex, Floats, Rows
 from channel.cumulants import sum_cumulants, tables_of
 from channel.units import db_to_linear
-from channel.validate.report import KS_ONE_PERCENT, Check, even_shares, figure
+from channel.validate.report import CARRIER_HZ, KS_ONE_PERCENT, SLOT_S, Check, even_shares, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CARRIER_HZ = 3.5e9
-SLOT_S = 0.5e-3
 BANDWIDTH_HZ = 1e6
 TRANSFERS = 20_000  # on each side of a comparison
 KS_LIMIT = KS_ONE_PERCENT * np.sqrt(2.0 / TRANSFERS)  # of two samples

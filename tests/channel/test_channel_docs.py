@@ -1,4 +1,4 @@
-"""What the documentation shows is what the code prints."""
+"""The documentation shows what the code prints."""
 
 import doctest
 import importlib

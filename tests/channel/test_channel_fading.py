@@ -140,7 +140,7 @@ def test_ricean_limits_and_shapes():
 
 
 def test_autocovariance_of_the_power():
-    """Of |h|^2 at lag k: (rho^(2 k) + 2 K rho^k) / (K + 1)^2, with the line of sight's phase constant."""
+    """At lag k it is `(rho^(2 k) + 2 K rho^k) / (K + 1)^2` for |h|^2, with a line of sight of constant phase."""
     rows = 100_000
     k = 3.0
     scatter = fading.gauss_markov(circular_normal(16, rows, 21), RHO, circular_normal(17, rows))

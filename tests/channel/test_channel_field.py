@@ -169,7 +169,7 @@ def test_chunks_of_places_leave_no_trace(monkeypatch, chunk):
     some = one_field(11)
     positions = places(12, 700, 500)
     together = field.gaussian(some, positions, 10.0)
-    monkeypatch.setattr(field, "CHUNK_VALUES", chunk)
+    monkeypatch.setattr(field, "CHUNK_COSINES", chunk)
     np.testing.assert_array_equal(field.gaussian(some, positions, 10.0), together)
 
 

@@ -1,4 +1,4 @@
-"""What UMi, UMa, RMa and InH of TR 38.901 have in common; what only one of them has stands in its own file."""
+"""Properties that UMi, UMa, RMa and InH of TR 38.901 share; those of one alone stand in its own file."""
 
 import itertools
 import math

@@ -32,7 +32,7 @@ def test_line_of_sight():
 
 
 def test_a_hidden_peer_is_never_the_louder_one():
-    """Where there can be no line of sight, its lack costs."""
+    """A blocked path costs more at every distance at which a path may be blocked."""
     distance_m = np.linspace(4.28, 1000.0, 500)
     seen, hidden = (sidelink.path_loss_db(distance_m, 3.5e9, los) for los in (True, False))
     assert (sidelink.los_probability(distance_m) < 1).all()
