@@ -1,4 +1,4 @@
-"""Learning-rate schedules."""
+"""Learning-rate schedules: by which factor the learning rate differs from that of the first round."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Schedule(Member):
     """Base of all schedules."""
 
     def factor(self, index: int, rounds: int) -> float:
-        """What the initial learning rate is multiplied with in round `index`, from 0, of so many."""
+        """Return the factor of the initial learning rate in round `index`, from 0, of `rounds`."""
         raise NotImplementedError
 
 
@@ -21,36 +21,39 @@ class ConstantRate(Schedule):
     """The same learning rate in every round."""
 
     def factor(self, index: int, rounds: int) -> float:
-        """One."""
+        """Return 1."""
         return 1.0
 
 
 class ExponentialRate(Schedule):
-    """decay^t in round t (FedSSG paper, section 5: 0.998)."""
+    """Exponential decay, decay^t in round t (FedSSG paper, section 5: 0.998)."""
 
     decay: Annotated[float, Field(gt=0, le=1)] = 0.998
 
     def factor(self, index: int, rounds: int) -> float:
-        """decay^index."""
+        """Return `decay^t`."""
         return float(self.decay**index)
 
 
 class InverseRate(Schedule):
-    """1 / (t + 1) in round t (MIFA, Gu et al., NeurIPS 2021; FedAR's baselines)."""
+    """Inverse decay, 1 / (t + 1) in round t (MIFA, Gu et al., NeurIPS 2021; FedAR's baselines)."""
 
     def factor(self, index: int, rounds: int) -> float:
-        """One over the number of the round."""
+        """Return `1 / (t + 1)`."""
         return 1.0 / (index + 1)
 
 
 class PolynomialRate(Schedule):
-    """(1 - ratio) (1 - t / T)^power + ratio in round t of the T of a run or session (dynamic-devices paper, App. C)."""
+    """Polynomial decay, (1 - ratio) (1 - t / T)^power + ratio in round t of T (dynamic-devices paper, App. C).
+
+    T is the number of rounds of the run, or of the session.
+    """
 
     power: NonNegativeFloat = 0.9
     ratio: Annotated[float, Field(ge=0, le=1)] = 0.5  # of the last learning rate, which is never reached, to the first
 
     def factor(self, index: int, rounds: int) -> float:
-        """Falls from 1 towards the ratio."""
+        """Return `(1 - ratio) (1 - t / T)^power + ratio`."""
         return float((1 - self.ratio) * (1 - index / rounds) ** self.power + self.ratio)
 
 

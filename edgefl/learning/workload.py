@@ -1,4 +1,4 @@
-"""How much each device trains in a round: all that is asked of it, or as a straggler a part (FedProx, section 5.2)."""
+"""How much each device trains in a round: all its local work, or as a straggler a part of it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from edgefl.core.arrays import Floats, Ids
+from edgefl.core.arrays import Bools, Floats, Ids, Ints
 from edgefl.core.streams import Streams
 from edgefl.learning.training_section import Training
 
 
 @dataclass(frozen=True)
 class Workload:
-    """Optimiser steps of devices, a function of (seed, device, round) where there are stragglers.
+    """Optimiser steps of devices; with stragglers a function of (seed, device, round) (FedProx, section 5.2).
 
     Li et al., MLSys 2020, draw a fixed number of stragglers among the selected devices of a round, which do a uniform
     number of epochs. Here each device is one with some probability, so that its work does not depend on who else takes
@@ -22,49 +22,58 @@ class Workload:
     """
 
     training: Training
-    sizes: npt.NDArray[np.int64]  # [devices] samples held
+    sizes: Ints  # [devices] samples that each holds
     streams: Streams
 
     def steps(self, ids: Ids, index: npt.ArrayLike) -> Floats:
-        """Steps [n] of devices [n] in the round `index` from 0, of all or [n] of each."""
-        full = local_steps(self.sizes[ids], *self.training.work)
+        """Return the steps [n] of devices [n] in the round `index` from 0, one for all devices or [n]."""
+        work = self.training.work
+        full = local_steps(self.sizes[ids], *work)
         if self.training.stragglers is None:
             return full
-        is_straggler, part = self._drawn(ids, index)
-        unit = epoch_steps(self.sizes[ids], self.training.work[2]) if self.training.local_steps is None else 1
-        return np.where(is_straggler, np.minimum(unit * (1 + np.floor(part * (full / unit))), full), full)
+        is_straggler, part = self._draw(ids, index)
+        # A straggler does whole epochs where the scenario counts epochs, and at least one.
+        unit = epoch_steps(self.sizes[ids], work.batch_size) if self.training.local_steps is None else 1
+        units = 1 + np.floor(part * (full / unit))
+        return np.where(is_straggler, np.minimum(unit * units, full), full)
 
     def samples(self, ids: Ids, steps: Floats) -> Floats:
-        """Samples [n] in so many steps [n] of devices [n]."""
-        return samples_in(steps, self.sizes[ids], self.training.work[2])
+        """Return the samples [n] in the given `steps` [n] of devices [n]."""
+        return samples_in(steps, self.sizes[ids], self.training.work.batch_size)
 
     def dropped(self, device: int, index: int) -> bool:
-        """Whether the server does without what a device has done in the round `index`, as it is a straggler."""
+        """Return whether the server ignores what a device has done in the round `index`, because it is a straggler."""
         stragglers = self.training.stragglers
-        return stragglers is not None and not stragglers.keep and bool(self._drawn(np.array([device]), index)[0][0])
+        if stragglers is None or stragglers.keep:
+            return False
+        is_straggler, _ = self._draw(np.array([device]), index)
+        return bool(is_straggler[0])
 
-    def _drawn(self, ids: Ids, index: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], Floats]:
-        """Whether devices [n] are stragglers, and which part of their work they do [n], in (0, 1)."""
-        each, drawn = np.broadcast_to(np.asarray(index), ids.shape), np.empty((len(ids), 2))
-        for one in np.unique(each):
-            drawn[each == one] = self.streams.uniform("straggler", ids[each == one], int(one), 2)
+    def _draw(self, ids: Ids, index: npt.ArrayLike) -> tuple[Bools, Floats]:
+        """Return whether devices [n] are stragglers, and which part of their work they then do [n], in (0, 1)."""
+        rounds = np.broadcast_to(np.asarray(index), ids.shape)
+        drawn = np.empty((len(ids), 2))
+        for one in np.unique(rounds):
+            drawn[rounds == one] = self.streams.uniform("straggler", ids[rounds == one], int(one), 2)
         share = self.training.stragglers.share if self.training.stragglers else 0.0
         return drawn[:, 0] < share, drawn[:, 1]
 
 
-def local_steps(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int | None, batch: int | None) -> Floats:
-    """Optimiser steps [n] of one round of local training; arguments as in `local_samples`."""
+def local_steps(sizes: Ints, epochs: int | None, steps: int | None, batch: int | None) -> Floats:
+    """Return the optimiser steps [n] of one round of local training; arguments as in `local_samples`."""
     if epochs is None and steps is None:
         raise ValueError("either epochs or steps must be given")
-    passes = np.inf if epochs is None else epochs * epoch_steps(sizes, batch)
-    return np.asarray(np.minimum(np.full(len(sizes), np.inf if steps is None else float(steps)), passes))
+    at_most = np.full(len(sizes), np.inf if steps is None else float(steps))
+    if epochs is None:
+        return at_most
+    return np.asarray(np.minimum(at_most, epochs * epoch_steps(sizes, batch)))
 
 
-def local_samples(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int | None, batch: int | None) -> Floats:
-    """Samples [n] that devices with `sizes` [n] samples process in one round of local training.
+def local_samples(sizes: Ints, epochs: int | None, steps: int | None, batch: int | None) -> Floats:
+    """Return the samples [n] that devices with `sizes` [n] samples process in one round of local training.
 
     Args:
-        sizes: samples held.
+        sizes: samples that each device holds.
         epochs: passes over the local data, or None.
         steps: mini-batches, wrapping over the local data whose last batch may be short, or None. Where both are given,
             what ends first.
@@ -73,20 +82,24 @@ def local_samples(sizes: npt.NDArray[np.int64], epochs: int | None, steps: int |
     return samples_in(local_steps(sizes, epochs, steps, batch), sizes, batch)
 
 
-def samples_in(steps: Floats, sizes: npt.NDArray[np.int64], batch: int | None) -> Floats:
-    """Samples [n] of so many `steps` [n] of devices with `sizes` [n] samples, pass after pass."""
-    size, per_epoch = np.minimum(sizes, batch) if batch else sizes, epoch_steps(sizes, batch)
-    return np.asarray((steps // per_epoch) * sizes + (steps % per_epoch) * size)
+def samples_in(steps: Floats, sizes: Ints, batch: int | None) -> Floats:
+    """Return the samples [n] in the given `steps` [n] of devices with `sizes` [n] samples, pass after pass."""
+    batch_size = np.minimum(sizes, batch) if batch else sizes
+    per_epoch = epoch_steps(sizes, batch)
+    # Only whole passes reach the short batch at their end.
+    return np.asarray((steps // per_epoch) * sizes + (steps % per_epoch) * batch_size)
 
 
-def batch_sizes(size: int, epochs: int | None, steps: int | None, batch: int | None) -> npt.NDArray[np.int64]:
-    """Samples [K] of each of a device's mini-batches in one round; arguments as in `local_samples`, for one device."""
+def batch_sizes(size: int, epochs: int | None, steps: int | None, batch: int | None) -> Ints:
+    """Return the samples [K] of each of a device's mini-batches in one round; arguments as in `local_samples`."""
     full = min(size, batch) if batch else size
     epoch = np.full(-(-size // full), full, dtype=np.int64)
     epoch[-1] = size - full * (len(epoch) - 1)
-    return np.resize(epoch, int(local_steps(np.array([size]), epochs, steps, batch)[0]))
+    (count,) = local_steps(np.array([size]), epochs, steps, batch)
+    return np.resize(epoch, int(count))
 
 
-def epoch_steps(sizes: npt.NDArray[np.int64], batch: int | None) -> npt.NDArray[np.int64]:
-    """Mini-batches [n] of an epoch."""
-    return -(-sizes // (np.minimum(sizes, batch) if batch else sizes))
+def epoch_steps(sizes: Ints, batch: int | None) -> Ints:
+    """Return the mini-batches [n] of an epoch."""
+    batch_size = np.minimum(sizes, batch) if batch else sizes
+    return -(-sizes // batch_size)

@@ -104,7 +104,7 @@ class Sections(Section):
     @property
     def learning(self) -> Algorithm:
         """The algorithm, with what the sessions' initialisation adds to it."""
-        return self.in_sessions.initialisation.around(self.algorithm)
+        return self.in_sessions.initialisation.wrap(self.algorithm)
 
     @property
     def groups(self) -> int:

@@ -438,7 +438,7 @@ class Server:
         if self._section.policy.edge_models:  # a model up and down for each base station
             found["backhaul_bytes"] = 2 * self._cells * model_bytes if merge else 0
         if self._sessions.several:  # models that the server keeps for the starts of sessions to come
-            found["history_bytes"] = self._sessions.initialisation.stored(key.session) * model_bytes
+            found["history_bytes"] = self._sessions.initialisation.stored_vectors(key.session) * model_bytes
         if self._section.policy.splits_model:  # for its half of the model
             found["server_energy_j"] = self._section.power_w * sum(part.server_s for part in parts)
         found.update(self._handovers(parts))

@@ -69,7 +69,7 @@ class SessionModels:
         if not begins:
             self._moves[session] = (state["w"] - self._blended(strategy.pilot_blend()).w).cpu().numpy()
         start = self._blended(strategy.start(session, self._moves, self._tensors))
-        self._forget_all_but({0, session, *strategy.kept(session, self._moves, self._tensors)})
+        self._forget_all_but({0, session, *strategy.sessions_kept(session, self._moves, self._tensors)})
         last_state = self._last_state
         self._last_state = {}
         if self._sessions.keep_state:

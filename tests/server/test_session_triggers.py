@@ -327,7 +327,7 @@ def test_no_run_stops_in_the_middle_of_gradient_rounds():
         ),
         (
             "sessions: {count: 2, initialisation: {kind: proposed, retention: diverse}}",
-            ":1: sessions.initialisation.retention: diverse chooses whom to keep: say how many in history",
+            ":1: sessions.initialisation.retention: diverse chooses which sessions to keep: say how many in history",
         ),
     ],
 )

@@ -150,8 +150,8 @@ def test_limited_history():
     strategy = Proposed(pilots=2, history=2)
     seven = {session: np.ones(1) for session in range(3, 8)}
     assert strategy.start(7, seven, WHOLE) == {5: 0.5, 6: 0.5}
-    assert list(strategy.kept(7, seven, WHOLE)) == [1, 2, 5, 6]
-    assert [strategy.stored(session) for session in range(1, 8)] == [0, 1, 1, 3, 5, 5, 5]
+    assert list(strategy.sessions_kept(7, seven, WHOLE)) == [1, 2, 5, 6]
+    assert [strategy.stored_vectors(session) for session in range(1, 8)] == [0, 1, 1, 3, 5, 5, 5]
 
 
 def retained(strategy, *moves):
@@ -159,7 +159,7 @@ def retained(strategy, *moves):
     known, kept = {}, []
     for session, move in enumerate(moves, 2):
         known[session] = np.array([move])
-        kept.append(list(strategy.kept(session, known, WHOLE)))
+        kept.append(list(strategy.sessions_kept(session, known, WHOLE)))
         known = {z: known[z] for z in (*kept[-1], session) if z in known}
     return [sessions[1:] for sessions in kept]
 
@@ -184,7 +184,7 @@ def test_diverse_retention_keeps_apart(moves, history):
         assert set(kept) <= set(candidates)
         assert session == 2 or kept[-1] == session - 1
         assert least(kept, moves) >= least(candidates, moves)
-        assert strategy.stored(session) == 1 + 2 * len(kept)
+        assert strategy.stored_vectors(session) == 1 + 2 * len(kept)
         before = kept
 
 

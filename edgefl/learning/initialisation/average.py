@@ -1,4 +1,4 @@
-"""The mean of what there is."""
+"""The mean of all earlier sessions' models."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from edgefl.learning.initialisation.base import Blend, Initialisation, Vector, u
 class Average(Initialisation):
     """The mean of earlier sessions' models (dynamic-devices paper, section VI, "Average")."""
 
-    include_pilots: bool = True  # the pilot sessions' models too, or those after them alone, as the program has it
+    include_pilots: bool = True  # the pilot sessions' models too; or only those after them, as the program has it
 
-    def kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
-        """All sessions whose models count."""
+    def sessions_kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
+        """Return all sessions whose models count."""
         return self._counting(session)
 
-    def stored(self, session: int) -> int:
-        """Their models."""
+    def stored_vectors(self, session: int) -> int:
+        """Return the number of their models."""
         return len(self._counting(session))
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """Equal weights; in a pilot session the last model alone where those of pilots do not count."""
+        """Return equal weights; in a pilot session only the last model, if those of pilots do not count."""
         return uniform(self._counting(session) or (session - 1,))
 
     def _counting(self, session: int) -> Sequence[int]:
-        return range(1 if self.include_pilots else self.pilots + 1, session)
+        first = 1 if self.include_pilots else self.pilots + 1
+        return range(first, session)

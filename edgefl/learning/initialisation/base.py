@@ -1,6 +1,6 @@
-"""What an initialisation is: how the models that are there blend into the one that a session starts from.
+"""Strategies for the model that a session starts from: how the models of earlier sessions are blended.
 
-A blend is the weight of each model, by the session that ended with it; 0 is the model of the very beginning.
+A blend is the weight of each model, by the session that ended with it; 0 is the initial model of the run.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ INITIAL: Blend = {0: 1.0}
 class Initialisation(Member):
     """Base of all strategies; sessions count from 1."""
 
-    adds_server_state: ClassVar[bool] = (
-        False  # whether each session's server begins with more than the algorithm's state
-    )
+    # Whether each session's server begins with more than the algorithm's state.
+    adds_server_state: ClassVar[bool] = False
 
     pilots: Count = 1  # sessions of ordinary training before the strategy begins, P
     after_pilots: Literal["previous", "initial"] = "previous"  # what session P + 1 starts from, whatever the strategy
 
-    def around(self, algorithm: Algorithm) -> Algorithm:
-        """The algorithm with what the strategy adds to it."""
+    def wrap(self, algorithm: Algorithm) -> Algorithm:
+        """Return the algorithm with what the strategy adds to it."""
         return algorithm
 
     @property
@@ -40,23 +39,23 @@ class Initialisation(Member):
         return 0
 
     def pilot_blend(self) -> Blend:
-        """The model that those rounds start from."""
+        """Return the blend that those rounds start from: the pilot model."""
         return {}
 
-    def kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
-        """Whose models the server keeps in a session, beside the one of the session before; arguments as in `start`."""
+    def sessions_kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
+        """Return the sessions whose models the server keeps, beside the last one's; arguments as in `start`."""
         return ()
 
-    def stored(self, session: int) -> int:
-        """Vectors of the model's size that the server keeps in a session, besides what the algorithm does."""
+    def stored_vectors(self, session: int) -> int:
+        """Return how many vectors of the model's size the server keeps in a session, besides the algorithm's."""
         return 0
 
     def start(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """What a session starts from, from the second one on.
+        """Return the blend that a session starts from, from the second session on.
 
         Args:
             session: the one that begins.
-            moves: [d] what the extra rounds made of the pilot model, less that model, by session; this one's too.
+            moves: [d] how far the extra rounds moved the pilot model, by session; this one's too.
             tensors: where the model's weight tensors lie in a vector.
         """
         if session == self.pilots + 1:
@@ -64,10 +63,10 @@ class Initialisation(Member):
         return self.blend(session, moves, tensors)
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """As `start`, in all other sessions."""
+        """Return the same for all sessions but P + 1."""
         raise NotImplementedError
 
 
 def uniform(sessions: Sequence[int]) -> Blend:
-    """The mean of the models of some sessions."""
+    """Return the mean of the models of some sessions."""
     return dict.fromkeys(sessions, 1 / len(sessions))

@@ -1,4 +1,4 @@
-"""Going on, and holding on to what was learned."""
+"""The last session's model, with distillation of what was learned before."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ class Continuous(Initialisation):
 
     adds_server_state: ClassVar[bool] = True  # the teacher
 
-    loss: Literal["kd", "relation"] = "kd"  # KL(p_teacher || p_student) of the program, or what the paper cites, GLFC's
-    weight: NonNegativeFloat = 1.0  # of what distils, k; kd with 0 is `previous`
+    loss: Literal["kd", "relation"] = "kd"  # KL(p_teacher || p_student) of the program, or the paper's, GLFC's
+    weight: NonNegativeFloat = 1.0  # of the distillation, k; kd with 0 is `previous`
 
-    def around(self, algorithm: Algorithm) -> Algorithm:
-        """Each session's server begins with the model that teaches in it."""
-        wrapper = Distilled if self.loss == "kd" else RelationDistilled
-        return wrapper(base=algorithm, weight=self.weight)
+    def wrap(self, algorithm: Algorithm) -> Algorithm:
+        """Return the algorithm with distillation from the model with which each session begins."""
+        if self.loss == "kd":
+            return Distilled(base=algorithm, weight=self.weight)
+        return RelationDistilled(base=algorithm, weight=self.weight)
 
-    def stored(self, session: int) -> int:
-        """The teacher."""
+    def stored_vectors(self, session: int) -> int:
+        """Return 1: the teacher."""
         return 1
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """The last session's alone."""
+        """Return the last session's model."""
         return {session - 1: 1.0}

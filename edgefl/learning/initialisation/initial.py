@@ -1,4 +1,4 @@
-"""Beginning anew."""
+"""The initial model of the run, in every session."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from edgefl.learning.initialisation.base import INITIAL, Blend, Initialisation, 
 class Initial(Initialisation):
     """The initial model, as if nothing had been learned (the dynamic-devices paper's program, --initial)."""
 
-    def stored(self, session: int) -> int:
-        """The initial model."""
+    def stored_vectors(self, session: int) -> int:
+        """Return 1: the initial model."""
         return 1
 
     def start(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """In session P + 1 too."""
+        """Return the same in session P + 1."""
         return self.blend(session, moves, tensors)
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """The initial model alone."""
+        """Return the initial model."""
         return INITIAL

@@ -1,4 +1,4 @@
-"""Going on."""
+"""The last session's model."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ class Previous(Initialisation):
     """The model that the last session has ended with (dynamic-devices paper, section VI, "Previous")."""
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """The last session's alone."""
+        """Return the last session's model."""
         return {session - 1: 1.0}

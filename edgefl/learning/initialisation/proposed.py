@@ -1,4 +1,4 @@
-"""The mean of what was learned from similar data."""
+"""The mean of earlier models, weighted by how alike the data were that they learned from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from edgefl.learning.initialisation.base import Blend, Initialisation, Vector, u
 class Proposed(Initialisation):
     """Earlier sessions' models, weighted by how alike data are (dynamic-devices paper, algorithm 1, eq. 16-18).
 
-    The likeness of two sessions is that of what a few rounds with their devices make of one and the same pilot model.
+    Two sessions are alike if a few rounds with their devices move one and the same pilot model in a similar way.
     """
 
     gradient_rounds: Count = 1  # V
@@ -28,9 +28,9 @@ class Proposed(Initialisation):
     retention: Literal["recent", "diverse"] = "recent"  # which: the last ones, or those that differ most
 
     @model_validator(mode="after")
-    def _some_to_leave_out(self) -> Proposed:
+    def _check_retention(self) -> Proposed:
         if self.retention == "diverse" and self.history is None:
-            raise fault_at(("retention",), "diverse chooses whom to keep: say how many in history")
+            raise fault_at(("retention",), "diverse chooses which sessions to keep: say how many in history")
         return self
 
     @property
@@ -39,58 +39,74 @@ class Proposed(Initialisation):
         return self.gradient_rounds
 
     def pilot_blend(self) -> Blend:
-        """1 / P each, or gamma_1 = beta^(P-1) and gamma_s = (1 - beta) beta^(P-s)."""
+        """Return `1 / P` each, or `gamma_1 = beta^(P-1)` and `gamma_s = (1 - beta) beta^(P-s)`."""
+        sessions = range(1, self.pilots + 1)
         if self.pilot == "simple":
-            return uniform(range(1, self.pilots + 1))
-        decays = {s: self.beta ** (self.pilots - s) for s in range(1, self.pilots + 1)}
-        return {s: decay * (1 if s == 1 else 1 - self.beta) for s, decay in decays.items()}
+            return uniform(sessions)
+        weights = {}
+        for s in sessions:
+            factor = 1 if s == 1 else 1 - self.beta
+            weights[s] = self.beta ** (self.pilots - s) * factor
+        return weights
 
-    def kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
-        """The pilot sessions, and those that count."""
+    def sessions_kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
+        """Return the pilot sessions, and those that count."""
         pilots = range(1, min(self.pilots, session - 1) + 1)
         return [*pilots, *self._counting(session, moves, tensors)]
 
-    def stored(self, session: int) -> int:
-        """Pilot sessions' models until there is the pilot model; then that, and a model and a move a session."""
-        after = session - self.pilots - 1
-        return session - 1 if after < 0 else 1 + 2 * min(after, self.history or after)
+    def stored_vectors(self, session: int) -> int:
+        """Return one model a pilot session until there is the pilot model; then that, and two vectors a session."""
+        after_pilots = session - self.pilots - 1
+        if after_pilots < 0:
+            return session - 1
+        return 1 + 2 * min(after_pilots, self.history or after_pilots)
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """mu_z ~ exp(-R |G_s - G_z|); in a pilot session the last model alone."""
-        if not (counting := self._counting(session, moves, tensors)):
+        """Return weights `mu_z ~ exp(-R |G_s - G_z|)` ; in a pilot session only the last model."""
+        counting = self._counting(session, moves, tensors)
+        if not counting:
             return {session - 1: 1.0}
-        distance = DISTANCES[self.distance]
-        distances = np.array([distance(moves[session], moves[z], tensors) for z in counting])
-        farther = distances - distances.min()
-        closeness = np.exp(-self.similarity * farther) if self.similarity < np.inf else np.where(farther > 0, 0.0, 1.0)
-        return dict(zip(counting, (closeness / closeness.sum()).tolist(), strict=True))
+        measure = DISTANCES[self.distance]
+        distances = np.array([measure(moves[session], moves[z], tensors) for z in counting])
+        farther = distances - distances.min()  # a common factor of all weights, without which they could all underflow
+        if self.similarity < np.inf:
+            closeness = np.exp(-self.similarity * farther)
+        else:
+            closeness = np.where(farther > 0, 0.0, 1.0)
+        weights = (closeness / closeness.sum()).tolist()
+        return dict(zip(counting, weights, strict=True))
 
     def _counting(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> list[int]:
-        """H of the sessions that have moves: those that counted in the last session, and that one itself."""
+        """Return H of the sessions that have moves: those that counted in the last session, and that one itself."""
         earlier = sorted(z for z in moves if z < session)
         while self.history and len(earlier) > self.history:
-            earlier.remove(earlier[0] if self.retention == "recent" else self._dispensable(earlier, moves, tensors))
+            oldest = earlier[0]
+            earlier.remove(oldest if self.retention == "recent" else self._dispensable(earlier, moves, tensors))
         return earlier
 
     def _dispensable(self, sessions: Sequence[int], moves: Mapping[int, Vector], tensors: Sequence[slice]) -> int:
-        """The older of the two that are most alike: the newer one has learned more from such data."""
-        distance = DISTANCES[self.distance]
-        alike = min(combinations(sessions, 2), key=lambda pair: distance(moves[pair[0]], moves[pair[1]], tensors))
-        return alike[0]
+        """Return the older of the two sessions that are most alike: the newer one has learned more from such data."""
+        measure = DISTANCES[self.distance]
+
+        def apart(pair: tuple[int, int]) -> float:
+            return measure(moves[pair[0]], moves[pair[1]], tensors)
+
+        older, _ = min(combinations(sessions, 2), key=apart)
+        return older
 
 
 def per_tensor_normalised(a: Vector, b: Vector, tensors: Sequence[slice]) -> float:
-    """The mean over tensors of |a/|a| - b/|b||, which is at most 2 (the paper's program)."""
-    return float(np.mean([np.linalg.norm(_unit(a[part]) - _unit(b[part])) for part in tensors]))
+    """Return the mean over tensors of `|a/|a| - b/|b||`, which is at most 2 (the paper's program)."""
+    return float(np.mean([np.linalg.norm(_unit(a[place]) - _unit(b[place])) for place in tensors]))
 
 
 def global_l2(a: Vector, b: Vector, tensors: Sequence[slice]) -> float:
-    """|a - b| over all parameters (eq. 18)."""
+    """Return `|a - b|` over all parameters (eq. 18)."""
     return float(np.linalg.norm(a.astype(np.float64) - b))
 
 
 def _unit(vector: Vector) -> Vector:
-    """The direction of a vector; zero where it has none."""
+    """Return the direction of a vector; zero if it has none."""
     wide = vector.astype(np.float64)
     return np.asarray(wide / (np.linalg.norm(wide) or 1.0))
 
