@@ -1,1 +1,1 @@
-"""How the server coordinates devices: policies (who waits for whom), selections (who takes part), its view of them."""
+"""Coordination of devices: policies (who waits for whom), selections (who takes part), the server's view of them."""

@@ -14,7 +14,7 @@ from edgefl.core.section import Count, Section, fault_at
 
 
 class ServerSection(Section):
-    """How rounds run."""
+    """The server: its policy, its selection, and what becomes of devices that leave."""
 
     policy: Annotated[Policy, POLICIES] = Synchronous()
     participants: Count | None = None  # None: all devices

@@ -1,4 +1,4 @@
-"""What a server can know of its devices: what they said at registration, and what ended participations have shown.
+"""The server's knowledge of its devices: what they said at registration, and what ended participations have shown.
 
 A selection sees devices through `ServerView` alone, so it cannot look into the future or at a device's channel.
 """
@@ -36,7 +36,7 @@ class ServerView:
 
 
 class DeviceReports(NamedTuple):
-    """What a round has shown of devices [n] whose participations ended in it."""
+    """A round's evidence of devices [n] whose participations ended in it."""
 
     ids: Ids
     received: Bools  # whether an update has come; if not, the device has reported nothing

@@ -1,1 +1,1 @@
-"""What every room builds on: randomness, distributions, catalogues, sections, units, times, files and errors."""
+"""The foundation of all rooms: randomness, distributions, catalogues, sections, units, times, files and errors."""

@@ -1,4 +1,4 @@
-"""What this machine has: memory, processor cores; and how often Python looks for garbage."""
+"""The machine's memory and processor cores, and how often Python looks for garbage."""
 
 from __future__ import annotations
 

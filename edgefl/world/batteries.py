@@ -71,7 +71,7 @@ class Batteries:
 
     def draw(self, ids: Ids, power_w: Floats | float, time_s: float) -> None:
         """Let devices [n] draw so much from now on; those that have run out draw their idle power instead."""
-        self.advance(time_s, ids)
+        self.advance(time_s, ids)  # a device that runs out before keeps its idle power
         self._start_lines(ids, time_s)
         self._draw_w[ids] = np.where(self.usable[ids], power_w, self._parameters.idle_w[ids])
         self._plan(ids)
@@ -127,7 +127,7 @@ class Batteries:
         empty = ids[~self.usable[ids]]
         if not empty.size:
             return np.inf
-        self._start_lines(empty, time_s)
+        self._start_lines(empty, time_s)  # so that levels are those of now
         charger = ChargerState(self._window[empty], self._plugged[empty], self._switch_s[empty])
         own = self._parameters.of_devices(empty)
         return float(charged_s(own, self._level_j[empty], charger, time_s).min()) * CERTAINLY_LATER
@@ -156,6 +156,7 @@ class Batteries:
         level_j = level_j[owned]
         gained_j = level_j - self._level_j[ids]
         offered_j = self._offered_w(ids) * lasted_s
+        # If the charger gives less than is asked for, the device gets that and what the battery loses.
         drawn_j = np.where(self._net_w(ids) > 0, self._draw_w[ids] * lasted_s, offered_j - gained_j)
         charged_j = (gained_j + drawn_j).sum()
         drained_j = drawn_j[~self._participating[ids]].sum()
@@ -178,14 +179,14 @@ class Batteries:
         approaches = np.where(usable, net_w < 0, net_w > 0)
         never_s = np.full(len(ids), np.inf)
         after_s = np.divide(threshold_j - self._level_j[ids], net_w, out=never_s, where=approaches)
-        crosses_s = self._since_s[ids] + np.maximum(after_s, 0.0)
+        crosses_s = self._since_s[ids] + np.maximum(after_s, 0.0)  # rounding may have put the level beyond
         self._next_s[ids] = np.minimum(self._switch_s[ids], crosses_s)
 
     def _handle_next_events(self, ids: Ids) -> None:
         """Let the next event of each of devices [n] happen, at its time."""
         at_s = self._next_s[ids].copy()
         self._start_lines(ids, at_s)
-        crosses = at_s < self._switch_s[ids]
+        crosses = at_s < self._switch_s[ids]  # else its charger switches; a crossing at that moment comes next
         self._cross_threshold(ids[crosses], at_s[crosses])
         self._switch_charger(ids[~crosses])
         self._plan(ids)
@@ -194,6 +195,7 @@ class Batteries:
         """Let devices [n] run out, after which they take no part, or be charged, at times [n]."""
         parameters = self._parameters
         runs_out = self.usable[ids]
+        # Exactly the threshold, which the line reaches only up to rounding.
         self._level_j[ids] = np.where(runs_out, parameters.reserve_j[ids], parameters.resume_j[ids])
         self.usable[ids] = ~runs_out
         self._draw_w[ids] = parameters.idle_w[ids]

@@ -1,4 +1,4 @@
-"""What the devices' batteries are like, and when they are charged, as arrays drawn from the section `devices`."""
+"""The devices' batteries and the times at which they are charged, as arrays drawn from the section `devices`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DAY_S = DAY_H * HOUR_S
 
 
 class BatteryParameters(NamedTuple):
-    """What the batteries [devices] are like; a device on mains has an infinite capacity.
+    """The batteries of all devices [devices]; a device on mains has an infinite capacity.
 
     A day has one or several charging windows. A cycle is a window with the pause after it.
     """
@@ -146,13 +146,16 @@ def _windows_per_device(devices: Devices) -> Ints:
     """Return how many windows [devices] a day has for each device; at least one, which may have no power."""
     counts = []
     for hardware, (first, end) in zip(devices.made_of, devices.borders, strict=True):
-        count = 0 if hardware.battery is None else len(hardware.battery.charging)
-        counts.append(np.full(end - first, max(count, 1)))
+        count = 1  # also of a device without windows: its one window has no power
+        if hardware.battery is not None:
+            count = max(len(hardware.battery.charging), 1)
+        counts.append(np.full(end - first, count))
     return np.concatenate(counts)
 
 
 def _draw_window(devices: Devices, streams: Streams, number: int) -> _Window:
     """Return the window with a number, from 0, of each device; a device that has none gets 0 W for a whole day."""
+    # Each further window draws by keys of its own; those of the first are the same as if it were the only one.
     keyed = streams.apart(f"window {number + 1}") if number else streams
 
     def draw(name: str, bound: PerDevice, key: str) -> Floats:

@@ -41,7 +41,7 @@ class Handover(Section):
 
 
 class Cells(Section):
-    """Where base stations stand and how far they cover."""
+    """The base stations: where they stand and how far they cover."""
 
     layout: Literal["single", "hexagonal", "listed"] = "single"
     sites: Annotated[int, Field(ge=1)] = 1  # base stations; 7 where the layout is hexagonal and nothing is said
@@ -146,7 +146,7 @@ class Cells(Section):
 
     @property
     def has_one_cell(self) -> bool:
-        """Whether one base station stands in the middle of the area."""
+        """Return whether one base station stands in the middle of the area."""
         return self.sites == 1 and self.layout != "listed"
 
     @property

@@ -13,7 +13,7 @@ LEAST_RISE = 1e-9  # of the capacity: a level that rises by less in a day does n
 
 
 class ChargerState(NamedTuple):
-    """Whether devices [n] are plugged in."""
+    """The state of the chargers of devices [n]."""
 
     window: Ids  # the number of the window that began last
     plugged: Bools  # whether it is still open
@@ -26,6 +26,7 @@ def initial_state(parameters: BatteryParameters) -> ChargerState:
     begins_s = np.cumsum(parameters.cycle_s, axis=1) - parameters.cycle_s  # of each window, after the first one's
     since_first_s = -parameters.from_s % DAY_S
     began = begins_s <= since_first_s[:, None]
+    # Times are counted from the first window's latest beginning, which may be yesterday's; so at least it has begun.
     window = np.maximum(began.sum(axis=1) - 1, 0)
     since_s = since_first_s - begins_s[rows, window]
     length_s = parameters.window_s[rows, window]
@@ -83,6 +84,7 @@ def charged_s(own: BatteryParameters, level_j: Floats, charger: ChargerState, no
         time_s = np.where(np.isinf(until_s), time_s, until_s)
         window, plugged, lasts_s = next_phase(own, rows, window, plugged)
         until_s = until_s + lasts_s
+        # After the same phase of each day levels can be compared.
         if phase % phases_a_day == 0:
             daily_j.append(level_j)
         if phase > phases_a_day:

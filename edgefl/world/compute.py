@@ -1,4 +1,4 @@
-"""What local training costs a device: time and energy of its processor (dynamic-devices paper, eq. 27 and 28).
+"""Costs of local training on a device: time and energy of its processor (dynamic-devices paper, eq. 27 and 28).
 
 Whoever needs a computing time, a processor's energy or its power gets it from the functions below.
 """
@@ -41,7 +41,7 @@ def cpu_power_w(cpu_hz: Floats, flops_per_cycle: Floats, capacitance: Floats) ->
 
 @dataclass(frozen=True)
 class LocalComputation:
-    """What devices [n] compute between download and upload; each chooses its clock when its download has ended."""
+    """The computation of devices [n] between download and upload; each chooses its clock after its download."""
 
     dvfs: Dvfs
     flops: Floats

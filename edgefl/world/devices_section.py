@@ -47,7 +47,7 @@ CapacityShare = Annotated[float, Field(ge=0, le=1)]
 
 
 class Charging(Section):
-    """When on a day a battery is charged, and how fast; time 0 of a run is midnight."""
+    """A daily charging window and its power; time 0 of a run is midnight."""
 
     power_w: Positive
     from_h: Hour = Constant(value=22.0)
@@ -83,7 +83,7 @@ Windows = Annotated[
 
 
 class Battery(Section):
-    """What a device runs on; numbers may be distributions."""
+    """A device's battery; numbers may be distributions."""
 
     capacity_j: Positive
     start: PerDeviceShare = Constant(value=1.0)  # of the capacity
@@ -100,7 +100,7 @@ class Battery(Section):
 
 
 class Hardware(Section):
-    """What a device is made of; numbers may be distributions."""
+    """The parts of a device; numbers may be distributions."""
 
     cpu_hz: Positive = Constant(value=1.0e9)
     flops_per_cycle: Positive = Constant(value=8.0)
@@ -135,7 +135,7 @@ class Devices(Hardware):
 
     @model_validator(mode="after")
     def _check_groups(self) -> Devices:
-        names: list[str] = []
+        names: list[str] = []  # of the groups before
         for place, group in enumerate(self.groups):
             if (group.count is None) == (group.share is None):
                 raise fault_at(("groups", place), "needs either count or share")
@@ -190,12 +190,13 @@ class Devices(Hardware):
         hardware: list[Hardware] = []
         for group in self.groups:
             given = group.model_fields_set & set(Hardware.model_fields)
+            # A group's own keys override those beside `count`; a battery is overridden as a whole.
             hardware.append(self.model_copy(update={key: getattr(group, key) for key in given}))
         return hardware
 
     @property
     def has_batteries(self) -> bool:
-        """Whether any device runs on a battery."""
+        """Return whether any device runs on a battery."""
         return any(hardware.battery for hardware in self.made_of)
 
     def span(self, key: str) -> tuple[float, float]:
@@ -227,6 +228,7 @@ class Devices(Hardware):
         for (first, end), hardware in zip(self.borders, self.made_of, strict=True):
             source: Distribution | float = of(hardware) if of else getattr(hardware, name)
             if isinstance(source, Distribution):
+                # Draws are keyed by the device's number in the population, not in the group.
                 ids = np.arange(first, end, dtype=np.int64)
                 values[first:end] = draw(name, source, bound, ids, streams)
             else:

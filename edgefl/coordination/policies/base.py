@@ -130,27 +130,27 @@ class Policy(Member):
 
     @property
     def averages(self) -> bool:
-        """Whether the algorithm aggregates the updates of several devices; otherwise the model goes round."""
+        """Return whether the algorithm aggregates updates of several devices; if not, they train one model in turn."""
         return True
 
     @property
     def overlapping(self) -> bool:
-        """Whether a device may still be under way when the next aggregation begins."""
+        """Return whether a device may still be under way when the next aggregation begins."""
         return False
 
     @property
     def direct_links(self) -> bool:
-        """Whether devices send the model to each other."""
+        """Return whether devices send the model to each other."""
         return False
 
     @property
     def cut_layer(self) -> str | int | None:
-        """The last layer that devices train, by name or number from 1, if `splits_model`; None: the model's usual."""
+        """Return the last layer that devices train (name, or number from 1) if `splits_model`; None: the usual one."""
         return None
 
     @property
     def star_backhaul(self) -> StarBackhaul | None:
-        """The backhaul that the policy's own keys describe; None if it has no such keys."""
+        """Return the backhaul that the policy's own keys describe; None if it has no such keys."""
         return None
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
@@ -172,4 +172,4 @@ def finish_moment(env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
     What a policy does afterwards does not depend on the order in which simultaneous events were scheduled.
     """
     while env.peek() <= env.now:
-        yield env.timeout(0)
+        yield env.timeout(0)  # comes after all events that are scheduled for now

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from edgefl.coordination.policies.base import Coordinator, Policy, finish_moment
 
-ROUNDING = 1e-9  # 1.1 * 10 is 11.000000000000002 in floating point, and asks for 11 devices
+PRODUCT_ROUNDING = 1e-9  # 1.1 * 10 is 11.000000000000002 in floating point, and asks for 11 devices
 
 
 class OverSelection(Policy):
@@ -22,7 +22,7 @@ class OverSelection(Policy):
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Run all rounds: select, dispatch, wait for enough updates, interrupt the others, aggregate."""
         while (yield from server.ready()):
-            asked = math.ceil(self.factor * server.participants - ROUNDING)
+            asked = math.ceil(self.factor * server.participants - PRODUCT_ROUNDING)
             under_way = server.dispatch(server.select(asked))
             while under_way and server.received() < server.participants:
                 yield server.env.any_of(under_way)

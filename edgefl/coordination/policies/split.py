@@ -22,7 +22,7 @@ def _check_layer(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         raise fault(f"must be the name of a layer, or its number from 1, got {shown(value)}") from None
 
 
-Layer = Annotated[str | Annotated[int, Field(ge=1)] | None, WrapValidator(_check_layer)]
+CutLayer = Annotated[str | Annotated[int, Field(ge=1)] | None, WrapValidator(_check_layer)]
 
 
 class Split(Policy):
@@ -31,7 +31,7 @@ class Split(Policy):
     splits_model: ClassVar[bool] = True
 
     mode: Literal["parallel", "sequential"] = "parallel"  # SplitFed V1: all at once; SSL: the front walks
-    cut: Layer = None  # the front's last layer; None: the model's usual one
+    cut: CutLayer = None  # the front's last layer; None: the model's usual one
 
     @property
     def averages(self) -> bool:

@@ -36,22 +36,22 @@ class Selection(Member):
 
     @property
     def report_floats(self) -> int:
-        """How many numbers of 32 bits devices upload beside each update, so that the selection can choose."""
+        """Return how many numbers of 32 bits devices upload beside each update, so that the selection can choose."""
         return 0
 
     @property
     def needs_losses(self) -> bool:
-        """Whether it looks at losses, so that the run must learn."""
+        """Return whether it looks at losses, so that the run must learn."""
         return False
 
     @property
     def needs_batteries(self) -> bool:
-        """Whether it looks at batteries, so that some device must have one."""
+        """Return whether it looks at batteries, so that some device must have one."""
         return False
 
     @property
     def polls(self) -> bool:
-        """Whether `candidates` are asked for the model's loss on their samples before participants are chosen."""
+        """Return whether `candidates` are asked for the model's loss before participants are chosen."""
         return False
 
     def check(self, count: int, participants: int) -> str | None:

@@ -14,7 +14,7 @@ from edgefl.core.streams import Streams
 
 
 class PowerOfChoice(Selection):
-    """Of d candidates, drawn by their samples, those with the highest loss (Cho, Wang & Joshi, arXiv 2010.01243).
+    """The highest losses among d candidates, drawn by their samples (Cho, Wang & Joshi, arXiv 2010.01243).
 
     In pow-d and cpow-d, candidates are sent the model and report its loss on all their samples, or on a mini-batch. In
     rpow-d, the training loss that came with a device's last update stands for it, and a device that has never sent
@@ -62,5 +62,6 @@ class PowerOfChoice(Selection):
         candidates = present  # those that were polled and have answered
         if not self.polls:
             candidates = self.candidates(present, participants, index, streams, view)
+        # A device that has never reported a loss comes first, so that all are heard.
         loss = np.nan_to_num(view.loss[candidates], nan=np.inf)
         return lowest(candidates, -loss, draws(candidates, index, streams, attempt=1), participants)

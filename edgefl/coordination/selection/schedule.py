@@ -15,16 +15,16 @@ from edgefl.core.section import fault, sentence
 from edgefl.core.streams import Streams
 
 ScheduledRound = Annotated[tuple[NonNegativeInt, ...], Field(strict=False, min_length=1)]
-Schedule = Annotated[tuple[ScheduledRound, ...], Field(strict=False, min_length=1)]
+ScheduledRounds = Annotated[tuple[ScheduledRound, ...], Field(strict=False, min_length=1)]
 
 
 class ScheduleSelection(Selection):
-    """Who takes part is listed round by round, in order (rounds: or file:); repeated when shorter than the run."""
+    """Participants are listed round by round, in order (rounds: or file:); repeated when shorter than the run."""
 
-    rounds: Schedule | None = None
+    rounds: ScheduledRounds | None = None
     file: UserPath | None = None  # JSON: [[0, 1], [1, 2], ...]
 
-    _schedule: Schedule = PrivateAttr()
+    _schedule: ScheduledRounds = PrivateAttr()
 
     @model_validator(mode="after")
     def _read(self) -> ScheduleSelection:
@@ -34,7 +34,7 @@ class ScheduleSelection(Selection):
             self._schedule = self.rounds
         elif self.file is not None:
             try:
-                self._schedule = TypeAdapter(Schedule).validate_json(self.file.read_bytes(), strict=True)
+                self._schedule = TypeAdapter(ScheduledRounds).validate_json(self.file.read_bytes(), strict=True)
             except OSError as error:
                 raise self._unreadable(error.strerror) from None
             except ValidationError as error:

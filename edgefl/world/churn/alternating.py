@@ -45,7 +45,7 @@ class AlternatingPresence(Presence):
     def _advance(self, time_s: float, ids: Ids | None = None) -> None:
         """Go on to a time, with all devices or with some."""
         if time_s < self._now_s:
-            self._restart()
+            self._restart()  # states before now are not kept; to compute them again gives the same ones
         self._now_s = time_s
         advance_to(time_s, self._until_s, self._change, ids)
 
@@ -65,7 +65,7 @@ class AlternatingPresence(Presence):
 
     def stays_until_s(self, ids: Ids, time_s: float) -> Floats:
         """Return when devices [n] leave."""
-        self._advance(time_s, np.unique(ids))
+        self._advance(time_s, np.unique(ids))  # a device that is named twice must change once
         return np.where(self._is_present[ids], self._until_s[ids], time_s)
 
     def arrivals(self, time_s: float, among: Ids | None = None) -> tuple[float, Ids]:

@@ -60,7 +60,7 @@ NO_CHANGES = Changes(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype
 
 
 class Presence:
-    """Which devices are present in one run, evaluated when asked.
+    """The presence of devices in one run, evaluated when asked.
 
     The methods as they stand describe devices that are always present; churn models override them.
 

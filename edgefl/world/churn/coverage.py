@@ -35,7 +35,7 @@ class CoverageChurn(Churn):
 
 @dataclass
 class _Observation:
-    """What is known of all devices [devices] at a check."""
+    """Coverage of all devices [devices] as seen at a check."""
 
     check: int
     covered: Bools
@@ -102,6 +102,7 @@ class Coverage(Presence):
             if soonest_s == np.inf:
                 break
             checks += 1
+            # No answer changes before `soonest_s`, so the checks until then are passed over.
             check = max(observation.check + 1, steps_begun(soonest_s, self._check_s))
             gives_up = last_check is None and checks >= MOST_CHECKS
             if gives_up or (last_check is not None and check > last_check):
@@ -137,10 +138,10 @@ class Coverage(Presence):
     def arrivals(self, time_s: float, among: Ids | None = None) -> tuple[float, Ids]:
         """Return the first check at which a device is covered that was not before; inf if the search gives up."""
         self._latest = self._observe(self._last_check(time_s), self._latest)
-        ahead = self._latest.copy()
+        ahead = self._latest.copy()  # the search must not move what is known of the present
         if among is not None:
             others = np.setdiff1d(self._all_ids, among)
-            ahead.holds_until_s[others] = np.inf
+            ahead.holds_until_s[others] = np.inf  # never due, so never looked at
         for check, changed in self._advance(ahead, None):
             came = changed[ahead.covered[changed]]
             if came.size:

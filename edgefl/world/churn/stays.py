@@ -1,4 +1,4 @@
-"""How long a device stays: the laws that `churn.stay_s` can name."""
+"""Laws of how long a device stays, which `churn.stay_s` can name."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class TraceChurn(Churn):
 
 
 class _RecordedPresence(AlternatingPresence):
-    """Every device changes at the times of the file, and then never again."""
+    """The presence that a file describes: every device changes at its times, and then never again."""
 
     def __init__(self, count: int, stays: list[_RecordedStay]) -> None:
         changes = [(device, np.inf) for device in range(count)]

@@ -55,6 +55,7 @@ class ChurnWithinCoverage(Presence):
             if covered.size:
                 return time_s, covered
             return moved_s, movers
+        # An arrival by one of both counts only if the other has the device present then; if not, the search goes on.
         while True:
             comes_s, comers = self._churn.arrivals(time_s, among=covered)
             time_s = min(comes_s, moved_s)
@@ -82,6 +83,7 @@ class ChurnWithinCoverage(Presence):
         is_move = np.repeat([False, True], [len(churned.ids), len(moved.ids)])
         by_churn = self._present_before(self._churn, churned, until_s)
         by_coverage = self._present_before(self._coverage, moved, until_s)
+        # Walk through both kinds of changes in order of time, and keep the state by each up to date.
         visible = []
         for row in np.lexsort((is_move, both.ids, both.times_s)).tolist():
             device = both.ids[row]

@@ -19,7 +19,7 @@ from edgefl.core.catalogue import Member
 
 
 class Work(NamedTuple):
-    """What devices [n] know when their downloads have ended."""
+    """The knowledge of devices [n] when their downloads have ended."""
 
     cycles: Floats  # of local training
     cpu_hz: Floats  # the highest clocks

@@ -27,6 +27,8 @@ from edgefl.core.catalogue import Member
 from edgefl.core.distributions import NON_NEGATIVE, Constant, NonNegative, draw
 from edgefl.core.streams import Streams
 
+LEAST_SQUARE_M2 = 1e-300  # in place of 0 as the square of a length, where start and end are the same point
+
 
 @dataclass(frozen=True)
 class Area:
@@ -69,7 +71,7 @@ def duration_s(distance_m: Floats, speed_mps: Floats) -> Floats:
 
 
 class Track:
-    """Where the devices of one run are.
+    """The positions of the devices of one run.
 
     Args:
         speeds_mps: [devices] of models whose devices keep their speed; others override `speeds_mps`.
@@ -92,7 +94,7 @@ class Track:
 
     @property
     def can_leave(self) -> bool:
-        """Whether a device can come to where no base station reaches it, or off the map."""
+        """Return whether a device can come to where no base station reaches it, or off the map."""
         return False
 
     def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:

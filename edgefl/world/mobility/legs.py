@@ -87,6 +87,7 @@ class Legs(Track):
         if device not in self._paths:
             self._paths[device] = _Path([], [], self.corners(device))
         times_s, points, following = self._paths[device]
+        # One corner beyond the time, so that the leg has an end.
         while not times_s or times_s[-1] <= time_s:
             corner_s, point = next(following)
             times_s.append(corner_s)
@@ -99,6 +100,7 @@ def timed(corners: Corners, speed_mps: float) -> Corners:
     if speed_mps > 0:
         for distance, point in corners:
             yield distance / speed_mps, point
+    # Distances are of no time: the device is where its own distance is 0, between two corners.
     behind, start = next(corners)
     for ahead, end in corners:
         if ahead > 0:

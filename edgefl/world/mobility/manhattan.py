@@ -64,7 +64,7 @@ class _ManhattanTrack(Legs):
             distance_m = distance_m + block_m
             crossing = crossing + heading
             drawn = self._draw_heading(rng, heading)
-            heading = drawn if self._has_street(crossing + drawn) else -heading
+            heading = drawn if self._has_street(crossing + drawn) else -heading  # back, where there is no street
 
     def _draw_heading(self, rng: np.random.Generator, heading: Floats) -> Floats:
         """Return the heading in which a device wants to leave a crossing."""

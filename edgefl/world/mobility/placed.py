@@ -10,13 +10,11 @@ from pydantic import Field
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.paths import DataPath
-from edgefl.world.mobility.base import Area, Mobility
+from edgefl.world.mobility.base import LEAST_SQUARE_M2, Area, Mobility
 
 Shift = Annotated[float, Field(ge=-1e9, le=1e9)]  # metres or seconds
 Factor = Annotated[float, Field(ge=1e-9, le=1e9)]
 Coordinates = Annotated[tuple[Shift, Shift], Field(strict=False)]
-
-TINY = 1e-300  # in place of 0 as the square of a length, where start and end are the same point
 
 
 class Placed(Mobility):
@@ -38,7 +36,9 @@ class Placed(Mobility):
 
     def fault(self, text: str, line: int | None = None) -> InputError:
         """Return an error about the file."""
-        place = f"{self.path}:{line}" if line else f"{self.path}"
+        place = f"{self.path}"
+        if line is not None:
+            place = f"{place}:{line}"
         return InputError(f"mobility.path: {place}: {text}")
 
     def check_reach(self, starts: Floats, ends: Floats, area: Area) -> None:
@@ -60,7 +60,7 @@ class Placed(Mobility):
 def _nearest_m(starts: Floats, ends: Floats) -> float:
     """Return the distance of (0, 0) from the nearest of the straight lines between points [n, 2]."""
     lines = ends - starts
-    squares = np.maximum((lines**2).sum(axis=1), TINY)
+    squares = np.maximum((lines**2).sum(axis=1), LEAST_SQUARE_M2)
     # The part of each line after which it is nearest to (0, 0).
     shares = np.clip(-(starts * lines).sum(axis=1) / squares, 0.0, 1.0)
     nearest = starts + shares[:, None] * lines

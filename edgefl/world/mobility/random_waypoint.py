@@ -9,11 +9,10 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.streams import Purpose, Streams
-from edgefl.world.mobility.base import Area, Track, WithSpeed
+from edgefl.world.mobility.base import LEAST_SQUARE_M2, Area, Track, WithSpeed
 from edgefl.world.mobility.legs import Corners, Legs
 
 Waypoint = tuple[float, float]  # plain numbers, as arrays of two are slow, and there are very many waypoints
-TINY = 1e-300  # in place of 0 as the square of a length, where start and end are the same point
 
 
 class RandomWaypoint(WithSpeed):
@@ -52,7 +51,7 @@ class Waypoints(Legs):
             start = end
             rng = self.streams.generator(self.purpose, device, leg)
             end = self.area.point(*rng.random(2).tolist())
-            while not self._visible(start, end):
+            while not self._visible(start, end):  # a leg through the hole is drawn again
                 end = self.area.point(*rng.random(2).tolist())
             time_s += dist(start, end) / speed_mps
             yield time_s, np.array(end)
@@ -66,6 +65,7 @@ class Waypoints(Legs):
         """
         rng = self.streams.generator(self.purpose, device)
         longest_m = 2 * self.area.radius_m
+        # By rejection: a pair is kept with a chance in proportion to its length.
         while True:
             u, v, s, t, coin = rng.random(5).tolist()
             start = self.area.point(u, v)
@@ -79,6 +79,6 @@ class Waypoints(Legs):
         dx = end[0] - start[0]
         dy = end[1] - start[1]
         # The part of the leg after which its line is nearest to the middle.
-        nearest = -(x * dx + y * dy) / max(dx * dx + dy * dy, TINY)
+        nearest = -(x * dx + y * dy) / max(dx * dx + dy * dy, LEAST_SQUARE_M2)
         nearest = min(max(nearest, 0.0), 1.0)
         return hypot(x + nearest * dx, y + nearest * dy) >= self.area.min_distance_m

@@ -57,8 +57,11 @@ class Streets(Placed, WithSpeed):
         for a, b in raw.edges():
             offset_m = points[number[a]] - points[number[b]]
             graph.add_edge(number[a], number[b], length_m=float(np.hypot(*offset_m)))
-        is_connected = nx.is_strongly_connected if graph.is_directed() else nx.is_connected
-        if not is_connected(graph) or not np.ptp(points, axis=0).any():
+        if graph.is_directed():
+            connected = nx.is_strongly_connected(graph)
+        else:
+            connected = nx.is_connected(graph)
+        if not connected or not np.ptp(points, axis=0).any():
             raise self.fault("must be one piece of streets: every crossing within reach of every other")
         return graph, points
 
@@ -73,7 +76,10 @@ def _graph(path: Path) -> Iterator[Graph]:
     with opened(path) as stream:
         text = stream.read().decode()
     try:
-        yield nx.parse_graphml(text) if is_graphml else _node_link(json.loads(text))
+        if is_graphml:
+            yield nx.parse_graphml(text)
+        else:
+            yield _node_link(json.loads(text))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, nx.NetworkXException):
         raise NotReadable("is no graph in GraphML (.graphml) or node-link JSON (.json)") from None
 
@@ -82,7 +88,8 @@ def _node_link(data: dict[str, Any]) -> Graph:
     """Return a graph from JSON, whether its streets are called edges or, as in older files, links."""
     import networkx as nx
 
-    return nx.node_link_graph(data, edges="links" if "links" in data else "edges")
+    key = "links" if "links" in data else "edges"
+    return nx.node_link_graph(data, edges=key)
 
 
 def _points(graph: Graph) -> Floats:
@@ -93,7 +100,8 @@ def _points(graph: Graph) -> Floats:
     """
     points = []
     for node, attributes in graph.nodes(data=True):
-        x, y = attributes.get("x"), attributes.get("y")
+        x = attributes.get("x")
+        y = attributes.get("y")
         if not (_is_finite(x) and _is_finite(y)):
             raise NotReadable(f"node {node}: needs x and y in metres")
         points.append((x, y))
@@ -140,7 +148,7 @@ class _StreetTrack(Legs):
 
     @property
     def can_leave(self) -> bool:
-        """Whether a street leads to where no base station reaches."""
+        """Return whether a street leads to where no base station reaches."""
         return self._can_leave
 
     def corners(self, device: int) -> Corners:

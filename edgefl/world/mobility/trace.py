@@ -17,7 +17,7 @@ from edgefl.world.mobility.files import READERS, NotReadable, NotThere, Sample, 
 from edgefl.world.mobility.placed import Coordinates, Factor, Placed, Shift
 
 EARTH_RADIUS_M = 6_371_008.8  # mean radius (IUGG)
-LARGEST = 1e12  # seconds or metres; beyond that, differences of samples would be rounding
+LARGEST_NUMBER = 1e12  # seconds or metres; beyond that, differences of samples would be rounding
 FORMAT_OF_SUFFIX = {".csv": "csv", ".txt": "obsmat", ".xml": "fcd", ".gpx": "gpx"}
 
 
@@ -115,8 +115,8 @@ class Trace(Placed):
         if not device:
             raise self.fault("a device has no name", sample.line)
         # In this form nan is refused, too.
-        if not all(abs(value) <= LARGEST for value in (sample.time_s, sample.x, sample.y)):
-            raise self.fault(f"device {device}: time and place must be numbers up to {LARGEST:g}", sample.line)
+        if not all(abs(value) <= LARGEST_NUMBER for value in (sample.time_s, sample.x, sample.y)):
+            raise self.fault(f"device {device}: time and place must be numbers up to {LARGEST_NUMBER:g}", sample.line)
         if sample.time_s <= before_s:
             text = f"device {device}: times must rise, got {sample.time_s:.10g} s after {before_s:.10g} s"
             raise self.fault(text, sample.line)
@@ -168,7 +168,7 @@ class _RecordedTrack(Track):
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         file_s = self._file_s(time_s)
         positions = []
-        for device in ids:
+        for device in ids:  # one by one: each device has samples at times of its own
             times_s, points = self.ways[device]
             x = np.interp(file_s, times_s, points[:, 0])
             y = np.interp(file_s, times_s, points[:, 1])
