@@ -63,6 +63,13 @@ def quantity(value: Any, units: Sequence[Unit] = PLAIN) -> str:
     return f"{digits(number / unit.size)} {unit.name}".rstrip()
 
 
+def with_unit(name: str, unit: Unit) -> str:
+    """Return the name of an axis or a column with its unit, if it has one: ``"energy [kJ]"``."""
+    if unit.name:
+        return f"{name} [{unit.name}]"
+    return name
+
+
 def seconds(value: float) -> str:
     """Return a duration [s] such as ``"3.25 min"``."""
     return quantity(value, TIME)
@@ -109,6 +116,7 @@ def digits(value: float, most: int = 2) -> str:
 
     Very large and very small numbers get a power of ten.
     """
+    # Formatting rounds first, so that 999.6 has the size of 1,000.
     mantissa, _, exponent = f"{value:.2e}".partition("e")
     size = int(exponent)
     if not -4 < size < 9:
@@ -117,9 +125,10 @@ def digits(value: float, most: int = 2) -> str:
     if size >= 0:
         places = max(0, min(most, places))
     text = _with_minus(f"{value:,.{places}f}")
+    # Zeros at the end of a rounded number are significant digits; those of an exact one say nothing.
     shows_all = math.isclose(round(value, places), value, rel_tol=1e-9, abs_tol=0)
     if shows_all and places:
-        return text.rstrip("0").rstrip(".")  # zeros that say nothing; those of a rounded number are digits
+        return text.rstrip("0").rstrip(".")
     return text
 
 
@@ -144,7 +153,9 @@ def as_number(value: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError):
         return None
-    return number if math.isfinite(number) else None
+    if not math.isfinite(number):
+        return None
+    return number
 
 
 def short(values: Floats, figures: int = 4) -> list[float | int | None]:

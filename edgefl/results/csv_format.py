@@ -1,4 +1,4 @@
-"""How values stand in the CSV files of results: 12 significant digits, an empty cell where there is no value."""
+"""The CSV format of result files: 12 significant digits, an empty cell where there is no value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def csv_cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return str(value).lower()
     if isinstance(value, float):
         return format(value, ".12g")  # the last digits of a float differ between machines
     return str(value)
@@ -25,5 +25,5 @@ def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(columns)
     cells = [[csv_cell(value) for value in values] for values in columns.values()]
-    writer.writerows(zip(*cells, strict=True))
+    writer.writerows(zip(*cells, strict=True))  # transposed: a file has rows
     return stream.getvalue().encode()

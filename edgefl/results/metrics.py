@@ -47,7 +47,7 @@ class AccuracyCurve(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """What a run took to reach a target; where it never did, what the whole run took, which is then a bound."""
+    """The cost of reaching a target; where a run never did, the cost of the whole run, which is then a bound."""
 
     reached: bool
     round: int
@@ -88,7 +88,7 @@ def sessions(run: AccuracyCurve) -> list[AccuracyCurve]:
     """Return each session of a run by itself; times and energies count from its beginning, extra rounds included."""
     if not run.round.size:
         return []
-    borders = np.flatnonzero(np.diff(run.session)) + 1
+    borders = np.flatnonzero(np.diff(run.session)) + 1  # first rows of all sessions but the first
     begins = [0, *borders.tolist()]
     ends = [*borders.tolist(), len(run.session)]
     found = []
@@ -111,7 +111,7 @@ def sessions(run: AccuracyCurve) -> list[AccuracyCurve]:
 def numbers(rounds: Floats) -> Floats:
     """Return round numbers [rounds] that grow over the whole run, also where sessions count from 1 again."""
     if np.all(np.diff(rounds) > 0):
-        return rounds
+        return rounds  # without sessions they are right as they are
     return np.arange(1.0, len(rounds) + 1)
 
 
@@ -145,7 +145,9 @@ def speed_up(reference: Reach, run: Reach) -> tuple[float, float, float]:
 
 
 def _ratio(reference: float, run: float) -> float:
-    return float(reference / run) if run else math.nan
+    if not run:
+        return math.nan
+    return float(reference / run)
 
 
 def last(run: AccuracyCurve, count: int) -> Spread:
@@ -162,7 +164,8 @@ def initial(run: AccuracyCurve, rounds: int) -> Spread:
 def _spread(accuracies: Floats) -> Spread:
     if not accuracies.size:
         return Spread(0, math.nan, math.nan)
-    return Spread(accuracies.size, float(accuracies.mean()), float(accuracies.std()))
+    deviation = float(accuracies.std())  # over n, not n - 1 (docs/metrics.md)
+    return Spread(accuracies.size, float(accuracies.mean()), deviation)
 
 
 def common(reference: AccuracyCurve, run: AccuracyCurve) -> tuple[Floats, Floats]:
@@ -196,8 +199,9 @@ def paired_t(reference: Floats, run: Floats) -> PairedT:
     if n < 2:
         return PairedT(math.nan, 0, math.nan, "fewer than two common tests")
     if np.ptp(difference) <= SAME_ACCURACY:
-        identical = abs(difference[0]) <= SAME_ACCURACY
-        note = "identical" if identical else "the same difference in every round"
+        note = "the same difference in every round"  # no deviation, so t would be infinite
+        if abs(difference[0]) <= SAME_ACCURACY:
+            note = "identical"
         return PairedT(math.nan, n - 1, math.nan, note)
     from scipy.special import stdtr  # scipy.stats would take much longer to import
 
@@ -209,7 +213,7 @@ def paired_t(reference: Floats, run: Floats) -> PairedT:
 def fairness(accuracies: Floats) -> dict[str, float]:
     """Return statistics of per-device accuracies [n], also of the worst and the best tenth (FedAR paper, Table 3)."""
     ordered = np.sort(accuracies)
-    tenth = max(1, round(len(ordered) / 10))
+    tenth = max(1, round(len(ordered) / 10))  # at least one device, however few there are
     worst = ordered[:tenth]
     best = ordered[-tenth:]
     return {

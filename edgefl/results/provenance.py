@@ -1,4 +1,4 @@
-"""What a result came from: the versions and the machine of a run, and digests of the files that it wrote."""
+"""The origin of a result: the versions and the machine of a run, and digests of the files that it wrote."""
 
 from __future__ import annotations
 

@@ -109,6 +109,7 @@ def _opened(folder: Path, name: str) -> Iterator[Any]:
     if not folder.is_dir():
         raise InputError(f"{folder}: not a result folder: no such folder")
     try:
+        # newline="": the csv module finds the ends of lines itself
         with (folder / name).open(encoding="utf-8", newline="") as stream:
             yield stream
     except FileNotFoundError:
@@ -139,6 +140,7 @@ def rows_of(folder: Path, name: str) -> Iterator[TableRow]:
         ValueError: a cell is not of its column's type, or a row has more or fewer cells than the header.
     """
     types = {column.name: column.type for column in COLUMNS_OF[name]}
+    # The file stays open between the rows: a table may not fit in memory.
     with _opened(folder, name) as stream:
         lines = csv.reader(stream)
         header = _header(lines, name)
@@ -161,7 +163,7 @@ _PARSERS: dict[type, Callable[[str], Any]] = {
     str: str,
     int: int,
     float: float,
-    bool: {"true": True, "false": False}.__getitem__,
+    bool: {"true": True, "false": False}.__getitem__,  # a KeyError for everything else; bool("false") would be True
 }
 
 
@@ -187,6 +189,7 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
         except (ValueError, IndexError, csv.Error) as error:
             raise InputError(f"{folder}/{name}: near line {lines.line_num}: {error}") from None
     arrays = {column.name: np.concatenate([piece[column.name] for piece in pieces]) for column in present}
+    # All columns that the file lacks share one array, which nobody writes to.
     unknown = np.full(len(arrays[present[0].name]), np.nan)
     for column in columns:
         arrays.setdefault(column.name, unknown)

@@ -43,7 +43,7 @@ class Result:
 
     @cached_property
     def contributions(self) -> pd.DataFrame:
-        """What each participant of a round added to the model's value, where the scenario asks for it."""
+        """Each participant's contribution to the model's value, where the scenario asks for it."""
         return self._frame("contributions.csv", Ledger.contribution_columns)
 
     @cached_property
@@ -80,7 +80,9 @@ def read_result(folder: Path) -> Result:
     if not isinstance(status, str):
         raise InputError(f"{folder}/manifest.json: status: is missing, so this is not the manifest of a run")
     # An unfinished run's summary, if it left one, sums up the rounds that it finished; only a whole run's counts.
-    summary = dict(documents.summary) if status == FINISHED_STATUS else {}
+    summary = {}
+    if status == FINISHED_STATUS:
+        summary = dict(documents.summary)
     return Result(
         scenario=dict(documents.scenario),
         summary=summary,

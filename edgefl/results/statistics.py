@@ -1,4 +1,4 @@
-"""What several seeds say together: pure functions over arrays (docs/sweep-report.md)."""
+"""Estimates and tests over several seeds: pure functions over arrays (docs/sweep-report.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAME_RELATIVE = 1e-12  # numbers that differ by less, relative to the largest, c
 
 
 class SeedEstimate(NamedTuple):
-    """Of n runs: mean, standard deviation and half the confidence interval if all of them reached it; else NaN.
+    """Mean, standard deviation and half the confidence interval of n runs if all of them reached it; else NaN.
 
     The median is Kaplan and Meier's; where half of the runs or more never reached it, it is NaN, and larger than
     `above`.
@@ -33,7 +33,9 @@ class SeedEstimate(NamedTuple):
     @property
     def central(self) -> float:
         """The mean where all runs reached it, else the median; NaN where that is not known either."""
-        return self.mean if self.reached == self.n else self.median
+        if self.reached == self.n:
+            return self.mean
+        return self.median
 
 
 class Paired(NamedTuple):
@@ -65,7 +67,9 @@ def estimate(values: Floats, bounds: Floats | None = None) -> SeedEstimate:
         if n > 1:
             std = float(values.std(ddof=1))
             half = _half_interval(std, n)
-    median, above = _median(values, values if bounds is None else bounds)
+    if bounds is None:
+        bounds = values
+    median, above = _median(values, bounds)
     return SeedEstimate(n, reached, mean, std, half, median, above)
 
 
@@ -116,7 +120,7 @@ def paired(reference: Mapping[int, float], run: Mapping[int, float]) -> Paired:
     if not np.isfinite(difference).all():
         return Paired(n, math.nan, math.nan, math.nan, "not reached under every seed")
     if n < 2:
-        mean = float(difference.sum()) if n else math.nan
+        mean = float(difference[0]) if n else math.nan
         return Paired(n, mean, math.nan, math.nan, "fewer than two common seeds")
     size = float(np.abs([ours, theirs]).max()) or 1.0
     tolerance = SAME_RELATIVE * size

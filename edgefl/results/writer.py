@@ -18,7 +18,7 @@ from edgefl.results.csv_format import csv_bytes
 from edgefl.server.columns import EVENT_COLUMNS
 from edgefl.server.ledger import Columns, Ledger
 
-RESULT_FILES = (
+RESULT_FILES = (  # which a new run in the same folder replaces
     "manifest.json",
     "scenario.yaml",
     "labels.csv",
@@ -52,7 +52,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
 
 def _check_permission(folder: Path) -> None:
     """Check that the folder can be written or, as long as it does not exist, made."""
-    existing = folder.absolute()
+    existing = folder.absolute()  # or, as long as it does not exist, the folder in which it will be made
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
@@ -93,7 +93,7 @@ def write_ledger(folder: Path, ledger: Ledger, parameters: npt.NDArray[np.float3
     """Write rounds, devices, contributions if there are any, events, and the final model [d] if there is one."""
     write_atomically(folder / "rounds.csv", csv_bytes(ledger.round_columns()))
     write_atomically(folder / "devices.csv", csv_bytes(ledger.device_columns()))
-    contributions = ledger.contribution_columns()
+    contributions = ledger.contribution_columns()  # Shapley values, which few scenarios ask for
     if contributions["device"]:
         write_atomically(folder / "contributions.csv", csv_bytes(contributions))
     write_atomically(folder / "events.parquet", _event_bytes(ledger.event_columns()))

@@ -24,7 +24,7 @@ class ResultColumn:
 
     @property
     def optional(self) -> bool:
-        """Whether some runs do without this column."""
+        """True if some runs do without this column."""
         return bool(self.when)
 
 
@@ -63,6 +63,7 @@ ROUND_COLUMNS = (
     ResultColumn("present", int, "", "devices that were present when the round began", added_later=True),
     ResultColumn("arrivals", int, "", "devices that arrived during the round", added_later=True),
     ResultColumn("departures", int, "", "devices that left during the round", added_later=True),
+    # The scalar problem, rankings and other models than the global one, when a round was tested
     ResultColumn("parameter", float, "", "the model, a single number", SCALAR_RUNS),
     ResultColumn("distance_to_optimum", float, "", "distance of the model to the known optimum", SCALAR_RUNS),
     ResultColumn("test_auc", float, "", "area under the ROC curve of the test set, 0 to 1", RANKING_RUNS),
@@ -74,6 +75,7 @@ ROUND_COLUMNS = (
     ResultColumn("sel_accuracy", float, "", "test accuracy of the mean of the round's local models", SEL_RUNS),
     ResultColumn("all_loss", float, "", "test loss of the mean of all devices' last local models", ALL_RUNS),
     ResultColumn("all_accuracy", float, "", "test accuracy of the mean of all devices' last local models", ALL_RUNS),
+    # Traces of algorithms
     ResultColumn(
         "awaited", float, "", "devices still to be received before the model changes", "`algorithm.mode: wait`"
     ),
@@ -95,6 +97,7 @@ ROUND_COLUMNS = (
     ResultColumn("seen", float, "", "devices that the server has received an update from so far", "`mifa`"),
     ResultColumn("gate", float, "", "mean gate of the participants", "`fedssg`"),
     ResultColumn("kalman_gain", float, "", "weight of the observed move against the predicted one", "`fedeve`"),
+    # Sessions, cells, policies, selections and batteries
     ResultColumn(
         "history_bytes",
         int,

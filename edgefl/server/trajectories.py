@@ -1,4 +1,4 @@
-"""Where devices moved during a run: a sample of their paths, for maps."""
+"""A sample of the paths of devices during a run, for maps."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import edgefl
 from edgefl.learning.learner.ranking import ranking
 from edgefl.results import reader
 from edgefl.results.readme import readme
-from edgefl.server.columns import COLUMNS_OF, DEVICE_COLUMNS, ROUND_COLUMNS, check_known, fixed_names
+from edgefl.server.columns import COLUMNS_OF, DEVICE_COLUMNS, INDEX_COLUMNS, ROUND_COLUMNS, check_known, fixed_names
 from edgefl.server.ledger import Ledger
 
 PAGE = Path(__file__).parents[2] / "results" / "README.md"
@@ -109,6 +109,14 @@ def test_the_unit_is_at_the_end_of_the_name():
         for column in columns:
             for ending, unit in (("_s", "s"), ("_j", "J"), ("_m", "m"), ("_db", "dB")):
                 assert column.name.endswith(ending) == (column.unit == unit), column.name
+
+
+def test_the_index_of_a_sweep_has_the_columns_of_the_table(tmp_path):
+    (tmp_path / "base.yaml").write_text("rounds: 1\ntargets: [0.8]\n", encoding="utf-8")
+    (tmp_path / "sweep.yaml").write_text("base: base.yaml\ngrid: {server.participants: [1]}\n", encoding="utf-8")
+    index = edgefl.sweep(tmp_path / "sweep.yaml", out=tmp_path / "out", workers=1, train=False)
+    names = [column.name.replace("<key>", "server.participants").replace("<A>", "0.8") for column in INDEX_COLUMNS]
+    assert list(index.columns) == names
 
 
 def a_round(**more):

@@ -59,10 +59,12 @@ def export(folders: Sequence[Path], form: str, part: tuple[str, str] | None, out
     _check_part(chosen, form, part)
     if chosen.binary and out is None and sys.stdout.isatty():
         raise InputError(f"export: --format {form} is nothing for a terminal: name a file with -o")
+    name = None if part is None else part[1]
+    # Formats are imported when they are used: pyarrow and the report take long, and the command line lists them all.
     write = import_module(f"edgefl.results.export.{chosen.module}").write
     with _sink(out) as sink:
         try:
-            write(folders, part[1] if part else None, sink, form)
+            write(folders, name, sink, form)
         except (LookupError, TypeError, ValueError, csv.Error) as error:
             names = ", ".join(map(str, folders))
             raise InputError(f"{names}: its files are not those of a finished run ({error!r})") from None
@@ -75,7 +77,9 @@ def _check_part(chosen: ExportFormat, form: str, part: tuple[str, str] | None) -
     option, name = part
     if option == chosen.option and name in chosen.parts:
         return
-    advice = f"it has --{chosen.option} {', '.join(chosen.parts)}" if chosen.option else "leave it out"
+    advice = "leave it out"
+    if chosen.option:
+        advice = f"it has --{chosen.option} {', '.join(chosen.parts)}"
     raise InputError(f"export: --{option} {name}: not with --format {form}: {advice}")
 
 

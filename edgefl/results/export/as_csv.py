@@ -15,6 +15,7 @@ from edgefl.results.export.tables import export_table
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
     """Write a table, that of phases unless another is asked for."""
     table = export_table(folders, part or "phases")
+    # The sink takes bytes, as other formats are binary; csv writes text.
     lines = csv.writer(codecs.getwriter("utf-8")(sink), lineterminator="\n")
     lines.writerow(table.columns)
     for row in table.rows:

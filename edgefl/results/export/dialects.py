@@ -101,15 +101,19 @@ def _latex_text(text: str) -> str:
 
 def markdown(columns: Sequence[TextColumn]) -> str:
     """Return a table, and below it a line that says how to read it."""
-    heads = []
-    for column in columns:
-        name = f"{column.block}: {column.name}" if column.block else column.name
-        heads.append(_markdown_text(name))
+    heads = [_markdown_text(_markdown_name(column)) for column in columns]
     rules = ["---" if column.left else "---:" for column in columns]
     lines = [_markdown_line(heads), _markdown_line(rules)]
     lines += [_markdown_line([_markdown_cell(cell) for cell in row]) for row in _rows(columns)]
     lines += ["", _markdown_text(NOTE)]
     return "\n".join(lines) + "\n"
+
+
+def _markdown_name(column: TextColumn) -> str:
+    """Return a column's name with the title of its block: Markdown has no cells that span columns."""
+    if column.block:
+        return f"{column.block}: {column.name}"
+    return column.name
 
 
 def _markdown_line(cells: Sequence[str]) -> str:
@@ -125,6 +129,7 @@ def _markdown_cell(cell: Cell) -> str:
 
 def _markdown_text(text: str) -> str:
     """Return a text in which Markdown finds nothing to interpret, on one line."""
+    # The ampersand first: what replaces the others has one.
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
     return "".join(f"\\{character}" if character in _MARKDOWN_SPECIAL else character for character in text)
 

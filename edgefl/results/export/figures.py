@@ -12,7 +12,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
-from edgefl.core.units import ENERGY, fitting, top
+from edgefl.core.units import ENERGY, fitting, top, with_unit
 from edgefl.results.export.groups import SeedGroup, grouped
 from edgefl.results.extras import require
 from edgefl.results.reader import rows_of
@@ -75,7 +75,9 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
     columns = min(2, len(names))
     width_in = COLUMN_IN if len(names) == 1 else PAGE_IN
     has_legend = len(drawn) > 1 and names != [ENERGY_BY_PHASE]  # bars have their labels at the axis
-    legend_in = _legend_height_in(drawn) if has_legend else 0.0
+    legend_in = 0.0
+    if has_legend:
+        legend_in = _legend_height_in(drawn)  # the panels keep their height
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width_in, PANEL_HEIGHT_IN * rows + legend_in), layout="constrained")
         panels = np.ravel(figure.subplots(rows, columns))
@@ -104,7 +106,9 @@ def _panel_names(part: str | None, views: Sequence[str], *, learned: bool) -> li
         raise InputError(f"export: --figure {part}: no accuracy was measured; there is --figure {ENERGY_BY_PHASE}")
     if part:
         return [part]
-    return [*views, ENERGY_BY_PHASE] if learned else [ENERGY_BY_PHASE]
+    if learned:
+        return [*views, ENERGY_BY_PHASE]
+    return [ENERGY_BY_PHASE]
 
 
 def _drawn(group: SeedGroup, number: int) -> DrawnGroup:
@@ -131,7 +135,7 @@ def _draw_accuracy(axes: Axes, drawn: Sequence[DrawnGroup], view: View) -> None:
             marker = "." if len(x) == 1 else ""  # a line of one point would not be seen
             axes.plot(x, y, one.line_style, color=one.colour, label=label, marker=marker)
             label = None  # a group has one entry in the legend
-    axes.set_xlabel(f"{view.title} [{unit.name}]" if unit.name else view.title)
+    axes.set_xlabel(with_unit(view.title, unit))
     axes.set_ylabel("test accuracy [%]")
     axes.set_xlim(left=0)
     axes.grid(axis="y", linewidth=0.3)
@@ -154,7 +158,7 @@ def _draw_energy(axes: Axes, drawn: Sequence[DrawnGroup]) -> None:
     middle = (count - 1) / 2
     half_range = max(count, FEWEST_BARS) / 2
     axes.set_ylim(middle + half_range, middle - half_range)  # downwards: the first group stands at the top
-    axes.set_xlabel(f"energy [{unit.name}]")
+    axes.set_xlabel(with_unit("energy", unit))
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(ENERGY_PHASES), columnspacing=1, handlelength=1)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import IO, Any, NamedTuple
 
-from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, fitting, percent
+from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, fitting, percent, with_unit
 from edgefl.results.export.dialects import DIALECTS, Cell, TextColumn
 from edgefl.results.export.groups import SeedGroup, grouped
 from edgefl.results.report import describe
@@ -35,7 +35,7 @@ class SeedStatistic(NamedTuple):
 
     @property
     def comparable(self) -> bool:
-        """Whether the number is known for all seeds, so that it may be the best of its column."""
+        """True if the number is known for all seeds, so that it may be the best of its column."""
         return not self.bound and not self.share and not math.isnan(self.value)
 
 
@@ -182,7 +182,9 @@ def _number_column(measure: PaperMeasure, groups: Sequence[SeedGroup]) -> TextCo
     known = [statistic for statistic in statistics if statistic is not None]
     unit = fitting(max((statistic.value for statistic in known), default=0.0), measure.units)
     rivals = [statistic.value for statistic in known if statistic.comparable]
-    best = measure.best(rivals) if measure.best and rivals and len(groups) > 1 else None
+    best = None
+    if measure.best and rivals and len(groups) > 1:
+        best = measure.best(rivals)
     cells = []
     for statistic in statistics:
         if statistic is None:
@@ -190,8 +192,7 @@ def _number_column(measure: PaperMeasure, groups: Sequence[SeedGroup]) -> TextCo
         else:
             is_best = statistic.comparable and statistic.value == best
             cells.append(Cell(_statistic_text(statistic, unit), is_best))
-    name = f"{measure.name} [{unit.name}]" if unit.name else measure.name
-    return TextColumn(measure.block, name, cells)
+    return TextColumn(measure.block, with_unit(measure.name, unit), cells)
 
 
 def _statistic(measure: PaperMeasure, group: SeedGroup) -> SeedStatistic | None:

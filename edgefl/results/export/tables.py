@@ -57,7 +57,9 @@ def export_table(folders: Sequence[Path], kind: str) -> ExportTable:
     Where there are several runs, the first column, `run`, is their folder.
     """
     tables = [SOURCES[kind](folder) for folder in folders]
-    columns = {"run": None} if len(folders) > 1 else {}  # a dict keeps the order and drops what comes twice
+    columns: dict[str, None] = {}  # a dict keeps the order and drops what comes twice
+    if len(folders) > 1:
+        columns["run"] = None
     for table in tables:
         columns |= dict.fromkeys(table.columns)
     return ExportTable(list(columns), _below_each_other(folders, tables, list(columns)))

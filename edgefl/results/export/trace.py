@@ -20,6 +20,7 @@ COUNTERS = ("energy_j", "test_accuracy")
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
     """Write all runs into one timeline, one below the other."""
+    # The events are written one by one: a timeline of many devices would not fit in memory.
     separator = b'{"displayTimeUnit": "ms", "traceEvents": [\n'
     for number, folder in enumerate(folders):
         prefix = f"{folder} " if len(folders) > 1 else ""
@@ -69,6 +70,7 @@ def _device_events(folder: Path, pid: int) -> Iterator[TraceEvent]:
         track = {"pid": pid, "tid": device + 1}
         if device not in end_ns_of:
             yield _naming("thread", f"device {device}", track)
+            # In order of devices, not of their first slices
             yield {"ph": "M", "name": "thread_sort_index", **track, "args": {"sort_index": device}}
         for phase in participation.phases:
             begin_ns = max(_ns(phase.start_s), end_ns_of.get(device, 0))
@@ -98,7 +100,7 @@ def _slice(name: str, kind: str, begin_ns: int, end_ns: int, args: TableRow) -> 
         "ph": "X",
         "name": name,
         "cat": kind,
-        "ts": begin_ns / 1000,
+        "ts": begin_ns / 1000,  # the format counts in µs
         "dur": (end_ns - begin_ns) / 1000,
         "args": args,
     }

@@ -34,12 +34,12 @@ class Run:
 
     @property
     def learned(self) -> bool:
-        """Whether any round has a learning result; a run with ``--no-train`` has none."""
+        """True if any round has a learning result; a run with ``--no-train`` has none."""
         return any(self.last(name) is not None for name in LEARNED_COLUMNS)
 
     @property
     def on_batteries(self) -> bool:
-        """Whether any device has a battery."""
+        """True if any device has a battery."""
         return bool(np.isfinite(self.rounds["battery"]).any())
 
     @property
@@ -61,6 +61,7 @@ class Run:
         if self.final_accuracy is None:
             return []
         targets = self.summary.get("targets") or []
+        # The accuracy of a relative target is null where its reference had no such session.
         return [target for target in targets if isinstance(target.get("accuracy"), int | float)]
 
     def last(self, column: str) -> float | None:
@@ -80,7 +81,7 @@ class Run:
         values = self.rounds[column]
         if not np.isfinite(values).any():
             return None
-        return float(np.nansum(values))
+        return float(np.nansum(values))  # empty cells count as nothing
 
     def total(self, name: str) -> float | None:
         """Return a total of the summary; of a run without a summary, the last value of its column."""
