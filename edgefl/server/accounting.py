@@ -1,4 +1,4 @@
-"""What ended participations have cost: their rows of devices.csv, and what the server has seen of them."""
+"""Accounts of ended participations: their rows of devices.csv, and what the server has seen of them."""
 
 from __future__ import annotations
 

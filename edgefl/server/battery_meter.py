@@ -1,4 +1,4 @@
-"""What devices with batteries draw while they take part, and the moment at which a battery runs out."""
+"""Meters what devices with batteries draw while they take part, and notices the moment at which one runs out."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class BatteryMeter:
                 of_device[part.device] = (part, process)
         ids = np.array(list(of_device), dtype=np.int64)
         powers_w = self._world.powers_w(ids)
-        self._batteries.begin(ids, powers_w["idle"], self._env.now)
+        self._batteries.begin(ids, powers_w["idle"], self._env.now)  # until the radio says that it is on the air
         for row, (device, (part, process)) in enumerate(of_device.items()):
             own_w = {activity: float(values[row]) for activity, values in powers_w.items()}
             self._metered[device] = MeteredParticipation(part, process, own_w)
@@ -122,7 +122,9 @@ class BatteryMeter:
 
         A check that comes too early costs little, as it plans the next one; an event cannot be taken back.
         """
-        time_s = self._batteries.next_s(device) if self._batteries.usable[device] else self._env.now
+        time_s = self._env.now
+        if self._batteries.usable[device]:
+            time_s = self._batteries.next_s(device)
         if time_s >= self._next_check_s.get(device, np.inf):
             return
         self._next_check_s[device] = time_s

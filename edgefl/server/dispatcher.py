@@ -74,7 +74,7 @@ class Dispatcher:
 
     @property
     def hands_over(self) -> bool:
-        """Whether devices change their base stations."""
+        """True in runs in which devices change their base stations."""
         return self._roaming is not None
 
     # Which devices have the per-session payload
@@ -111,6 +111,7 @@ class Dispatcher:
         flops = self._payload.flops_in(drop.ids, number, self.workload)
         computing = self._computing(drop, flops, down_bits, up_bits)
         if self._direct_links is not None:
+            peer = None if successor is None else self._peer(drop.ids, successor)
             carrier = self._direct_links.open(
                 self._env,
                 drop,
@@ -120,7 +121,7 @@ class Dispatcher:
                 down_bits,
                 up_bits,
                 index,
-                None if successor is None else self._peer(drop.ids, successor),
+                peer,
             )
             return RoundTrip(self._env, self._ledger, carrier, computing, self._routes, down_bits, up_bits)
         who = self._participants(self._link, drop, index)
@@ -134,7 +135,7 @@ class Dispatcher:
 
     def _split_processes(self, split: SplitPayload, drop: Drop, index: int, number: int) -> ProcessFactory:
         """Return what devices do that train the model's front, while the server trains its back."""
-        server_flops_per_s = self._section.flops_per_s or float("inf")
+        server_flops_per_s = self._section.flops_per_s or float("inf")  # unless said, the server takes no time
         device_flops_per_s = self._world.flops_per_s(drop.ids).tolist()
         steps = self.workload.steps(drop.ids, number).tolist()
         turns = []
@@ -150,6 +151,7 @@ class Dispatcher:
         down_bits = self._down_bits(drop.ids)
         up_bits = float(BITS_PER_FLOAT)
         computing = self._computing(drop, flops, down_bits, up_bits)
+        # Polls have a link of their own: a poll's draws must not be those of the participation that may follow.
         who = self._participants(self.polling, drop, index)
         carrier = self.polling.open(self._env, who, round_trip(len(who), down_bits, up_bits, computing.durations_s))
         return RoundTrip(self._env, self._ledger, carrier, computing, self._routes, down_bits, up_bits, POLLED)
@@ -165,6 +167,7 @@ class Dispatcher:
         deadline_s = (self._section.deadline_s or float("inf")) - backhaul_s
         if not self._world.dvfs.needs_deadline:
             return self._world.computing(drop.ids, flops, deadline_s)
+        # The clock is chosen when the download has ended, and by then that tells how long the upload will take.
         reciprocity = self._link.reciprocity(drop, self._world.tx_power_w(drop.ids), down, up)
         return self._world.computing(drop.ids, flops, deadline_s, reciprocity.upload_s)
 

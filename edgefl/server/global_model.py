@@ -34,7 +34,7 @@ Evaluations = Mapping[str, "Pending"]  # by the name of the model: test (the glo
 
 
 class Received(NamedTuple):
-    """What a device gets when it is sent the model."""
+    """The model as a device receives it, and what comes with it."""
 
     w: Any  # [d] the model
     downlink: Mapping[str, Any]  # what the algorithm sends with it
@@ -177,9 +177,11 @@ class GlobalModel:
         self._cells = cells
         self._learning_rates = learning_rates
         if sessions.keep_state:
-            rounds, turns = sessions.total, 1
+            rounds = sessions.total
+            turns = 1
         else:  # the server's state begins anew in each session, which meets one of the groups
-            rounds, turns = sessions.rounds, groups.count
+            rounds = sessions.rounds
+            turns = groups.count
         self.state: dict[str, Any] = learner.begin(rounds, participants, probabilities.tolist(), turns)
         restarted = partial(new_session, algorithm, population=len(learner.task.parts))
         self._session_models = SessionModels(
@@ -303,7 +305,7 @@ class GlobalModel:
         return {"columns": columns, "contributions": self._contributions(before, updates, command.round_key.session)}
 
     def _computes_contributions(self, round_key: RoundKey) -> bool:
-        """Whether a round computes what each update contributes to the model."""
+        """Return True in a round that computes what each update contributes to the model."""
         section = self._report.contributions
         return section is not None and not round_key.extra and round_key.round % section.every == 0
 

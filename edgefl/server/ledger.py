@@ -47,6 +47,7 @@ class Ledger:
 
     def row(self, number: int) -> RoundRow:
         """Return a row by its number, from 0, with what was entered later; read-only."""
+        # Rows are merged when they are read, so that what was closed stays as it was.
         merged = dict(self._closed[number])
         for addition in self._additions.get(number, ()):
             for name, more in addition.items():
@@ -57,23 +58,28 @@ class Ledger:
     @property
     def last_row(self) -> RoundRow | None:
         """The row of the last finished round; None before there is one."""
-        return self.row(len(self._closed) - 1) if self._closed else None
+        if not self._closed:
+            return None
+        return self.row(len(self._closed) - 1)
 
     @property
     def time_s(self) -> float:
         """Virtual time at the end of the last finished round [s]."""
-        return float(self.last_row["time_s"]) if self.last_row else 0.0
+        last_row = self.last_row
+        return 0.0 if last_row is None else float(last_row["time_s"])
 
     @property
     def energy_j(self) -> float:
         """Energy that all devices have spent in the finished rounds [J]."""
-        return float(self.last_row["energy_j"]) if self.last_row else 0.0
+        last_row = self.last_row
+        return 0.0 if last_row is None else float(last_row["energy_j"])
 
     @property
     def participants(self) -> npt.NDArray[np.int64]:
         """Ids [n] of the devices that have taken part in any finished round, in order."""
-        ids = [part["device"] for part in self._devices]
-        return np.unique(np.concatenate(ids)) if ids else np.empty(0, dtype=np.int64)
+        if not self._devices:
+            return np.empty(0, dtype=np.int64)
+        return np.unique(np.concatenate([devices["device"] for devices in self._devices]))
 
     def event(self, time_s: float, kind: str, device: int = -1, cell: int = 0, detail: str = "") -> None:
         """Note an event; device -1 is the server."""
@@ -106,7 +112,8 @@ class Ledger:
         """
         check_known(devices, DEVICE_COLUMNS)
         self._devices.append(MappingProxyType(dict(devices)))
-        self._events += sorted(self._pending)  # by time, kind and device: simultaneous events have one order
+        # Simultaneous events have one order, by time, kind and device: the event loop's leaves no trace.
+        self._events += sorted(self._pending)
         self._pending.clear()
 
     def add_to_last_round(self, numbers: Mapping[str, float]) -> None:

@@ -103,7 +103,7 @@ class Participation:
 
     @property
     def gone(self) -> bool:
-        """Whether it has ended and does not wait for the round's end: the device has left, or was not chosen."""
+        """True if it has ended and does not wait for the round's end: the device has left, or was not chosen."""
         return self.status in (DEPARTED, POLLED)
 
     @property
@@ -163,30 +163,20 @@ class Participation:
 
     def compute(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
         """Train, or compute a loss, for some seconds."""
-        began_s = env.now
-        before_s = self.compute_s
         self._on_activity(self.device, "cpu")
-        cause = yield from _pass(env, seconds)
-        # When nothing cuts it short, the time is as planned: the clock's difference has lost its last digits.
-        self.compute_s = before_s + env.now - began_s if cause else before_s + seconds
+        cause, self.compute_s = yield from _pass(env, seconds, self.compute_s)
         return cause
 
     def wait_for_server(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
         """Wait some seconds for the server, which computes its half of the model (split learning)."""
-        began_s = env.now
-        before_s = self.server_s
         self._on_activity(self.device, "idle")
-        cause = yield from _pass(env, seconds)
-        self.server_s = before_s + env.now - began_s if cause else before_s + seconds
+        cause, self.server_s = yield from _pass(env, seconds, self.server_s)
         return cause
 
     def wait(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
         """Wait some seconds for what is on its way between the server and the base station."""
-        began_s = env.now
-        before_s = self.idle_s
         self._on_activity(self.device, "idle")
-        cause = yield from _pass(env, seconds)
-        self.idle_s = before_s + env.now - began_s if cause else before_s + seconds
+        cause, self.idle_s = yield from _pass(env, seconds, self.idle_s)
         return cause
 
     def wait_for_backhaul(self, env: simpy.Environment, seconds: float, *, arrives: bool = False) -> ParticipantProcess:
@@ -206,13 +196,24 @@ class Participation:
 ProcessFactory = Callable[[Participation], ParticipantProcess]  # begins the process of each of several participants
 
 
-def _pass(env: simpy.Environment, seconds: float) -> ParticipantProcess:
-    """Let some seconds pass; return "", or the cause of the interrupt that came before their end."""
+def _pass(env: simpy.Environment, seconds: float, before_s: float) -> Generator[simpy.Event, Any, tuple[str, float]]:
+    """Let some seconds pass.
+
+    Args:
+        env: the clock.
+        seconds: how many.
+        before_s: the time that was spent in the same way before [s].
+
+    Returns:
+        "", or the cause of the interrupt that came before their end; the time spent in all [s].
+    """
+    began_s = env.now
     try:
         yield env.timeout(seconds)
     except simpy.Interrupt as interrupt:
-        return str(interrupt.cause)
-    return ""
+        return str(interrupt.cause), before_s + env.now - began_s
+    # As planned, to the last digit: a difference of the clock's times has lost some.
+    return "", before_s + seconds
 
 
 def participations(

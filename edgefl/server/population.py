@@ -42,7 +42,7 @@ class Population:
         self._batteries = batteries
         self._ledger = ledger
         self._wanted = wanted
-        self._present = 0  # devices when the round under way began
+        self._present = 0  # devices that were present when the round under way began
         self._warned = False
 
     # Between rounds
@@ -86,7 +86,10 @@ class Population:
         if not batteries.with_charge(ids, now_s).size and charged_s == float("inf"):
             return charged_s
         if next_s <= now_s:  # presence does not depend on time: the next round may find others
-            return charged_s if wait else now_s
+            if wait:
+                return charged_s
+            return now_s
+        # A device without charge that is present may be charged before the next one arrives.
         present = np.intersect1d(ids, self._presence.present(now_s, index))
         return min(next_s, batteries.next_charged_s(present, now_s))
 
@@ -135,7 +138,7 @@ class Population:
         departed = np.intersect1d(self._presence.present(now_s, index), np.flatnonzero(before & ~after))
         arrived = np.intersect1d(self._presence.present(now_s, index + 1), np.flatnonzero(after & ~before))
         ids = np.concatenate([departed, arrived])
-        came = np.arange(len(ids)) >= len(departed)
+        came = np.arange(len(ids)) >= len(departed)  # those that leave come first in ids
         self._note(Changes(np.full(len(ids), now_s), ids, came), "arrival", "departure")
         return arrived, departed
 
@@ -179,8 +182,9 @@ class Population:
             return
 
         def check() -> None:
-            if part.closed:
+            if part.closed:  # a later round has the device, and looks for itself
                 return
+            # The bound may have moved on: presence knows only a time until which a device certainly stays.
             stays_until_s = float(self._presence.stays_until_s(np.array([part.device]), self._env.now)[0])
             if stays_until_s > self._env.now:
                 self._check_at(stays_until_s, process, part, on_departure)

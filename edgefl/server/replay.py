@@ -51,7 +51,7 @@ class ModelTest(NamedTuple):
     evaluations: Evaluations | None = None  # where it is not
 
     def done(self) -> bool:
-        """Whether the result is there."""
+        """Return True when nobody has to wait for the result."""
         return all(pending.done() for pending in (self.evaluations or {}).values())
 
     def result(self) -> dict[str, Any]:
@@ -124,8 +124,10 @@ class Replay:
         self._progress = progress
         self._edge_models = edge_models
         self._learning_rates = learning_rates
-        self._record = keeping[0] if keeping else Record()
-        self._pace = keeping[1] if keeping else None
+        self._record = Record()  # which keeps nothing
+        self._pace: Pace | None = None
+        if keeping is not None:
+            self._record, self._pace = keeping
         self._model: GlobalModel | None = None  # None as long as all outcomes are on record
         self._key = base  # digest of all commands
         self._stage = 0  # how many commands there were
@@ -169,6 +171,8 @@ class Replay:
 
     def submit(self, part: Participation) -> None:
         """Take an update that has arrived; nothing is computed before a result is needed."""
+        # All cells receive one model, unless base stations have their own: the record must not know cells then, so
+        # that runs with other cells share what they learn.
         cell = part.cell if self._edge_models else 0
         self._arrived.append(Arrival(part.device, cell, self._in_flight.pop(part.device), part.version))
 
@@ -339,7 +343,9 @@ class Replay:
         due = last or round_key.round % self._eval_every == 0
         tests = due and not round_key.extra and self._build is not None
         with self._measured():
-            test = self._test(round_key.session, "test") if tests else NO_TEST
+            test = NO_TEST
+            if tests:
+                test = self._test(round_key.session, "test")
             self._tested.append(TestedRound(round_key, number, test))
             if self._model is not None and self._pace is not None and self._pace.due():
                 with self._pace.taking():
@@ -390,9 +396,11 @@ class Replay:
             key = f"{self._key}/devices"
             recorded = self._record.outcome(key)
             if self._model is None and recorded is not None:
-                return None if recorded["accuracies"] is None else np.array(recorded["accuracies"])
+                values = recorded["accuracies"]
+                return None if values is None else np.array(values)
             accuracies = self.model.learner.device_accuracies(self.model.state["w"])
-            self._record.note(key, {"accuracies": None if accuracies is None else accuracies.tolist()})
+            values = None if accuracies is None else accuracies.tolist()
+            self._record.note(key, {"accuracies": values})
             return accuracies
 
     def close(self) -> None:

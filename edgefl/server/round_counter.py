@@ -1,4 +1,4 @@
-"""Which round is under way, in which session, and which one follows."""
+"""Counts rounds and sessions: the round under way, and the one that follows it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class RoundCounter:
 
     @property
     def all_ended(self) -> bool:
-        """Whether no round is left."""
+        """True when no round is left."""
         return self.ended >= self._sessions.total
 
     @property
     def session_begins(self) -> bool:
-        """Whether a session begins with the round under way."""
+        """True if a session begins with the round under way."""
         return self._sessions.begins(self.key)
 
     def end_round(self, arrivals: int, present: int) -> None:
@@ -46,7 +46,7 @@ class RoundCounter:
             self._arrivals = 0
 
     def _population_has_changed(self) -> bool:
-        """Whether so many devices have arrived that a session begins.
+        """Return True if so many devices have arrived that a session begins.
 
         None begins before the session under way has had an ordinary round, nor without room for the extra rounds of
         the next one and an ordinary round behind them.

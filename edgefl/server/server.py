@@ -117,7 +117,7 @@ class Server:
 
     @property
     def participants(self) -> int:
-        """How many devices a round asks for."""
+        """Number of devices that a round asks for; everybody in an extra round of a session."""
         return self.world.count if self._rounds.key.extra else self._participants
 
     @property
@@ -160,8 +160,9 @@ class Server:
         return False
 
     def _goes_on(self) -> bool:
-        """Whether another round is to begin: rounds are left, and no stop condition holds."""
+        """Return True if another round is to begin: rounds are left, and no stop condition holds."""
         stop = self._stop
+        # Evaluation goes on in the background, and a run waits for it only where the accuracy may end it.
         self.replay.settle(wait=stop.accuracy is not None)
         last_row = self.ledger.last_row
         if self._rounds.all_ended:
@@ -197,7 +198,7 @@ class Server:
         candidates = selection.candidates(free, self._participants, self._index, self._streams, self._tracker.view)
         yield self.env.all_of(self._begin(candidates, self._poll_processes))
         self._answers = {part.device: part for part in self._ended if part.status == POLLED}
-        for part in self._ended:
+        for part in self._ended:  # until it is chosen, which only those who have answered can be
             part.pass_over()
         ids = np.array(sorted(self._answers), dtype=np.int64)
         samples = selection.polled_samples(self._tracker.view.samples[ids])
@@ -218,7 +219,9 @@ class Server:
     def _free(self, index: int) -> Ids:
         """Return the devices that round `index` can ask."""
         present = self._present(index)
-        return present[~np.isin(present, list(self._busy))] if self._busy else present
+        if not self._busy:
+            return present
+        return present[~np.isin(present, list(self._busy))]
 
     def select(self, count: int | None = None, *, refill: bool = False) -> Ids:
         """Choose devices for the round that has begun, or to `refill` it, of which the algorithm admits some.
@@ -229,7 +232,9 @@ class Server:
 
     def _chosen(self, count: int | None, *, refill: bool) -> Ids:
         """Return the devices that the selection chooses; a refill is a selection with draws of its own."""
-        index = self._index + 1 if refill else self._index
+        index = self._index
+        if refill:
+            index += 1
         free = self._free(index)
         if self._rounds.key.extra:
             return free
@@ -282,6 +287,7 @@ class Server:
         # The draws of the link go by device, but processes begin in the order of the selection, which a walk follows.
         part_of = {part.device: part for part in begun}
         parts = [part_of[device] for device in ids.tolist()]
+        # One process each: a policy waits for it, or interrupts it, and knows nothing else of a participation.
         processes = [self.env.process(self._participate(part, process_of(part))) for part in parts]
         if self._battery_meter:
             self._battery_meter.begin(parts, processes)

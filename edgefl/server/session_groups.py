@@ -51,7 +51,7 @@ class SessionGroups:
             members = np.flatnonzero(group == number).tolist()
             found = np.unique(train_y[np.concatenate([parts[device] for device in members])])
             if not classes or len(found) == classes:
-                labels.append(None)
+                labels.append(None)  # no need to pick test samples
                 continue
             if not np.isin(test_y, found).any():
                 raise InputError(
@@ -63,12 +63,12 @@ class SessionGroups:
 
     @property
     def count(self) -> int:
-        """How many groups there are."""
+        """Number of groups."""
         return len(self._labels)
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one group."""
+        """True if there is more than one group."""
         return self.count > 1
 
     def members(self, session: int) -> Bools:
