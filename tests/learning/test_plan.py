@@ -15,8 +15,8 @@ from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.learner import Learner
 from edgefl.learning.learner.attempt import attempt
 from edgefl.learning.learner.plan import (
+    COHORT_WIDTHS,
     SERIAL,
-    WIDTHS,
     WORTH,
     Plan,
     Trial,
@@ -39,16 +39,20 @@ class TestCandidates:
     @pytest.mark.parametrize("device", ["cpu", "cuda"])
     def test_all_of_them(self, device):
         families = candidates("auto", ["layers", "vmap"], device)
-        assert families == [[SERIAL], batched("layers", *WIDTHS[device]), batched("vmap", *WIDTHS[device])]
+        assert families == [
+            [SERIAL],
+            batched("layers", *COHORT_WIDTHS[device]),
+            batched("vmap", *COHORT_WIDTHS[device]),
+        ]
 
     @pytest.mark.parametrize("device", ["cpu", "cuda"])
     def test_an_engine_that_is_asked_for_is_the_only_one(self, device):
-        assert candidates("batched", ["vmap"], device) == [batched("vmap", *WIDTHS[device])]
+        assert candidates("batched", ["vmap"], device) == [batched("vmap", *COHORT_WIDTHS[device])]
 
     @pytest.mark.parametrize("device", ["cpu", "cuda"])
     def test_widths_grow_from_a_single_client_at_most_fourfold(self, device):
         """As `fastest` takes four times the memory for the most that the next one may need."""
-        widths = WIDTHS[device]
+        widths = COHORT_WIDTHS[device]
         assert widths[0] == 1
         assert all(small < large <= 4 * small for small, large in pairwise(widths))
 

@@ -27,8 +27,9 @@ class Qsgd(Codec):
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
         """Return `|x| sign(x_i) l / s`; `l` is `s |x_i| / |x|`, rounded up with the probability of its fraction."""
         norm = float(x.norm())
-        if norm == 0:
+        if norm == 0:  # nothing to divide by
             return x.clone()
+        # floor(level + uniform) rounds up with the probability of the fraction: the mean is the value itself
         uniforms = x.new_tensor(rng.random(x.numel()))
         level = (x.abs() / norm * self.levels + uniforms).floor()
         return x.sign() * level * (norm / self.levels)

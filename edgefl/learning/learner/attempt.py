@@ -31,6 +31,7 @@ def attempt(train: Callable[[int], object], width: int, device: str, most_steps:
     repeats = 1
     if one_s <= SLOW_S:
         repeats = max(REPEATS, int(TRIAL_S / (one_s * steps)))
+    # the least time, not the mean: what others do on the machine can only add to it
     best_s = min(_seconds(train, steps, device) for _ in range(repeats))
     client_bytes = (peak_bytes(device) - before_bytes) / width
     return Trial(best_s / (steps * width), client_bytes)

@@ -49,7 +49,7 @@ class BatchedEngine(TrainingEngine):
         statistics = cohort.statistics.clone()
         gradient = torch.empty_like(w)
         moments = self.solver.moments(w)
-        loss_sum = w.new_zeros(len(w))
+        loss_sum = w.new_zeros(len(w))  # on the device, so that no step waits for a number to be read
         steps = self._gradients(cohort, w, statistics, references, gradient)
         for number, (active, losses) in enumerate(steps, 1):
             loss_sum[:active] += losses
@@ -122,6 +122,7 @@ class _StackedBatches:
         self.rows = torch.from_numpy(self.indices).clamp(min=0).to(self.device)
         valid = torch.from_numpy(is_sample).to(self.device, cohort.start.dtype)
         self.weights = valid / valid.sum(dim=2, keepdim=True).clamp(min=1)
+        # all indices of the round go to the device at once: a transfer at every step would stall a GPU
         self.draws: Tensor | None = None
         if cohort.draws is not None:
             self.draws = torch.from_numpy(stack(cohort.draws)).to(self.device)
@@ -130,6 +131,7 @@ class _StackedBatches:
 
     def active(self, step: int) -> int:
         """Return how many clients still train; they are sorted by steps, so that these come first."""
+        # counted on the host, where the indices are: asking a GPU would wait for it
         return int((self.sizes[:, step] > 0).sum())
 
     def take(self, step: int, group: slice) -> tuple[Tensor, Tensor, Tensor]:

@@ -35,7 +35,7 @@ def mini_batches(
     if batches_per_epoch == 1:  # all samples at once have no order, so that one gather serves all steps
         return np.repeat(samples[None], steps, axis=0)
     epochs = -(-steps // batches_per_epoch)
-    generator = rng()
+    generator = rng()  # only now: full batches draw nothing
     order = np.full((epochs, batches_per_epoch * size), PAD, dtype=np.int64)
     for epoch in order:
         epoch[:count] = generator.permutation(samples)

@@ -28,11 +28,12 @@ class ClientStates:
     def __init__(self, task: LearningTask, initial: Tensor, statistics: Tensor) -> None:
         self._task = task
         self.initial_state = dict(task.algorithm.client_state(initial))
+        # states of this program's own stand beside the algorithm's, and travel and are stored like them
         if task.training.batch_norm == "local" and len(statistics):
             self.initial_state[OWN_STATISTICS] = statistics
         if task.report.models:
             self.initial_state[LAST_MODEL] = initial
-        self.store: StateStore | None = None
+        self.store: StateStore | None = None  # most algorithms keep nothing at devices, and then take no memory
         if self.initial_state:
             self.store = StateStore(self.initial_state, len(task.parts), task.training.state_home)
         self.compression = Compression(task, initial)
@@ -59,6 +60,7 @@ class ClientStates:
 
     def share_in_means(self, device: int) -> dict[str, Tensor]:
         """Return the part that a device's state has in the server's means, by the names that these have there."""
+        # one device at a time, as the states of all that leave might not fit into the memory
         state = {}
         if self.store is not None:
             kept = self.store.gather(np.array([device]))

@@ -44,6 +44,7 @@ class CohortBuilder:
         keys = None
         if self._network.random:
             keys = self._dropout_keys(jobs).to(start.device)
+        # `expand` makes views: a model that all clients received stays a single row in memory
         return Cohort(
             start=start.expand(count, -1),
             lr=inputs.lr.expand(count, -1),
@@ -95,6 +96,7 @@ class CohortBuilder:
 
     def _dropout_keys(self, jobs: Jobs) -> Tensor:
         """Return 63 random bits for each job: all that fit into torch's signed integers."""
+        # one key a job; each step, layer and position derives its own bits from it
         keys = []
         for device, index in jobs:
             rng = self._task.streams.generator("dropout", device, index)

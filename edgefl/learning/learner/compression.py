@@ -33,11 +33,13 @@ class Compression:
         if isinstance(self._codec, NoCodec):
             return
         ids = np.array([job.device for job in jobs])
+        # uploads of other sizes than the model's are scalars
         vectors = {name: upload for name, upload in uploads.items() if upload.shape[1] == len(self._initial)}
         if self._codec.error_feedback:
             store = self.lost or self.make_room(vectors)
             for name, lost in store.gather(ids).items():
                 vectors[name] += lost
+        # client by client, as a codec is written for one vector
         losses = {name: torch.empty_like(upload) for name, upload in vectors.items()}
         for row, job in enumerate(jobs):
             # one generator for all vectors of a device, so that each has draws of its own
@@ -51,6 +53,7 @@ class Compression:
 
     def make_room(self, names: Iterable[str]) -> StateStore:
         """Make room for what uploads of these names lose; nothing is lost yet."""
+        # like the model's parameters whatever the upload: all that is coded has its size and type
         nothing_lost = dict.fromkeys(names, torch.zeros_like(self._initial))
         self.lost = StateStore(nothing_lost, len(self._task.parts), self._task.training.state_home)
         return self.lost

@@ -53,6 +53,7 @@ class ContributionGame:
     def contributions(self, streams: Streams) -> Floats:
         """Return the Shapley values [n] of the players, exact or from random orders, as their number allows."""
         count = len(self._players)
+        # each coalition costs an evaluation of the test set, and each further player doubles their number
         if count <= EXACT:
             return shapley(count, self.value)
         rng = streams.generator("contributions", 0, self._updates.index)

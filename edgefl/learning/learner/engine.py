@@ -108,6 +108,7 @@ class TrainingEngine:
         algorithm = self.solver.algorithm
         uploads = upload(algorithm, w, local, minimal=self.solver.training.minimal_uploads)
         state = algorithm.remember(w, local)
+        # kept beside the algorithm's states, and no hook sees it
         if LAST_MODEL in local.state:
             state = {**state, LAST_MODEL: w}
         return Trained(uploads, state, statistics, loss_sum / steps)

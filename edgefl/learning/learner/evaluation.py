@@ -16,7 +16,7 @@ from torch import Tensor
 from edgefl.core.arrays import Bools, Floats
 from edgefl.learning.learner.ranking import ranking
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.learner.workers import Result, Workers, as_is
+from edgefl.learning.learner.workers import CallResult, Workers, as_is
 
 EVALUATION_SAMPLES = 2_500  # tested by one worker at a time
 
@@ -104,10 +104,11 @@ class Evaluator:
         count: int,
         method: str,
         model: tuple[Tensor, Tensor],
-        take: Callable[..., Result],
+        take: Callable[..., CallResult],
         *args: object,
-    ) -> list[Future[Result]]:
+    ) -> list[Future[CallResult]]:
         """Call a method of the trainers on `count` samples, a part of them at a time."""
+        # the parts do not depend on the number of workers, so neither do the sums over them
         edges = [*range(0, count, EVALUATION_SAMPLES), count]
         futures = []
         for begin, end in pairwise(edges):

@@ -23,8 +23,8 @@ aten = torch.ops.aten
 Saved = Any  # what a layer's backward pass needs of its forward pass
 
 
-class Layer:
-    """One layer, by default without parameters.
+class ManualLayer:
+    """One layer with a gradient by hand, by default without parameters.
 
     In all methods `p` are its parameters [C, *shape], `dy` is the gradient of the loss in its output.
     """
@@ -47,7 +47,7 @@ class Layer:
         return p
 
 
-class Linear(Layer):
+class Linear(ManualLayer):
     """Fully connected: `x W^T + b`; `(W x^T)^T + b` if that has the longer rows."""
 
     parameters = 2
@@ -66,6 +66,7 @@ class Linear(Layer):
 
     @override
     def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
+        # written straight into the flat vector of gradients: no copy of a weight matrix is made
         torch.bmm(dy.transpose(1, 2), saved, out=into[0])
         torch.sum(dy, 1, keepdim=True, out=into[1])
 
@@ -75,7 +76,7 @@ class Linear(Layer):
         return [weight, bias.unsqueeze(1), weight.transpose(1, 2)]
 
 
-class Convolution(Layer):
+class Convolution(ManualLayer):
     """Two-dimensional convolution; the clients are groups."""
 
     parameters = 2
@@ -88,6 +89,7 @@ class Convolution(Layer):
 
     @override
     def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+        # one grouped convolution does the work of all clients: each group has one client's images and weights
         folded = fold(x)
         weight = p[0].flatten(0, 1)
         bias = p[1].flatten(0, 1)
@@ -128,11 +130,12 @@ class Convolution(Layer):
         return gradients
 
 
-class Relu(Layer):
+class Relu(ManualLayer):
     """Rectifier, in place: no layer before it needs its own output for the backward pass."""
 
     @override
     def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+        # y is all that the backward pass needs: it is positive where x was
         y = x.relu_()
         return y, y
 
@@ -142,7 +145,7 @@ class Relu(Layer):
         return dx
 
 
-class MaxPool(Layer):
+class MaxPool(ManualLayer):
     """The maximum of each window."""
 
     def __init__(self, layer: nn.MaxPool2d) -> None:
@@ -169,7 +172,7 @@ def _both_sides(size: int | tuple[int, ...]) -> list[int]:
     return list(size)
 
 
-class GlobalMean(Layer):
+class GlobalMean(ManualLayer):
     """The mean of each channel."""
 
     @override
@@ -180,10 +183,10 @@ class GlobalMean(Layer):
     def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
         height, width = saved[-2:]
         dx: Tensor = dy / (height * width)
-        return dx.expand(saved).contiguous()
+        return dx.expand(saved).contiguous()  # as layers before it write into dy
 
 
-class Reshape(Layer):
+class Reshape(ManualLayer):
     """Flatten and Unflatten.
 
     Args:
@@ -212,11 +215,12 @@ def unfold(x: Tensor, clients: int) -> Tensor:
     return x.view(len(x), clients, -1, *x.shape[2:]).transpose(0, 1)
 
 
-def layers_of(module: nn.Module) -> list[Layer]:
+def layers_of(module: nn.Module) -> list[ManualLayer]:
     """Return the layers of a module that is a plain stack of known ones; an empty list for any other."""
     if not isinstance(module, nn.Sequential):
         return []
     layers = []
+    # one unknown layer, and the whole stack goes to autograd: it needs the graph from end to end
     for part in _pooled_first(list(module)):
         layer = _layer(part)
         if layer is None:
@@ -235,9 +239,9 @@ def _pooled_first(stack: list[nn.Module]) -> list[nn.Module]:
     return swapped
 
 
-def _layer(layer: nn.Module) -> Layer | None:
+def _layer(layer: nn.Module) -> ManualLayer | None:
     """Return the layer by hand for a module; None if there is none that does exactly the same."""
-    made: Layer | None = None
+    made: ManualLayer | None = None
     match layer:
         case nn.Flatten(start_dim=1, end_dim=-1):
             made = Reshape(lambda x: (x[0, 0].numel(),))
@@ -249,6 +253,7 @@ def _layer(layer: nn.Module) -> Layer | None:
             made = MaxPool(layer)
         case nn.AdaptiveAvgPool2d(output_size=1 | (1, 1)):
             made = GlobalMean()
+        # exactly nn.Linear: a subclass may compute something else
         case nn.Linear(bias=Tensor()) if type(layer) is nn.Linear:
             made = Linear()
         case nn.Conv2d(bias=Tensor(), padding_mode="zeros") if not isinstance(layer.padding, str):

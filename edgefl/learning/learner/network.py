@@ -90,6 +90,7 @@ class Network:
         tensors = dict(zip(self.parameters.names, parameters, strict=True))
         tensors.update(zip(self.statistics.names, statistics, strict=True))
         tensors.update(keys)
+        # torch puts these tensors in the places of the module's own, for this one call
         output: Tensor = functional_call(module, tensors, (x,))
         return output
 
@@ -121,6 +122,7 @@ def representation(module: nn.Module, call: Callable[[], Tensor]) -> ForwardPass
         for handle in handles:
             handle.remove()
     z = linear_inputs[0] if linear_inputs else outputs
+    # by identity, not by value: only the dropout whose output is the linear layer's very input stands in front of it
     for before, after in dropouts:
         if after is z:
             z = before

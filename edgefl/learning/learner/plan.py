@@ -14,7 +14,7 @@ from typing import Literal
 log = logging.getLogger("edgefl")
 
 WORTH = 0.95  # a plan must take less than this share of a simpler one's time to be preferred
-WIDTHS = {"cpu": (1, 2, 4, 8, 16, 32), "cuda": (1, 4, 16, 64, 256, 1024)}
+COHORT_WIDTHS = {"cpu": (1, 2, 4, 8, 16, 32), "cuda": (1, 4, 16, 64, 256, 1024)}
 GROWTH = 4  # the largest step from one width to the next, for which memory must be left
 SLOWER = 1.3  # wider cohorts of a family are not tried once a step takes so many times the family's best
 HOPELESS = 3  # nor once it takes so many times the best of all
@@ -49,7 +49,7 @@ SERIAL = Plan("serial", "autograd", 1)
 
 def candidates(engine: str, kernels: Iterable[Literal["layers", "vmap"]], device: str) -> list[list[Plan]]:
     """Return the plans that are worth a trial, simplest first; in each list more and more clients are together."""
-    families = [[Plan("batched", kernel, width) for width in WIDTHS[device]] for kernel in kernels]
+    families = [[Plan("batched", kernel, width) for width in COHORT_WIDTHS[device]] for kernel in kernels]
     if engine == "batched":
         return families
     return [[SERIAL], *families]
@@ -76,9 +76,9 @@ def fastest(families: list[list[Plan]], attempt: Callable[[Plan], Trial], limit_
             try:
                 trial = attempt(plan)
             except MemoryError:
-                break
+                break  # wider cohorts need still more
             except CannotBatchError as error:
-                refused = error
+                refused = error  # no width helps; the next family may do
                 break
             log.debug("%s: %.3g s a step, %.3g MB a client", plan, trial.step_s, trial.client_bytes / 1e6)
             needed_bytes = plan.width * trial.client_bytes

@@ -27,6 +27,7 @@ def remembered(key: dict[str, Any], measure: Callable[[], Plan]) -> Plan:
         key: everything that the best plan depends on.
         measure: finds it.
     """
+    # the file is named by its key, so that other work, another machine or another version finds no file and measures
     text = json.dumps(key, sort_keys=True)
     path = folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
     plan = _read(path)
@@ -35,13 +36,14 @@ def remembered(key: dict[str, Any], measure: Callable[[], Plan]) -> Plan:
     plan = measure()
     try:
         return _kept(path, plan, {"plan": asdict(plan), **key})
-    except OSError as error:
+    except OSError as error:  # a read-only home is no reason not to train; the next run measures again
         log.warning("%s: the measured training plan cannot be kept: %s", path.parent, error.strerror)
         return plan
 
 
 def _kept(path: Path, plan: Plan, content: dict[str, Any]) -> Plan:
     """Write a plan's file, unless another process has written a good one meanwhile; return the plan that counts."""
+    # written aside and then put in its place: no other process ever reads half a file
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent)
     try:
@@ -85,6 +87,7 @@ def processor(device: str) -> str:
         import torch
 
         return torch.cuda.get_device_name(device)
+    # Linux has the model's name here; `platform.processor` is empty or only the architecture there
     for line in _lines(Path("/proc/cpuinfo")):
         if line.startswith("model name"):
             return line.partition(":")[2].strip()

@@ -42,7 +42,7 @@ def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: 
         return SERIAL
     device = inputs.start.device
     families = _families(task.training, device, by_hand=LayersGradient.fits(network, task.model))
-    limit_bytes = budget(device) / len(workers)
+    limit_bytes = budget(device) / len(workers)  # all workers train cohorts at the same time
     if task.training.width is not None:
         limit_bytes = float("inf")  # a scenario that names a width gets it
 
@@ -68,6 +68,7 @@ def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: 
 
 def _families(training: Training, device: torch.device, *, by_hand: bool) -> list[list[Plan]]:
     """Return the plans to try, as `candidates` lists them; `by_hand` if the model's layers have gradients by hand."""
+    # layers by hand know no autocast: bfloat16 needs torch's own operations
     kernels: list[Literal["layers", "vmap"]] = ["vmap"]
     if by_hand and training.precision != "bfloat16":
         kernels = ["layers", "vmap"]

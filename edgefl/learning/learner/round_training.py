@@ -71,6 +71,8 @@ class RoundTraining:
             order: numbers of the jobs, alike ones side by side, longest first.
             plan: how.
         """
+        # Messages are waited for in their order; the cohorts of one that failed are made narrower and queued again,
+        # while the others go on.
         waiting = self._submit(cohorts(order, min(plan.width, self._share(order))), plan)
         try:
             while waiting:
@@ -127,6 +129,7 @@ class RoundTraining:
         rows = np.concatenate(message)
         keys = [[(self.jobs[row].device, self.jobs[row].index) for row in cohort] for cohort in message]
 
+        # called when a worker is free: the inputs of all messages together might not fit into the memory
         def arguments() -> tuple[Plan, list[list[tuple[int, int]]], ClientInputs]:
             return plan, keys, self._inputs(rows)
 
@@ -166,7 +169,7 @@ class RoundTraining:
 
     def _put(self, table: dict[str, Tensor], name: str, rows: Rows, part: Tensor) -> None:
         device = self.jobs[0].start.device
-        if name not in table:
+        if name not in table:  # only the first result says which sizes and types the algorithm's uploads have
             table[name] = torch.empty((len(self.jobs), *part.shape[1:]), dtype=part.dtype, device=device)
         table[name].index_copy_(0, torch.from_numpy(rows).to(device), part.to(device))
 

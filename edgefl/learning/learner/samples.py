@@ -42,6 +42,7 @@ class Samples:
                 return value
             return torch.from_numpy(value).to(device, dtype)
 
+        # on a CPU these share the arrays' memory: forked workers and all cohorts read the same copy
         self.x = torch.from_numpy(x).to(device)
         self.y = torch.from_numpy(y).to(device)
         self.shape = self.x.shape[1:]
@@ -59,6 +60,7 @@ class Samples:
     def batch(self, rows: Tensor, draws: Tensor | None = None) -> Tensor:
         """Return the samples [..., *shape] of rows [...] for the network; `draws` [..., 3] place crops and flips."""
         if draws is None or self.augmentation is None:
+            # gathered first, then normalised: the whole set in floats would take four times the memory
             picked = self._normalised(self.x.index_select(0, rows.flatten()))
         else:
             picked = self._augmented(rows.flatten(), draws.flatten(0, -2), self.augmentation)

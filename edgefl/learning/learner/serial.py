@@ -39,7 +39,7 @@ class SerialEngine(TrainingEngine):
         statistics = cohort.statistics[0].clone()
         gradient = torch.empty_like(w)
         moments = self.solver.moments(w)
-        loss_sum = w.new_zeros(1)
+        loss_sum = w.new_zeros(1)  # on the device, so that no step waits for a number to be read
         for step in range(len(cohort.batches[0])):
             loss_sum += self._gradient(w, statistics, self._mini_batch(cohort, step), references, gradient)
             self.solver.step(w, gradient, moments, local, step + 1)
@@ -65,7 +65,7 @@ class SerialEngine(TrainingEngine):
 
     def _mini_batch(self, cohort: Cohort, step: int) -> MiniBatch:
         batch = cohort.batches[0][step]
-        is_sample = batch != PAD
+        is_sample = batch != PAD  # no padding here: a single client needs none
         device = cohort.start.device
         numbers = torch.from_numpy(batch[is_sample]).to(device)
         draws = None
@@ -95,6 +95,7 @@ class SerialEngine(TrainingEngine):
                 outputs = own.outputs
         losses = self.model.sample_losses(outputs.to(w.dtype), y)
         if references is not None:
+            # the mean of the mini-batch, written as weights for losses that are more than a sum over samples
             same_weights = torch.full_like(losses, 1 / len(y))
             received = references.rows(0).received
             losses = self.solver.algorithm.loss(losses, own, others, Batch(y, same_weights, received))

@@ -21,6 +21,7 @@ def write(file: BinaryIO, values: Mapping[str, Any], stores: Mapping[str, StateS
         # force_zip64: nobody knows how much will be written, and 2 GiB is little for the states of many clients
         with archive.open("values", "w", force_zip64=True) as member:
             torch.save(_packed(values), member)
+        # stores write themselves row by row: the states of all clients may be larger than the memory
         for name, store in stores.items():
             with archive.open(name, "w", force_zip64=True) as member:
                 store.dump(member)

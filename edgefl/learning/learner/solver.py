@@ -44,6 +44,7 @@ class Solver:
         if training.clip_norm is not None:
             self._clip(gradient, training.clip_norm)
         decay = training.weight_decay + self.algorithm.decay(local)
+        # clipping has seen no decay, neither the scenario's nor the algorithm's: it stands here, after it
         if not isinstance(decay, float):  # one a client
             gradient = gradient.addcmul_(w, decay)
         elif decay:
@@ -52,6 +53,7 @@ class Solver:
             gradient = self._adam(gradient, moments, number)
         elif moments:
             gradient = moments[0].mul_(training.momentum).add_(gradient)
+        # a plain number when all clients have the same rate: one operation without a broadcast
         if isinstance(local.lr, float):
             w.add_(gradient, alpha=-local.lr)
         else:

@@ -69,6 +69,7 @@ class StateStore:
             raise ValueError("a client's state must be one vector or more, one-dimensional, all on one device")
         (device,) = devices
         self.home = home
+        # by the population, not by who has taken part so far: a home that fills up half-way would end the run
         if home == "auto":
             total_bytes = clients * sum(vector.nbytes for vector in self._initial.values())
             self.home = _choose_home(total_bytes, device, device_bytes, host_bytes)

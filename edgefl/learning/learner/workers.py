@@ -30,7 +30,7 @@ from torch import Tensor
 
 from edgefl.core.errors import RunError
 
-Result = TypeVar("Result")
+CallResult = TypeVar("CallResult")
 SLAB_BYTES = 2**30  # address space for tensors on their way, each direction; memory only as it is touched
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 M_TRIM_THRESHOLD = -1  # of glibc's malloc.h
@@ -40,7 +40,7 @@ M_MMAP_THRESHOLD = -3
 class Worker(Protocol):
     """Something that runs one call after another."""
 
-    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], Result]) -> Result:
+    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], CallResult]) -> CallResult:
         """Return what `take` makes of the method's result, whose tensors may be overwritten by the next call."""
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class InlineWorker:
     def __init__(self, handler: object) -> None:
         self.handler = handler
 
-    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], Result]) -> Result:
+    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], CallResult]) -> CallResult:
         """See Worker."""
         return take(getattr(self.handler, method)(*args))
 
@@ -83,7 +83,7 @@ class ForkedWorker:
             self.process.start()
         child_connection.close()  # or else the end of the process would not show as the end of the pipe
 
-    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], Result]) -> Result:
+    def call(self, method: str, args: Sequence[Any], take: Callable[[Any], CallResult]) -> CallResult:
         """See Worker.
 
         Raises:
@@ -220,8 +220,8 @@ class Workers:
         return len(self._workers)
 
     def submit(
-        self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], Result]
-    ) -> Future[Result]:
+        self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], CallResult]
+    ) -> Future[CallResult]:
         """Have a method called by the first worker that is free.
 
         Args:
@@ -231,7 +231,9 @@ class Workers:
         """
         return self._threads.submit(self._call, method, arguments, take)
 
-    def _call(self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], Result]) -> Result:
+    def _call(
+        self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], CallResult]
+    ) -> CallResult:
         worker = self._idle.get()
         try:
             return worker.call(method, arguments(), take)
@@ -245,7 +247,7 @@ class Workers:
             worker.close()
 
 
-def as_is(value: Result) -> Result:
+def as_is(value: CallResult) -> CallResult:
     """Return the value, for `submit`: arguments that are known already, or a result that needs no copy."""
     return value
 

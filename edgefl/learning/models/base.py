@@ -144,7 +144,7 @@ class Model(Member):
 
     def front(self, cut: str | int | None, shape: tuple[int, ...], classes: int) -> LayerCost:
         """Return the cost of the layers before a cut that `check_cut` allows, as one."""
-        count = cut or self.usual_cut
+        count = cut or self.usual_cut  # layers before the cut, or the name of the last of them
         if isinstance(count, str):
             count = self.cuts().index(count) + 1
         return total_cost(self.layers(shape, classes)[:count])
@@ -153,6 +153,7 @@ class Model(Member):
         """Return the loss of each sample [...] from outputs [..., classes] and targets [...]."""
         from torch.nn.functional import cross_entropy
 
+        # torch wants one axis of samples; clients' and batches' axes come back below
         flat = cross_entropy(outputs.flatten(0, -2), targets.flatten(), reduction="none")
         return flat.view(targets.shape)
 

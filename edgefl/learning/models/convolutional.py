@@ -57,7 +57,7 @@ class Convolutional(ImageModel):
                 height = self._side_after(height)
                 width = self._side_after(width)
                 convolution = ConvolutionCost(inputs, outputs, self.kernel, height * width)
-                if number == len(stage):
+                if number == len(stage):  # pooling ends a stage: a cut after its last convolution sends the pooled map
                     height //= 2
                     width //= 2
                 costs.append(StageCost([convolution], height * width))

@@ -70,6 +70,7 @@ class Din(Model):
                 target = profile[-1].unsqueeze(-2).expand_as(history)
                 pairs = torch.cat([target, history, target - history, target * history], -1)
                 scores = self.attention(pairs).squeeze(-1)
+                # the least finite number, not minus infinity: an empty history would be NaN after the softmax
                 scores = scores.masked_fill(~is_item, torch.finfo(scores.dtype).min)
                 # the softmax of an empty history would give each filling place the same weight
                 weights = (scores.softmax(-1) * is_item).unsqueeze(-1)

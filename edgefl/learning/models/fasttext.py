@@ -53,7 +53,7 @@ class FastText(Model):
             def forward(self, ids: Tensor) -> Tensor:
                 words = (ids != 0).unsqueeze(-1)
                 total = (self.embedding(ids) * words).sum(-2)
-                count = words.sum(-2).clamp(min=1)
+                count = words.sum(-2).clamp(min=1)  # an empty row has the sum 0, which any divisor leaves
                 logits: Tensor = self.linear(total / count)
                 return logits
 

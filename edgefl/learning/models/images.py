@@ -54,6 +54,7 @@ class ImageModel(Model):
 
         Biases and norms are parameters, but multiply nothing.
         """
+        # one number for all convolutions of a model: bias, or gain and shift of a norm, or both
         more_of_channel = self._channel_parameters()
         costs = []
         for convolutions, area in self._stages(shape):

@@ -57,6 +57,7 @@ class Imported(Model):
         from torch.utils.flop_counter import FlopCounterMode
 
         module = self._aside(shape, classes)
+        # nothing says if samples are token ids: embeddings refuse floating-point numbers, all else accepts them
         sample = torch.zeros(1, *shape)
         with FlopCounterMode(display=False) as counter, torch.no_grad():
             try:
@@ -129,6 +130,7 @@ def imported(name: str, keys: dict[str, Any], info: ValidationInfo) -> Model:
         return maker.model_validate(keys, context=info.context)
     if not callable(maker):
         raise fault(f'"{name}" is no class or function that makes a torch.nn.Module')
+    # tried without being called, so that a missing or unknown key is a fault of the scenario, with its line
     own = {key: value for key, value in keys.items() if key not in Model.model_fields}
     try:
         inspect.signature(maker).bind(**own, **_sizes(maker, (), 0))

@@ -54,7 +54,7 @@ class ResNet18(ImageModel):
             for layer in network.modules():
                 if isinstance(layer, nn.Conv2d):
                     layer.reset_parameters()
-        elif channels != 3:
+        elif channels != 3:  # torchvision's own first convolution takes images of three channels
             network.conv1 = nn.Conv2d(channels, 64, 7, stride=2, padding=3, bias=False)
         *projection, features, _ = self._widths(shape, classes)
         network.fc = nn.Sequential(*dense((*projection, features)), nn.Linear(features, classes))
