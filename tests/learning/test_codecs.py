@@ -27,7 +27,8 @@ def decoded(codec, x=X, seed=0):
 class TestEvery:
     def test_zero_stays_zero_and_nothing_is_changed_in_place(self, name):
         codec = CODECS.load(name)()
-        zero, x = torch.zeros(7, dtype=torch.float64), X.clone()
+        zero = torch.zeros(7, dtype=torch.float64)
+        x = X.clone()
         assert torch.equal(decoded(codec, zero), zero)
         decoded(codec, x)
         assert torch.equal(x, X)
@@ -49,7 +50,8 @@ class TestEvery:
     @given(scale=st.floats(1e-3, 1e3))
     def test_the_error_scales_with_the_vector(self, name, scale):
         if name != "float16":  # whose grid is fixed
-            once, scaled = decoded(CODECS.load(name)()), decoded(CODECS.load(name)(), scale * X)
+            once = decoded(CODECS.load(name)())
+            scaled = decoded(CODECS.load(name)(), scale * X)
             assert torch.allclose(scaled, scale * once, rtol=1e-9, atol=1e-12 * scale)
 
 
@@ -76,7 +78,8 @@ def test_half_precision_is_relative_to_2_to_the_11():
 
 @pytest.mark.parametrize("bits_each", [1, 3, 8])
 def test_uniform_errs_by_half_a_step_and_hits_both_ends(bits_each):
-    got, step = decoded(UniformQuantiser(bits_each=bits_each)), float(X.max() - X.min()) / (2**bits_each - 1)
+    got = decoded(UniformQuantiser(bits_each=bits_each))
+    step = float(X.max() - X.min()) / (2**bits_each - 1)
     assert float((got - X).abs().max()) <= step / 2 * (1 + 1e-12)
     assert (got.min(), got.max()) == (X.min(), pytest.approx(X.max()))
     assert len(set(((got - X.min()) / step).round().tolist())) <= 2**bits_each
@@ -84,7 +87,8 @@ def test_uniform_errs_by_half_a_step_and_hits_both_ends(bits_each):
 
 def test_qsgd_is_unbiased_with_bounded_variance():
     """E[Q(x)] = x within 5 standard errors; E|Q(x) - x|^2 <= min(d/s^2, sqrt(d)/s) |x|^2 (theorem 3.2's bound)."""
-    codec, runs = Qsgd(levels=4), 4000
+    codec = Qsgd(levels=4)
+    runs = 4000
     draws = torch.stack([decoded(codec, seed=seed) for seed in range(runs)])
     step = float(X.norm()) / 4
     up = (X.abs() / step).frac()  # the probability of rounding up

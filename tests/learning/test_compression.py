@@ -17,7 +17,8 @@ D = 4 * 3 + 3
 
 def learner(codec, seed=1, algorithm=None):
     rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(12, 4)), rng.integers(0, 3, 12)
+    x = rng.normal(size=(12, 4))
+    y = rng.integers(0, 3, 12)
     parts = np.split(np.arange(12), 3)
     data = Data(x, y, x[:3], y[:3], 3, dtype="float64")
     work = {"local_steps": 2, "batch_size": 4, "codec": codec}
@@ -31,7 +32,8 @@ def uploads(of, index):
 
 def test_error_feedback_loses_nothing_for_ever():
     """Over rounds, what has arrived and what is still kept add up to what was computed."""
-    plain, coded = learner("none"), learner({"kind": "top_k", "part": 0.2})
+    plain = learner("none")
+    coded = learner({"kind": "top_k", "part": 0.2})
     computed = sum(uploads(plain, index) for index in range(5))
     arrived = sum(uploads(coded, index) for index in range(5))
     kept = coded._states.compression.lost.gather(np.arange(3))["delta"]
@@ -65,7 +67,8 @@ def test_draws_are_those_of_device_and_round():
 )
 def test_the_radio_carries_the_encoded_bits(tmp_path, codec, bits):
     rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(40, 4)).astype(np.float32), np.arange(40) % 3
+    x = rng.normal(size=(40, 4)).astype(np.float32)
+    y = np.arange(40) % 3
     np.savez(tmp_path / "d.npz", train_x=x, train_y=y, test_x=x[:3], test_y=y[:3])
     scenario = {
         "rounds": 1,

@@ -10,7 +10,8 @@ from edgefl.scenario import load
 
 COEFFICIENTS = [[0.5, -1, 0], [0.5, 3, 0], [2, 1, 0], [1, 0, 0]]
 A, B, _ = np.array(COEFFICIENTS).T
-LR, X0 = 0.1, 2.0
+LR = 0.1
+X0 = 2.0
 ROUNDS = [[0, 2], [0, 1]]  # in the second one device 2 is stale, and device 3 was never heard
 STALE = 2
 QUADRATIC = {
@@ -77,5 +78,6 @@ def test_without_stored_updates_there_are_no_such_players(algorithm):
 
 def test_players_change_nothing_that_is_learned():
     keys = {**QUADRATIC, "algorithm": "fedvarp"}
-    with_them, without = edgefl.run(keys), edgefl.run({**keys, "report": {}})
+    with_them = edgefl.run(keys)
+    without = edgefl.run({**keys, "report": {}})
     assert with_them.rounds.equals(without.rounds)

@@ -50,17 +50,17 @@ def test_representations_come_before_the_last_dropout(together):
     w = torch.linspace(-1, 1, 53)
     if together:
         x = torch.randn(2, 7, 6, generator=torch.Generator().manual_seed(0))
-        views, none, keys = (
-            network.parameters.views(w.expand(2, -1)),
-            network.statistics.views(w[:0].expand(2, 0)),
-            [3, 4],
-        )
+        views = network.parameters.views(w.expand(2, -1))
+        none = network.statistics.views(w[:0].expand(2, 0))
+        keys = [3, 4]
         own = network.many(network.represent, views, none, x, torch.tensor(keys))
         other = network.many(network.represent_reference, views, none, x)
     else:
         x = torch.randn(7, 6, generator=torch.Generator().manual_seed(0))
-        views, none = network.parameters.views(w), network.statistics.views(w[:0])
-        own, other = network.represent(views, none, x, torch.tensor(3)), network.represent_reference(views, none, x)
+        views = network.parameters.views(w)
+        none = network.statistics.views(w[:0])
+        own = network.represent(views, none, x, torch.tensor(3))
+        other = network.represent_reference(views, none, x)
     expected = torch.relu(x @ w[:30].view(5, 6).T + w[30:35])
     assert torch.allclose(own.z, expected, atol=1e-6)
     assert torch.equal(own.z, other.z)

@@ -16,7 +16,8 @@ TESTED = ["test_loss", "test_accuracy"]
 
 
 def test_eval_every_evaluates_those_rounds_and_the_last():
-    every, third = edgefl.run(BASE).rounds, edgefl.run({**BASE, "report": {"eval_every": 3}}).rounds
+    every = edgefl.run(BASE).rounds
+    third = edgefl.run({**BASE, "report": {"eval_every": 3}}).rounds
     evaluated = third["test_loss"].notna()
     assert third["round"][evaluated].tolist() == [3, 6, 7]
     assert np.array_equal(third.loc[evaluated, TESTED], every.loc[evaluated, TESTED])
@@ -91,7 +92,8 @@ def test_sel_and_all_by_hand(algorithm, engine):
     assert rounds[plain.columns].equals(plain)
     if algorithm == "scaffold":  # its local steps need its control variates
         return
-    last, starts = np.full(4, 5.0), [5.0, *rounds["parameter"][:-1]]
+    last = np.full(4, 5.0)
+    starts = [5.0, *rounds["parameter"][:-1]]
     for number, start in enumerate(starts):
         visited = VISITS[number % 4]
         for device in visited:

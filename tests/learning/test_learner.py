@@ -110,7 +110,8 @@ def test_an_engine_is_plain_pytorch(learner, engine, kind):
     of = learner(engine, dtype="float64", optimizer=kind, clip_norm=0.5, weight_decay=0.01, lr=0.2, **keys)
     updates, _ = train(of)
     arrays = data("float64")
-    x, y = torch.from_numpy(arrays.train_x), torch.from_numpy(arrays.train_y)
+    x = torch.from_numpy(arrays.train_x)
+    y = torch.from_numpy(arrays.train_y)
     for device, part in enumerate(parts()):
         module = Fcn(hidden=(8,)).module((4, 5), 3).double()
         nn.utils.vector_to_parameters(of.initial.clone(), module.parameters())
@@ -130,7 +131,8 @@ def test_one_full_batch_step_is_gradient_descent(learner, engine):
     of = learner(engine, dtype="float64", local_epochs=None, local_steps=1, batch_size="full", lr=0.3)
     updates, loss = train(of, devices=[3])
     w = of.initial.clone().requires_grad_()
-    part, arrays = parts()[3], data("float64")
+    part = parts()[3]
+    arrays = data("float64")
     network = of._network
     outputs = network.train(network.parameters.views(w), [], torch.from_numpy(arrays.train_x[part]))
     objective = nn.functional.cross_entropy(outputs, torch.from_numpy(arrays.train_y[part]))
@@ -199,7 +201,8 @@ def test_batches_wrap_and_keep_the_short_one():
     full = mini_batches(samples, Training(local_epochs=2, batch_size="full"), lambda: np.random.default_rng(0))
     assert full.tolist() == [samples.tolist()] * 2  # all samples at once: their order means nothing
     epochs = mini_batches(samples, Training(local_epochs=2, batch_size=4), lambda: np.random.default_rng(0))
-    first, second = epochs[:2].flatten(), epochs[2:].flatten()
+    first = epochs[:2].flatten()
+    second = epochs[2:].flatten()
     assert sorted(first[first != PAD]) == sorted(second[second != PAD]) == samples.tolist()
     assert first.tolist() != second.tolist()
 
@@ -226,7 +229,8 @@ def test_without_wrap_steps_end_with_the_pass(learner, engine):
     work = {"local_epochs": None, "local_steps": 3}
     stopped, _ = train(learner(engine, wrap=False, **work))
     assert stopped.steps.tolist() == [min(3, -(-size // 16)) for size in SIZES] == [1, 3, 2, 3, 1, 3]
-    whole, wrapped = train(learner(engine, local_epochs=1))[0], train(learner(engine, **work))[0]
+    whole = train(learner(engine, local_epochs=1))[0]
+    wrapped = train(learner(engine, **work))[0]
     for row, size in enumerate(SIZES):
         like = whole if size <= 48 else wrapped
         assert_close(like.vectors["delta"][row : row + 1], stopped.vectors["delta"][row : row + 1], 1e-5)

@@ -160,7 +160,8 @@ class Held(FedAvg):
 @pytest.mark.parametrize("algorithm", [FedAvg(), Held(by="outputs"), Held(by="z")], ids=repr)
 @pytest.mark.parametrize("width", [1, 2, 8])
 def test_each_layer_by_hand_is_autograd(width, algorithm):
-    shape, classes = (14, 18), 5
+    shape = (14, 18)
+    classes = 5
     oracle = trained(Everything(), shape, classes, SERIAL, algorithm)
     assert_alike(oracle, trained(Everything(), shape, classes, Plan("batched", "layers", width), algorithm), 1e-10)
     if isinstance(algorithm, Held):
@@ -171,7 +172,9 @@ def test_each_layer_by_hand_is_autograd(width, algorithm):
 class TestBatchNorm:
     """Statistics are no parameters: they follow the samples, and the server averages them by samples."""
 
-    model, shape, classes = SvhnCnn(dropout=0.0), (8, 8), 3
+    model = SvhnCnn(dropout=0.0)
+    shape = (8, 8)
+    classes = 3
 
     def test_one_step_of_one_client_against_torch(self):
         torch.manual_seed(0)
@@ -182,7 +185,8 @@ class TestBatchNorm:
         nn.utils.vector_to_parameters(of.initial.clone(), module.parameters())
         of.submit(0, 0, of.initial, {})
         updates, _ = of.collect()
-        x, y = torch.from_numpy(arrays.train_x[:6]), torch.from_numpy(arrays.train_y[:6])
+        x = torch.from_numpy(arrays.train_x[:6])
+        y = torch.from_numpy(arrays.train_y[:6])
         optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
         nn.functional.cross_entropy(module(x.double()), y).backward()
         optimizer.step()
@@ -235,7 +239,9 @@ class TestBatchNorm:
 class TestDropout:
     """Masks are keyed by client, round, step and layer."""
 
-    model, shape, classes = SvhnCnn(dropout=0.5), (8, 8), 3
+    model = SvhnCnn(dropout=0.5)
+    shape = (8, 8)
+    classes = 3
 
     def test_engines_and_widths_draw_the_same_masks(self):
         oracle = trained(self.model, self.shape, self.classes, SERIAL, local_steps=4)

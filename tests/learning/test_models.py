@@ -18,7 +18,9 @@ from edgefl.learning.models.resnet20 import ResNet20
 from edgefl.learning.models.svhn import SvhnCnn
 from edgefl.learning.models.vgg import Vgg9
 
-GRAY, COLOUR, TINY = (28, 28), (3, 32, 32), (3, 64, 64)
+GRAY = (28, 28)
+COLOUR = (3, 32, 32)
+TINY = (3, 64, 64)
 IMAGENET_STEM = 37_011_456  # multiplications of the backbone of ResNet-18 on 32x32
 
 CASES = [
@@ -216,7 +218,8 @@ def test_din_attends_to_a_single_item_fully():
 
 
 def test_din_classifies_by_the_sign_of_its_logit():
-    logits, labels = torch.tensor([-2.0, 0.5]), torch.tensor([0, 1])
+    logits = torch.tensor([-2.0, 0.5])
+    labels = torch.tensor([0, 1])
     assert torch.equal(Din().predicted(logits), labels)
     expected = torch.nn.functional.softplus(torch.tensor([-2.0, -0.5]))
     assert torch.allclose(Din().sample_losses(logits, labels), expected)

@@ -61,7 +61,9 @@ class Bench:
     """Trials with given outcomes; what is not given must not be tried."""
 
     def __init__(self, seconds, client_bytes=1.0):
-        self.seconds, self.client_bytes, self.tried = seconds, client_bytes, []
+        self.seconds = seconds
+        self.client_bytes = client_bytes
+        self.tried = []
 
     def __call__(self, plan):
         name = plan.kernel, plan.width
@@ -158,7 +160,8 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "edgefl" / "plans"
 
 
-FIRST, SECOND = Plan("batched", "layers", 4), Plan("batched", "vmap", 2)
+FIRST = Plan("batched", "layers", 4)
+SECOND = Plan("batched", "vmap", 2)
 
 
 def never():
@@ -202,7 +205,8 @@ class TestRemembered:
         assert len(list(cache.iterdir())) == 1
 
     def test_many_at_the_same_time_agree(self, cache):
-        together, found = Barrier(8), []
+        together = Barrier(8)
+        found = []
 
         def run(width):
             def measure():
@@ -368,7 +372,8 @@ def test_a_trial_on_a_cpu_counts_what_its_thread_computes(monkeypatch):
     """Two milliseconds a step, and on the wall whatever others take meanwhile."""
 
     class Clock:
-        computed_s, wall_s = 0.0, 0.0
+        computed_s = 0.0
+        wall_s = 0.0
 
         def thread_time(self):
             return self.computed_s

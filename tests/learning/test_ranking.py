@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from edgefl.learning.learner.ranking import auc, hit_rate, ndcg, ranking, ranks
 
-GROUPS, NEGATIVES = 500, 99
+GROUPS = 500
+NEGATIVES = 99
 GROUP = np.repeat(np.arange(GROUPS), 1 + NEGATIVES)
 POSITIVE = np.arange(len(GROUP)) % (1 + NEGATIVES) == 0
 
@@ -50,7 +51,8 @@ def test_random_scores():
     for k in (5, 10):
         p = k / (1 + NEGATIVES)
         gains = 1 / np.log2(np.arange(1, k + 1) + 1)
-        mean, square = gains.sum() / 100, (gains**2).sum() / 100
+        mean = gains.sum() / 100
+        square = (gains**2).sum() / 100
         assert columns[f"hr_{k}"] == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / GROUPS))
         assert columns[f"ndcg_{k}"] == pytest.approx(mean, abs=4 * np.sqrt((square - mean**2) / GROUPS))
     assert columns["test_auc"] == pytest.approx(0.5, abs=4 / np.sqrt(12 * GROUPS))
@@ -63,11 +65,13 @@ SAMPLES = st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.integers(0, 2)
 def test_auc_and_ranks_by_counting(samples):
     """Few different scores, so that many are equal."""
     scores, positive, group = (np.array(column) for column in zip(*samples, strict=True))
-    above, below = scores[positive], scores[~positive]
+    above = scores[positive]
+    below = scores[~positive]
     wins = [(a > b) + (a == b) / 2 for a in above for b in below]
     assert auc(scores, positive) == pytest.approx(np.mean(wins) if wins else np.nan, nan_ok=True)
     for one in np.unique(group):
-        mine, sought = scores[group == one], positive[group == one]
+        mine = scores[group == one]
+        sought = positive[group == one]
         counted = sorted(1 + int((mine[~sought] >= score).sum()) for score in mine[sought])
         assert sorted(ranks(scores, positive, group)[group_of(positive, group) == one].tolist()) == counted
 

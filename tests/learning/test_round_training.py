@@ -77,13 +77,15 @@ def wasted(order, sizes, training, width):
             mini_batches(np.arange(sizes[device]), training, lambda: np.random.default_rng(0)) for device in longest
         ]
         own = sum(int((batch != PAD).sum()) for batch in batches)
-        samples, computed = samples + own, computed + own / (1 - padding(batches))
+        samples = samples + own
+        computed = computed + own / (1 - padding(batches))
     return 1 - samples / computed
 
 
 def test_padding_of_a_cohort_against_hand_count():
     """Three steps of 2, 2, 1 samples beside two steps of 2 and one of a single sample: 2 x 2 + 2 x 2 + 1 computed."""
-    first, second = np.array([[0, 1], [2, 3], [4, PAD]]), np.array([[5, 6], [7, PAD]])
+    first = np.array([[0, 1], [2, 3], [4, PAD]])
+    second = np.array([[5, 6], [7, PAD]])
     assert padding([first, second]) == pytest.approx(1 - 8 / 9)
     assert padding([first]) == 0
     assert stack([first, second]).shape == (2, 3, 2)
@@ -169,7 +171,8 @@ class TestOutOfMemory:
     def test_no_client_goes_on_from_a_round_that_did_not_count(self, learner, monkeypatch, processes):
         """Memory may also run out as the results, the largest table of all, are put together."""
         expected = with_store(learner(2, Scaffold()))
-        real, failures = RoundTraining._put, [torch.OutOfMemoryError("CUDA out of memory")]
+        real = RoundTraining._put
+        failures = [torch.OutOfMemoryError("CUDA out of memory")]
 
         def put(self, *args):
             if failures:
@@ -251,7 +254,9 @@ SCHEDULE = [[0, 3, 5], [3, 8, 1, 2], [0, 1, 5, 6, 8], [7, 3], [4, 0, 8, 3, 1]]
 
 def by_hand(of):
     """All rounds with a dict of states, each client alone and serially: the uploads, one dict a round."""
-    algorithm, states, rounds = of.task.algorithm, {}, []
+    algorithm = of.task.algorithm
+    states = {}
+    rounds = []
     server = algorithm.server_state(of.initial)
     for index, devices in enumerate(SCHEDULE):
         for device in devices:
@@ -278,7 +283,8 @@ def remembered(of, state, device, delta, server):
 
 
 def with_store(of):
-    rounds, server = [], of.task.algorithm.server_state(of.initial)
+    rounds = []
+    server = of.task.algorithm.server_state(of.initial)
     for index, devices in enumerate(SCHEDULE):
         updates, _ = train(of, devices, index, server)
         server = of.aggregate(server, updates)

@@ -15,7 +15,8 @@ from edgefl.learning.learner.samples import Samples, augmentation_draws
 
 N = 12
 ROWS = torch.tensor([[3, 0, 3], [11, 7, 5]])  # two clients, one sample twice
-MEAN, STD = 33.3, 78.6
+MEAN = 33.3
+STD = 78.6
 AUGMENTATIONS = [Augmentation(crop_padding=p, flip=f) for p, f in [(4, True), (1, False), (0, True), (20, True)]]
 
 
@@ -76,10 +77,12 @@ class TestNormalisation:
 def test_each_channel_by_its_own_statistics(stored, cropped):
     """As if each channel were a set of its own, padding of crops included: black pixels of bytes, zero of floats."""
     x = np.random.default_rng(3).integers(0, 255, (5, 3, 4, 4)).astype(stored)
-    mean, std = np.array([10.0, 100.0, 30.0]), np.array([3.0, 50.0, 7.0])
+    mean = np.array([10.0, 100.0, 30.0])
+    std = np.array([3.0, 50.0, 7.0])
     crops = Augmentation(crop_padding=2) if cropped else None
     draws = torch.from_numpy(np.random.default_rng(4).integers(0, [5, 5, 2], (5, 3))) if cropped else None
-    rows, y = torch.arange(5), np.zeros(5, dtype=np.int64)
+    rows = torch.arange(5)
+    y = np.zeros(5, dtype=np.int64)
     args = "cpu", torch.float64, crops
     together = Samples(x, y, mean.reshape(-1, 1, 1), std.reshape(-1, 1, 1), *args).batch(rows, draws)
     for channel in range(3):
@@ -90,7 +93,8 @@ def test_each_channel_by_its_own_statistics(stored, cropped):
 def test_as_numpy_in_single_precision():
     """The bytes of MNIST: what numpy makes of each of the 256, to two units in the last place of the largest."""
     x = np.arange(256, dtype=np.uint8)[:, None]
-    mean, std = np.float32(0.1307 * 255), np.float32(0.3081 * 255)
+    mean = np.float32(0.1307 * 255)
+    std = np.float32(0.3081 * 255)
     expected = (x.astype(np.float32) - mean) / std
     got = samples(x, float(mean), float(std)).part(0, 256).numpy()
     assert got.dtype == expected.dtype
@@ -132,7 +136,8 @@ class TestAugmentation:
 
     def test_the_corners(self, augmentation, shape, stored):
         """The extreme offsets, mirrored and not."""
-        x, most = images(shape, stored), 2 * augmentation.crop_padding
+        x = images(shape, stored)
+        most = 2 * augmentation.crop_padding
         of = samples(x, dtype=torch.float64, augmentation=augmentation)
         draws = np.array([[d, r, f] for d in (0, most) for r in (0, most) for f in range(1 + augmentation.flip)])
         got = of.batch(torch.full((len(draws),), 5), torch.from_numpy(draws))
@@ -140,14 +145,16 @@ class TestAugmentation:
         assert_near(got, normalised(expected), torch.float64)
 
     def test_the_middle_is_the_image_itself(self, augmentation, shape, stored):
-        x, padding = images(shape, stored), augmentation.crop_padding
+        x = images(shape, stored)
+        padding = augmentation.crop_padding
         of = samples(x, augmentation=augmentation)
         draws = torch.tensor([padding, padding, 0]).expand(*ROWS.shape, 3)
         assert torch.equal(of.batch(ROWS, draws), of.batch(ROWS))
 
     def test_tests_are_not_augmented(self, augmentation, shape, stored):
         x = images(shape, stored)
-        of, plain = samples(x, augmentation=augmentation), samples(x)
+        of = samples(x, augmentation=augmentation)
+        plain = samples(x)
         assert torch.equal(of.batch(ROWS), plain.batch(ROWS))
         assert torch.equal(of.part(0, N), plain.part(0, N))
 
@@ -157,7 +164,8 @@ class TestAugmentation:
 def test_padding_after_normalisation_is_zero(stored, channels):
     """FedSSG's order: normalise, then pad and cut, image by image; also where each channel has its own statistics."""
     x = images((3, 6, 7), stored)
-    mean, std = 2.0, 0.5
+    mean = 2.0
+    std = 0.5
     if channels:
         mean, std = (np.array(value).reshape(3, 1, 1) for value in ([2.0, 60.0, 9.0], [0.5, 30.0, 4.0]))
     section = Augmentation(crop_padding=2, fill="mean")
@@ -170,7 +178,8 @@ def test_padding_after_normalisation_is_zero(stored, channels):
 
 @pytest.mark.parametrize("stored", ["uint8", "float"])
 def test_no_padding_and_no_mirror_is_no_augmentation(stored):
-    x, nothing = images((3, 8, 8), stored), Augmentation(crop_padding=0, flip=False)
+    x = images((3, 8, 8), stored)
+    nothing = Augmentation(crop_padding=0, flip=False)
     draws = augmentation_draws(ROWS.shape, nothing, np.random.default_rng(0))
     assert not draws.any()
     assert torch.equal(samples(x, augmentation=nothing).batch(ROWS, torch.from_numpy(draws)), samples(x).batch(ROWS))
@@ -202,7 +211,8 @@ class TestDraws:
             (40_000,), Augmentation(crop_padding=1, crop_probability=share), np.random.default_rng(5)
         )
         always = augmentation_draws((40_000,), Augmentation(crop_padding=1), np.random.default_rng(5))
-        chance, middle = 1 - share + share / 9, (of[:, :2] == 1).all(axis=1)
+        chance = 1 - share + share / 9
+        middle = (of[:, :2] == 1).all(axis=1)
         assert abs(middle.mean() - chance) <= 4 * np.sqrt(chance * (1 - chance) / 40_000)
         assert np.array_equal(of[~middle], always[~middle])
         assert np.array_equal(of[:, 2], always[:, 2])
@@ -258,7 +268,8 @@ class TestTraining:
     def test_it_does_something(self, trained, plan):
         """To training and not to tests; and other things in another round."""
         augmentation = Augmentation(crop_padding=2)
-        (with_it, tested), (without, plainly) = trained(plan, augmentation), trained(plan, None)
+        (with_it, tested) = trained(plan, augmentation)
+        (without, plainly) = trained(plan, None)
         assert tested == plainly
         far = torch.linalg.norm(with_it - without, dim=1) / torch.linalg.norm(without, dim=1)
         assert float(far.min()) > 0.01
@@ -276,7 +287,8 @@ class TestTraining:
     @pytest.mark.parametrize(("steps", "index"), [(1, 0), (1, 4), (6, 1)])
     def test_draws_are_those_of_device_and_round(self, trained, steps, index):
         """One sample: its first step is on the image that its key says, and later ones are on others."""
-        augmentation, work = Augmentation(crop_padding=2), {"local_epochs": None, "local_steps": steps}
+        augmentation = Augmentation(crop_padding=2)
+        work = {"local_epochs": None, "local_steps": steps}
         got = trained(SERIAL, augmentation, devices=[3], index=index, **work)[0]
         draws = augmentation_draws((steps, 1), augmentation, Streams(2).generator("augmentation", 3, index))
         x = np.random.default_rng(0).integers(0, 256, (sum(SIZES), 6, 6), dtype=np.uint8)

@@ -17,10 +17,13 @@ from edgefl.scenario import load
 def test_adam_is_torchs_step_by_step(settings):
     """Three clients at once: FedProx's pull, clipping by each client's own norm, decay, moments; 20 steps."""
     training = Training.model_validate({"optimizer": "adam", "lr": 0.05, **settings})
-    random, mu = torch.Generator().manual_seed(3), 0.2
+    random = torch.Generator().manual_seed(3)
+    mu = 0.2
     start = torch.randn(3, 7, generator=random, dtype=torch.float64)
-    solver, w = Solver(FedProx(mu=mu), training), start.clone()
-    moments, clients = solver.moments(w), [torch.nn.Parameter(row.clone()) for row in start]
+    solver = Solver(FedProx(mu=mu), training)
+    w = start.clone()
+    moments = solver.moments(w)
+    clients = [torch.nn.Parameter(row.clone()) for row in start]
     decay = settings.get("weight_decay", 0.0)
     optimizers = [torch.optim.Adam([one], lr=0.05, weight_decay=decay) for one in clients]
     for number in range(1, 21):
@@ -48,7 +51,8 @@ def test_the_first_step_has_the_length_of_the_learning_rate(engine):
     """m' = g and v' = g^2: lr g / (|g| + eps), in every round, as moments are fresh in each."""
     eps = 0.5
     result = edgefl.run(QUADRATIC, overrides=[f"training.engine={engine}", f"training.adam_eps={eps}"])
-    x, (a, b, _) = 2.0, np.array(QUADRATIC["data"]["coefficients"]).T
+    x = 2.0
+    (a, b, _) = np.array(QUADRATIC["data"]["coefficients"]).T
     for expected in result.rounds["parameter"]:
         gradient = 2 * a * x + b
         x -= 0.1 * np.mean(gradient / (np.abs(gradient) + eps))

@@ -106,7 +106,8 @@ def test_the_mean_over_some_clients(store, home):
 @pytest.mark.parametrize("home", HOMES)
 def test_values_are_copied_in_and_out(store, home):
     initial = {"c": torch.zeros(3)}
-    one, given_in = store(home, initial), states(1, initial=initial)
+    one = store(home, initial)
+    given_in = states(1, initial=initial)
     one.scatter(ids(0), given_in)
     given_in["c"].add_(1)
     initial["c"].add_(5)
@@ -118,7 +119,8 @@ def test_values_are_copied_in_and_out(store, home):
 def test_any_strides_and_gradients(store, home):
     """An engine may hand over slices of larger tensors that autograd still watches."""
     initial = {"c": torch.zeros(3)}
-    one, wide = store(home, initial), torch.arange(12.0, requires_grad=True).view(3, 4)
+    one = store(home, initial)
+    wide = torch.arange(12.0, requires_grad=True).view(3, 4)
     one.scatter(ids(3, 0, 2, 5), {"c": wide.t()})
     back = one.gather(ids(3, 0, 2, 5))["c"]
     assert torch.equal(back, wide.t())
@@ -231,7 +233,8 @@ steps = st.lists(
 @given(steps)
 def test_all_homes_are_a_dict(sequence):
     """Any sequence of gathers and scatters, NaN and infinity included, bit by bit."""
-    model, stores = {}, [StateStore(INITIAL, CLIENTS, home) for home in HOMES]
+    model = {}
+    stores = [StateStore(INITIAL, CLIENTS, home) for home in HOMES]
     for writes, pairs in sequence:
         who = ids(*(client for client, _ in pairs))
         if writes and pairs:
@@ -253,7 +256,8 @@ def test_all_homes_are_a_dict(sequence):
 
 @pytest.mark.parametrize("home", HOMES)
 def test_the_order_of_first_participation_does_not_matter(store, home):
-    left, right = store(home), store(home)
+    left = store(home)
+    right = store(home)
     for client in (3, 0, 5):
         left.scatter(ids(client), states(client))
     right.scatter(ids(5, 0, 3), states(5, 0, 3))
@@ -303,7 +307,8 @@ def test_short_reads_and_writes(store):
     file = one._tables["c"]._file
 
     class Slow:
-        seek, close = file.seek, file.close
+        seek = file.seek
+        close = file.close
 
         def write(self, data):
             return file.write(data[:5])
@@ -329,7 +334,8 @@ def test_a_folder_that_is_not_there(tmp_path):
 @pytest.mark.parametrize("home", HOMES)
 def test_gpu_is_cpu(store, home):
     initial = {name: vector.cuda() for name, vector in INITIAL.items()}
-    cpu, gpu = store(home), store(home, initial)
+    cpu = store(home)
+    gpu = store(home, initial)
     for who in (ids(4, 1), ids(5, 4, 0)):
         values = states(*(10 * who + 1))
         cpu.scatter(who, values)

@@ -155,7 +155,8 @@ class TestSlab:
     def test_a_tensor_that_fits_exactly_does_not_travel_in_the_bytes(self, monkeypatch):
         monkeypatch.setattr(module, "SLAB_BYTES", 2**16)
         slab = Slab()
-        fits, beyond = torch.randn(2**14), torch.randn(2**14 + 1)
+        fits = torch.randn(2**14)
+        beyond = torch.randn(2**14 + 1)
         assert len(slab.pack(fits)) < 1000
         assert len(slab.pack(beyond)) > 2**16
         assert torch.equal(slab.unpack(slab.pack(beyond)), beyond)
@@ -172,7 +173,8 @@ class TestForked:
 
     def test_results_do_not_overwrite_arguments(self, forked):
         """Each direction has memory of its own."""
-        left, right = torch.arange(1000.0), torch.arange(1000.0, 3000.0)
+        left = torch.arange(1000.0)
+        right = torch.arange(1000.0, 3000.0)
         assert_same(forked.call("swap", [left, right], same), (right, left))
 
     def test_small_shared_memory_changes_nothing(self, monkeypatch):
@@ -274,7 +276,8 @@ class TestWorkers:
         assert results[0][1].unique().tolist() == [7.0]
 
     def test_arguments_are_made_when_a_worker_is_free(self, workers):
-        of, made = workers(1), []
+        of = workers(1)
+        made = []
 
         def arguments(k):
             made.append(k)
@@ -319,8 +322,10 @@ class TestTheEnd:
     def test_close_ends_the_processes_of_one_of_two(self, workers, first):
         """A worker that held the other's pipe would keep it waiting."""
         both = [workers(2), workers(2)]
-        closed, other = both[first], both[1 - first]
-        before, theirs = pids(closed), pids(other)
+        closed = both[first]
+        other = both[1 - first]
+        before = pids(closed)
+        theirs = pids(other)
         began = time.monotonic()
         closed.close()
         assert time.monotonic() - began < 0.9
