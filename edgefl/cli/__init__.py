@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from edgefl.cli.after import add_compare, add_export, add_report
 from edgefl.cli.common import printable
-from edgefl.cli.exits import DONE, FAILED, INTERRUPTED, WRONG_INPUT
+from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_WRONG_INPUT
 from edgefl.cli.look import add_list, add_schema, add_validate
 from edgefl.cli.run import add_run
 from edgefl.cli.sweep import add_sweep
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.verb(options)
     except BrokenPipeError:  # the reader has seen enough: `edgefl list models | head`
         sys.stderr.close()  # or Python would complain about the pipe when it exits
-        return DONE
+        return EXIT_DONE
     except (InputError, RunError, MemoryError, KeyboardInterrupt, OSError) as error:
         code, lines = _explained(error)
         for line in lines:
@@ -42,14 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explained(error: BaseException) -> tuple[int, Sequence[str]]:
     """Return the exit code for what ended a command, and lines that say why."""
     if isinstance(error, InputError):
-        return WRONG_INPUT, error.faults
+        return EXIT_WRONG_INPUT, error.faults
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, ["interrupted"]
+        return EXIT_INTERRUPTED, ["interrupted"]
     if isinstance(error, MemoryError):
-        return FAILED, [f"the memory is too small for this scenario: {error}"]
+        return EXIT_FAILED, [f"the memory is too small for this scenario: {error}"]
     if isinstance(error, OSError) and error.filename:  # such as a full disk
-        return FAILED, [f"{error.filename}: {error.strerror}"]
-    return FAILED, [str(error)]
+        return EXIT_FAILED, [f"{error.filename}: {error.strerror}"]
+    return EXIT_FAILED, [str(error)]
 
 
 class _Parser(argparse.ArgumentParser):

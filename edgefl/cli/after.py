@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from edgefl.cli.common import print_or_write
-from edgefl.cli.exits import DONE
+from edgefl.cli.exits import EXIT_DONE
 
 
 def add_report(verbs: Any) -> None:
@@ -29,7 +29,7 @@ def _report(options: argparse.Namespace) -> int:
         # The page about one folder lies in it; that about several lies here.
         out = options.folders[0] / "report.html" if len(options.folders) == 1 else Path("report.html")
     print(report(options.folders, out))
-    return DONE
+    return EXIT_DONE
 
 
 def add_compare(verbs: Any) -> None:
@@ -107,4 +107,4 @@ def _export(options: argparse.Namespace) -> int:
     export(options.folders, options.format, part, options.out)
     if options.out is not None:
         print(options.out)
-    return DONE
+    return EXIT_DONE

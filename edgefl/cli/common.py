@@ -8,7 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
-from edgefl.cli.exits import DONE
+from edgefl.cli.exits import EXIT_DONE
 
 
 def printable(line: str) -> str:
@@ -56,9 +56,9 @@ def print_or_write(text: str, out: Path | None) -> int:
     """Print a text; or write it to a file and print the file's name. Return the exit code."""
     if out is None:
         sys.stdout.write(text)
-        return DONE
+        return EXIT_DONE
     from edgefl.core.files import write_for_user
 
     write_for_user(out, text.encode())
     print(out)
-    return DONE
+    return EXIT_DONE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from edgefl.cli.exits import DONE
+from edgefl.cli.exits import EXIT_DONE
 from edgefl.core.errors import InputError, Unavailable
 
 
@@ -33,7 +33,7 @@ def _validate(options: argparse.Namespace) -> int:
             faults += error.faults
     if faults:
         raise InputError(*faults)
-    return DONE
+    return EXIT_DONE
 
 
 def _rehearse(file: str) -> str:
@@ -69,14 +69,14 @@ def _list(options: argparse.Namespace) -> int:
 
     if options.kind is None:
         print("\n".join(kinds()))
-        return DONE
+        return EXIT_DONE
     if options.kind not in kinds():
         known = ", ".join(kinds())
         raise InputError(f'list: unknown kind "{options.kind}"{nearest(options.kind, kinds())}; known: {known}')
     rows = entries(options.kind)
     width = max(len(name) for name, _ in rows)
     print("\n".join(f"{name:<{width}}  {summary}" for name, summary in rows))
-    return DONE
+    return EXIT_DONE
 
 
 def add_schema(verbs: Any) -> None:
@@ -92,4 +92,4 @@ def _schema(options: argparse.Namespace) -> int:
     from edgefl.scenario.jsonschema import schema
 
     print(json.dumps(schema(), indent=2))
-    return DONE
+    return EXIT_DONE

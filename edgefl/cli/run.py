@@ -100,7 +100,7 @@ def _run(options: argparse.Namespace) -> int:
                 progress=together(stack.enter_context(bar), *trackers),
             )
             for tracker in trackers:
-                tracker.status = result.status
+                tracker.note_status(result.status)
     except InputError as error:  # found when data and devices were made, so without file and line
         raise InputError(*(source.place(fault) for fault in error.faults)) from None
     if not options.quiet:

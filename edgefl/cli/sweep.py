@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from edgefl.cli.common import add_running, begin, printable
-from edgefl.cli.exits import DONE, FAILED, INTERRUPTED
+from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 
 
 def add_sweep(verbs: Any) -> None:
@@ -68,5 +68,5 @@ def _sweep(options: argparse.Namespace) -> int:
         if run.error:
             print(f"edgefl: {run.folder}: {run.status}: {printable(run.error)}", file=sys.stderr)
     if "interrupted" in statuses:
-        return INTERRUPTED
-    return FAILED if "failed" in statuses else DONE
+        return EXIT_INTERRUPTED
+    return EXIT_FAILED if "failed" in statuses else EXIT_DONE

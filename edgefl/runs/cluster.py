@@ -1,4 +1,4 @@
-"""Workers on the machines of a Ray cluster; the tasks of a machine that is lost begin again elsewhere."""
+"""A worker pool of the machines of a Ray cluster; the tasks of a machine that is lost begin again elsewhere."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from edgefl.runs.workers import Answer, Died, answered
 
 RETRIES = 5  # of a task whose machine or process is lost
 ANSWER_S = 5.0  # within which a cluster answers; Ray itself tries for many minutes
-END_S = 10.0  # within which an interrupted task writes what it has
+CANCEL_S = 10.0  # within which an interrupted task writes what it has
 
 ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):(\d{1,5})")  # host:port, the host in brackets if it is IPv6
 
 
 class Cluster:
-    """At most as many tasks at once as the cluster has CPUs, or GPUs, for; see `Workers`.
+    """At most as many tasks at once as the cluster has CPUs, or GPUs, for; see `WorkerPool`.
 
     Args:
         work: called with each task; must be importable on all machines. Its files must lie where all machines see them,
@@ -113,7 +113,7 @@ class Cluster:
         for one in under_way:
             self._ray.cancel(one)
         if under_way:
-            self._ray.wait(under_way, num_returns=len(under_way), timeout=END_S)
+            self._ray.wait(under_way, num_returns=len(under_way), timeout=CANCEL_S)
         self._busy = {}
         self._ray.shutdown()
 

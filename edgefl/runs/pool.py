@@ -1,4 +1,4 @@
-"""Workers on this machine: processes that run one task after another; one that dies loses its task and nothing else."""
+"""A worker pool on this machine: processes that run one task after another; one that dies loses only its task."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from edgefl.core.machine import available_bytes
 from edgefl.runs.workers import LOOK_EVERY_S, Answer, Died, answered
 
 HEADROOM = 1.2  # memory that another process needs, over what the largest has taken
-END_S = 10.0  # within which a process ends by itself before it is killed
+EXIT_S = 10.0  # within which a process ends by itself before it is killed
 
 
 class Pool:
-    """At most so many processes at once, and no more than the memory has room for; see `Workers`.
+    """At most so many processes at once, and no more than the memory has room for; see `WorkerPool`.
 
     Args:
         work: called with each task, in a process; must be importable from there.
@@ -115,7 +115,7 @@ class _Process:
 
     def end(self) -> None:
         self.connection.close()  # which ends a process that waits for a task
-        self.process.join(END_S)
+        self.process.join(EXIT_S)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()

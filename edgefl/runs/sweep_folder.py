@@ -21,7 +21,7 @@ from edgefl.scenario import Scenario, Sweep
 
 INDEX = "index.csv"
 CONTENT = "sweep.yaml"
-STATISTICS = "statistics.csv"  # written with the report
+STATISTICS_FILE = "statistics.csv"  # written with the report
 LOCK = Path("checkpoints") / "lock"  # held by the process that runs the sweep
 
 INDEX_TOTALS = (  # entries of a run's summary
@@ -62,7 +62,7 @@ def clear(out: Path) -> None:
         raise InputError(f"{out / CONTENT}: is damaged; remove the folder, or choose another with -o") from None
     for label in labels - {"", ".", ".."}:  # a file that somebody edited must not make us remove `out` or its parent
         shutil.rmtree(out / label, ignore_errors=True)
-    for name in (CONTENT, INDEX, STATISTICS, REPORT):
+    for name in (CONTENT, INDEX, STATISTICS_FILE, REPORT):
         (out / name).unlink(missing_ok=True)
 
 

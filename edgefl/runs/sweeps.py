@@ -22,7 +22,7 @@ from edgefl.runs.pool import Pool
 from edgefl.runs.report_page import write_report
 from edgefl.runs.sweep_folder import CONTENT, INDEX, LOCK, check_folder, clear, content_of, index_of
 from edgefl.runs.sweep_run import SweepRun
-from edgefl.runs.workers import Workers
+from edgefl.runs.workers import WorkerPool
 from edgefl.scenario import Sweep, load
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -151,7 +151,7 @@ def _run_all(
 ) -> None:
     """Begin a run whenever there is room for one, until all have ended."""
     families = unfinished(families_of(runs, learning=train))
-    workers: Workers = cluster or _processes(len(families), options, train=train)
+    workers: WorkerPool = cluster or _processes(len(families), options, train=train)
     with closing(workers):
         while True:
             _begin_ready(families, workers, options.device, train=train)
@@ -163,7 +163,7 @@ def _run_all(
             families = unfinished(families)
 
 
-def _begin_ready(families: Sequence[Family], workers: Workers, device: str, *, train: bool) -> None:
+def _begin_ready(families: Sequence[Family], workers: WorkerPool, device: str, *, train: bool) -> None:
     """Begin runs that may begin, as long as there is room."""
     for family in families:
         for one in family.ready():

@@ -1,4 +1,4 @@
-"""Workers run tasks beside each other: processes on this machine (`pool`) or the machines of a cluster (`cluster`)."""
+"""Worker pools run tasks beside each other: in processes of this machine (`pool`), or on a cluster (`cluster`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Answer(NamedTuple):
     value: Any  # an exception if the task failed
 
 
-class Workers(Protocol):
+class WorkerPool(Protocol):
     """Processes or machines that run tasks, each of which ends with one answer."""
 
     @property

@@ -38,6 +38,7 @@ def check_split(scenario: Sections) -> None:
     algorithm = scenario.algorithm
     if not properties.trains_by_plain_sgd(algorithm) or not properties.only_averages(algorithm):
         raise fault_at(("algorithm",), "the policy split trains with plain SGD only: set it to fedavg")
+    # Halves of a model are priced by their layers: a cost as given is that of the whole.
     if scenario.model.cost is not None:
         text = "the policy split counts the cost of each half of the model, which a cost as given does not say"
         raise fault_at(("model", "cost"), f"{text}: leave it out")
@@ -56,6 +57,7 @@ def check_overlapping_rounds(scenario: Sections) -> None:
     if scenario.radio.downlink == "broadcast":
         text = "with this server.policy devices begin at different times and share no broadcast: set it to unicast"
         raise fault_at(("radio", "downlink"), text)
+    # Fixed shares are worked out when a round begins, for all its transfers at once.
     if scenario.radio.sharing == "fixed":
         text = "fixed shares need rounds that all devices begin together; with this server.policy set it to processor"
         raise fault_at(("radio", "sharing"), text)
@@ -199,6 +201,7 @@ def check_departed_state(scenario: Sections) -> None:
         raise fault_at(where, f"with the churn {name} devices miss rounds, and none departs: set it to kept")
     if server.departed_state == "lost":
         return
+    # "forgotten" remains: the server, too, takes out of its state what the device had contributed to it.
     algorithm = scenario.algorithm
     if not properties.can_forget(algorithm):
         text = f"this variant of {ALGORITHMS.name_of(algorithm)} keeps no mean of what devices keep"
@@ -221,6 +224,7 @@ def check_sessions(scenario: Sections) -> None:
     if policy.splits_model and properties.has_own_loss(scenario.learning):
         text = "the policy split trains with the task's loss only: choose another initialisation"
         raise fault_at(("sessions", "initialisation"), text)
+    # A trigger counts arrivals in continuous time, so that churn by rounds has none.
     if sessions.trigger and (scenario.churn.always_present or scenario.churn.by_round):
         text = f"waits for devices to arrive, and with the churn {CHURN.name_of(scenario.churn)} none does"
         raise fault_at(("sessions", "trigger"), f"{text}: set churn to coverage if movement brings them, or to another")
@@ -255,6 +259,7 @@ def check_selection(scenario: Sections) -> None:
     if selection.needs_batteries and not scenario.devices.has_batteries:
         text = "no device has a battery: set devices.battery, or by to energy"
         raise fault_at(("server", "selection", "by"), text)
+    # A clock rule plans for the training alone; nothing says how fast a device answers a poll.
     if selection.polls and scenario.devices.dvfs.scales_clock:
         text = "asks devices to compute a loss too, and dvfs sets their clock for the training alone"
         raise fault_at(("server", "selection"), f"{text}: leave one of the two out")

@@ -20,7 +20,7 @@ from edgefl.learning.training_section import Training
 from edgefl.radio.backhaul_section import Backhaul
 from edgefl.radio.radio_section import Radio
 from edgefl.scenario.sessions_section import Sessions
-from edgefl.scenario.targets import Accuracy, Target
+from edgefl.scenario.targets import Accuracy, AccuracyTarget
 from edgefl.world.cells_section import Cells
 from edgefl.world.churn import CHURN, Churn
 from edgefl.world.churn.none import NoChurn
@@ -44,7 +44,7 @@ class Sections(Section):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     rounds: Count | None = 60
     sessions: Sessions | None = None  # in place of rounds
-    targets: Annotated[tuple[Target, ...], Field(strict=False)] = ()
+    targets: Annotated[tuple[AccuracyTarget, ...], Field(strict=False)] = ()
     stop: Stop = Stop()
     data: DataSection = DataSection()
     model: Annotated[Model, MODELS] = Mlp()

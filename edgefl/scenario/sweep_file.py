@@ -35,7 +35,7 @@ class Piece(NamedTuple):
     path: KeyPath  # where they stand
 
 
-Row = list[Piece]  # a point without its seeds
+PointPieces = list[Piece]  # a point without its seeds
 
 
 class SweepFile(Section):
@@ -78,16 +78,16 @@ class SweepFile(Section):
                 if sum(key in others for others in keys_of.values()) > 1:
                     raise fault_at((section, key), "stands in two of grid, zip and points: leave one out")
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[PointPieces]:
         """Return the points without their seeds.
 
         Raises:
             PydanticCustomError: there are too many.
         """
-        listed: list[Row] = [[Piece(point, ("points", number))] for number, point in enumerate(self.points)]
+        listed: list[PointPieces] = [[Piece(point, ("points", number))] for number, point in enumerate(self.points)]
         length = len(next(iter(self.zip.values()), ()))
         zipped = [self._zipped_row(number) for number in range(length)]
-        axes: list[Row] = []
+        axes: list[PointPieces] = []
         for key, values in self.grid.items():
             axes.append([Piece({key: value}, ("grid", key, number)) for number, value in enumerate(values)])
         # A sweep without points, or without zip, has one empty row in their place.
@@ -99,7 +99,7 @@ class SweepFile(Section):
         combinations = itertools.product(listed, zipped, itertools.product(*axes))
         return [[*one, *two, *three] for one, two, three in combinations]
 
-    def _zipped_row(self, number: int) -> Row:
+    def _zipped_row(self, number: int) -> PointPieces:
         """Return the values of all keys under `zip` at one place of their lists."""
         return [Piece({key: values[number]}, ("zip", key, number)) for key, values in self.zip.items()]
 
@@ -176,7 +176,7 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = ()) -> Sweep:
     return Sweep(file.name or re.sub(r"[^\w.-]", "-", path.stem), keys, tuple(points), file.train)
 
 
-def _merged(row: Row) -> Assigned:
+def _merged(row: PointPieces) -> Assigned:
     """Return all values of a point."""
     values: Assigned = {}
     for piece in row:
@@ -184,7 +184,7 @@ def _merged(row: Row) -> Assigned:
     return values
 
 
-def _overrides(file: SweepFile, row: Row, seed: int | None, origin: Source) -> list[Override]:
+def _overrides(file: SweepFile, row: PointPieces, seed: int | None, origin: Source) -> list[Override]:
     """Return what a point has in place of the base's values, each with its line in the sweep file."""
     pieces = [Piece({key: value}, ("set", key)) for key, value in file.set.items()] + row
     if seed is not None:

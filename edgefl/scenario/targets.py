@@ -79,4 +79,6 @@ def _dump(target: float | RelativeTarget) -> Any:
 
 
 _TargetForm = Accuracy | RelativeTarget
-Target = Annotated[_TargetForm, PlainValidator(_parse, json_schema_input_type=_TargetForm), PlainSerializer(_dump)]
+AccuracyTarget = Annotated[
+    _TargetForm, PlainValidator(_parse, json_schema_input_type=_TargetForm), PlainSerializer(_dump)
+]

@@ -28,7 +28,7 @@ class Tracker:
 
     def __init__(self, scenario: Scenario) -> None:
         self.parameters = dict(flatten(scenario.model_dump(mode="json")))
-        self.status = "failed"  # of the run, until the command line knows better
+        self.status = "failed"  # of the run, until `note_status` says otherwise
         self._step = 0
         self._has_failed = False
 
@@ -40,6 +40,10 @@ class Tracker:
     ) -> None:
         if self._step:
             self._try(self.close)
+
+    def note_status(self, status: str) -> None:
+        """Take the status with which the run has ended."""
+        self.status = status
 
     def __call__(self, row: FinishedRound) -> None:
         """Log the numbers of a row."""

@@ -1,0 +1,94 @@
+"""Checks between sections read flags, so that members from outside the package get the same checks."""
+
+import ast
+import inspect
+from typing import ClassVar
+
+import pytest
+from pydantic import ValidationError
+
+from edgefl.coordination.policies import Policy
+from edgefl.coordination.selection import Selection
+from edgefl.coordination.server_section import ServerSection
+from edgefl.learning.algorithms import Algorithm
+from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.scenario import Scenario, consistency
+from edgefl.world.devices_section import Devices
+from edgefl.world.dvfs import Dvfs
+
+
+class OwnSplit(Policy):
+    """A policy of somebody else's that splits the model."""
+
+    splits_model: ClassVar[bool] = True
+
+
+class OwnRolling(Policy):
+    """A policy of somebody else's without rounds."""
+
+    @property
+    def overlapping(self):
+        return True
+
+
+class OwnPolling(Selection):
+    """A selection of somebody else's that polls devices."""
+
+    @property
+    def polls(self):
+        return True
+
+
+class OwnClock(Dvfs):
+    """A clock rule of somebody else's."""
+
+
+class Momentum(Algorithm):
+    """An algorithm of somebody else's that keeps more than a mean."""
+
+    def server_state(self, w):
+        return {"w": w, "momentum": 0 * w}
+
+
+class ProximalFedAvg(FedAvg):
+    """FedAvg of somebody else's, with another gradient."""
+
+    def correct(self, gradient, w, local):
+        return gradient + 0.1 * (w - local.start)
+
+
+def fault(**sections):
+    with pytest.raises(ValidationError) as caught:
+        Scenario(**sections)
+    (error,) = caught.value.errors()
+    return ".".join(map(str, error["loc"])), error["msg"]
+
+
+@pytest.mark.parametrize("algorithm", [Momentum(), ProximalFedAvg()])
+def test_splitting_policies_need_plain_sgd(algorithm):
+    key, text = fault(server=ServerSection(policy=OwnSplit()), algorithm=algorithm)
+    assert key == "algorithm"
+    assert "plain SGD" in text
+
+
+def test_rolling_policies_need_shares_that_change():
+    key, text = fault(server=ServerSection(policy=OwnRolling()), radio={"sharing": "fixed"})
+    assert key == "radio.sharing"
+    assert "set it to processor" in text
+
+
+def test_rolling_policies_choose_such_shares_themselves():
+    assert Scenario(server={"policy": OwnRolling()}).radio.sharing == "processor"
+    assert Scenario(server={"policy": "buffered"}).radio.sharing == "processor"
+    assert Scenario(server={"policy": "synchronous"}).radio.sharing == "fixed"
+
+
+def test_polls_need_a_fixed_clock():
+    key, text = fault(server=ServerSection(selection=OwnPolling()), devices=Devices(dvfs=OwnClock()))
+    assert key == "server.selection"
+    assert "dvfs" in text
+
+
+def test_no_check_asks_for_a_class():
+    calls = [node.func for node in ast.walk(ast.parse(inspect.getsource(consistency))) if isinstance(node, ast.Call)]
+    assert not {call.id for call in calls if isinstance(call, ast.Name)} & {"isinstance", "type"}
