@@ -39,7 +39,7 @@ HERTZ = (Unit("Hz", 1, 0), Unit("kHz", 1e3, 1e3), Unit("MHz", 1e6, 1e6), Unit("G
 
 def fitting(value: float, units: Sequence[Unit]) -> Unit:
     """Return the largest unit that ``value`` reaches; the base unit for zero and for what is not finite."""
-    if not value or not math.isfinite(value):
+    if not value or not math.isfinite(value):  # zero reaches the smallest unit only, and 0 µs reads oddly
         return next(unit for unit in units if unit.size == 1)
     return [unit for unit in units if unit.least <= abs(value)][-1]
 

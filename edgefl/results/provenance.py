@@ -27,7 +27,7 @@ def digests(folder: Path) -> dict[str, str]:
     found = {}
     for name in DIGESTED_FILES:
         path = folder / name
-        if path.exists():
+        if path.exists():  # not every run learns, moves devices or asks for contributions
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
 

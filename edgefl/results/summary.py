@@ -46,6 +46,7 @@ def summarize(
         "last": _last_tests(curve, last_tests),
         "targets": [_target(curve, target) for target in targets],
     }
+    # Keys that only some runs have stand where they stand in the file; its order is fixed.
     if by_session:
         summary["sessions"] = [_session(one, targets) for one in metrics.sessions(curve)]
     for column in ("bytes_down", "bytes_up", "wasted_j"):
@@ -62,7 +63,7 @@ def summarize(
 
 def _session(curve: AccuracyCurve, targets: Sequence[float | RelativeTarget]) -> dict[str, Any]:
     """Return the summary of one session; its costs count from its beginning and include its extra rounds."""
-    session = int(curve.session[0])
+    session = int(curve.session[0])  # all rounds of this curve have the same
     return {
         "session": session,
         "rounds": len(curve.round),
@@ -109,7 +110,7 @@ def _target(curve: AccuracyCurve, target: float | RelativeTarget, session: int |
     """
     accuracy = _wanted_accuracy(target, session)
     summary: dict[str, Any] = {"accuracy": accuracy, "round": None, "time_s": None, "energy_j": None}
-    if accuracy is not None:
+    if accuracy is not None:  # None: there is nothing to reach in this session
         reach = metrics.reach(curve, accuracy)
         if reach.reached:
             summary.update(round=reach.round, time_s=reach.time_s, energy_j=reach.energy_j)

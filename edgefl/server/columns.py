@@ -28,11 +28,13 @@ class ResultColumn:
         return bool(self.when)
 
 
+# Which runs have an optional column
 BATTERY_RUNS = "`devices.battery`"
 RANKING_RUNS = "data sets of rankings (MovieLens)"
 SCALAR_RUNS = "`data.dataset: quadratic`"
 SEL_RUNS = "`report.models` with `sel`"
 ALL_RUNS = "`report.models` with `all`"
+# Keys of rows, which several files share
 SESSION = ResultColumn("session", int, "", "number of the session, from 1; always 1 without sessions")
 ROUND = ResultColumn("round", int, "", "number of the round in its session, from 1; extra rounds have 0 and less")
 DEVICE = ResultColumn("device", int, "", "number of the device, from 0")

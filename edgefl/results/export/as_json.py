@@ -27,6 +27,7 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
 
 def _whole_run(folder: Path, head: TableRow) -> Iterator[str]:
     """Yield the text of a run: `head`, then manifest, summary, rounds and devices."""
+    # Manifest and summary are small; the tables follow row by row.
     entries = dict(head)
     entries["manifest"] = json_of(folder, "manifest.json")
     entries["summary"] = json_of(folder, "summary.json")

@@ -10,6 +10,7 @@ NOTE = (
     "Mean and standard deviation over seeds. >T: never reached within T. (k/n): k of n seeds reached it, "
     "the number is the median with the others above all; there is no mean then."
 )
+# All at once, as the replacement of one character has others that must stay.
 _LATEX = str.maketrans(
     {
         **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -47,6 +48,7 @@ class TextColumn(NamedTuple):
 
 def latex(columns: Sequence[TextColumn]) -> str:
     """Return the tabular alone, to be put into a table with a caption of its own."""
+    # The note is a comment of LaTeX: what belongs into the caption is for the author to say.
     alignment = "".join("l" if column.left else "r" for column in columns)
     lines = [
         f"% {NOTE}",
@@ -77,7 +79,7 @@ def _latex_block_titles(columns: Sequence[TextColumn]) -> list[str]:
         if block:
             titles.append(f"\\multicolumn{{{width}}}{{c}}{{{_latex_text(block)}}}")
             rules.append(f"\\cmidrule(lr){{{first}-{first + width - 1}}}")
-        else:
+        else:  # columns of labels have no block, and each stays by itself
             titles += [""] * width
         first += width
     return [_latex_line(titles), " ".join(rules)]

@@ -211,6 +211,7 @@ def _statistic(measure: PaperMeasure, group: SeedGroup) -> SeedStatistic | None:
     if not bounds:
         return SeedStatistic(fmean(values), stdev(values) if count > 1 else None)
     share = f"{len(values)}/{count}" if count > 1 else ""
+    # A seed that never reached the target counts as larger than all that did (right-censored).
     ordered = sorted(values) + [math.inf] * len(bounds)
     median = ordered[count // 2]  # of an even number the upper one of the two in the middle
     if math.isfinite(median):

@@ -45,7 +45,7 @@ def column_type(name: str) -> type:
     if name in _TYPES_OF_EXPORTS:
         return _TYPES_OF_EXPORTS[name]
     for columns in COLUMNS_OF.values():
-        for column in columns:
+        for column in columns:  # a name has the same type in all files (tests/results/test_columns.py)
             if column.name == name:
                 return column.type
     return float
@@ -71,7 +71,7 @@ def _below_each_other(
     """Yield the rows of all tables, each with all columns."""
     for folder, table in zip(folders, tables, strict=True):
         for row in table.rows:
-            values = row | {"run": str(folder)}
+            values = row | {"run": str(folder)}  # which is among the columns only with several runs
             yield {column: values.get(column) for column in columns}
 
 
@@ -99,7 +99,7 @@ def _phase_rows(folder: Path) -> Iterator[TableRow]:
 
 def _summary(folder: Path) -> ExportTable:
     """Return a single row: the run and the totals of its summary."""
-    run = load(folder, details=False)
+    run = load(folder, details=False)  # a summary needs no devices, which may be many
     totals = {key: value for key, value in run.summary.items() if key not in NOT_EXPORTED}
     row = {**_identity(run), "status": run.manifest.get("status"), **dict(_flat(totals))}
     return ExportTable(list(row), iter([row]))

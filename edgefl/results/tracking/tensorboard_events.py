@@ -46,6 +46,7 @@ class TensorBoardEvents(Tracker):
         hyperparameters: dict[str, str | float] = {}
         for key, text in self.parameters.items():
             number = as_number(text)
+            # TensorBoard sorts and plots hyperparameters that are numbers
             hyperparameters[key] = text if number is None else number
         self._add(hparams_pb(hyperparameters), 0)
 
