@@ -306,7 +306,7 @@ def test_a_mini_batch_is_drawn_anew():
         one, other = (learner.losses(w, np.array([2, 7]), few, index) for index in (0, 1))
         assert (one != other).all()
         assert learner.losses(w, np.array([7]), few[:1], 0) == one[1:]
-        whole = learner.losses(w, np.array([2]), np.array([len(learner.parts[2])]), 0)
+        whole = learner.losses(w, np.array([2]), np.array([len(learner.task.parts[2])]), 0)
         assert whole == pytest.approx(np.log(10), abs=0.2)  # of a model that knows nothing
     finally:
         server.replay.close()
