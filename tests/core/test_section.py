@@ -1,0 +1,57 @@
+"""What a user reads about a wrong value, and how empty keys and repeated faults are taken."""
+
+from typing import Annotated, ClassVar
+
+import pytest
+from pydantic import Field, ValidationError
+
+from edgefl.core.section import Section, nearest, shown
+
+
+class Inner(Section):
+    depth: float = 1.0
+
+
+class Outer(Section):
+    inlined: ClassVar[str | None] = "inner"
+
+    inner: Inner = Inner()
+    count: Annotated[int, Field(gt=0)] = 3
+    sizes: Annotated[tuple[int, ...], Field(strict=False, min_length=1)] = (1,)
+
+
+def faults(**values):
+    with pytest.raises(ValidationError) as caught:
+        Outer.model_validate(values)
+    return [(".".join(map(str, item["loc"])), item["msg"]) for item in caught.value.errors()]
+
+
+@pytest.mark.parametrize(
+    ("values", "key", "text"),
+    [
+        ({"count": 0}, "count", "must be > 0, got 0"),
+        ({"count": 2.5}, "count", "must be a whole number, got 2.5"),
+        ({"count": True}, "count", "must be a whole number, got true"),
+        ({"cuont": 4}, "cuont", 'unknown key (did you mean "count"?); known: inner, count, sizes'),
+        ({"inner": {"depth": "deep"}}, "depth", 'must be a number, got "deep"'),
+        ({"sizes": []}, "sizes", "must not be empty, got []"),
+        ({"sizes": ["a"]}, "sizes.0", 'must be a whole number, got "a"'),
+    ],
+)
+def test_a_fault_is_one_sentence_at_its_key(values, key, text):
+    assert faults(**values) == [(key, text)]
+
+
+def test_a_key_that_holds_nothing_is_not_given():
+    assert Outer.model_validate({"count": None}).count == 3
+    assert faults(other=None)[0][0] == "other"
+
+
+def test_values_are_shown_as_in_yaml_and_cut():
+    assert [shown(value) for value in (None, "x", False, 3)] == ["nothing", '"x"', "false", "3"]
+    assert len(shown("x" * 100)) == 60
+
+
+def test_a_name_that_resembles_none_has_no_hint():
+    assert nearest("algorithm", ["algoritm"]) == ' (did you mean "algoritm"?)'
+    assert nearest("zzz", ["algorithm"]) == ""
