@@ -1,4 +1,4 @@
-"""How many arithmetic operations an algorithm's hook `correct` takes, counted while it runs on zeros.
+"""Arithmetic operations of an algorithm's hook `correct`, counted while it runs on zeros.
 
 An element-wise operation counts 1 for each element of its result, whichever function of NumPy or torch it is: `clamp`,
 `sign` and `where` of d elements count d. See `torch_operations` for what else torch can do.

@@ -1,4 +1,4 @@
-"""What a device's round costs: the floats that the algorithm really sends, and the operations that training takes."""
+"""The price of a device's round: the floats that the algorithm really sends, and the operations that training takes."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class HalfCost:
 
 @dataclass(frozen=True)
 class SplitPayload:
-    """What local training costs where a device computes a model's front and the server its back."""
+    """The price of local training where a device computes a model's front and the server its back."""
 
     front_bits: float  # parameters, each way
     up_bits: float  # of a sample in a step: activations at the cut, and the label
@@ -173,7 +173,7 @@ def measure_split(
 
 
 class Traffic(NamedTuple):
-    """What is sent in one direction, for a model of any size."""
+    """Floats sent in one direction, for a model of any size."""
 
     vectors: int  # of the model's size
     scalars: int

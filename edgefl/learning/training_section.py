@@ -76,7 +76,7 @@ class Training(Section):
     def work(self) -> LocalWork:
         """How much a device trains in a round."""
         return LocalWork(
-            epochs=self.local_epochs if self.wrap else 1,
+            epochs=self.local_epochs if self.wrap else 1,  # steps that do not wrap end with the first pass
             steps=self.local_steps,
             batch_size=None if self.batch_size == "full" else self.batch_size,
         )

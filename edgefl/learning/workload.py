@@ -33,7 +33,8 @@ class Workload:
             return full
         is_straggler, part = self._draw(ids, index)
         # A straggler does whole epochs where the scenario counts epochs, and at least one.
-        unit = epoch_steps(self.sizes[ids], work.batch_size) if self.training.local_steps is None else 1
+        counts_epochs = self.training.local_steps is None
+        unit = epoch_steps(self.sizes[ids], work.batch_size) if counts_epochs else 1
         units = 1 + np.floor(part * (full / unit))
         return np.where(is_straggler, np.minimum(unit * units, full), full)
 
@@ -55,7 +56,8 @@ class Workload:
         drawn = np.empty((len(ids), 2))
         for one in np.unique(rounds):
             drawn[rounds == one] = self.streams.uniform("straggler", ids[rounds == one], int(one), 2)
-        share = self.training.stragglers.share if self.training.stragglers else 0.0
+        stragglers = self.training.stragglers
+        share = stragglers.share if stragglers else 0.0
         return drawn[:, 0] < share, drawn[:, 1]
 
 
@@ -63,10 +65,12 @@ def local_steps(sizes: Ints, epochs: int | None, steps: int | None, batch: int |
     """Return the optimiser steps [n] of one round of local training; arguments as in `local_samples`."""
     if epochs is None and steps is None:
         raise ValueError("either epochs or steps must be given")
-    at_most = np.full(len(sizes), np.inf if steps is None else float(steps))
-    if epochs is None:
-        return at_most
-    return np.asarray(np.minimum(at_most, epochs * epoch_steps(sizes, batch)))
+    most = np.full(len(sizes), np.inf)
+    if steps is not None:
+        most = np.full(len(sizes), float(steps))
+    if epochs is not None:
+        most = np.minimum(most, epochs * epoch_steps(sizes, batch))
+    return most
 
 
 def local_samples(sizes: Ints, epochs: int | None, steps: int | None, batch: int | None) -> Floats:
@@ -84,22 +88,29 @@ def local_samples(sizes: Ints, epochs: int | None, steps: int | None, batch: int
 
 def samples_in(steps: Floats, sizes: Ints, batch: int | None) -> Floats:
     """Return the samples [n] in the given `steps` [n] of devices with `sizes` [n] samples, pass after pass."""
-    batch_size = np.minimum(sizes, batch) if batch else sizes
     per_epoch = epoch_steps(sizes, batch)
     # Only whole passes reach the short batch at their end.
-    return np.asarray((steps // per_epoch) * sizes + (steps % per_epoch) * batch_size)
+    return np.asarray((steps // per_epoch) * sizes + (steps % per_epoch) * full_batch(sizes, batch))
 
 
 def batch_sizes(size: int, epochs: int | None, steps: int | None, batch: int | None) -> Ints:
     """Return the samples [K] of each of a device's mini-batches in one round; arguments as in `local_samples`."""
-    full = min(size, batch) if batch else size
-    epoch = np.full(-(-size // full), full, dtype=np.int64)
-    epoch[-1] = size - full * (len(epoch) - 1)
-    (count,) = local_steps(np.array([size]), epochs, steps, batch)
+    of_device = np.array([size])
+    (full,) = full_batch(of_device, batch)
+    (per_epoch,) = epoch_steps(of_device, batch)
+    epoch = np.full(per_epoch, full, dtype=np.int64)
+    epoch[-1] = size - full * (per_epoch - 1)  # the rest
+    (count,) = local_steps(of_device, epochs, steps, batch)
     return np.resize(epoch, int(count))
 
 
 def epoch_steps(sizes: Ints, batch: int | None) -> Ints:
-    """Return the mini-batches [n] of an epoch."""
-    batch_size = np.minimum(sizes, batch) if batch else sizes
-    return -(-sizes // batch_size)
+    """Return the mini-batches [n] of an epoch; the last one may be short."""
+    return -(-sizes // full_batch(sizes, batch))
+
+
+def full_batch(sizes: Ints, batch: int | None) -> Ints:
+    """Return the samples [n] of a full mini-batch: at most all that a device with `sizes` [n] samples holds."""
+    if batch is None:
+        return sizes
+    return np.minimum(sizes, batch)

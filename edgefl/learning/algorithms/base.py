@@ -41,7 +41,7 @@ class RunInfo:
 
 
 class ForwardPass(NamedTuple):
-    """What a model computes from a batch."""
+    """Outputs and representations that a model computes from a batch."""
 
     outputs: Tensor  # [..., B, classes]
     z: Tensor  # [..., B, features] representations: inputs of the last linear layer; the outputs if that is the first
@@ -57,7 +57,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class LocalContext:
-    """What one device knows during its local training."""
+    """All that one device knows during its local training."""
 
     start: Tensor  # [d] the model as received
     lr: Tensor | float  # this round's learning rate
@@ -76,7 +76,7 @@ class LocalContext:
 
 @dataclass(frozen=True)
 class Updates:
-    """What the server received in one round, stacked over participants in the order of their ids."""
+    """All that the server received in one round, stacked over participants in the order of their ids."""
 
     vectors: Mapping[str, Tensor]  # what `finish` uploaded, each [C, d]
     ids: Ids  # [C]
@@ -135,22 +135,22 @@ class Algorithm(Member):
 
     @property
     def needs_gradient(self) -> bool:
-        """Whether devices take one more pass over all their samples, for `LocalContext.gradient`."""
+        """True if devices take one more pass over all their samples, for `LocalContext.gradient`."""
         return False
 
     @property
     def replays(self) -> bool:
-        """Whether the server learns from stored updates in a round without new ones: `aggregate` then gets no rows."""
+        """True if the server learns from stored updates in a round without new ones: `aggregate` then gets no rows."""
         return False
 
     @property
     def weighs_population(self) -> bool:
-        """Whether the weights of updates depend on all devices, so that no part of them can be served alone."""
+        """True if the weights of updates depend on all devices, so that no part of them can be served alone."""
         return False
 
     @property
     def uploads_changes(self) -> bool:
-        """Whether devices send how a vector that they keep has changed, and the server adds these changes up."""
+        """True if devices send how a vector that they keep has changed, and the server adds these changes up."""
         return False
 
     # Before the first round.

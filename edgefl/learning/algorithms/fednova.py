@@ -22,7 +22,9 @@ class FedNova(Averaging):
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model and, with server momentum, its momentum `u = 0`."""
-        return {"w": w, "u": 0 * w} if self.server_momentum else {"w": w}
+        if not self.server_momentum:
+            return {"w": w}
+        return {"w": w, "u": 0 * w}
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Return the gradient of `loss + (mu/2) |w - start|^2`."""
@@ -59,10 +61,11 @@ class FedNova(Averaging):
         """
         p = self.weights(updates)
         a = updates.vectors["a"][:, 0]
-        tau = p @ (updates.vectors["steps"][:, 0] if self.mu else a)
+        steps = updates.vectors["steps"][:, 0] if self.mu else a
+        tau = p @ steps
         move = tau * ((p / a) @ updates.vectors["delta"])
         if not self.server_momentum:
             return {**server, "w": server["w"] + move}
-        gradient = move / updates.lr if updates.lr else move  # without a learning rate no device moves
-        u = self.server_momentum * server["u"] + gradient
+        lr = updates.lr or 1.0  # without a learning rate no device moves
+        u = self.server_momentum * server["u"] + move / lr
         return {**server, "w": server["w"] + updates.lr * u, "u": u}

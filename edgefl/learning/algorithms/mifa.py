@@ -39,16 +39,22 @@ class Mifa(Algorithm):
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model; with the updates at the devices also their mean, `G = 0`."""
-        return {"w": w, "mean": 0 * w} if self.state == "client" else {"w": w}
+        if self.uploads_changes:
+            return {"w": w, "mean": 0 * w}
+        return {"w": w}
 
     def device_rows(self, w: Tensor) -> dict[str, Tensor]:
         """Return a device's last update, `G_i = 0`, unless the device keeps it, and whether there was one."""
-        seen = {"seen": 0 * w[:1]}
-        return seen if self.state == "client" else {"G": 0 * w, **seen}
+        seen = 0 * w[:1]
+        if self.uploads_changes:
+            return {"seen": seen}
+        return {"G": 0 * w, "seen": seen}
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the last update, `G_i = 0`, if the device keeps it."""
-        return {"G": 0 * w} if self.state == "client" else {}
+        if self.uploads_changes:
+            return {"G": 0 * w}
+        return {}
 
     def update(self, w: Tensor, local: LocalContext) -> Tensor:
         """Return `G_i = (start - w) / lr`."""
@@ -56,19 +62,23 @@ class Mifa(Algorithm):
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """Return `G_i`, or how it has changed."""
-        update = self.update(w, local)
-        return {"G": update - local.state["G"] if self.state == "client" else update}
+        if self.uploads_changes:
+            return {"G": self.update(w, local) - local.state["G"]}
+        return {"G": self.update(w, local)}
 
     def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """Return `G_i`, if the device keeps it."""
-        return {"G": self.update(w, local)} if self.state == "client" else {}
+        if self.uploads_changes:
+            return {"G": self.update(w, local)}
+        return {}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """Return `w - lr sum_i G_i / N` over all N devices, with this round's learning rate."""
         after = {**server, "seen": server["seen"].clone()}
         after["seen"][updates.ids] = 1.0
         update = updates.vectors["G"]
-        if self.state == "client":
+        if self.uploads_changes:
+            # The mean of all G_i follows from the sum of their changes, so the server needs no table.
             mean = server["mean"] + update.sum(dim=0) / updates.population
             after["mean"] = mean
         else:
@@ -85,4 +95,6 @@ class Mifa(Algorithm):
 
     def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
         """Return `G_i`, if the device keeps it: the server's mean is theirs."""
-        return {"mean": state["G"]} if self.state == "client" else {}
+        if self.uploads_changes:
+            return {"mean": state["G"]}
+        return {}

@@ -1,4 +1,4 @@
-"""What a run does with an algorithm's hooks, the same way for all algorithms."""
+"""Steps around the hooks, which are the same for all algorithms."""
 
 from __future__ import annotations
 
