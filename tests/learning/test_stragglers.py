@@ -56,7 +56,7 @@ def test_steps_are_uniform(training, units, each):
     section = Training.model_validate({**training, "stragglers": {"share": 0.5}})
     work = Workload(section, np.full(40_000, 60), Streams(11))
     ids = np.arange(40_000)
-    steps, is_straggler = work.steps(ids, 7), work._drawn(ids, 7)[0]
+    steps, is_straggler = work.steps(ids, 7), work._draw(ids, 7)[0]
     assert abs(is_straggler.sum() - 20_000) < 3.3 * 100
     assert (steps[~is_straggler] == units * each).all()
     counts = np.bincount((steps[is_straggler] / each).astype(int), minlength=units + 1)
