@@ -273,9 +273,10 @@ def test_an_interrupted_update_is_lost():
     changes = {"model": "logistic", "rounds": 1, "devices": {"count": 3}, "server": {}}
     server, _, devices, _ = interrupted([5, 1e-5, 5], train=True, **changes)
     assert devices["status"].tolist() == ["received", "late", "received"]
-    other = build(load({**ONE_ROUND, **changes, "server": {"selection": {"kind": "schedule", "rounds": [[0, 2]]}}}),
-                  "cpu", train=True, progress=silent)  # fmt: skip
-    other.env.run(other.env.process(other.scenario.server.policy.run(other)))
+    schedule = {"selection": {"kind": "schedule", "rounds": [[0, 2]]}}
+    scenario = load({**ONE_ROUND, **changes, "server": schedule})
+    other = build(scenario, "cpu", train=True, progress=silent)
+    other.env.run(other.env.process(scenario.server.policy.run(other)))
     other.replay.finish()
     other.replay.close()
     assert np.array_equal(server.replay.model.state["w"].numpy(), other.replay.model.state["w"].numpy())
