@@ -457,7 +457,7 @@ def test_what_is_under_way_at_the_end_is_cut_off_there(tmp_path):
 
 @pytest.mark.parametrize("server", [ASYNCHRONOUS, buffered(3)], ids=["asynchronous", "buffered"])
 def test_a_round_in_which_nothing_arrives_ends_after_a_long_time(server, tmp_path):
-    """MOST_FAILURES parts in vain for each device under way, and what ends at that moment besides."""
+    """MOST_FAILURES participations without effect for each device under way, and what ends at that moment besides."""
     radio = {**STILL, "bandwidth_hz": 1e5, "faults": {"max_transfer_s": SLOT_S}}
     run = Driven(scenario(tmp_path, [10] * 5, {**server, "participants": 2}, radio=radio, rounds=3))
     assert run.rounds["received"].tolist() == [0, 0, 0]

@@ -191,7 +191,7 @@ def test_what_a_server_sees_of_its_devices():
     assert view.battery_j == pytest.approx([8.0, NAN, NAN], nan_ok=True)
     assert view.round_losses == [2.5]
     tracker.close_round(seen([2], [False], [4.0], [1.0], [1.0], [NAN]))
-    assert view.round_trip_s[2] == 9.0  # in vain: it takes at least as long as before
+    assert view.round_trip_s[2] == 9.0  # no update: it takes at least as long as before
     assert view.last_round[2] == 2
     with pytest.raises(ValueError, match="read-only"):
         view.round_trip_s[0] = 0.0

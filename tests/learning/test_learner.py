@@ -170,7 +170,7 @@ def test_clients_are_trained_alone_or_together_alike(learner):
 
 
 def test_jobs_of_different_rounds_and_models_in_one_call(learner):
-    """As asynchronous protocols will have them: each job has its own start, batches and learning rate."""
+    """As asynchronous policies will have them: each job has its own start, batches and learning rate."""
     schedule = {"lr_schedule": {"kind": "exponential", "decay": 0.5}}
     of = learner("layers", **schedule)
     other = of.initial + 0.1

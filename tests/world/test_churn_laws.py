@@ -1,4 +1,4 @@
-"""Who is there when: laws of arrivals and stays, answers that are functions of (device, time), files, coverage."""
+"""Which devices are present: laws of arrivals and stays, answers that are functions of (device, time), files."""
 
 import numpy as np
 import pytest

@@ -86,7 +86,7 @@ def test_looking_only_at_those_who_can_have_moved_sees_all_changes(name):
 )
 @pytest.mark.parametrize("churn", ["none", POISSON], ids=["no churn", "poisson"])
 def test_who_moves_out_has_left_whatever_the_churn(name, churn):
-    """Present is who is there by churn and is covered; arrivals and departures are its changes."""
+    """A device is present if it is so by its churn and is covered; arrivals and departures are its changes."""
     of, alone = world(MOVING[name], churn), None
     if churn != "none":
         alone = load({"churn": churn, "devices": {"count": COUNT}}).churn

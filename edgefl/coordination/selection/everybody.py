@@ -9,7 +9,7 @@ from edgefl.core.streams import Streams
 
 
 class Everybody(Selection):
-    """Everybody who is there, however many `server.participants` asks for (full participation)."""
+    """All devices that are present, however many `server.participants` asks for (full participation)."""
 
     def expected(self, participants: int, present: float) -> float:
         """Return the number of devices that are present on average."""
