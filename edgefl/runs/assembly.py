@@ -26,7 +26,7 @@ from edgefl.learning.record import Record
 from edgefl.learning.workload import Workload
 from edgefl.radio.backhaul import routes
 from edgefl.radio.link import Link
-from edgefl.radio.transfers import ignore_on_air
+from edgefl.radio.transfers import OnAir, ignore_on_air
 from edgefl.scenario import Scenario
 from edgefl.server.battery_meter import BatteryMeter
 from edgefl.server.clock import new_clock
@@ -167,12 +167,14 @@ def _replay(
     train: bool,
 ) -> Replay:
     """Build the server's side of learning; a record of other learning is cleared."""
-    record = keeping[0] if keeping else Record()
+    record = keeping[0] if keeping else Record()  # which keeps nothing
     edge_models = scenario.server.policy.edge_models
     probabilities = outside.world.presence.probabilities
-    has_server_lr = "server_lr" in type(scenario.algorithm).model_fields
-    learning_rates = "training.lr or algorithm.server_lr" if has_server_lr else "training.lr"
+    learning_rates = "training.lr"
+    if "server_lr" in type(scenario.algorithm).model_fields:
+        learning_rates = "training.lr or algorithm.server_lr"
 
+    # Called only when an outcome is not on record: until then there is no learner, and there are no workers.
     def model() -> GlobalModel:
         present = float(probabilities[outside.groups.members(1)].sum())
         return GlobalModel(
@@ -189,7 +191,9 @@ def _replay(
             learning_rates=learning_rates,
         )
 
-    base = learned_from(scenario, device, divided, probabilities.tolist()) if train and keeping else ""
+    base = ""
+    if train and keeping:
+        base = learned_from(scenario, device, divided, probabilities.tolist())
     replay = Replay(
         model if train else None,
         scenario.learning,
@@ -219,13 +223,18 @@ def _server(scenario: Scenario, outside: Outside, replay: Replay, ledger: Ledger
     env = new_clock()
     world = outside.world
     payload = outside.payload
-    battery_meter = BatteryMeter(env, world, world.batteries) if world.batteries else None
-    on_air = battery_meter.on_air if battery_meter else ignore_on_air
+    battery_meter: BatteryMeter | None = None
+    on_air: OnAir = ignore_on_air
+    if world.batteries:
+        battery_meter = BatteryMeter(env, world, world.batteries)
+        on_air = battery_meter.on_air  # the meter exists before the links, which tell it whose radio is on
     link = Link(scenario.radio, scenario.cells, streams, on_air)
     polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # its draws are others
     backhaul = routes(scenario.effective_backhaul, scenario.cells.sites)
     # Where base stations have models of their own, only these cross the backhaul, and no participant waits for it.
-    participants_routes = routes(None, scenario.cells.sites) if scenario.server.policy.edge_models else backhaul
+    participants_routes = backhaul
+    if scenario.server.policy.edge_models:
+        participants_routes = routes(None, scenario.cells.sites)
     dispatcher = Dispatcher(
         env,
         scenario.server,

@@ -13,8 +13,8 @@ def seen(monkeypatch):
     learn = GlobalModel.learn
 
     def devices(model):
-        count = len(model.learner.parts)
-        return model.learner._store.gather(np.arange(count))
+        count = len(model.learner.task.parts)
+        return model.learner._states.store.gather(np.arange(count))
 
     def watched(self, command):
         before = devices(self)

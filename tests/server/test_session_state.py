@@ -127,7 +127,7 @@ def test_what_the_codec_has_lost_goes_with_what_it_is_a_part_of(seen):
 
     def watched(self, told):
         outcome = learn(self, told)
-        lost.append(self.learner._compression.lost.mean("delta_c", np.arange(3)))
+        lost.append(self.learner._states.compression.lost.mean("delta_c", np.arange(3)))
         return outcome
 
     with pytest.MonkeyPatch.context() as patch:
