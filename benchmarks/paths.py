@@ -45,8 +45,8 @@ def with_threads() -> None:
     """Processes: the same workers as threads of one process."""
     from edgefl.learning.learner import learner, workers
 
-    original = workers.Workers
-    learner.Workers = lambda trainers, count: original(list(trainers) * count, 0)  # type: ignore[assignment,misc]
+    original = workers.TrainingWorkers
+    learner.TrainingWorkers = lambda trainers, count: original(list(trainers) * count, 0)  # type: ignore[assignment,misc]
 
 
 def one_by_one() -> None:

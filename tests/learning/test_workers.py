@@ -15,7 +15,7 @@ import torch
 
 from edgefl.core.errors import RunError
 from edgefl.learning.learner import workers as module
-from edgefl.learning.learner.workers import ForkedWorker, InlineWorker, Slab, Workers
+from edgefl.learning.learner.workers import ForkedWorker, InlineWorker, Slab, TrainingWorkers
 
 
 class Handler:
@@ -73,7 +73,7 @@ def workers():
     made = []
 
     def make(processes=1, handlers=None):
-        made.append(Workers(handlers or [Handler()], processes))
+        made.append(TrainingWorkers(handlers or [Handler()], processes))
         return made[-1]
 
     yield make
@@ -355,7 +355,7 @@ import edgefl.learning.learner.workers as module
 class Handler:
     def pid(self): return os.getpid()
     def sleep(self, seconds): time.sleep(seconds)
-first, second = module.Workers([Handler()], 2), module.Workers([Handler()], 1)
+first, second = module.TrainingWorkers([Handler()], 2), module.TrainingWorkers([Handler()], 1)
 pids = [worker.process.pid for of in (first, second) for worker in of._workers]
 for of in (first, second):
     for _ in of._workers:

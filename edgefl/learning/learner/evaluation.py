@@ -16,7 +16,7 @@ from torch import Tensor
 from edgefl.core.arrays import Bools, Floats
 from edgefl.learning.learner.ranking import ranking
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.learner.workers import CallResult, Workers, as_is
+from edgefl.learning.learner.workers import CallResult, TrainingWorkers, as_is
 
 EVALUATION_SAMPLES = 2_500  # tested by one worker at a time
 
@@ -62,7 +62,7 @@ class Evaluator:
         task: what is learned.
     """
 
-    def __init__(self, workers: Workers, task: LearningTask) -> None:
+    def __init__(self, workers: TrainingWorkers, task: LearningTask) -> None:
         self._workers = workers
         self._data = task.data
         # a device's own samples are test samples if the test set is divided, otherwise its training samples

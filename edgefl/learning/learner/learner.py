@@ -28,7 +28,7 @@ from edgefl.learning.learner.plan_choice import choose_plan
 from edgefl.learning.learner.round_training import Job, RoundTraining
 from edgefl.learning.learner.setup import build_trainers, multiply_exactly, torch_devices
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.learner.workers import Workers, as_is, cores, keep_memory, one_thread_each
+from edgefl.learning.learner.workers import TrainingWorkers, as_is, cores, keep_memory, one_thread_each
 
 
 class Learner:
@@ -60,7 +60,7 @@ class Learner:
         keep_memory()
         if device != "cpu":
             multiply_exactly(exact=task.training.precision != "tf32")
-        self._workers = Workers(built.trainers, _processes(device, processes))
+        self._workers = TrainingWorkers(built.trainers, _processes(device, processes))
         self._evaluator = Evaluator(self._workers, task)
         self._pending: list[Job] = []
         # a failed measurement (or Ctrl-C) must not leave worker processes behind
@@ -151,11 +151,6 @@ class Learner:
         if lr is None:
             lr = self.task.training.rate(index, self.run.rounds)
         self._pending.append(Job(device, index, start, received, statistics, lr))
-
-    @property
-    def waiting(self) -> int:
-        """Number of pending jobs."""
-        return len(self._pending)
 
     def collect(self, where: str | None = None) -> tuple[Updates, float]:
         """Train all pending jobs; return their updates by ascending device id, and the mean training loss by samples.

@@ -21,11 +21,11 @@ from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.plan import SERIAL, CannotBatchError, Plan, Trial, candidates, fastest
 from edgefl.learning.learner.plan_cache import processor, remembered
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.learner.workers import Workers, as_is
+from edgefl.learning.learner.workers import TrainingWorkers, as_is
 from edgefl.learning.training_section import Training
 
 
-def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
+def choose_plan(task: LearningTask, network: Network, workers: TrainingWorkers, inputs: ClientInputs) -> Plan:
     """Return the plan, measured if this machine has not measured it before.
 
     Args:

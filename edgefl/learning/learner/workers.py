@@ -196,7 +196,7 @@ def _reply(message: bytes, handler: object, received: Slab, sent: Slab) -> bytes
         return packed
 
 
-class Workers:
+class TrainingWorkers:
     """Runs calls on the workers, in the background.
 
     Args:
