@@ -75,10 +75,12 @@ def scenario_digests(names):
     for path in sorted((ROOT / "scenarios").glob("*.yaml")):
         if names and path.stem not in names:
             continue
+        sessions = load(path).sessions
         overrides = [f"rounds={ROUNDS}"]
-        if load(path).sessions is not None:
+        if sessions is not None:
             overrides = [f"sessions.rounds={ROUNDS}"]
-            if load(path).sessions.count is not None:
+            # Where arrivals begin a session, their number is not given.
+            if sessions.trigger is None:
                 overrides.append("sessions.count=2")
         train = path.stem not in TRAIN_PRICE
         try:
