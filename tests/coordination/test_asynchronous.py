@@ -60,7 +60,8 @@ class Driven:
 
     def __init__(self, keys, *, train=False):
         self.sent, self.learned, self.processes = [], [], []
-        self.server = server = build(load(keys), "cpu", train=train, progress=silent)
+        scenario = load(keys)
+        self.server = server = build(scenario, "cpu", train=train, progress=silent)
         dispatch = server.dispatch
         self.under_way = []  # after each sending, and how many updates wait then
 
@@ -80,7 +81,7 @@ class Driven:
                 return aggregate(state, updates)
 
             server.replay.model.learner.aggregate = learning
-        server.env.run(server.env.process(server.scenario.server.policy.run(server)))
+        server.env.run(server.env.process(scenario.server.policy.run(server)))
         server.replay.finish()
         server.replay.close()
         self.rounds = pd.DataFrame(server.ledger.round_columns())
