@@ -1,1 +1,1 @@
-"""The emulated server: the one round_key where world, radio and learning meet."""
+"""The emulated server: the one place where world, radio and learning meet."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-import channel
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.distributions import HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL
 from edgefl.core.streams import Streams
@@ -16,6 +15,7 @@ from edgefl.world.churn.within_coverage import within_coverage
 from edgefl.world.compute import LocalComputation, UploadEstimate, cpu_power_w, flops_per_s
 from edgefl.world.devices_section import Devices
 from edgefl.world.mobility import Mobility
+from edgefl.world.uplink_power_control import transmit_power_w
 
 EDGE_TOLERANCE = 1e-9  # of a cell's radius: a device this little outside, by rounding, stands on the edge, inside
 SAFE_PART = 1 - 1e-6  # of the way to the edge: a device that has moved no farther has not reached it, by any rounding
@@ -104,11 +104,8 @@ class World:
         return flops_per_s(self.cpu_hz[ids], self.flops_per_cycle[ids])
 
     def tx_power_w(self, ids: Ids) -> Floats:
-        """Return the powers [n] at which devices [n] transmit [W].
-
-        The radio's rates and the devices' energy both start here, so an uplink power control belongs here.
-        """
-        return np.asarray(channel.units.dbm_to_w(self.tx_power_dbm[ids]))
+        """Return the powers [n] at which devices [n] transmit [W]; the radio's rates and their energy start here."""
+        return transmit_power_w(self.tx_power_dbm[ids])
 
     def powers_w(self, ids: Ids, cpu_hz: Floats | None = None) -> dict[str, Floats]:
         """Return what devices [n] draw while they receive, compute, transmit and wait, each [n] in watts.
