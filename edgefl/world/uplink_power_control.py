@@ -1,7 +1,7 @@
 """Uplink power control: the power at which devices transmit.
 
-Today it is fixed: a device transmits at `devices.tx_power_dbm`, whatever its path loss. The rate of an upload, its energy
-and the battery all start from `World.tx_power_w`, which asks this module, so a control here changes them together.
+Today it is fixed: a device transmits at `devices.tx_power_dbm`, whatever its path loss. The rate of an upload, its
+energy and the battery all start from `World.tx_power_w`, which asks this module: a control here changes all of them.
 """
 
 from __future__ import annotations
