@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from edgefl.cli.after import add_compare, add_export, add_report
 from edgefl.cli.common import printable
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_WRONG_INPUT
-from edgefl.cli.look import add_list, add_schema, add_validate
+from edgefl.cli.result_verbs import add_compare, add_export, add_report
 from edgefl.cli.run import add_run
+from edgefl.cli.scenario_verbs import add_list, add_schema, add_validate
 from edgefl.cli.sweep import add_sweep
 from edgefl.core.errors import InputError, RunError
 

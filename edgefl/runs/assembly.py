@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from dataclasses import asdict, replace
-from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.arrays import Indices
-from edgefl.core.distributions import DATA_SHARE
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.cache import without_reading
-from edgefl.learning.partitions.base import Labelled, keep
 from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
 from edgefl.learning.record import Record
 from edgefl.learning.workload import Workload
 from edgefl.radio.backhaul import routes
 from edgefl.radio.link import Link
 from edgefl.radio.transfers import OnAir, ignore_on_air
+from edgefl.runs.data_division import Divided, divide
+from edgefl.runs.learning_key import learning_key
 from edgefl.scenario import Scenario
 from edgefl.server.battery_meter import BatteryMeter
 from edgefl.server.clock import new_clock
@@ -46,20 +42,6 @@ log = logging.getLogger(__name__)
 
 IMAGE_AXES = (2, 3)  # [H, W] or [channels, H, W]
 
-# Sections of a scenario that learning depends on, whatever commands it is given.
-LEARNING_SECTIONS = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "churn", "report")
-
-# Keys of devices, or of a group of them, that say which data they hold.
-DATA_KEYS = ("count", "share", "data_share")
-
-
-class Divided(NamedTuple):
-    """A dataset, and the numbers of the samples that each device holds."""
-
-    data: Data
-    parts: list[Indices]  # for training
-    test_parts: list[Indices] | None = None  # for testing, where the test set is divided
-
 
 class Outside(NamedTuple):
     """All that rounds meet but learning and the radio."""
@@ -69,28 +51,6 @@ class Outside(NamedTuple):
     payload: Payload  # what a participant sends and computes
     split: SplitPayload | None  # the same where the model is cut in two
     cut: int | None  # where it is: the parameters of the front
-
-
-def divide(scenario: Scenario) -> Divided:
-    """Load the data and divide them among the devices.
-
-    Raises:
-        InputError: there are no such data, or they cannot be divided so.
-    """
-    section = scenario.data
-    streams = Streams(scenario.seed)
-    data = section.dataset.load()
-    parts = section.partition.assign(data.train_y, data.owner, scenario.devices.count, streams.generator("partition"))
-    share = scenario.devices.draw("data_share", DATA_SHARE, streams)
-    parts = keep(parts, share, partial(streams.generator, "data_share"))
-    if section.test_partition == "none":
-        return Divided(data, parts)
-    if not data.classes:
-        raise InputError("data.test_partition: like_train needs samples with labels: leave it out")
-    train = Labelled(data.train_y, data.owner)
-    test = Labelled(data.test_y, data.test_owner)
-    rng = streams.generator("test_partition")
-    return Divided(data, parts, section.partition.assign_test(train, parts, test, rng))
 
 
 def build(
@@ -193,7 +153,7 @@ def _replay(
 
     base = ""
     if train and keeping:
-        base = learned_from(scenario, device, divided, probabilities.tolist())
+        base = learning_key(scenario, device, divided, probabilities.tolist())
     replay = Replay(
         model if train else None,
         scenario.learning,
@@ -331,41 +291,6 @@ def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None,
     learner = Learner(task, device, plan=Plan(**recorded) if recorded else None)
     record.note("plan", asdict(learner.plan))
     return learner
-
-
-def learned_from(scenario: Scenario, device: str, divided: Divided, probabilities: list[float]) -> str:
-    """Return a digest of all that learning depends on besides commands: not of radio, cells or movement.
-
-    Args:
-        scenario: what to run.
-        device: where to train.
-        divided: the data.
-        probabilities: [devices] with which each is present in a round.
-    """
-    versions = [version("edgefl"), version("torch"), version("numpy")]
-    digest = hashlib.sha256(json.dumps([versions, device, probabilities, setting_of_learning(scenario)]).encode())
-    data = divided.data
-    samples = (data.train_x, data.train_y, data.test_x, data.test_y)
-    for array in (*samples, *divided.parts, *(divided.test_parts or ())):
-        digest.update(f"{array.shape} {array.dtype}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
-
-
-def setting_of_learning(scenario: Scenario) -> str:
-    """Return what learning depends on in a scenario besides commands: runs that differ in it share nothing."""
-    content = scenario.model_dump(mode="json")
-    policy = scenario.server.policy
-    devices = content["devices"]
-    setting = {
-        "devices": [[part.get(key) for key in DATA_KEYS] for part in (devices, *devices["groups"])],
-        "participants": scenario.participants,
-        "selection": content["server"]["selection"],
-        "split": policy.cut_layer,
-        "edges": len(scenario.cells.sites_m) if policy.edge_models else None,
-        **{name: content[name] for name in LEARNING_SECTIONS},
-    }
-    return json.dumps(setting, sort_keys=True)
 
 
 def _lowest_labels(data: Data, parts: list[Indices]) -> Indices:

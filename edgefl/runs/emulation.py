@@ -24,7 +24,8 @@ from edgefl.learning.torch_device import choose_device
 from edgefl.results import provenance, writer
 from edgefl.results.result import Result, read_result
 from edgefl.results.summary import summarize
-from edgefl.runs.assembly import Divided, build, divide
+from edgefl.runs.assembly import build
+from edgefl.runs.data_division import Divided, divide
 from edgefl.scenario import Scenario, dump
 from edgefl.server.ledger import Columns
 from edgefl.server.replay import Progress

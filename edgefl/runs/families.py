@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from edgefl.runs.assembly import setting_of_learning
+from edgefl.runs.learning_key import learning_setting
 from edgefl.runs.sweep_run import SweepRun
 
 
@@ -52,7 +52,7 @@ def families_of(runs: Sequence[SweepRun], *, learning: bool) -> list[Family]:
     for run in runs:
         key = str(run.number)
         if learning:
-            key = setting_of_learning(run.point.scenario)
+            key = learning_setting(run.point.scenario)
         members[key].append(run)
     return [Family(family) for family in members.values()]
 

@@ -16,7 +16,8 @@ from edgefl.coordination.selection.power_of_choice import PowerOfChoice
 from edgefl.coordination.server_view import DeviceReports, DeviceTracker
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
-from edgefl.runs.assembly import build, divide
+from edgefl.runs.assembly import build
+from edgefl.runs.data_division import divide
 from edgefl.runs.emulation import silent
 from edgefl.scenario import load
 

@@ -17,7 +17,7 @@ from edgefl.learning.partitions.iid import Iid
 from edgefl.learning.partitions.label_overlap import LabelOverlap
 from edgefl.learning.partitions.natural import Natural
 from edgefl.learning.partitions.two_class import TwoClass
-from edgefl.runs.assembly import divide
+from edgefl.runs.data_division import divide
 from edgefl.scenario import load
 
 

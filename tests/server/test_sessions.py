@@ -23,7 +23,7 @@ from edgefl.learning.initialisation import INITIALISATIONS
 from edgefl.learning.initialisation.average import Average
 from edgefl.learning.initialisation.proposed import DISTANCES, Proposed
 from edgefl.learning.schedules import PolynomialRate
-from edgefl.runs.assembly import divide
+from edgefl.runs.data_division import divide
 from edgefl.scenario import RoundKey, Sessions, dump, load
 from edgefl.server.session_models import SessionModels
 

@@ -9,7 +9,7 @@ from edgefl.core.distributions import ATTRIBUTES
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.learning.partitions.base import keep
-from edgefl.runs.assembly import divide
+from edgefl.runs.data_division import divide
 from edgefl.scenario import dump, load
 from edgefl.world.churn.base import Presence
 from edgefl.world.world import World

@@ -1,0 +1,44 @@
+"""The data of a run: a dataset, divided among the devices."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from edgefl.core.arrays import Indices
+from edgefl.core.distributions import DATA_SHARE
+from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
+from edgefl.learning.datasets import Data
+from edgefl.learning.partitions.base import Labelled, keep
+from edgefl.scenario import Scenario
+
+
+class Divided(NamedTuple):
+    """A dataset, and the numbers of the samples that each device holds."""
+
+    data: Data
+    parts: list[Indices]  # for training
+    test_parts: list[Indices] | None = None  # for testing, where the test set is divided
+
+
+def divide(scenario: Scenario) -> Divided:
+    """Load the data and divide them among the devices.
+
+    Raises:
+        InputError: there are no such data, or they cannot be divided so.
+    """
+    section = scenario.data
+    streams = Streams(scenario.seed)
+    data = section.dataset.load()
+    parts = section.partition.assign(data.train_y, data.owner, scenario.devices.count, streams.generator("partition"))
+    share = scenario.devices.draw("data_share", DATA_SHARE, streams)
+    parts = keep(parts, share, partial(streams.generator, "data_share"))
+    if section.test_partition == "none":
+        return Divided(data, parts)
+    if not data.classes:
+        raise InputError("data.test_partition: like_train needs samples with labels: leave it out")
+    train = Labelled(data.train_y, data.owner)
+    test = Labelled(data.test_y, data.test_owner)
+    rng = streams.generator("test_partition")
+    return Divided(data, parts, section.partition.assign_test(train, parts, test, rng))

@@ -1,0 +1,57 @@
+"""The key of what a run learns: runs with the same key and the same commands learn the same.
+
+Resuming a run and sharing learning between the runs of a sweep both rest on it. Radio, cells and movement are not in
+the key, as they reach learning only by way of commands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib.metadata import version
+
+import numpy as np
+
+from edgefl.runs.data_division import Divided
+from edgefl.scenario import Scenario
+
+# Sections of a scenario that learning depends on, whatever commands it is given.
+LEARNING_SECTIONS = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "churn", "report")
+
+# Keys of devices, or of a group of them, that say which data they hold.
+DATA_KEYS = ("count", "share", "data_share")
+
+
+def learning_key(scenario: Scenario, device: str, divided: Divided, probabilities: list[float]) -> str:
+    """Return a digest of all that learning depends on besides commands: not of radio, cells or movement.
+
+    Args:
+        scenario: what to run.
+        device: where to train.
+        divided: the data.
+        probabilities: [devices] with which each is present in a round.
+    """
+    versions = [version("edgefl"), version("torch"), version("numpy")]
+    digest = hashlib.sha256(json.dumps([versions, device, probabilities, learning_setting(scenario)]).encode())
+    data = divided.data
+    samples = (data.train_x, data.train_y, data.test_x, data.test_y)
+    for array in (*samples, *divided.parts, *(divided.test_parts or ())):
+        digest.update(f"{array.shape} {array.dtype}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def learning_setting(scenario: Scenario) -> str:
+    """Return what learning depends on in a scenario besides commands: runs that differ in it share nothing."""
+    content = scenario.model_dump(mode="json")
+    policy = scenario.server.policy
+    devices = content["devices"]
+    setting = {
+        "devices": [[group.get(key) for key in DATA_KEYS] for group in (devices, *devices["groups"])],
+        "participants": scenario.participants,
+        "selection": content["server"]["selection"],
+        "split": policy.cut_layer,
+        "edges": len(scenario.cells.sites_m) if policy.edge_models else None,
+        **{name: content[name] for name in LEARNING_SECTIONS},
+    }
+    return json.dumps(setting, sort_keys=True)
