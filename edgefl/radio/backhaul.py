@@ -48,7 +48,7 @@ def routes(backhaul: Backhaul | None, sites: int) -> Routes:
 
 def _least_delays_s(links: Sequence[BackhaulLink]) -> dict[Node, float]:
     """Return the least delay from the server to each node that can be reached."""
-    import networkx as nx
+    import networkx as nx  # slow to load: only scenarios with a backhaul wait for it
 
     graph = nx.Graph()
     for link in links:
@@ -69,11 +69,11 @@ def _highest_rates_bps(links: Sequence[BackhaulLink], delay_s: dict[Node, float]
     graph.add_node(SERVER)
     rate_bps: dict[Node, float] = {SERVER: np.inf}
     for link in sorted(links, key=_falling_rate):
-        for near, far in (link.between, link.between[::-1]):
+        for near, far in (link.between, link.between[::-1]):  # a link carries both ways
             if near in delay_s and abs(delay_s[near] + link.delay_s - delay_s[far]) < SAME_TIME_S:
                 graph.add_edge(near, far)  # it lies on a path of least delay
         for node in nx.descendants(graph, SERVER):
-            rate_bps.setdefault(node, link.rate_bps or np.inf)
+            rate_bps.setdefault(node, link.rate_bps or np.inf)  # only nodes that were out of reach without this link
     return rate_bps
 
 

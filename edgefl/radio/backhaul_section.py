@@ -45,16 +45,16 @@ AnyNode = Annotated[NonNegativeInt | Annotated[str, Field(pattern=r"^\w[\w .-]*$
 class BackhaulLink(Section):
     """A link, which carries both ways at once."""
 
-    between: Annotated[tuple[AnyNode, AnyNode], Field(strict=False)]
+    between: Annotated[tuple[AnyNode, AnyNode], Field(strict=False)]  # its two ends, in either order
     rate_bps: PositiveFloat | None = None  # None: bits take no time
-    delay_s: NonNegativeFloat = 0.0
+    delay_s: NonNegativeFloat = 0.0  # one way
 
 
 class Backhaul(Section):
     """Links between the server, routers and base stations; one of three shapes whose links are alike, or a graph."""
 
     kind: Literal["star", "chain", "tree", "graph"] = "graph"
-    links: Annotated[tuple[BackhaulLink, ...], Field(strict=False)] = ()
+    links: Annotated[tuple[BackhaulLink, ...], Field(strict=False)] = ()  # of a graph
     rate_bps: PositiveFloat | None = None  # of each link of a star, chain or tree, as the next two
     delay_s: NonNegativeFloat = 0.0
     children: Annotated[int, Field(ge=1, le=10**6)] = 2  # of each base station in a tree, whose root is number 0

@@ -18,8 +18,8 @@ from edgefl.radio.transfers import OnAir, Way, ignore_on_air
 from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine
 
 LOOK_AHEAD_VALUES = 2**15  # fading gains known in advance, all transfers together: bounds the memory
-LEAST_AHEAD_SLOTS = 16
-MARGIN = 1.1  # of the slots looked ahead over those expected
+LEAST_AHEAD_SLOTS = 16  # of each transfer, however many share that memory
+LOOK_AHEAD_MARGIN = 1.1  # slots looked ahead over those expected: fading makes transfers longer or shorter
 
 
 class Band:
@@ -38,15 +38,15 @@ class Band:
         self._on_air = on_air
         self._slot_s = engine.budget.radio.slot_s
         self._active: list[BandTransfer] = []
-        self._slot = 0  # up to which everything is accounted for
+        self._slot = 0  # everything before this slot is accounted for
         self._sent_by: Callable[[int], Floats] = _no_division
-        self._version = 0  # of the division; wake-up calls of older ones are void
+        self._version = 0  # number of the division: SimPy cannot cancel a timeout, so wake-ups of older ones do nothing
 
     def send(self, transfer: BandTransfer) -> simpy.Event:
         """Begin at the next border of a slot; the event fires when the transfer is complete or at its limit."""
         done = self._env.event()
         transfer.enter(done)
-        self._switch(transfer, 0.0)
+        self._switch(transfer, 0.0)  # its radio is off until a division gives it a share
         begin = steps_begun(self._env.now, self._slot_s)
         self._call_at(begin, lambda: self._join(transfer, begin))
         return done
@@ -55,9 +55,10 @@ class Band:
         """Cut a transfer short: its bits are those of the last border of a slot, its radio was on until now."""
         transfer.leave()
         if transfer in self._active:
+            # The account never goes back, even if rounding puts the clock just before a border that is accounted for.
             self._advance(max(steps_completed(self._env.now, self._slot_s), self._slot))
             if transfer in self._active:  # it may have ended at that border
-                begun_slots = max(self._env.now / self._slot_s - self._slot, 0.0)
+                begun_slots = max(self._env.now / self._slot_s - self._slot, 0.0)  # a part of one slot
                 transfer.correct_air(transfer.air, begun_slots)
                 self._active.remove(transfer)
             self._divide_soon()
@@ -75,7 +76,7 @@ class Band:
         if transfer.done is None:  # withdrawn before its first slot
             return
         self._advance(slot)
-        if transfer.through:
+        if transfer.through:  # it has nothing to send, or no slot left to send it in
             transfer.done.succeed()
             return
         self._active.append(transfer)
@@ -88,6 +89,7 @@ class Band:
         """
         self._version += 1
         version = self._version
+        # That time has come, so the call queues behind all events that are already due now.
         self._call_at(self._slot, lambda: self._divide_if(version))
 
     def _divide_if(self, version: int) -> None:
@@ -95,7 +97,7 @@ class Band:
             self._divide()
 
     def _advance(self, slot: int) -> None:
-        """Account for the slots before `slot`; transfers that are through leave."""
+        """Account for the slots before `slot`, and let the transfers that are through leave."""
         count = slot - self._slot
         self._slot = slot
         if count == 0 or not self._active:
@@ -103,7 +105,7 @@ class Band:
         for transfer, sent in zip(self._active, self._sent_by(count), strict=True):
             transfer.advance(count, float(sent))
         for transfer in self._active:
-            if transfer.done is not None and transfer.through:
+            if transfer.done is not None and transfer.through:  # one that is being withdrawn has no event any more
                 transfer.done.succeed()
         self._active = [transfer for transfer in self._active if not transfer.through]
         self._sent_by = _no_division  # void: a division follows
@@ -115,7 +117,8 @@ class Band:
         # Sums and draws take the transfers in this order, whatever the order of the events that brought them.
         self._active.sort(key=lambda transfer: (transfer.device, transfer.who.index))
         share_hz, snr = self._shares()
-        horizon = min(transfer.limit_slots - transfer.slots for transfer in self._active)
+        horizon = min(transfer.limit_slots - transfer.slots for transfer in self._active)  # the nearest limit
+        # `fast` knows no block fading, and one engine has to tell which of them all ends first.
         if all(self._engine.estimates(transfer.who) for transfer in self._active):
             slots = self._flow(share_hz, snr)
         else:
@@ -133,7 +136,7 @@ class Band:
     def _shares(self) -> tuple[Floats, Floats]:
         """Return the bandwidths [n] that carry payload, in the mean over time, and the SNRs [n] at |h|^2 = 1.
 
-        Also tells who is on air from now on.
+        Also switches the radios to their new shares of the time.
         """
         active = self._active
         bandwidth_hz, air, mean_snr = divide_bands(
@@ -148,7 +151,7 @@ class Band:
         share_hz = bandwidth_hz * air * self._budget.resources.payload_share(self._way)
         begun_slots = self._env.now / self._slot_s - self._slot  # of a slot in which a transfer was withdrawn
         for transfer, share, hz in zip(active, air, share_hz, strict=True):
-            served = float(share) if hz > 0 else 0.0  # without a resource block it waits
+            served = float(share) if hz > 0 else 0.0  # without a resource block it waits with its radio off
             if served == transfer.air:
                 continue
             if begun_slots > SAME_STEP:
@@ -163,9 +166,10 @@ class Band:
         left_bits = np.array([transfer.left_bits for transfer in self._active])
         slot_bits = share_hz * self._slot_s * self._budget.mean_bps_hz(snr)
         never = np.full(left_bits.size, np.inf)
+        # Mean rates tell about how far to look ahead. How far does not change a result: draws are keyed.
         expected_slots = np.divide(left_bits, slot_bits, out=never, where=slot_bits > 0).min()
         room = max(LOOK_AHEAD_VALUES // left_bits.size, LEAST_AHEAD_SLOTS)
-        ahead = int(max(1, min(room, MARGIN * expected_slots + LEAST_AHEAD_SLOTS, horizon)))
+        ahead = int(max(1, min(room, LOOK_AHEAD_MARGIN * expected_slots + LEAST_AHEAD_SLOTS, horizon)))
         for transfer in self._active:
             transfer.look_ahead(ahead)
         gains = np.stack([transfer.ahead[:ahead] for transfer in self._active])
@@ -189,7 +193,7 @@ class Band:
         self._sent_by = lambda count: np.where(rates * count < almost_bits, rates * count, left_bits)
         never = np.full(left_bits.size, np.inf)
         slots = np.divide(almost_bits, rates, out=never, where=rates > 0).min()
-        return math.ceil(min(float(slots), channel.transfer.MAX_SLOTS))
+        return math.ceil(min(float(slots), channel.transfer.MAX_SLOTS))  # infinite where no share carries a bit
 
     def _work_rate(self, transfer: BandTransfer, share_hz: float, snr: float) -> float:
         """Return the bits of payload that a transfer sends in a slot."""
@@ -200,13 +204,15 @@ class Band:
         else:
             mean_bps_hz = float(budget.mean_bps_hz(np.array([snr]))[0])  # for K > 0, the draw makes up for it
         slot_bits = share_hz * self._slot_s * mean_bps_hz
+        # Drawn once: the first share that carries anything decides how lucky the whole transfer is.
         if transfer.work is None and slot_bits > 0:
             slots = self._expected_slots(transfer, share_hz, snr)
             transfer.set_work(slots * slot_bits / transfer.left_bits)
         return slot_bits / (transfer.work or 1.0)
 
     def _expected_slots(self, transfer: BandTransfer, share_hz: float, snr: float) -> float:
-        """Return the slots that `fast` gives a transfer if it kept its share; enter the fading afterwards."""
+        """Return the slots that `fast` draws for a transfer that keeps its share, and move its fading to their end."""
+        # Without a longest time nothing is cut: `fast` then need not walk short transfers to cut them at a slot.
         limit_slots = None
         if self._budget.radio.faults.max_transfer_s is not None:
             limit_slots = np.array([transfer.limit_slots - transfer.slots])
@@ -224,8 +230,10 @@ class Band:
         sent_bits = float(walk.sent_bits[0])
         if sent_bits <= 0:
             return np.inf
+        # An attempt that was cut at its limit has sent a part; the whole takes longer in proportion.
         return float(walk.slots[0]) * transfer.left_bits / sent_bits
 
 
 def _no_division(count: int) -> Floats:
+    """Refuse to tell what was sent while no shares were given out."""
     raise AssertionError(f"{count} slots were accounted for without a division of the band")

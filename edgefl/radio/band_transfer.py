@@ -38,7 +38,7 @@ class BandTransfer:
         self.left_bits = left_bits
         self.sent_bits = 0.0
         self.limit_slots = limit_slots
-        self.slots = 0
+        self.slots = 0  # so far, pauses of handovers included
         self.air = 0.0  # share of the time in which it is served, since the last division
         self.air_slots = 0.0  # of the time so far with the radio on
         self.done: simpy.Event | None = None  # fires at its end; None while it is not on the band

@@ -21,10 +21,10 @@ from edgefl.world.cells_section import Cells
 class Paths(NamedTuple):
     """Paths [n, sites] between devices and all base stations."""
 
-    distance_m: Floats
+    distance_m: Floats  # 2D
     large: LargeScale
     shadowing_db: Floats
-    gains: Floats  # psi
+    gains: Floats  # psi, path loss and shadowing, without fading
 
 
 class LargeScaleChannel:
@@ -60,6 +60,7 @@ class LargeScaleChannel:
         large = radio.propagation.large_scale(
             distance_m, radio.carrier_hz, self.cells.bs_height_m, height_m[:, None], draws
         )
+        # A standard deviation in the scenario holds in every state, as in the paper; else each state has its own.
         std_db = large.shadowing_std_db if radio.shadowing_db is None else radio.shadowing_db
         shadowing_db = std_db * self._normals("shadowing", ids, positions_m, index, large.decorrelation_m)
         return Paths(distance_m, large, shadowing_db, path_gain(large.path_loss_db, shadowing_db))
@@ -78,7 +79,7 @@ class LargeScaleChannel:
         if cell is None:
             cell = np.argmax(gains, axis=1)  # with shadowing: the nearest one is not always the strongest
         k_factor = self._k_factor(ids, positions_m, index, large.los)
-        serving = (np.arange(len(ids)), cell)
+        serving = (np.arange(len(ids)), cell)  # picks [n] of [n, sites]: each device's path to its own base station
         return Drop(
             ids=ids,
             cell=cell,
@@ -99,7 +100,7 @@ class LargeScaleChannel:
         return PathDraws(
             los=self._los_draws(ids, positions_m, index),
             indoor=building[:, :1],
-            indoor_distance=building[:, None, 1:3],
+            indoor_distance=building[:, None, 1:3],  # [n, 1, 2]: as deep as seen from every base station
             building=building[:, 3:],
             penetration=streams.normal("wall", ids)[:, None],
             environment=streams.uniform("environment", ids, count=self.cells.sites),
@@ -125,7 +126,7 @@ class LargeScaleChannel:
 
     def _k_factor(self, ids: Ids, positions_m: Floats, index: int, los: Bools) -> Floats:
         """Return the linear K [n, sites] of paths in line of sight or not [n, sites]."""
-        if self.k_statistics_db is None:
+        if self.k_statistics_db is None:  # the fading takes no K from a draw
             return self.radio.fading.k_factor(los, np.zeros(los.shape))
         mean_db, std_db = self.k_statistics_db
         # Models that name no decorrelation distance of K take that of the shadowing in line of sight.

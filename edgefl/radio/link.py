@@ -54,6 +54,7 @@ class Link:
     def received_db(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int) -> Floats:
         """Return the powers [n, sites] that devices [n] receive from each base station, over what these send."""
         with _in_range(index):
+            # Without fading: a handover is decided by powers that path loss and shadowing give.
             return channel.units.linear_to_db(self.channel.paths(ids, positions_m, height_m, index).gains)
 
     def participants(
@@ -94,6 +95,7 @@ class Link:
         """Return what the participants [n] of a round can tell of their uploads from their downloads."""
         down = self.pricing.shares("down", drop, tx_power_w, down_bits)
         up = self.pricing.shares("up", drop, tx_power_w, up_bits)
+        # A downlink without a signal tells nothing about the uplink: 0, not a division by 0.
         snr_ratio = np.divide(up.mean_snr, down.mean_snr, out=np.zeros(len(drop.ids)), where=down.mean_snr > 0)
         return Reciprocity(
             down_bits,

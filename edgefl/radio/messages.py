@@ -31,7 +31,7 @@ class MessageGroup(NamedTuple):
 
     rows: Rows  # the participants
     bits: Floats  # [r, turns]
-    pause_s: Pauses
+    pause_s: Pauses  # while the device computes, or whatever lies between two turns
 
     @property
     def turns(self) -> int:
@@ -45,6 +45,7 @@ class Messages:
     def __init__(self, groups: Sequence[MessageGroup]) -> None:
         self.groups = groups
         count = sum(len(group.rows) for group in groups)
+        # Where each participant's messages are: the number of its group, and its row there.
         self._group_of = np.empty(count, dtype=np.intp)
         self._place_of = np.empty(count, dtype=np.intp)
         for number, group in enumerate(groups):
@@ -64,7 +65,7 @@ class Messages:
         """Return all the bits [n] that each participant has in a direction."""
         total = np.empty(len(self._group_of))
         for group in self.groups:
-            total[group.rows] = group.bits[:, WAYS.index(way) :: 2].sum(axis=1)
+            total[group.rows] = group.bits[:, WAYS.index(way) :: 2].sum(axis=1)  # every other turn is of this direction
         return total
 
 
@@ -98,7 +99,7 @@ def by_turns(bits: Sequence[Floats], pause_s: Sequence[Floats]) -> Messages:
     """
     rows_of: dict[int, list[int]] = {}
     for row, message_bits in enumerate(bits):
-        rows_of.setdefault(len(message_bits), []).append(row)
+        rows_of.setdefault(len(message_bits), []).append(row)  # equally many turns make one array
     groups = []
     for _turns, rows in sorted(rows_of.items()):
         group_bits = np.stack([bits[row] for row in rows])

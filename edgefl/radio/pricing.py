@@ -30,11 +30,11 @@ class Offer:
     """Payloads of participants [n] in one direction of a round, and the shares that they get for them."""
 
     way: Way
-    payload_bits: Floats
-    bandwidth_hz: Floats
-    mean_snr: Floats
-    air: Floats  # share of the time in which each is served: its turns, in the frame's direction
-    payload_share: Floats  # of time and resources that carries its payload: what control leaves of `air`
+    payload_bits: Floats  # [n]
+    bandwidth_hz: Floats  # [n]
+    mean_snr: Floats  # [n] at |h|^2 = 1
+    air: Floats  # [n] share of the time in which each is served: its turns, in the frame's direction
+    payload_share: Floats  # [n] of time and resources that carries its payload: what control leaves of `air`
 
     def only(self, rows: Rows, payload_bits: Floats) -> Offer:
         """Return the offer of the participants `rows` [r], who now want to send `payload_bits` [r]."""
@@ -72,10 +72,10 @@ class Offer:
 class Priced(NamedTuple):
     """Prices of transfers [r], all attempts together."""
 
-    slots: Ints
-    sent_bits: Floats
-    delivered: Bools
-    gain: Complex  # of the fading in the last slot
+    slots: Ints  # [r]
+    sent_bits: Floats  # [r] attempts that fail count, too
+    delivered: Bools  # [r]
+    gain: Complex  # [r] of the fading in the last slot
 
 
 class Pricing:
@@ -112,6 +112,7 @@ class Pricing:
             RunError: there are fewer resource blocks than participants.
         """
         offer = self.shares(way, who.drop, who.tx_power_w, payload_bits)
+        # A share that holds for the round must carry something: a transfer without a block would never end.
         if not offer.bandwidth_hz.all():
             blocks = self.budget.resources.blocks
             text = f"{len(who)} participants, but {blocks} resource blocks a cell"
@@ -152,7 +153,7 @@ class Pricing:
             attempt = offer.attempt(who, rows[at], number, gain[at], left_slots)
             walk = self.engine.carry(attempt)
             slots[at] += walk.slots
-            sent_bits[at] += walk.sent_bits * offer.payload_share[rows[at]]
+            sent_bits[at] += walk.sent_bits * offer.payload_share[rows[at]]  # bits of payload again, not scaled up
             gain[at] = walk.gain
             # A failure is noticed at the end of an attempt, so it has cost as much as a success.
             complete = walk.sent_bits >= attempt.payload_bits
@@ -165,14 +166,14 @@ class Pricing:
         longest_s = self.radio.faults.max_transfer_s
         if longest_s is None:
             return None
-        return steps_completed(longest_s, self.radio.slot_s)
+        return steps_completed(longest_s, self.radio.slot_s)  # whole slots within it: the limit is never exceeded
 
     def fails(self, way: Way, who: Participants) -> Bools:
         """Return which attempts [n, attempts] fail at their end."""
         faults = self.radio.faults
         if not faults.failure_probability:
             return np.zeros((len(who), faults.attempts), dtype=bool)
-        # Attempts take the numbers of one keyed sequence in order, those of earlier turns first.
+        # Attempts take the numbers of one keyed sequence in order, those of earlier turns first: each has its own.
         count = who.attempts_before + faults.attempts
         uniform = self._streams.uniform(FAULT[way], who.drop.ids, who.index, count=count)
         return uniform[:, who.attempts_before :] < faults.failure_probability
@@ -188,6 +189,7 @@ class Pricing:
         Raises:
             RunError: the link is too weak for the payload, and nothing limits its time.
         """
+        # A scenario that limits the time wants such transfers to fail, not to be refused.
         if self.longest_slots is None and self.hopeless(way, who, payload_bits):
             raise self.too_long(way, who)
 
@@ -200,6 +202,7 @@ class Pricing:
         unchanging = abs(who.correlation[0]) == 1.0
         if who.drop.k_factor[0] > 0 or unchanging:
             return False
+        # The best case: the whole band, and no interference (0.0).
         budget = self.budget
         resources = budget.resources
         mean_snr = budget.snr_hz(way, who.drop.path_gain, who.tx_power_w, 0.0) / resources.band_hz

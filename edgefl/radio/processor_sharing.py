@@ -36,7 +36,7 @@ class SharedCarrier:
         self._who = who
         self._messages = messages
         self._bands = bands
-        self._alone: dict[int, Participants] = {}  # [1] each, as of its last turn
+        self._alone: dict[int, Participants] = {}  # participants [1] by row, with the draws' keys of their last turn
         self._pauses = [pricing.fading.pauses(who.only(group.rows), group.turns) for group in messages.groups]
         self.gain = who.start.copy()  # [n] of the fading when each participant's last transfer ended
         self._ended_s = np.full(len(who), float(env.now))  # when that was; or when the round began
@@ -45,7 +45,7 @@ class SharedCarrier:
         """See Carrier."""
         if turn > 0:
             self._pause(row, turn)
-        self._begin(row, turn)
+        self._count_earlier_attempts(row, turn)
         result = yield from self._attempts(way_of(turn), row, self._messages.bits(row, turn))
         self._ended_s[row] = self._env.now
         return result
@@ -72,13 +72,14 @@ class SharedCarrier:
 
     def _pause(self, row: int, turn: int) -> None:
         """Let the fading go on from the end of the transfer before until now."""
+        # The next transfer begins at a border of a slot, so a slot that has begun counts as a whole.
         pause_slots = steps_begun(self._env.now - self._ended_s[row], self._pricing.radio.slot_s)
         group, place = self._messages.place(row)
         draw = self._pauses[group][place, turn - 1]
-        at = slice(row, row + 1)
+        at = slice(row, row + 1)  # arrays [1], as under fixed shares, where this is done for all at once
         self.gain[at] = channel.fading.advance(self.gain[at], self._who.correlation[at], pause_slots, draw)
 
-    def _begin(self, row: int, turn: int) -> None:
+    def _count_earlier_attempts(self, row: int, turn: int) -> None:
         """Let the keys of the draws count the attempts of earlier turns in the same direction."""
         attempts_before = turn // 2 * self._pricing.radio.faults.attempts
         participant = self._participant(row)
@@ -98,7 +99,9 @@ class SharedCarrier:
         for attempt in range(pricing.radio.faults.attempts):
             who = self.serving(row)
             draws = pricing.fading.innovations(way, who, attempt)
-            limit_slots = MAX_SLOTS if left_slots is None else left_slots
+            limit_slots = (
+                MAX_SLOTS if left_slots is None else left_slots
+            )  # a guard against links that never get through
             transfer = BandTransfer(who, attempt, bits, limit_slots, self.gain[row], draws)
             cut = yield from self.carry(way, row, transfer)
             sent_bits += transfer.sent_bits
@@ -113,7 +116,7 @@ class SharedCarrier:
                 if not complete:
                     raise pricing.too_long(way, who)
             else:
-                left_slots -= transfer.slots
+                left_slots -= transfer.slots  # `max_transfer_s` is for all attempts together
                 if left_slots <= 0:
                     break
         return TransferResult(self._env.now - began_s, air_s, sent_bits, delivered=False)

@@ -17,7 +17,7 @@ class Resources:
 
     def __init__(self, radio: Radio) -> None:
         self._radio = radio
-        self.blocks: int | None = None
+        self.blocks: int | None = None  # resource blocks of a cell; None: the band is divided freely
         self.band_hz = radio.bandwidth_hz / radio.reuse
         if radio.subcarrier_spacing_hz is not None:
             self.blocks = radio.blocks // radio.reuse

@@ -55,12 +55,12 @@ class RoamingCarrier(SharedCarrier):
         before = self.serving(row)
         attempts_before = before.attempts_before + attempts
         self._handed_over[row] = replace(before, drop=drop, attempts_before=attempts_before)
-        handovers = attempts_before // attempts
+        handovers = attempts_before // attempts  # so far, with this one, which takes the last of as many draws
         starts = self._pricing.fading.complex_normals("handover_start", drop.ids, self.index, handovers)
         self.gain[row] = starts[0, -1]
         handed_over = self._under_way.pop(row, None)
         if handed_over is not None:
-            handed_over.succeed()
+            handed_over.succeed()  # `_piece` waits for it, and cuts the transfer there
 
     def carry(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, str]:
         """See SharedCarrier; through all handovers, as `cells.handover.in_transfer` says."""

@@ -26,6 +26,7 @@ class FadingDraws:
     def complex_normals(self, purpose: Purpose, ids: Ids, index: int, count: int = 1) -> Complex:
         """Return draws of CN(0, 1) [n, count] by device."""
         parts = self._streams.normal(purpose, ids, index, count=2 * count)
+        # CN(0, 1) has unit power: real and imaginary part have half of it each.
         return np.asarray((parts[:, ::2] + 1j * parts[:, 1::2]) * np.sqrt(0.5))
 
     def pauses(self, who: Participants, turns: int) -> Complex:
@@ -43,7 +44,7 @@ class FadingDraws:
         def generator(row: int) -> np.random.Generator:
             return self._streams.sequence(INNOVATIONS[way], int(ids[row]), who.index, attempt)
 
-        return channel.transfer.innovations_of(cache(generator))
+        return channel.transfer.innovations_of(cache(generator))  # cached: a row's next draws continue its sequence
 
 
 def coming_gains(
@@ -67,9 +68,10 @@ def coming_gains(
         constant: whether the channel keeps its strength.
         first_slot: the number of the first of these slots, from 0 at the beginning of the transfer.
     """
+    # With a correlation of 1 or -1 nothing is new in a slot; with an infinite K scatter does not count.
     if constant:
         return np.asarray(before * correlation ** np.arange(1, slots + 1))
-    if hold_slots == 1:
+    if hold_slots == 1:  # Gauss-Markov: every slot takes a draw
         return np.asarray(channel.fading.gauss_markov(draws(ONE_ROW, slots), [correlation], [before])[0])
     numbers = first_slot + np.arange(slots)
     begins_block = numbers % hold_slots == 0

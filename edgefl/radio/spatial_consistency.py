@@ -10,7 +10,7 @@ import channel
 from edgefl.core.arrays import Floats
 from edgefl.core.streams import Purpose, Streams
 
-WAVES = 512  # in each map
+WAVES = 512  # of a map: its autocorrelation then scatters by 3 %, no more than what any field shows within a cell
 
 
 class Maps:
@@ -42,4 +42,5 @@ class Maps:
 
     def _draw(self, purpose: Purpose, site: int) -> channel.field.Waves:
         """Return the waves of one base station's map."""
+        # Three uniforms a wave: its wave number, direction and phase.
         return channel.field.waves(self._streams.uniform(purpose, np.arange(WAVES), site, count=3))

@@ -21,4 +21,5 @@ class MinMakespan(Allocation):
         """Return the shares of `channel.allocation.min_makespan`."""
         from channel import allocation
 
+        # They finish together in the mean: shares do not follow the fading.
         return allocation.min_makespan(band_hz, payload_bits, snr_hz, efficiency, spread=spread)

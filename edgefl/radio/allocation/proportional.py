@@ -21,4 +21,5 @@ class ProportionalAllocation(Allocation):
         """Return the shares of `channel.allocation.proportional`."""
         from channel import allocation
 
+        # Channels do not count, so all finish together only if their channels are equal.
         return allocation.proportional(band_hz, payload_bits)

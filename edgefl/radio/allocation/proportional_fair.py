@@ -21,4 +21,5 @@ class ProportionalFair(Allocation):
         """Return the shares of `channel.allocation.proportional_fair`."""
         from channel import allocation
 
+        # By mean rates: shares do not follow the fading, so there is no multi-user diversity.
         return allocation.proportional_fair(band_hz, snr_hz, efficiency, spread=spread)

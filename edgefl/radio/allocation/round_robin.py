@@ -23,4 +23,5 @@ class RoundRobinAllocation(Allocation):
         """Return the shares of `channel.allocation.round_robin`."""
         from channel import allocation
 
+        # In its turn a device spreads its power over the whole band, so its SNR is lower than on a share of 1/n.
         return allocation.round_robin(band_hz, len(payload_bits))

@@ -24,7 +24,7 @@ class Fading(Member):
         Raises:
             ValueError: a K is needed, and neither the propagation model nor a key of this model says which.
         """
-        return None
+        return None  # without a line of sight nothing is drawn
 
     def k_factor(self, los: Bools, k_db: Floats) -> Floats:
         """Return the linear K [n] of devices in line of sight or not [n]; 0 is Rayleigh.
@@ -33,12 +33,13 @@ class Fading(Member):
             los: [n] whether each is in line of sight.
             k_db: [n] draws of K from `k_statistics_db`.
         """
-        return np.zeros(los.shape)
+        return np.zeros(los.shape)  # only scatter
 
     def slot_correlation(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Floats:
         """Return the correlation [n] of the scatter between neighbouring slots, or blocks, of devices at speeds [n]."""
         from channel.fading import doppler_correlation
 
+        # Jakes' correlation at a lag of one slot; at longer lags a Gauss-Markov process falls by its powers instead.
         return doppler_correlation(speed_mps, carrier_hz, slot_s)
 
     def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints:

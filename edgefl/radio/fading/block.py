@@ -24,7 +24,7 @@ class BlockFading(Fading):
         """Return the coherence time to the nearest whole slot [n], at least one; 2^62 for a device at rest."""
         from channel.fading import coherence_s
 
-        block_s = coherence_s(speed_mps, carrier_hz)
+        block_s = coherence_s(speed_mps, carrier_hz)  # infinite at rest
         if self.block_s is not None:
             block_s = np.full(speed_mps.shape, self.block_s)
         slots = np.rint(block_s / slot_s)

@@ -13,4 +13,5 @@ class NoFading(Fading):
 
     def k_factor(self, los: Bools, k_db: Floats) -> Floats:
         """Return infinity [n]: a line of sight without scatter."""
+        # The physics takes K = inf without a special case: |h| = 1, and no draw.
         return np.full(los.shape, np.inf)

@@ -49,8 +49,8 @@ class LargeScale:
     state: npt.NDArray[np.int8]  # LOS, NLOS or O2I
     los: Bools  # of the path outdoors
     path_loss_db: Floats  # with the loss into the building
-    shadowing_std_db: Floats
-    decorrelation_m: Floats  # of the shadowing
+    shadowing_std_db: Floats  # by state
+    decorrelation_m: Floats  # of the shadowing, by state
 
 
 class Propagation(Member):
@@ -62,6 +62,7 @@ class Propagation(Member):
 
     def physics(self) -> ModuleType:
         """Return the module of `channel` behind the model."""
+        # Models import it when they are asked: scenarios are checked and listed without the physics.
         raise NotImplementedError
 
     def large_scale(
@@ -128,7 +129,7 @@ class Propagation(Member):
         if self.out_of_range == "error":  # the physics refuses what is out of range
             return distance_m
         shortest, longest = self.ground_range_m(carrier_hz, bs_height_m, np.asarray(ut_height_m, dtype=np.float64))
-        return np.clip(distance_m, shortest, longest)
+        return np.clip(distance_m, shortest, longest)  # nothing is extrapolated: the border's loss holds beyond it
 
     def by_state(self, state: npt.ArrayLike, los: Bools, path_loss_db: Floats) -> LargeScale:
         """Return path losses [...] with the statistics of their states [...]."""
@@ -149,6 +150,7 @@ def on_the_ground_m(
     distance_3d_m: tuple[float, float], bs_height_m: float, ut_height_m: Floats
 ) -> tuple[Floats, Floats]:
     """Return the ground distances [...] at which antennas are this far apart; 0 where their heights alone do it."""
+    # Pythagoras: what the difference in height leaves of the distance between the antennas.
     rise_m2 = (bs_height_m - ut_height_m) ** 2
     shortest_m, longest_m = distance_3d_m
     shortest = np.sqrt(np.maximum(shortest_m**2 - rise_m2, 0.0))

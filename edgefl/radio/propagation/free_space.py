@@ -26,6 +26,7 @@ class FreeSpace(Propagation):
         """Return the range from one wavelength between the antennas on."""
         from channel import free_space
 
+        # Nearer than a wavelength is not the far field, for which Friis's formula holds.
         return on_the_ground_m((float(free_space.wavelength_m(carrier_hz)), np.inf), bs_height_m, ut_height_m)
 
     def large_scale(
@@ -35,6 +36,7 @@ class FreeSpace(Propagation):
         from channel import free_space, geometry
 
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
+        # Waves travel from antenna to antenna: the heights count, too.
         distance_3d = geometry.distance_3d_m(distance, bs_height_m, ut_height_m)
         loss = free_space.path_loss_db(distance_3d, carrier_hz)
         return self.by_state(LOS, np.ones(loss.shape, dtype=bool), loss)

@@ -21,11 +21,11 @@ Length = Annotated[float, Field(gt=0, le=1e5)]
 class LogDistance(Propagation):
     """Log-distance: PL(d0) + 10 n log10(d/d0), log-normal shadowing (Rappaport, Wireless Communications, sec. 4.9)."""
 
-    exponent: Annotated[float, Field(gt=0, le=20)] = 3.0
-    reference_m: Length = 1.0
+    exponent: Annotated[float, Field(gt=0, le=20)] = 3.0  # n: 2 in free space, 2.7 to 3.5 in cities
+    reference_m: Length = 1.0  # d0, between the antennas
     reference_loss_db: Decibels | None = None  # free space where none is given
-    shadowing_db: Annotated[float, Field(ge=0, le=100)] = 8.0
-    decorrelation_m: Length = 20.0
+    shadowing_db: Annotated[float, Field(ge=0, le=100)] = 8.0  # standard deviation; 6 to 10 are common outdoors
+    decorrelation_m: Length = 20.0  # of the shadowing
 
     label: ClassVar[str] = "log_distance"
 
@@ -42,6 +42,7 @@ class LogDistance(Propagation):
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
         """Return the range from the reference distance between the antennas on."""
+        # The formula starts from the loss at the reference distance.
         return on_the_ground_m((self.reference_m, np.inf), bs_height_m, ut_height_m)
 
     def check(
@@ -55,6 +56,7 @@ class LogDistance(Propagation):
         """Return why the model does not hold; free space must hold at the reference distance, too."""
         from channel import free_space
 
+        # The loss at the reference is Friis's, which holds from a wavelength on.
         wavelength_m = float(free_space.wavelength_m(carrier_hz))
         if self.reference_loss_db is None and self.reference_m < wavelength_m:
             return (
@@ -73,4 +75,5 @@ class LogDistance(Propagation):
         loss = log_distance.path_loss_db(
             distance_3d, carrier_hz, self.exponent, self.reference_m, self.reference_loss_db
         )
+        # One slope and no states: every path counts as in line of sight.
         return self.by_state(LOS, np.ones(loss.shape, dtype=bool), loss)

@@ -32,9 +32,11 @@ class Outdoor(Propagation):
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
         indoor = draws.indoor < self.indoor
         inside = np.where(indoor, penetration.indoor_distance_m(draws.indoor_distance, self.depth_m), 0.0)
+        # The depth is drawn apart from the distance and may exceed it: then nothing of the way is outdoors.
         los = draws.los < self.los_probability(np.maximum(distance - inside, 0.0), ut_height_m)
         loss = self.outdoor_loss_db(distance, carrier_hz, los, bs_height_m, ut_height_m, draws)
         entry = penetration.loss_db(carrier_hz, inside, self.high_loss_building(draws), draws.penetration)
+        # Shadowing indoors is of the state O2I, whatever the path outdoors.
         state = np.where(indoor, O2I, np.where(los, LOS, NLOS))
         return self.by_state(state, los, loss + np.where(indoor, entry, 0.0))
 

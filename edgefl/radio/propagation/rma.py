@@ -19,11 +19,11 @@ Surroundings = Annotated[float, Field(ge=5, le=50)]
 class Rma(Outdoor):
     """RMa (rural macro), in line of sight or not, outdoors or in low-loss buildings (3GPP TR 38.901, clause 7.4)."""
 
-    building_height_m: Surroundings = 5.0
-    street_width_m: Surroundings = 20.0
+    building_height_m: Surroundings = 5.0  # h, on average
+    street_width_m: Surroundings = 20.0  # W, on average
 
     label: ClassVar[str] = "rma"
-    depth_m: ClassVar[float] = 10.0
+    depth_m: ClassVar[float] = 10.0  # clause 7.4.3.1, where UMi and UMa have 25 m
 
     def physics(self) -> ModuleType:
         """Return `channel.rma`."""
@@ -35,6 +35,7 @@ class Rma(Outdoor):
         """Return the range in which both states are defined: any device may be out of sight."""
         from channel import rma
 
+        # The table holds to 10 km in line of sight, but only to 5 km without.
         shortest, longest = super().ground_range_m(carrier_hz, bs_height_m, ut_height_m)
         return shortest, np.minimum(longest, rma.NLOS_DISTANCE_M)
 
@@ -47,6 +48,7 @@ class Rma(Outdoor):
         channel = super().large_scale(distance_2d_m, carrier_hz, bs_height_m, ut_height_m, draws)
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
         outdoors = rma.shadowing_std_db(distance, carrier_hz, channel.los, bs_height_m, ut_height_m)
+        # Only line of sight has a break point: indoors shadowing keeps its one width.
         return replace(channel, shadowing_std_db=np.where(channel.state == O2I, channel.shadowing_std_db, outdoors))
 
     def outdoor_loss_db(

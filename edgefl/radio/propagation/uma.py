@@ -27,7 +27,7 @@ class Uma(Outdoor):
         """Return the probability [...], which is higher for high terminals."""
         from channel import uma
 
-        return uma.los_probability(outdoor_m, ut_height_m)
+        return uma.los_probability(outdoor_m, ut_height_m)  # the term C' of Table 7.4.2-1, for those above 13 m
 
     def outdoor_loss_db(
         self,
@@ -41,6 +41,7 @@ class Uma(Outdoor):
         """Return the loss [...] with the drawn height of the environment."""
         from channel import uma
 
+        # The break point depends on the height of what lies between, which Table 7.4.1-1, note 1, draws for each link.
         return uma.path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m, draws.environment)
 
     def high_loss_building(self, draws: PathDraws) -> Bools:

@@ -29,5 +29,5 @@ class UmiLos(Propagation):
         from channel import umi
 
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
-        los = np.ones(distance.shape, dtype=bool)
+        los = np.ones(distance.shape, dtype=bool)  # always, as the paper's published times assume
         return self.by_state(LOS, los, umi.path_loss_db(distance, carrier_hz, los, bs_height_m, ut_height_m))
