@@ -95,7 +95,9 @@ def test_another_axis_another_goal_another_view(opened, tmp_path):
     assert "time of the whole run" in shown(browser).replace("\N{NO-BREAK SPACE}", " ")
     browser.find_element(By.XPATH, "//button[text()='Rounds']").click()
     assert browser.execute_script(title.format("curves", "x")) == "round"
-    assert "8 of 12 points with curves are drawn" in browser.find_element(By.CSS_SELECTOR, "#learning .left").text
+    assert (
+        "The chart shows 8 of 12 points with curves." in browser.find_element(By.CSS_SELECTOR, "#learning .left").text
+    )
 
 
 def test_censored_points_are_open_marks(opened, tmp_path):
@@ -141,7 +143,10 @@ def test_a_thousand_points(opened, tmp_path):
     folder = make(tmp_path / "s", grid, seeds=(1, 2), rounds=2, train=False)
     browser = opened(folder)
     assert (tmp_path / "page.html").stat().st_size < 5e6
-    assert "8 of 100 settings of the other keys are drawn" in browser.find_element(By.CSS_SELECTOR, "#takes .left").text
+    assert (
+        "The chart shows 8 of 100 settings of the other keys."
+        in browser.find_element(By.CSS_SELECTOR, "#effect .left").text
+    )
     choose(browser, "only-1", "3")
     assert browser.find_element(By.ID, "count").text == "100 of 1000 points"
     choose(browser, "only-2", "7")

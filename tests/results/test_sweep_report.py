@@ -1,4 +1,4 @@
-"""The report on a sweep: its numbers, its sentences, its table, and what is said of folders that are none."""
+"""The report on a sweep: its numbers, its sentences, its table, and the errors for folders that are not a sweep's."""
 
 import json
 import re
@@ -13,10 +13,12 @@ from sweep_folders import FAILED, NEVER, make, statistics
 from edgefl.cli import main
 from edgefl.core.errors import InputError
 from edgefl.results.report import write
-from edgefl.results.report.sweep.answer import answer, lines_of
-from edgefl.results.report.sweep.columns import columns, difference, goals, told
-from edgefl.results.report.sweep.curves import MOST_POINTS, band, curves
+from edgefl.results.report.sweep.answer import answer, lines_along
+from edgefl.results.report.sweep.curves import MOST_CURVES, confidence_band, learning_curves
+from edgefl.results.report.sweep.estimates import estimate_columns
+from edgefl.results.report.sweep.measures import goals
 from edgefl.results.report.sweep.study import load
+from edgefl.results.report.sweep.texts import difference_text, estimate_text
 from edgefl.results.statistics import Paired
 
 BANDWIDTHS = {"radio.bandwidth_hz": [50_000_000, 100_000_000, 200_000_000]}
@@ -27,7 +29,7 @@ NAN = np.nan
 def sentences(folder, goal, key=0):
     study = load(folder)
     chosen = next(one for one in goals(study) if one.title == goal)
-    return answer(study, columns(study), chosen, key)
+    return answer(study, estimate_columns(study), chosen, key)
 
 
 def data_of(page):
@@ -44,17 +46,17 @@ def test_points_and_keys(tmp_path):
     assert (bandwidth.title, bandwidth.unit.name, bandwidth.numbers) == ("bandwidth", "MHz", [50, 100, 200])
     assert bandwidth.texts == ["50 MHz", "100 MHz", "200 MHz"]
     assert (algorithm.texts, algorithm.numbers) == (["fedavg", "fedprox, mu 0.1"], None)
-    assert [point.at for point in study.points] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
+    assert [point.value_indices for point in study.points] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
     assert [len(point.rows) for point in study.points] == [2] * 6
     assert study.targets == ["0.8", "0.9"]
-    assert lines_of(study, 0) == [[0, 2, 4], [1, 3, 5]]
-    assert lines_of(study, 1) == [[0, 1], [2, 3], [4, 5]]
+    assert lines_along(study, 0) == [[0, 2, 4], [1, 3, 5]]
+    assert lines_along(study, 1) == [[0, 1], [2, 3], [4, 5]]
 
 
 def test_numbers_are_in_order_whatever_the_files(tmp_path):
     study = load(make(tmp_path / "s", {"training.lr": [0.1, 0.001, 0.01]}, seeds=(1,)))
     assert study.keys[0].numbers == [0.001, 0.01, 0.1]
-    assert lines_of(study, 0) == [[1, 2, 0]]
+    assert lines_along(study, 0) == [[1, 2, 0]]
 
 
 def test_two_keys_with_one_last_part_keep_their_paths(tmp_path):
@@ -108,7 +110,7 @@ def test_a_point_that_missed_is_not_the_best(tmp_path):
         BANDWIDTHS,
         change=lambda at, seed: NEVER if at["radio.bandwidth_hz"] == 200_000_000 and seed == 1 else {},
     )
-    found = columns(load(folder))
+    found = estimate_columns(load(folder))
     assert found["time_s"].best == 2
     assert found["target_0.9_time_s"].best == 1
 
@@ -117,15 +119,15 @@ def test_texts(tmp_path):
     study = load(
         make(tmp_path / "s", BANDWIDTHS, change=lambda at, seed: NEVER if seed < at["radio.bandwidth_hz"] / 5e7 else {})
     )
-    found = columns(study)
+    found = estimate_columns(study)
     column = found["target_0.9_time_s"]
-    whole, some, none = (told(one, column.measure) for one in column.estimates)
+    whole, some, none = (estimate_text(one, column.measure) for one in column.estimates)
     assert re.fullmatch(r"[\d.]+ ± [\d.]+ s", whole)
     assert re.fullmatch(r"median [\d.]+ s \(2 of 3\)", some)
     assert re.fullmatch(r"> [\d.]+ s \(0 of 3\)", none)
-    assert difference(Paired(3, -0.012, 0.003, 0.01), found["final_accuracy"].measure) == "−1.20 ± 0.30 points"
-    assert difference(Paired(3, 150, 12.34, 0.01), column.measure) == "+2.5 ± 0.21 min"
-    assert difference(Paired(1, 1.5, NAN, NAN), column.measure) == "+1.5 s"
+    assert difference_text(Paired(3, -0.012, 0.003, 0.01), found["final_accuracy"].measure) == "−1.20 ± 0.30 points"
+    assert difference_text(Paired(3, 150, 12.34, 0.01), column.measure) == "+2.5 ± 0.21 min"
+    assert difference_text(Paired(1, 1.5, NAN, NAN), column.measure) == "+1.5 s"
 
 
 # The answer
@@ -134,22 +136,25 @@ def test_texts(tmp_path):
 def test_what_a_key_buys(tmp_path):
     (text,) = sentences(make(tmp_path / "s", BANDWIDTHS), "to 90 %")
     pattern = (
-        r"From 50 MHz to 200 MHz bandwidth, time to 90 % falls from .* s to .* ms \(−.* s, −74\.6 %; p .*\) "
-        r"and energy to 90 % falls from .* J to .* mJ \(−.* J, −74\.6 %; p .*\)\."
+        r"With bandwidth raised from 50 MHz to 200 MHz, "
+        r"the time to 90 % falls from .* s to .* ms \(−.* s, −74\.6 %; p .*\) "
+        r"and the energy to 90 % falls from .* J to .* mJ \(−.* J, −74\.6 %; p .*\)\."
     )
     assert re.fullmatch(pattern, text)
 
 
 def test_most_of_it(tmp_path):
     (text,) = sentences(make(tmp_path / "s", {"radio.bandwidth_hz": [10e6, 100e6, 150e6]}), "the whole run")
-    assert text.endswith("96 % of the time saved is saved by 100 MHz.")  # 1 / 101 of 1 / 11, and that of 1 / 151
+    assert text.endswith("100 MHz already gives 96 % of the time saved.")  # 1 / 101 of 1 / 11, and that of 1 / 151
 
 
 def test_a_line_for_each_of_few_settings_and_the_best(tmp_path):
     texts = sentences(make(tmp_path / "s", BANDWIDTHS | ALGORITHMS), "to 80 %")
-    assert texts[0].startswith("With algorithm fedavg, from 50 MHz to 200 MHz bandwidth, time to 80 % falls")
-    assert texts[1].startswith("With algorithm fedprox, mu 0.1, from")
-    assert texts[2].startswith("Least time to 80 %: ")
+    assert texts[0].startswith(
+        "With algorithm fedavg and bandwidth raised from 50 MHz to 200 MHz, the time to 80 % falls"
+    )
+    assert texts[1].startswith("With algorithm fedprox, mu 0.1 and bandwidth")
+    assert texts[2].startswith("The lowest time to 80 % is ")
     assert "bandwidth 200 MHz · algorithm fed" in texts[2]
 
 
@@ -157,13 +162,14 @@ def test_many_settings_in_one_sentence(tmp_path):
     grid = BANDWIDTHS | {"training.lr": [0.1, 0.2, 0.3, 0.4]}
     texts = sentences(make(tmp_path / "s", grid), "the whole run")
     assert texts[0].startswith(
-        "From 50 MHz to 200 MHz bandwidth, with 4 settings of the other keys: time of the whole run changes by −75 %"
+        "With bandwidth raised from 50 MHz to 200 MHz, at 4 settings of the other keys, "
+        "the time of the whole run changes by −75 %"
     )
 
 
 def test_a_key_without_effect_is_said_to_have_none(tmp_path):
     (text, *_) = sentences(make(tmp_path / "s", {"radio.bandwidth_hz": [1e8], "training.lr": [0.1, 0.2]}), "to 80 %", 1)
-    assert "time to 80 % stays at" in text
+    assert "the time to 80 % stays at" in text
 
 
 def test_who_missed_a_target(tmp_path):
@@ -172,30 +178,30 @@ def test_who_missed_a_target(tmp_path):
     )
     first, second = sentences(folder, "to 90 %")
     assert "time to 90 % goes from > " in first
-    assert second == "Not all got to 90 %: 1 of 3 runs of bandwidth 50 MHz did."
+    assert second == "Not all runs reached 90 %: 1 of 3 with bandwidth 50 MHz did."
 
 
 # Curves
 
 
 def test_a_band_by_hand():
-    found = band(
+    found = confidence_band(
         [(np.array([1.0, 2, 3]), np.array([NAN, 0.2, 0.4])), (np.array([1.0, 2, 3, 4]), np.array([0.1, 0.3, 0.6, 1]))],
         whole=True,
     )
-    assert found.at.tolist() == [2, 3]
+    assert found.x.tolist() == [2, 3]
     assert found.mean == pytest.approx([0.25, 0.5])
     assert found.half == pytest.approx(stats.t.ppf(0.975, 1) * np.array([0.05, 0.1]))
 
 
 def test_a_run_keeps_its_last_value():
-    found = band([(np.array([0.0, 10]), np.array([1.0, 3])), (np.array([0.0, 10]), np.array([3.0, 5]))])
+    found = confidence_band([(np.array([0.0, 10]), np.array([1.0, 3])), (np.array([0.0, 10]), np.array([3.0, 5]))])
     assert (found.mean[0], found.mean[-2], found.mean[-1]) == (2, 2, 4)
 
 
 @pytest.mark.parametrize("runs", [[], [([1], [NAN])], [([1, 2], [1, 2]), ([3, 4], [1, 2])]])
 def test_no_band_where_the_runs_do_not_overlap(runs):
-    assert band([(np.array(at, float), np.array(values, float)) for at, values in runs]) is None
+    assert confidence_band([(np.array(at, float), np.array(values, float)) for at, values in runs]) is None
 
 
 # The page
@@ -203,19 +209,19 @@ def test_no_band_where_the_runs_do_not_overlap(runs):
 
 def test_what_was_left_out_is_said(tmp_path):
     folder = make(
-        tmp_path / "s", {"radio.bandwidth_hz": [1e6 * n for n in range(1, MOST_POINTS + 11)]}, seeds=(1, 2), rounds=3
+        tmp_path / "s", {"radio.bandwidth_hz": [1e6 * n for n in range(1, MOST_CURVES + 11)]}, seeds=(1, 2), rounds=3
     )
-    found = curves(load(folder))
-    assert sorted(found.figure["points"])[0::39] == [0, MOST_POINTS + 9]
+    found = learning_curves(load(folder))
+    assert sorted(found.figure["points"])[0::39] == [0, MOST_CURVES + 9]
     page = write([folder], tmp_path / "page.html")
-    assert "The page has the curves of 40 of 50 points, an even pick." in page.read_text()
+    assert "The page has the curves of 40 of 50 points, evenly chosen." in page.read_text()
 
 
 def test_failed_runs_are_listed_and_left_out(tmp_path):
     folder = make(tmp_path / "s", BANDWIDTHS, change=lambda _, seed: FAILED if seed == 2 else {})
     page = write([folder], tmp_path / "page.html")
     text = page.read_text()
-    assert "6 of 9 runs have finished (3 failed): the page is about these." in text
+    assert "6 of 9 runs have finished (3 failed). This page covers the finished runs only." in text
     assert text.count("round 1: diverged") == 3
     assert "2 of 3" in text
     assert [row["finished"] for row in statistics(page)] == ["2", "2", "2"]
@@ -232,7 +238,7 @@ def test_priced_sweeps_have_no_targets(tmp_path):
 def test_a_sweep_of_seeds_alone(tmp_path):
     page = write([make(tmp_path / "s", {})], tmp_path / "page.html")
     assert len(statistics(page)) == 1
-    assert data_of(page)["at"] == [[]]
+    assert data_of(page)["points"] == [[]]
 
 
 def test_texts_are_escaped(tmp_path):
@@ -269,14 +275,14 @@ def cut(folder, change):
 
 WRONG = {
     "no index": (lambda s: (s / "index.csv").unlink(), r"index\.csv is missing"),
-    "an empty index": (lambda s: cut(s, lambda _: ""), r"index\.csv: it is empty"),
-    "no runs": (lambda s: cut(s, lambda text: text.partition("\n")[0]), "holds no run"),
+    "an empty index": (lambda s: cut(s, lambda _: ""), r"index\.csv: the file is empty"),
+    "no runs": (lambda s: cut(s, lambda text: text.partition("\n")[0]), "lists no run"),
     "a column less": (lambda s: cut(s, lambda text: text.replace("time_s", "time")), "column time_s is missing"),
     "half a row": (lambda s: cut(s, lambda text: text[:-30]), r"row 9 has \d+ cells, must have \d+"),
     "no number": (lambda s: damaged(s, 4, energy_j="much"), "row 5: energy_j: must be a number, got 'much'"),
-    "a total less": (lambda s: damaged(s, 0, time_s=""), "row 1: time_s: must be a number where"),
-    "a run twice": (lambda s: damaged(s, 1, seed=1), "row 2: 1 stands twice with seed 1"),
-    "a folder outside": (lambda s: damaged(s, 0, folder="../other"), "folder: must be within the sweep's"),
+    "a total less": (lambda s: damaged(s, 0, time_s=""), "row 1: time_s: must be a number, as the run has finished"),
+    "a run twice": (lambda s: damaged(s, 1, seed=1), "row 2: point 1 has a second run with seed 1"),
+    "a folder outside": (lambda s: damaged(s, 0, folder="../other"), "folder: must lie within the sweep's folder"),
     "no keys": (lambda s: (s / "sweep.yaml").write_text("name: x"), "keys: must be a list"),
     "no YAML": (lambda s: (s / "sweep.yaml").write_text("{"), "not YAML"),
     "a run less": (lambda s: (s / "1/seed-1/rounds.csv").unlink(), r"rounds\.csv is missing"),

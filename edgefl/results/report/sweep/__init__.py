@@ -6,23 +6,26 @@ from pathlib import Path
 
 from edgefl.core.files import write_for_user
 from edgefl.results.csv_format import csv_bytes
-from edgefl.results.report.sweep.columns import columns, table
-from edgefl.results.report.sweep.curves import curves
+from edgefl.results.report.sweep.curves import learning_curves
+from edgefl.results.report.sweep.estimates import estimate_columns
 from edgefl.results.report.sweep.page import render
+from edgefl.results.report.sweep.statistics_csv import statistics_table
 from edgefl.results.report.sweep.study import is_sweep, load
 
 __all__ = ["is_sweep", "write"]
 
 
 def write(folder: Path, out: Path) -> Path:
-    """Write the page to ``out``, ``statistics.csv`` beside it, and return the page's path.
+    """Write the page to ``out`` and ``statistics.csv`` beside it; return the page's path.
 
     Raises:
-        InputError: the folder is not a sweep's or one of its files cannot be read; or nothing can be written there.
+        InputError: the folder is not a sweep's, one of its files cannot be read, or nothing can be written there.
     """
     study = load(folder)
-    found = columns(study)
-    page = render(study, found, curves(study))
-    write_for_user(out.parent / "statistics.csv", csv_bytes(table(study, found)))
-    write_for_user(out, page.encode())
+    columns = estimate_columns(study)
+    # Both files are complete in memory before the first is written: damaged input leaves nothing behind.
+    page = render(study, columns, learning_curves(study)).encode()
+    table = csv_bytes(statistics_table(study, columns))
+    write_for_user(out.parent / "statistics.csv", table)
+    write_for_user(out, page)
     return out

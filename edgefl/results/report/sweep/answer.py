@@ -1,4 +1,4 @@
-"""The answer in words: what a key buys, in time and energy to a goal."""
+"""The answer in words: how a key changes the time and energy of a goal, and which point is best."""
 
 from __future__ import annotations
 
@@ -10,157 +10,233 @@ import numpy as np
 
 from edgefl.core.units import digits
 from edgefl.results import statistics
-from edgefl.results.report.sweep.columns import SIGNIFICANT, Column, Goal, difference, told
-from edgefl.results.report.sweep.study import Key, Study
+from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn, values_by_seed
+from edgefl.results.report.sweep.measures import Goal, measure_title
+from edgefl.results.report.sweep.study import Study, SweptKey
+from edgefl.results.report.sweep.texts import difference_text, estimate_text, p_text, sign
 from edgefl.results.statistics import Paired
 
-FEW = 3  # settings of the other keys that have a sentence each
-MOST_OF_IT = 0.8
-Line = Sequence[int]  # points that differ in one key alone, by its values
+MOST_SENTENCES = 3  # settings of the other keys, or points, that are named one by one; of more there is a summary
+MOST_OF_SAVING = 0.8  # the share from which on a value is said to give most of what the whole range saves
+
+Line = Sequence[int]  # points that differ in one key only, in the order of its values
 
 
 class Effect(NamedTuple):
-    """What the way from one point to another does to a measure."""
+    """The change of a measure from one point to another, in pairs of runs under the same seed."""
 
-    column: Column
+    column: EstimateColumn
     start: int
     end: int
     paired: Paired
 
     @property
-    def share(self) -> float:
-        """The change as a part of where it starts; NaN where one end is not known."""
-        start, end = (self.column.estimates[place].central for place in (self.start, self.end))
-        return end / start - 1 if start else math.nan
+    def relative_change(self) -> float:
+        """Return the change as a share of the start; NaN if one of the two is unknown or the start is zero."""
+        start = self.column.estimates[self.start].central
+        end = self.column.estimates[self.end].central
+        if not start:
+            return math.nan
+        return end / start - 1
 
 
-def answer(study: Study, found: Mapping[str, Column], goal: Goal, number: int) -> list[str]:
-    """What a key does to the time and the energy that the goal takes, then who is best of all: sentences."""
-    both = [found[goal.time], found[goal.energy]]
+def answer(study: Study, columns: Mapping[str, EstimateColumn], goal: Goal, number: int) -> list[str]:
+    """Return sentences on one goal: the effect of a key, given by its number, then the best point and what was missed.
+
+    A key without an order has no effect from low to high: then only the best point is named.
+    """
+    time = columns[goal.time]
+    costs = [time, columns[goal.energy]]
     key = study.keys[number]
-    known = [[place for place in line if both[0].estimates[place].n] for line in lines_of(study, number)]
-    lines = [line for line in known if len(line) > 1]
-    parts = []
+    sentences = []
+    lines = _lines_with_runs(study, time, number)
     if key.numbers is not None and lines:
-        parts += _few(study, both, goal, number, lines) if len(lines) <= FEW else [_many(study, both, goal, key, lines)]
+        # Of many settings nobody would read a sentence each: their range and median stand for them.
+        if len(lines) <= MOST_SENTENCES:
+            sentences += [_line_sentence(study, costs, goal, number, line, len(lines)) for line in lines]
+        else:
+            sentences.append(_summary_of_lines(study, costs, goal, key, lines))
     if key.numbers is None or len(study.keys) > 1:
-        parts += [text for column in both if (text := _best(study, column, goal))]
-    parts += _missed(study, both[0], goal)
-    return parts
+        sentences += [_best_sentence(study, column, goal) for column in costs]
+    sentences.append(_missed_sentence(study, time, goal))
+    return [sentence for sentence in sentences if sentence]
 
 
-def lines_of(study: Study, number: int) -> list[list[int]]:
-    """The points that share the values of all other keys, in the order of the key's values."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for place, point in enumerate(study.points):
-        others = (*point.at[:number], *point.at[number + 1 :])
-        groups.setdefault(others, []).append(place)
-    return [sorted(places, key=lambda place: study.points[place].at[number]) for places in groups.values()]
+def lines_along(study: Study, number: int) -> list[list[int]]:
+    """Return the points that differ in one key only, given by its number, in the order of its values.
+
+    There is a line for each setting of the other keys.
+    """
+    lines: dict[tuple[int, ...], list[int]] = {}
+    for point, setting in enumerate(study.points):
+        other_keys = (*setting.value_indices[:number], *setting.value_indices[number + 1 :])
+        lines.setdefault(other_keys, []).append(point)
+    return [sorted(line, key=lambda point: study.points[point].value_indices[number]) for line in lines.values()]
 
 
-def _few(study: Study, both: Sequence[Column], goal: Goal, number: int, lines: Sequence[Line]) -> list[str]:
-    """A sentence or two for each setting of the other keys."""
-    key, sentences = study.keys[number], []
-    for line in lines:
-        others = study.told(line[0], without=number)
-        low, high = (key.texts[study.points[place].at[number]] for place in (line[0], line[-1]))
-        changes = [_change(_effect(study, column, line), goal) for column in both]
-        start = f"With {others}, from" if others else "From"
-        most = _most(study, both[0], number, line) if len(lines) == 1 else ""
-        sentences.append(f"{start} {low} to {high} {key.title}, {' and '.join(changes)}.{most}")
-    return sentences
+def _lines_with_runs(study: Study, column: EstimateColumn, number: int) -> list[list[int]]:
+    """Return the lines along a key, without points of which no run has finished; a line needs two points."""
+    lines = []
+    for line in lines_along(study, number):
+        measured = [point for point in line if column.estimates[point].n]
+        if len(measured) > 1:
+            lines.append(measured)
+    return lines
 
 
-def _effect(study: Study, column: Column, line: Line) -> Effect:
-    seeds, values = study.numbers["seed"].astype(int).tolist(), study.numbers[column.measure.name]
-    start, end = ({seeds[row]: float(values[row]) for row in study.finished[line[place]]} for place in (0, -1))
-    return Effect(column, line[0], line[-1], statistics.paired(start, end))
+def _value_text(study: Study, number: int, point: int) -> str:
+    """Return the value of one key at a point."""
+    index = study.points[point].value_indices[number]
+    return study.keys[number].texts[index]
 
 
-def _change(effect: Effect, goal: Goal) -> str:
-    """What becomes of a measure: ``time to 90 % falls from 5 s to 2 s (−3 ± 0.1 s, −60 %; p = 0.001)``."""
-    measure, name = effect.column.measure, _name(effect.column, goal)
-    start, end = (told(effect.column.estimates[place], measure) for place in (effect.start, effect.end))
-    share, paired = effect.share, effect.paired
-    if not math.isfinite(share):
+def _effect(study: Study, column: EstimateColumn, line: Line) -> Effect:
+    """Return the change from the first to the last point of a line."""
+    start = line[0]
+    end = line[-1]
+    # Whoever reads the sentence looks at this one test: its p-value is not corrected for those of other points.
+    at_start = values_by_seed(study, column.measure, start)
+    at_end = values_by_seed(study, column.measure, end)
+    return Effect(column, start, end, statistics.paired(at_start, at_end))
+
+
+def _line_sentence(
+    study: Study, costs: Sequence[EstimateColumn], goal: Goal, number: int, line: Line, line_count: int
+) -> str:
+    """Return how time and energy change along one line, and where most of the time is saved already."""
+    title = study.keys[number].title
+    low = _value_text(study, number, line[0])
+    high = _value_text(study, number, line[-1])
+    changes = [_change_text(_effect(study, column, line), goal) for column in costs]
+    other_keys = study.point_text(line[0], without=number)
+    setting = f"{title} raised from {low} to {high}"
+    if other_keys:
+        setting = f"{other_keys} and {setting}"
+    sentence = f"With {setting}, {' and '.join(changes)}."
+    if line_count == 1:
+        sentence += _saving_sentence(study, costs[0], number, line)
+    return sentence
+
+
+def _change_text(effect: Effect, goal: Goal) -> str:
+    """Return such as ``the time to 90 % falls from 5 s to 2 s (−3 ± 0.1 s, −60 %; p = 0.001)``."""
+    measure = effect.column.measure
+    name = f"the {measure_title(measure, goal)}"
+    start = estimate_text(effect.column.estimates[effect.start], measure)
+    end = estimate_text(effect.column.estimates[effect.end], measure)
+    change = effect.relative_change
+    if not math.isfinite(change):
         return f"{name} goes from {start} to {end}"
-    if paired.mean == 0:
+    paired = effect.paired
+    if paired.mean == 0 or change == 0:  # of medians there may be no paired difference
         return f"{name} stays at {start}"
-    facts = [difference(paired, measure)] if math.isfinite(paired.mean) else []
-    facts.append(f"{'−' if share < 0 else '+'}{digits(100 * abs(share), 1)} %")
-    certainty = f"; {p_value(paired.p)}" if math.isfinite(paired.p) else ""
-    doubt = ", which may be chance" if paired.p >= SIGNIFICANT else ""
-    return f"{name} {'falls' if share < 0 else 'rises'} from {start} to {end} ({', '.join(facts)}{certainty}{doubt})"
+    verb = "falls" if change < 0 else "rises"
+    percentage = f"{sign(change)}{digits(100 * abs(change), 1)} %"
+    facts = percentage
+    if math.isfinite(paired.mean):
+        facts = f"{difference_text(paired, measure)}, {percentage}"
+    if math.isfinite(paired.p):
+        facts += f"; {p_text(paired.p)}"
+    if paired.p >= SIGNIFICANCE_LEVEL:
+        facts += ", which may be chance"
+    return f"{name} {verb} from {start} to {end} ({facts})"
 
 
-def _name(column: Column, goal: Goal) -> str:
-    way = "time" if column.measure.name.endswith("time_s") else "energy"
-    return f"{way} {goal.title}" if column.measure.bound else f"{way} of {goal.title}"
-
-
-def p_value(p: float) -> str:
-    """Such as ``p = 0.003``."""
-    return f"p = {digits(p)}" if p >= 0.001 else "p < 0.001"
-
-
-def _most(study: Study, column: Column, number: int, line: Line) -> str:
-    """Where most of the time is saved already; nothing where that takes the whole way."""
-    values = np.array([column.estimates[place].central for place in line])
-    saved = (values[0] - values) / (values[0] - values[-1]) if values[0] > values[-1] else np.zeros(1)
-    enough = np.flatnonzero(saved >= MOST_OF_IT)
-    if len(line) < 3 or not enough.size or enough[0] == len(line) - 1:
+def _saving_sentence(study: Study, column: EstimateColumn, number: int, line: Line) -> str:
+    """Return which value gives most of the time saved already; nothing where only the last value does."""
+    values = np.array([column.estimates[point].central for point in line])
+    falls = values[0] > values[-1]
+    if len(line) < 3 or not falls:
+        return ""
+    saved = (values[0] - values) / (values[0] - values[-1])
+    enough = np.flatnonzero(saved >= MOST_OF_SAVING)
+    last = len(line) - 1
+    if not enough.size or enough[0] == last:
         return ""
     first = int(enough[0])
-    value = study.keys[number].texts[study.points[line[first]].at[number]]
-    return f" {digits(100 * float(saved[first]), 0)} % of the time saved is saved by {value}."
+    share = digits(100 * float(saved[first]), 0)
+    return f" {_value_text(study, number, line[first])} already gives {share} % of the time saved."
 
 
-def _many(study: Study, both: Sequence[Column], goal: Goal, key: Key, lines: Sequence[Line]) -> str:
-    """How far a measure changes from the first to the last value of the key, over all settings of the others."""
+def _summary_of_lines(
+    study: Study, costs: Sequence[EstimateColumn], goal: Goal, key: SweptKey, lines: Sequence[Line]
+) -> str:
+    """Return how far time and energy change along a key, over all settings of the other keys."""
     parts = []
-    for column in both:
-        every = np.array([_effect(study, column, line).share for line in lines])
-        shares = 100 * every[np.isfinite(every)]
-        if shares.size:
-            low, middle, high = (f"{value:+.0f} %".replace("-", "−") for value in np.quantile(shares, (0, 0.5, 1)))
-            parts.append(f"{_name(column, goal)} changes by {low} to {high}, {middle} in the median of {shares.size:,}")
-    text = f"From {key.texts[0]} to {key.texts[-1]} {key.title}, with {len(lines):,} settings of the other keys: "
-    return f"{text}{'; '.join(parts)}." if parts else ""
+    for column in costs:
+        changes = np.array([_effect(study, column, line).relative_change for line in lines])
+        percentages = 100 * changes[np.isfinite(changes)]
+        if not percentages.size:
+            continue
+        quantiles = np.quantile(percentages, (0, 0.5, 1))
+        low, median, high = (f"{value:+.0f} %".replace("-", "−") for value in quantiles)
+        name = measure_title(column.measure, goal)
+        parts.append(f"the {name} changes by {low} to {high} (median {median}{_share_known(percentages.size, lines)})")
+    if not parts:
+        return ""
+    opening = f"With {key.title} raised from {key.texts[0]} to {key.texts[-1]}"
+    return f"{opening}, at {len(lines):,} settings of the other keys, {' and '.join(parts)}."
 
 
-def _best(study: Study, column: Column, goal: Goal) -> str:
-    """The best point, the next one, and whether they can be told apart."""
+def _share_known(known: int, lines: Sequence[Line]) -> str:
+    """Return of how many lines the change is known; nothing where it is known of all."""
+    if known == len(lines):
+        return ""
+    return f", known at {known:,} of them"
+
+
+def _best_sentence(study: Study, column: EstimateColumn, goal: Goal) -> str:
+    """Return the best point, the next best one, and whether the two can be told apart."""
     if column.best is None:
         return ""
-    measure, name = column.measure, _name(column, goal)
-    always = [one.reached == one.n for one in column.estimates]
-    alike = f"Where all runs got {goal.title}, least" if always[column.best] and not all(always) else "Least"
-    text = f"{alike} {name}: {told(column.estimates[column.best], measure)} with {study.told(column.best)}"
-    centrals = np.array([one.central for one in column.estimates])
-    centrals[np.array(always) != always[column.best]] = np.nan
+    measure = column.measure
+    complete = np.array([estimate.reached == estimate.n for estimate in column.estimates])
+    opening = f"The lowest {measure_title(measure, goal)}"
+    if complete[column.best] and not complete.all():
+        opening = f"Where all runs reached {goal.target}, the lowest {measure_title(measure, goal)}"
+    value = estimate_text(column.estimates[column.best], measure)
+    sentence = f"{opening} is {value}, with {study.point_text(column.best)}."
+
+    # Means are compared with means, medians with medians: the next best point is one of the best one's sort.
+    centrals = np.array([estimate.central for estimate in column.estimates])
+    centrals[complete != complete[column.best]] = np.nan
     centrals[column.best] = np.nan
     if not np.isfinite(centrals).any():
-        return f"{text}."
-    following = int(np.nanargmin(centrals))
-    paired, p = column.against[following], column.p[following]
-    gap = f" ({difference(paired, measure)})" if math.isfinite(paired.mean) else ""
-    sure = f", {'which may be chance' if p >= SIGNIFICANT else 'significantly more'}" if math.isfinite(p) else ""
-    return f"{text}; next {study.told(following)}{gap}{sure}."
+        return sentence
+    return f"{sentence} {_next_best_sentence(study, column, int(np.nanargmin(centrals)))}"
 
 
-def _missed(study: Study, column: Column, goal: Goal) -> list[str]:
-    """Which points got to a target under some seeds alone, or under none."""
+def _next_best_sentence(study: Study, column: EstimateColumn, point: int) -> str:
+    """Return the next best point with its difference from the best, as far as that is known."""
+    sentence = f"Next is {study.point_text(point)}"
+    paired = column.against[point]
+    if paired.mean == 0:
+        return f"{sentence}, with the same value."
+    if math.isfinite(paired.mean):
+        sentence += f" ({difference_text(paired, column.measure)})"
+    p = column.p[point]
+    if p >= SIGNIFICANCE_LEVEL:
+        sentence += ", which may be chance"
+    elif math.isfinite(p):
+        sentence += ", a significant difference"
+    return f"{sentence}."
+
+
+def _missed_sentence(study: Study, column: EstimateColumn, goal: Goal) -> str:
+    """Return at which points some runs, or all, missed the target; nothing where all reached it."""
     if not column.measure.bound:
-        return []
-    some = [place for place, one in enumerate(column.estimates) if one.n and one.reached < one.n]
-    if not some:
-        return []
-    if len(some) <= FEW:
-        facts = [
-            f"{column.estimates[place].reached} of {column.estimates[place].n} runs of {study.told(place)}"
-            for place in some
-        ]
-        return [f"Not all got {goal.title}: {'; '.join(facts)} did."]
-    never = sum(column.estimates[place].reached == 0 for place in some)
-    where = f"at {len(some):,} of {len(study.points):,} points some did not, at {never:,} none did"
-    return [f"Not all runs got {goal.title}: {where}."]
+        return ""
+    missed = [point for point, estimate in enumerate(column.estimates) if estimate.reached < estimate.n]
+    if not missed:
+        return ""
+    if len(missed) <= MOST_SENTENCES:
+        facts = []
+        for point in missed:
+            estimate = column.estimates[point]
+            facts.append(f"{estimate.reached} of {estimate.n} with {study.point_text(point)} did")
+        return f"Not all runs reached {goal.target}: {'; '.join(facts)}."
+    never = sum(column.estimates[point].reached == 0 for point in missed)
+    sentence = f"Not all runs reached {goal.target}: at {len(missed):,} of {len(study.points):,} points some missed it"
+    if never:
+        sentence += f", at {never:,} of these all did"
+    return f"{sentence}."

@@ -2,110 +2,167 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
-from edgefl.core.units import fitting, short
+from edgefl.core.units import Unit, fitting, short, with_unit
 from edgefl.results import statistics
 from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.curves import ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS, Measure
 from edgefl.results.report.read import load_rounds
 from edgefl.results.report.style import Figure, even
-from edgefl.results.report.sweep.study import Study
+from edgefl.results.report.sweep.study import INDEX_FILE, Study
 from edgefl.results.report.views import VIEWS
 
-MOST_POINTS = 40  # whose curves the page has
-MOST_RUNS = 400  # that are read for them
-MOST_PLACES = 60  # of a curve
+MOST_CURVES = 40  # points whose curves the page has
+MOST_RUNS = 400  # runs that are read for them
+MOST_PLACES = 60  # of a curve on the horizontal axis
 
 
-class Band(NamedTuple):
-    """A mean and its confidence interval at places [n]; NaN where a single run has none."""
+class ConfidenceBand(NamedTuple):
+    """A mean and half of its confidence interval at places `x` [n]; NaN where a single run has no interval."""
 
-    at: Floats
+    x: Floats
     mean: Floats
     half: Floats
 
 
-class Curves(NamedTuple):
-    """What the page draws, and how many seeds of each point it has read."""
+class SweepCurves(NamedTuple):
+    """The curves that the page draws; how many points have one, and how many seeds of each point were read at most."""
 
     figure: Figure
     points: int
     seeds: int
 
 
-def curves(study: Study) -> Curves | None:
-    """The curves of an even pick of points; None where nothing was learned.
+def learning_curves(study: Study) -> SweepCurves | None:
+    """Return the curves of an even pick of points; None where nothing was learned.
 
     Raises:
         InputError: a run's ``rounds.csv`` is missing or damaged.
     """
-    known = [place for place, rows in enumerate(study.finished) if rows]
-    chosen = [known[place] for place in even(len(known), MOST_POINTS)] if known else []
-    most = max(1, MOST_RUNS // max(1, len(chosen)))
-    runs = {point: [_rounds(study, row) for row in study.finished[point][:most]] for point in chosen}
-    every = [run for some in runs.values() for run in some]
-    measure = next(
-        (one for one in (ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS) if any(_has(run, one) for run in every)), None
-    )
+    chosen = _chosen_points(study)
+    most_seeds = max(1, MOST_RUNS // max(1, len(chosen)))
+    runs_by_point = {}
+    for point in chosen:
+        rows = study.finished_rows[point][:most_seeds]
+        runs_by_point[point] = [_rounds(study, row) for row in rows]
+    every_run = [run for runs in runs_by_point.values() for run in runs]
+    measure = _measure_of(every_run)
     if measure is None:
         return None
-    figure: Figure = {"title": measure.name, "percent": measure.factor == 100, "views": {}, "points": {}}
-    units = {
-        view.name: fitting(max(run[view.column][-1] for run in every if len(run["round"])), view.units)
-        for view in VIEWS
+
+    units = _units(every_run)
+    titles = {view.name: with_unit(view.title, units[view.name]) for view in VIEWS}
+    curves = {}
+    for point, runs in runs_by_point.items():
+        curves_by_view = _curves_of_point(runs, measure, units)
+        if curves_by_view:
+            curves[point] = curves_by_view
+    figure: Figure = {
+        "title": measure.name,
+        "percent": measure.factor == 100,
+        "views": titles,
+        "points": curves,
     }
-    for view in VIEWS:
-        unit = units[view.name]
-        figure["views"][view.name] = f"{view.title} [{unit.name}]" if unit.name else view.title
-    for point, some in runs.items():
-        drawn = {}
-        for view in VIEWS:
-            found = band([(run[view.column], run[measure.column]) for run in some], whole=view.name == "round")
-            if found:
-                drawn[view.name] = _figure(found, measure, units[view.name].size)
-        if drawn:
-            figure["points"][point] = drawn
-    return Curves(figure, len(figure["points"]), most)
+    return SweepCurves(figure, len(curves), most_seeds)
+
+
+def confidence_band(runs: Sequence[tuple[Floats, Floats]], *, whole: bool = False) -> ConfidenceBand | None:
+    """Return mean and interval over runs, each given as places [rounds] and values [rounds], NaN where not tested.
+
+    At any moment a run has the value that was measured last. The band begins when all runs have one and ends with the
+    first run that ends, so that all of it is over the same runs. None where there is no such stretch.
+
+    Args:
+        runs: places and values of each run.
+        whole: whether places are whole numbers, such as rounds.
+    """
+    steps = []
+    for places, values in runs:
+        tested = np.isfinite(values)
+        if not tested.any():
+            return None
+        steps.append((places[tested], values[tested]))
+    if not steps:
+        return None
+    # Outside of this stretch some runs have no value; a mean over the others would jump where a run joins or leaves.
+    first = max(places[0] for places, _ in steps)
+    last = min(places[-1] for places, _ in steps)
+    if first > last:
+        return None
+    x = np.linspace(first, last, MOST_PLACES) if last > first else np.array([first])
+    if whole:
+        x = np.unique(x.round())
+    last_values = []
+    for places, values in steps:
+        # A model stays as good as it was tested last: the curve is a staircase, not a line between two tests.
+        last_tested = np.searchsorted(places, x, side="right") - 1
+        last_values.append(values[last_tested])
+    by_run = np.array(last_values)
+    half = np.array([statistics.estimate(over_runs).half for over_runs in by_run.T])
+    return ConfidenceBand(x, by_run.mean(axis=0), half)
+
+
+def _chosen_points(study: Study) -> list[int]:
+    """Return an even pick of the points that have finished runs: the page must stay small enough to open."""
+    with_runs = [point for point, rows in enumerate(study.finished_rows) if rows]
+    if not with_runs:
+        return []
+    return [with_runs[place] for place in even(len(with_runs), MOST_CURVES)]
 
 
 def _rounds(study: Study, row: int) -> ColumnArrays:
-    place = study.texts["folder"][row]
-    if (study.folder / place).resolve().is_relative_to(study.folder.resolve()):
-        return load_rounds(study.folder / place)
-    raise InputError(f"{study.folder}/index.csv: row {row + 1}: folder: must be within the sweep's, got {place!r}")
+    """Return the rounds of a run, given by its row in the index.
 
-
-def _has(run: ColumnArrays, measure: Measure) -> bool:
-    return bool(np.isfinite(run[measure.column]).any())
-
-
-def band(runs: Sequence[tuple[Floats, Floats]], *, whole: bool = False) -> Band | None:
-    """Mean and interval over runs, each given as places [rounds] and values [rounds], NaN where nothing was tested.
-
-    At any moment a run has the value that was measured last. The band begins when all runs have one and ends with the
-    first of them, so that all of it is over the same runs. None where there is no such stretch.
+    Raises:
+        InputError: its folder lies outside the sweep's, or the file cannot be read.
     """
-    steps = [(at[np.isfinite(values)], values[np.isfinite(values)]) for at, values in runs]
-    if not steps or not all(len(at) for at, _ in steps):
-        return None
-    first, last = max(at[0] for at, _ in steps), min(at[-1] for at, _ in steps)
-    if first > last:
-        return None
-    at = np.linspace(first, last, MOST_PLACES) if last > first else np.array([first])
-    if whole:
-        at = np.unique(at.round())
-    values = np.array([value[np.searchsorted(place, at, side="right") - 1] for place, value in steps])
-    each = [statistics.estimate(column) for column in values.T]
-    return Band(at, values.mean(axis=0), np.array([one.half for one in each]))
+    name = study.texts["folder"][row]
+    folder = study.folder / name
+    # A sweep's folder may come from somebody else: its index must not make the page read other files.
+    if not folder.resolve().is_relative_to(study.folder.resolve()):
+        where = f"{study.folder}/{INDEX_FILE}: row {row + 1}"
+        raise InputError(f"{where}: folder: must lie within the sweep's folder, got {name!r}")
+    return load_rounds(folder)
 
 
-def _figure(band: Band, measure: Measure, size: float) -> Figure:
-    """A band as the script draws it."""
-    mean, half = measure.factor * band.mean, measure.factor * band.half
-    return {"x": short(band.at / size, 5), "y": short(mean), "half": short(half, 3)}
+def _measure_of(runs: Sequence[ColumnArrays]) -> Measure | None:
+    """Return the first of accuracy, distance and losses that any run has."""
+    for measure in (ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS):
+        if any(np.isfinite(run[measure.column]).any() for run in runs):
+            return measure
+    return None
+
+
+def _units(runs: Sequence[ColumnArrays]) -> dict[str, Unit]:
+    """Return the unit of each view's axis, which fits the longest run."""
+    units = {}
+    for view in VIEWS:
+        largest = max(run[view.column][-1] for run in runs if len(run["round"]))
+        units[view.name] = fitting(largest, view.units)
+    return units
+
+
+def _curves_of_point(runs: Sequence[ColumnArrays], measure: Measure, units: Mapping[str, Unit]) -> dict[str, Figure]:
+    """Return a point's curve over each view's axis on which its runs overlap."""
+    curves = {}
+    for view in VIEWS:
+        columns = [(run[view.column], run[measure.column]) for run in runs]
+        band = confidence_band(columns, whole=view.name == "round")
+        if band is not None:
+            curves[view.name] = _figure(band, measure, units[view.name])
+    return curves
+
+
+def _figure(band: ConfidenceBand, measure: Measure, unit: Unit) -> Figure:
+    """Return a band as the script draws it."""
+    return {
+        "x": short(band.x / unit.size, 5),
+        "y": short(measure.factor * band.mean),
+        "half": short(measure.factor * band.half, 3),
+    }

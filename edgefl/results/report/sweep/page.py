@@ -11,194 +11,251 @@ from typing import Any
 import numpy as np
 
 from edgefl.core.arrays import Floats
-from edgefl.core.units import fitting, short, top
+from edgefl.core.units import fitting, short, top, with_unit
 from edgefl.results.report.labels import SCALE
 from edgefl.results.report.resources import as_json, packed, plotly, resource
 from edgefl.results.report.style import DASHES, RUN_COLOURS, Figure, prose, template
-from edgefl.results.report.sweep import tables
 from edgefl.results.report.sweep.answer import answer
-from edgefl.results.report.sweep.columns import Column, Goal, goals, told
-from edgefl.results.report.sweep.curves import Curves
-from edgefl.results.report.sweep.study import FINISHED, Key, Study
+from edgefl.results.report.sweep.curves import SweepCurves
+from edgefl.results.report.sweep.estimates import EstimateColumn
+from edgefl.results.report.sweep.measures import WHOLE_RUN, Goal, goals
+from edgefl.results.report.sweep.study import FAILED, FINISHED, Study, SweptKey
+from edgefl.results.report.sweep.tables import POINTS_LEGEND, failed_section, points_table
+from edgefl.results.report.sweep.texts import estimate_text
 
-WIDE = 30  # largest by smallest value from which on an axis is logarithmic
+LOGARITHMIC_FROM = 30  # largest over smallest value; a linear axis would squeeze the small ones together
+ACCURACY_SIZE = 0.01  # charts show accuracies in percent
 
 
-def render(study: Study, found: Mapping[str, Column], drawn: Curves | None) -> str:
-    """The complete page."""
-    wanted = goals(study)
-    first = _first(found, wanted)
+def render(study: Study, columns: Mapping[str, EstimateColumn], curves: SweepCurves | None) -> str:
+    """Return the complete page."""
+    every_goal = goals(study)
     values = {
         "title": escape(study.name),
         "subtitle": escape(_subtitle(study)),
         "banners": _banner(study),
-        "answers": _answers(study, found, wanted),
-        "goals": _goals(wanted, first),
-        "keys": _selects(study),
-        "learning": _learning(study, drawn),
-        "tradeoff": "Time, energy, accuracy" if study.learned else "Time and energy",
-        "points": f'<div class="card">{tables.points(study, found, wanted)}</div>',
-        "legend": escape(tables.LEGEND),
-        "failed": tables.failed(study),
+        "answers": _answers(study, columns, every_goal),
+        "goals": _goal_buttons(columns, every_goal),
+        "keys": _key_choices(study),
+        "learning": _learning_section(study, curves),
+        "tradeoff": "Time, energy, accuracy" if study.has_accuracy else "Time and energy",
+        "points": f'<div class="card">{points_table(study, columns, every_goal)}</div>',
+        "legend": escape(POINTS_LEGEND),
+        "failed": failed_section(study),
         "style": resource("style.css") + resource("sweep/sweep.css"),
         "plotly": packed(plotly()),
-        "data": as_json(_data(study, found, wanted, drawn)),
+        "data": as_json(_data(study, columns, every_goal, curves)),
         "script": resource("sweep/sweep.js") + resource("print.js"),
     }
     return Template(resource("sweep/template.html")).substitute(values)
 
 
-def _first(found: Mapping[str, Column], wanted: Sequence[Goal]) -> int:
-    """The goal that is shown first: the highest target that most points have got to, else the whole run."""
-    for place in range(len(wanted) - 2, -1, -1):
-        estimates = found[wanted[place].time].estimates
-        if 2 * sum(bool(np.isfinite(one.central)) for one in estimates) > len(estimates):
-            return place
-    return len(wanted) - 1
+# The head of the page
 
 
 def _subtitle(study: Study) -> str:
-    """How many points and seeds, and what varies."""
+    """Return how many points and seeds there are, and what varies."""
     seeds = len(np.unique(study.numbers["seed"]))
-    counts = f"{_count(len(study.points), 'point')}, {_count(seeds, 'seed')}"
-    return " · ".join([counts, *map(_range, study.keys)]) + ("" if study.learned else " · priced without learning")
+    parts = [f"{_count(len(study.points), 'point')}, {_count(seeds, 'seed')}"]
+    parts += [_range_text(key) for key in study.keys]
+    if not study.has_accuracy:
+        parts.append("without test accuracy")
+    return " · ".join(parts)
 
 
 def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    """Return such as ``1 point`` or ``6 points``."""
+    if number == 1:
+        return f"1 {thing}"
+    return f"{number:,} {thing}s"
 
 
-def _range(key: Key) -> str:
+def _range_text(key: SweptKey) -> str:
+    """Return a key with its lowest and highest value, or with the number of its values."""
     if key.numbers is not None and len(key.texts) > 1:
         return f"{key.title} {key.texts[0]} to {key.texts[-1]}"
     return f"{key.title}: {_count(len(key.texts), 'value')}"
 
 
 def _banner(study: Study) -> str:
-    """A line where not all runs have finished."""
-    counts = Counter(study.texts["status"])
-    if set(counts) == {FINISHED}:
+    """Return a line that says how many runs have finished; nothing where all have."""
+    status = study.texts["status"]
+    counts = Counter(status)
+    finished = counts.pop(FINISHED, 0)
+    if not counts:
         return ""
-    done = counts.pop(FINISHED, 0)
-    rest = ", ".join(f"{number:,} {status}" for status, number in counts.items())
-    text = f"{done:,} of {_count(len(study.texts['status']), 'run')} have finished ({rest}): the page is about these."
-    return f'<p class="banner {"bad" if counts["failed"] else ""}" role="status">{escape(text)}</p>'
+    others = ", ".join(f"{number:,} {name}" for name, number in counts.items())
+    runs = _count(len(status), "run")
+    text = f"{finished:,} of {runs} have finished ({others}). This page covers the finished runs only."
+    style = "bad" if counts[FAILED] else ""
+    return f'<p class="banner {style}" role="status">{escape(text)}</p>'
 
 
-def _answers(study: Study, found: Mapping[str, Column], wanted: Sequence[Goal]) -> str:
-    """A paragraph for each goal and key; the script shows the one that is chosen."""
-    place = '<div class="story" data-goal="{}" data-key="{}" hidden>{}</div>'
-    return "".join(
-        place.format(number, key, _lines(answer(study, found, goal, key)))
-        for number, goal in enumerate(wanted)
-        for key in range(len(study.keys))
-    )
+def _answers(study: Study, columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal]) -> str:
+    """Return a block of sentences for each goal and key; the script shows the one that is chosen."""
+    blocks = []
+    for goal_number, goal in enumerate(every_goal):
+        for key_number in range(len(study.keys)):
+            sentences = answer(study, columns, goal, key_number)
+            text = "".join(f"<p>{prose(sentence)}</p>" for sentence in sentences)
+            blocks.append(f'<div class="story" data-goal="{goal_number}" data-key="{key_number}" hidden>{text}</div>')
+    return "".join(blocks)
 
 
-def _lines(sentences: Sequence[str]) -> str:
-    return "".join(f"<p>{prose(sentence)}</p>" for sentence in sentences)
+# What the reader chooses
 
 
-def _goals(wanted: Sequence[Goal], first: int) -> str:
-    return _toggle("goals", "Goal", {str(place): goal.title for place, goal in enumerate(wanted)}, str(first))
+def _goal_buttons(columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal]) -> str:
+    choices = {str(number): goal.title for number, goal in enumerate(every_goal)}
+    first = _first_goal(columns, every_goal)
+    return _toggle("goals", "Goal", choices, str(first))
+
+
+def _first_goal(columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal]) -> int:
+    """Return the goal that is shown first: the highest target that most points have reached, else the whole run."""
+    whole_run = len(every_goal) - 1
+    for number in reversed(range(whole_run)):
+        estimates = columns[every_goal[number].time].estimates
+        # A target that few points reached would open the page with charts full of missing points.
+        reached = sum(bool(np.isfinite(estimate.central)) for estimate in estimates)
+        if 2 * reached > len(estimates):
+            return number
+    return whole_run
 
 
 def _toggle(name: str, title: str, choices: Mapping[str, str], chosen: str) -> str:
-    """Buttons of which one is pressed."""
-    button = '<button type="button" data-value="{}" aria-pressed="{}">{}</button>'
-    pressed = {value: str(value == chosen).lower() for value in choices}
-    buttons = "".join(button.format(value, pressed[value], escape(text)) for value, text in choices.items())
-    return f'<div class="toggle" role="group" aria-label="{title}" id="{name}">{buttons}</div>'
+    """Return a group of buttons, one of which is pressed."""
+    buttons = []
+    for value, text in choices.items():
+        pressed = str(value == chosen).lower()
+        buttons.append(
+            f'<button type="button" data-value="{value}" aria-pressed="{pressed}">{escape(text)}</button>',
+        )
+    content = "".join(buttons)
+    return f'<div class="toggle" role="group" aria-label="{title}" id="{name}">{content}</div>'
 
 
-def _selects(study: Study) -> str:
-    """The key on the horizontal axis, and a filter for each key."""
+def _key_choices(study: Study) -> str:
+    """Return the choice of the key on the horizontal axis, and a filter for each key."""
     if not study.keys:
         return ""
-    numeric = [place for place, key in enumerate(study.keys) if key.numbers is not None and len(key.texts) > 1]
-    axis = _select("axis", "over", [key.title for key in study.keys], numeric[0] if numeric else 0)
-    filters = [_select(f"only-{place}", key.title, ["all", *key.texts], 0) for place, key in enumerate(study.keys)]
-    return "".join([axis, *filters])
+    has_range = [key.numbers is not None and len(key.texts) > 1 for key in study.keys]
+    first_axis = int(np.argmax(has_range))  # 0 where no key has one
+    choices = [_select("axis", "horizontal axis", [key.title for key in study.keys], first_axis)]
+    for number, key in enumerate(study.keys):
+        choices.append(_select(f"only-{number}", key.title, ["all", *key.texts], 0))
+    return "".join(choices)
 
 
 def _select(name: str, title: str, texts: Sequence[str], chosen: int) -> str:
-    """A choice, hidden where there is none."""
-    options = "".join(
-        f'<option value="{place}"{" selected" if place == chosen else ""}>{escape(text)}</option>'
-        for place, text in enumerate(texts)
-    )
-    return f'<label{" hidden" if len(texts) < 2 else ""}>{escape(title)} <select id="{name}">{options}</select></label>'
+    """Return a drop-down list, hidden where there is nothing to choose."""
+    options = []
+    for number, text in enumerate(texts):
+        state = " selected" if number == chosen else ""
+        options.append(f'<option value="{number}"{state}>{escape(text)}</option>')
+    select = f'{escape(title)} <select id="{name}">{"".join(options)}</select>'
+    if len(texts) < 2:
+        return f"<label hidden>{select}</label>"
+    return f"<label>{select}</label>"
 
 
-def _learning(study: Study, drawn: Curves | None) -> str:
-    """The frame of the learning curves, or a line on why there are none."""
-    if drawn is None:
-        return '<h2>Learning</h2><p class="note">Nothing was learned (--no-train): there are no learning curves.</p>'
-    some = sum(map(bool, study.finished))
-    note = "Mean over seeds and its 95 % confidence interval, as far as all seeds of a point go."
-    if drawn.points < some:
-        note += f" The page has the curves of {drawn.points:,} of {some:,} points, an even pick."
-    if drawn.seeds < max(map(len, study.finished)):
-        note += f" Of each point {drawn.seeds:,} seeds are in it."
+# Learning curves
+
+
+def _learning_section(study: Study, curves: SweepCurves | None) -> str:
+    """Return the frame of the learning curves, or a line that says why there are none."""
+    if curves is None:
+        reason = "No finished run has learned anything (--no-train), so there are no learning curves."
+        return f'<h2>Learning</h2><p class="note">{reason}</p>'
     views = {"round": "Rounds", "time": "Virtual time", "energy": "Energy"}
     return (
         f'<div class="head"><h2>Learning</h2>{_toggle("views", "Horizontal axis", views, "time")}</div>'
-        f'<p class="note">{escape(note)}</p><div class="card"><div class="key"></div>'
+        f'<p class="note">{escape(_learning_note(study, curves))}</p><div class="card"><div class="key"></div>'
         '<div class="plot" id="curves"></div><p class="note left"></p></div>'
     )
 
 
-def _data(study: Study, found: Mapping[str, Column], wanted: Sequence[Goal], drawn: Curves | None) -> dict[str, Any]:
-    """What the script draws."""
-    shown = {name for goal in wanted for name in (goal.time, goal.energy)} | ({"final_accuracy"} & set(found))
+def _learning_note(study: Study, curves: SweepCurves) -> str:
+    """Return what the curves show, and what was left out of them."""
+    note = "Mean over seeds with its 95 % confidence interval. A curve ends with the first seed that ends."
+    points = sum(bool(rows) for rows in study.finished_rows)
+    if curves.points < points:
+        note += f" The page has the curves of {curves.points:,} of {points:,} points, evenly chosen."
+    most_seeds = max(len(rows) for rows in study.finished_rows)
+    if curves.seeds < most_seeds:
+        note += f" They are over the first {curves.seeds:,} seeds of each point."
+    return note
+
+
+# Data for the script
+
+
+def _data(
+    study: Study, columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal], curves: SweepCurves | None
+) -> dict[str, Any]:
+    """Return what the script draws."""
+    shown = {goal.time for goal in every_goal} | {goal.energy for goal in every_goal}
+    if "final_accuracy" in columns:
+        shown.add("final_accuracy")
     return {
         "template": template(),
         "colours": RUN_COLOURS,
         "dashes": DASHES,
         "scale": SCALE,
-        "keys": [_key(key) for key in study.keys],
-        "at": [point.at for point in study.points],
-        "goals": [{"title": goal.title, "time": goal.time, "energy": goal.energy} for goal in wanted],
-        "measures": {name: _measure(found[name], wanted) for name in sorted(shown)},
-        "curves": drawn.figure if drawn else None,
+        "keys": [_key_data(key) for key in study.keys],
+        "points": [point.value_indices for point in study.points],
+        "goals": [{"title": goal.title, "time": goal.time, "energy": goal.energy} for goal in every_goal],
+        "measures": {name: _measure_data(columns[name]) for name in sorted(shown)},
+        "curves": curves.figure if curves else None,
     }
 
 
-def _key(key: Key) -> Figure:
-    title = f"{key.title} [{key.unit.name}]" if key.unit.name else key.title
-    numbers = None if key.numbers is None or len(key.numbers) < 2 else np.array(key.numbers)
-    return {
+def _key_data(key: SweptKey) -> Figure:
+    """Return a key's axis; a single value is no range, so such a key is drawn as a category."""
+    data: Figure = {
         "title": key.title,
-        "axis": title,
+        "axis": with_unit(key.title, key.unit),
         "texts": key.texts,
-        "numbers": None if numbers is None else short(numbers, 9),
-        "log": numbers is not None and _wide(numbers),
+        "numbers": None,
+        "log": False,
     }
+    if key.numbers is not None and len(key.numbers) > 1:
+        numbers = np.array(key.numbers)
+        data["numbers"] = short(numbers, 9)
+        data["log"] = _spans_decades(numbers)
+    return data
 
 
-def _wide(values: Floats) -> bool:
-    return bool(values.min() > 0 and values.max() > WIDE * values.min())
+def _spans_decades(values: Floats) -> bool:
+    """Return whether values [n] need a logarithmic axis, which has no place for zero."""
+    return bool(values.min() > 0 and values.max() > LOGARITHMIC_FROM * values.min())
 
 
-def _measure(column: Column, wanted: Sequence[Goal]) -> Figure:
-    """A measure of all points in one unit: a mean with half its interval, else a median, else what it exceeds."""
-    measure, estimates = column.measure, column.estimates
-    central, half, above = (
-        np.array([getattr(one, name) for one in estimates]) for name in ("central", "half", "above")
-    )
+def _measure_data(column: EstimateColumn) -> Figure:
+    """Return a measure of all points in one unit: mean with half of its interval, else median, else lower bound."""
+    measure = column.measure
+    estimates = column.estimates
+    central = np.array([estimate.central for estimate in estimates])
+    half = np.array([estimate.half for estimate in estimates])
+    above = np.array([estimate.above for estimate in estimates])
+    # One unit for all points: a chart has one axis.
     unit = fitting(top([central, above]), measure.units)
-    size = 0.01 if measure.accuracy else unit.size
+    size = unit.size
+    unit_name = unit.name
+    if measure.is_accuracy:
+        size = ACCURACY_SIZE
+        unit_name = "%"
+    title = measure.title
+    if measure.name in {WHOLE_RUN.time, WHOLE_RUN.energy}:
+        title = f"{title} of {WHOLE_RUN.title}"
     known = central[np.isfinite(central)]
-    title = "%" if measure.accuracy else unit.name
-    whole = {name: goal for goal in wanted if goal.title == wanted[-1].title for name in (goal.time, goal.energy)}
-    of = f" of {whole[measure.name].title}" if measure.name in whole else ""
     return {
-        "title": f"{measure.title}{of} [{title}]",
-        "accuracy": measure.accuracy,
+        "title": f"{title} [{unit_name}]",
+        "accuracy": measure.is_accuracy,
         "y": short(central / size),
         "half": short(half / size, 3),
         "above": short(above / size),
-        "mean": [one.reached == one.n for one in estimates],
-        "text": [told(one, measure) for one in estimates],
-        "log": bool(known.size and not measure.accuracy and _wide(known)),
+        "mean": [estimate.reached == estimate.n for estimate in estimates],
+        "text": [estimate_text(estimate, measure) for estimate in estimates],
+        "log": bool(known.size and not measure.is_accuracy and _spans_decades(known)),
     }

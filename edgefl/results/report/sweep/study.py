@@ -1,4 +1,7 @@
-"""A sweep's folder as columns: what varies, its points and their runs; the only module here that opens its files."""
+"""A sweep's folder as columns: the keys that vary, the points and their runs.
+
+Of the modules of this report, only this one opens the sweep's own files.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,20 @@ from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting
 from edgefl.results.reader import text_of, yaml_of
 from edgefl.results.report import describe
 
-CONTENT, INDEX = "sweep.yaml", "index.csv"
-TOTALS = ("rounds", "time_s", "energy_j")  # always there
-NEEDED = ("point", "seed", "status", "error", "folder", *TOTALS, "final_accuracy", "best_accuracy")
-TEXTS = frozenset({"point", "status", "error", "folder"})
+CONTENT_FILE = "sweep.yaml"
+INDEX_FILE = "index.csv"
+TOTALS = ("rounds", "time_s", "energy_j")  # every finished run has them
+REQUIRED_COLUMNS = ("point", "seed", "status", "error", "folder", *TOTALS, "final_accuracy", "best_accuracy")
+TEXT_COLUMNS = frozenset({"point", "status", "error", "folder"})
 FINISHED = "finished"
+FAILED = "failed"
 
 
-class Key(NamedTuple):
-    """A key that varies, and its values in order; their `numbers`, in `unit`, where all of them are some."""
+class SweptKey(NamedTuple):
+    """A key of the scenario that varies, with its values in order.
+
+    `numbers` are the values in `unit`; None unless all values are numbers.
+    """
 
     path: str
     title: str
@@ -35,148 +43,209 @@ class Key(NamedTuple):
     unit: Unit
 
 
-class Point(NamedTuple):
-    """One setting: the place of its value among those of each key, and the rows of its runs."""
+class SweepPoint(NamedTuple):
+    """One setting of all keys: for each key [keys] the index of its value, and the rows of its runs in the index."""
 
     label: str
-    at: tuple[int, ...]
+    value_indices: tuple[int, ...]
     rows: Sequence[int]
 
 
 @dataclass(frozen=True)
 class Study:
-    """A sweep. `texts` and `numbers` are columns [runs] of ``index.csv``."""
+    """A sweep; `texts` and `numbers` are columns [runs] of ``index.csv``."""
 
     folder: Path
     name: str
-    keys: Sequence[Key]
-    points: Sequence[Point]
+    keys: Sequence[SweptKey]
+    points: Sequence[SweepPoint]
     texts: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Floats]
 
     @cached_property
-    def finished(self) -> list[list[int]]:
-        """The rows of the finished runs of each point."""
+    def finished_rows(self) -> list[list[int]]:
+        """Return the rows of the finished runs of each point."""
         status = self.texts["status"]
         return [[row for row in point.rows if status[row] == FINISHED] for point in self.points]
 
     @property
-    def learned(self) -> bool:
-        """Whether any run measured an accuracy."""
+    def has_accuracy(self) -> bool:
+        """Return whether any run measured an accuracy."""
         return bool(np.isfinite(self.numbers["final_accuracy"]).any())
 
     @cached_property
     def targets(self) -> list[str]:
-        """The accuracies to reach, as columns name them, the lowest first; none where no accuracy was measured."""
-        names = {name.split("_")[1] for name in self.numbers if name.startswith("target_")} if self.learned else ()
+        """Return the target accuracies as columns name them, lowest first; none if no accuracy was measured."""
+        if not self.has_accuracy:
+            return []
+        names = {name.split("_")[1] for name in self.numbers if name.startswith("target_")}
         return sorted(names, key=float)
 
-    def told(self, point: int, *, without: int | None = None) -> str:
-        """The values of a point, all but that of one key."""
-        places = zip(self.keys, self.points[point].at, strict=True)
-        parts = [f"{key.title} {key.texts[at]}" for number, (key, at) in enumerate(places) if number != without]
+    def point_text(self, point: int, *, without: int | None = None) -> str:
+        """Return the values of a point, such as ``bandwidth 50 MHz · participants 10``; one key may be left out."""
+        indices = self.points[point].value_indices
+        parts = []
+        for number, key in enumerate(self.keys):
+            if number != without:
+                parts.append(f"{key.title} {key.texts[indices[number]]}")
         return " · ".join(parts)
 
 
 def is_sweep(folder: Path) -> bool:
-    """Whether a folder is a sweep's."""
-    return (folder / CONTENT).is_file()
+    """Return whether a folder is a sweep's."""
+    return (folder / CONTENT_FILE).is_file()
 
 
 def load(folder: Path) -> Study:
     """Read a sweep's folder.
 
     Raises:
-        InputError: something is missing or unreadable, in one line.
+        InputError: a file is missing or unreadable, in one line.
     """
-    name, paths = _content(folder)
-    header, lines = _index(folder, paths)
+    name, paths = _read_content(folder)
+    header, lines = _read_index(folder, paths)
     texts = {column: [line[place] for line in lines] for place, column in enumerate(header)}
-    numbers = {column: _numbers(folder, column, texts[column]) for column in header if column not in {*TEXTS, *paths}}
-    _check(folder, texts, numbers)
-    titles = [describe.bare(path) for path in paths]
-    titles = [title if titles.count(title) == 1 else path for title, path in zip(titles, paths, strict=True)]
-    keys, places = [], []
-    for path, title in zip(paths, titles, strict=True):
-        key, at = _key(path, title, texts[path])
+    not_numbers = {*TEXT_COLUMNS, *paths}
+    numbers = {column: _numbers(folder, column, texts[column]) for column in header if column not in not_numbers}
+    _check_runs(folder, texts, numbers)
+
+    keys = []
+    indices_by_key = []
+    for path, title in zip(paths, _titles(paths), strict=True):
+        key, value_indices = _swept_key(path, title, texts[path])
         keys.append(key)
-        places.append(at)
-    rows: dict[str, list[int]] = {}
-    for row, label in enumerate(texts["point"]):
-        rows.setdefault(label, []).append(row)
-    points = [Point(label, tuple(at[some[0]] for at in places), some) for label, some in rows.items()]
+        indices_by_key.append(value_indices)
+    points = _points(texts["point"], indices_by_key)
     return Study(folder, name, keys, points, texts, numbers)
 
 
-def _content(folder: Path) -> tuple[str, list[str]]:
-    """The sweep's name and its keys."""
-    content = yaml_of(folder, CONTENT, text_of(folder, CONTENT))
+def _read_content(folder: Path) -> tuple[str, list[str]]:
+    """Return the sweep's name and the paths of its keys."""
+    content = yaml_of(folder, CONTENT_FILE, text_of(folder, CONTENT_FILE))
     keys = content.get("keys")
     if not isinstance(keys, list):
-        raise InputError(f"{folder / CONTENT}: keys: must be a list, as edgefl sweep writes it")
+        raise InputError(f"{folder / CONTENT_FILE}: keys: must be a list, as edgefl sweep writes it")
     return str(content.get("name")), [str(key) for key in keys]
 
 
-def _index(folder: Path, paths: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Header and lines of the index."""
+def _read_index(folder: Path, paths: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the lines of the index.
+
+    Raises:
+        InputError: it is no table, lacks a column, or has no lines.
+    """
+    file = folder / INDEX_FILE
     try:
-        header, *lines = csv.reader(text_of(folder, INDEX).splitlines(keepends=True))
-    except (ValueError, csv.Error) as error:
-        reason = "it is empty" if isinstance(error, ValueError) else error
-        raise InputError(f"{folder / INDEX}: {reason}") from None
-    if missing := [column for column in (*NEEDED, *paths) if column not in header]:
-        raise InputError(f"{folder / INDEX}: column {missing[0]} is missing")
+        rows = list(csv.reader(text_of(folder, INDEX_FILE).splitlines(keepends=True)))
+    except csv.Error as error:
+        raise InputError(f"{file}: {error}") from None
+    if not rows:
+        raise InputError(f"{file}: the file is empty")
+    header = rows[0]
+    lines = rows[1:]
+    for column in (*REQUIRED_COLUMNS, *paths):
+        if column not in header:
+            raise InputError(f"{file}: column {column} is missing")
     for number, line in enumerate(lines, 1):
         if len(line) != len(header):
-            raise InputError(f"{folder / INDEX}: row {number} has {len(line)} cells, must have {len(header)}")
+            raise InputError(f"{file}: row {number} has {len(line)} cells, must have {len(header)}")
     if not lines:
-        raise InputError(f"{folder / INDEX}: holds no run")
+        raise InputError(f"{file}: lists no run")
     return header, lines
 
 
 def _numbers(folder: Path, column: str, cells: Sequence[str]) -> Floats:
-    """A column of numbers [runs]; an empty cell is NaN."""
-    found = [as_number(cell) if cell else np.nan for cell in cells]
-    if None in found:
-        row = found.index(None)
-        raise InputError(f"{folder / INDEX}: row {row + 1}: {column}: must be a number, got {cells[row]!r}")
-    return np.array(found, np.float64)
+    """Return a column of numbers [runs]; an empty cell is NaN."""
+    values = []
+    for row, cell in enumerate(cells, 1):
+        value = as_number(cell) if cell else np.nan
+        if value is None:
+            raise InputError(f"{folder / INDEX_FILE}: row {row}: {column}: must be a number, got {cell!r}")
+        values.append(value)
+    return np.array(values, np.float64)
 
 
-def _check(folder: Path, texts: Mapping[str, Sequence[str]], numbers: Mapping[str, Floats]) -> None:
-    """A run stands once, and one that has finished has its totals."""
+def _check_runs(folder: Path, texts: Mapping[str, Sequence[str]], numbers: Mapping[str, Floats]) -> None:
+    """Refuse an index that lists a run twice, or a finished run without its totals."""
     seen = set()
-    for row, run in enumerate(zip(texts["point"], numbers["seed"].tolist(), strict=True)):
-        if run in seen:
-            raise InputError(f"{folder / INDEX}: row {row + 1}: {run[0]} stands twice with seed {run[1]:g}")
-        seen.add(run)
-        for name in TOTALS if texts["status"][row] == FINISHED else ():
+    for row, status in enumerate(texts["status"]):
+        where = f"{folder / INDEX_FILE}: row {row + 1}"
+        point = texts["point"][row]
+        seed = float(numbers["seed"][row])
+        if (point, seed) in seen:
+            raise InputError(f"{where}: point {point} has a second run with seed {seed:g}")
+        seen.add((point, seed))
+        if status != FINISHED:
+            continue
+        for name in TOTALS:
             if np.isnan(numbers[name][row]):
-                raise InputError(f"{folder / INDEX}: row {row + 1}: {name}: must be a number where a run has finished")
+                raise InputError(f"{where}: {name}: must be a number, as the run has finished")
 
 
-def _key(path: str, title: str, cells: Sequence[str]) -> tuple[Key, list[int]]:
-    """A key, and the place of each run's value."""
+def _titles(paths: Sequence[str]) -> list[str]:
+    """Return a short title for each key, or its whole path where two keys would share a title."""
+    short = [describe.bare(path) for path in paths]
+    titles = []
+    for path, title in zip(paths, short, strict=True):
+        if short.count(title) > 1:
+            titles.append(path)
+        else:
+            titles.append(title)
+    return titles
+
+
+def _swept_key(path: str, title: str, cells: Sequence[str]) -> tuple[SweptKey, list[int]]:
+    """Return a key, and for each run [runs] the index of its value."""
     values = list(dict.fromkeys(cells))
-    found = [number for value in values if (number := as_number(value)) is not None]
-    unit = PLAIN[0]
-    if numeric := len(found) == len(values):
+    parsed = [as_number(value) for value in values]
+    numbers = [number for number in parsed if number is not None]
+    if len(numbers) < len(values):
+        # One value that is no number makes the key a category, whose values keep the order of the file.
+        key = SweptKey(path, title, _category_texts(values), None, PLAIN[0])
+    else:
         values.sort(key=float)
-        units = next((units for end, units in describe.UNITS.items() if path.endswith(end)), PLAIN)
-        unit = fitting(max(map(abs, found)), units)
-    texts = describe.readable(path, values) if numeric else _told(values)
-    numbers = [float(value) / unit.size for value in values] if numeric else None
-    return Key(path, title, texts, numbers, unit), [values.index(cell) for cell in cells]
+        units = _units(path)
+        unit = fitting(max(map(abs, numbers)), units)
+        in_unit = [float(value) / unit.size for value in values]
+        key = SweptKey(path, title, describe.readable(path, values), in_unit, unit)
+    return key, [values.index(cell) for cell in cells]
 
 
-def _told(values: Sequence[str]) -> list[str]:
-    """Values that are no numbers; blocks in few words where that tells them apart."""
-    texts = [describe.block(_mapping(value)) or NO_NUMBER for value in values]
-    return [describe.cut(text) for text in (texts if len(set(texts)) == len(texts) else values)]
+def _units(path: str) -> Sequence[Unit]:
+    """Return the units of a key, which the end of its name tells."""
+    for ending, units in describe.UNITS.items():
+        if path.endswith(ending):
+            return units
+    return PLAIN
 
 
-def _mapping(cell: str) -> Any:
+def _category_texts(values: Sequence[str]) -> list[str]:
+    """Return values that are no numbers as short texts; as they stand where short ones would not differ."""
+    short = [describe.block(_parsed(value)) or NO_NUMBER for value in values]
+    if len(set(short)) < len(short):
+        return [describe.cut(value) for value in values]
+    return [describe.cut(text) for text in short]
+
+
+def _parsed(cell: str) -> Any:
+    """Return the block that a cell holds as JSON; any other cell as it stands."""
+    if not cell.startswith("{"):
+        return cell
     try:
-        return json.loads(cell) if cell.startswith("{") else cell
+        return json.loads(cell)
     except ValueError:
         return cell
+
+
+def _points(labels: Sequence[str], indices_by_key: Sequence[Sequence[int]]) -> list[SweepPoint]:
+    """Group the runs [runs] by point, in the order of the index."""
+    # Runs of one point differ in their seeds only, so the first run has the values of all.
+    rows_by_label: dict[str, list[int]] = {}
+    for row, label in enumerate(labels):
+        rows_by_label.setdefault(label, []).append(row)
+    points = []
+    for label, rows in rows_by_label.items():
+        first_row = rows[0]
+        value_indices = tuple(indices[first_row] for indices in indices_by_key)
+        points.append(SweepPoint(label, value_indices, rows))
+    return points

@@ -1,24 +1,36 @@
 "use strict";
 (async () => {
   const MOST_LINES = 8; // in a chart
-  const { template, colours, dashes, scale, keys, at, goals, measures, curves } = JSON.parse(
-    document.getElementById("data").textContent,
-  );
+  const MOST_LABELLED_CELLS = 120; // of a heat map; in more the numbers would not fit
+  const BORDER_COLOUR = "#7d8894";
+
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const { template, colours, dashes, scale, keys, points, goals, measures, curves } = data;
   const config = { responsive: true, displayModeBar: false };
+
   const find = (id) => document.getElementById(id);
-  const all = (selector) => [...document.querySelectorAll(selector)];
-  const number = (id) => Number(find(id).value);
+  const findAll = (selector) => [...document.querySelectorAll(selector)];
+  const chosenNumber = (id) => Number(find(id).value);
+  const pressedButton = (group) => document.querySelector(`#${group} [aria-pressed="true"]`);
 
   /** Plotly reads some HTML tags in its texts. */
   const safe = (text) => text.replace(/[&<>]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[sign]);
-  const pressed = (group) => document.querySelector(`#${group} [aria-pressed="true"]`);
-  const told = (point, without = -1) =>
-    keys
-      .map((key, place) => (place === without ? "" : `${key.title} ${key.texts[at[point][place]]}`))
-      .filter(Boolean)
-      .join(" · ");
-  const named = (point) => safe(told(point)) || "the only point";
 
+  /** The values of a point; one key may be left out. */
+  function pointText(point, without = -1) {
+    const parts = [];
+    keys.forEach((key, number) => {
+      if (number !== without) parts.push(`${key.title} ${key.texts[points[point][number]]}`);
+    });
+    return parts.join(" · ");
+  }
+
+  const pointLabel = (point) => safe(pointText(point)) || "the only point";
+
+  /** What a chart says about a point under the pointer. */
+  const hoverText = (measure, point) => `${pointLabel(point)}<br>${safe(measure.text[point])}`;
+
+  /** The page carries Plotly as gzip, which takes less than half of the space. */
   async function loadPlotly() {
     const bytes = Uint8Array.from(atob(find("plotly").textContent), (sign) => sign.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -27,226 +39,386 @@
     document.head.append(script);
   }
 
-  function plot(id, data, layout) {
-    Plotly.react(find(id), data, structuredClone({ template, ...layout }), config);
+  function plot(id, traces, layout) {
+    // Plotly writes into the layout that it is given: every chart gets its own copy of the template.
+    Plotly.react(find(id), traces, structuredClone({ template, ...layout }), config);
   }
 
-  /** The points that the filters leave. */
-  function visible() {
-    const wanted = keys.map((_, place) => number(`only-${place}`) - 1);
-    return at.map((_, point) => point).filter((point) =>
-      wanted.every((value, place) => value < 0 || at[point][place] === value),
-    );
+  /** The points that the filters let through. */
+  function visiblePoints() {
+    const wanted = keys.map((_, number) => chosenNumber(`only-${number}`) - 1); // -1 is "all"
+    const passes = (point) => wanted.every((value, number) => value < 0 || points[point][number] === value);
+    return points.map((_, point) => point).filter(passes);
   }
 
-  /** Points that share the values of all keys but the axis's; of very many the first, with a line that says so. */
-  function lines(points, axis, section) {
-    const groups = new Map();
-    for (const point of points) {
-      const name = told(point, axis);
-      groups.set(name, [...(groups.get(name) ?? []), point]);
+  /** The lines of a chart over one key: [name, points] for each setting of the other keys. */
+  function linesOver(axis, visible, section) {
+    const lines = new Map();
+    for (const point of visible) {
+      const name = pointText(point, axis);
+      if (!lines.has(name)) lines.set(name, []);
+      lines.get(name).push(point);
     }
-    return some([...groups], section, "settings of the other keys");
+    return firstFew([...lines], section, "settings of the other keys");
   }
 
-  function some(every, section, things) {
-    const left = document.querySelector(`#${section} .note.left`);
-    left.textContent =
-      every.length > MOST_LINES ? `${MOST_LINES} of ${every.length} ${things} are drawn: choose values to see others.` : "";
-    return every.slice(0, MOST_LINES);
+  /** As many as a chart can show, with a note that says how many there are. */
+  function firstFew(items, section, noun) {
+    const note = document.querySelector(`#${section} .note.left`);
+    note.textContent = "";
+    if (items.length > MOST_LINES) {
+      note.textContent = `The chart shows ${MOST_LINES} of ${items.length} ${noun}. Choose values to see others.`;
+    }
+    return items.slice(0, MOST_LINES);
   }
 
-  const colour = (turn) => colours[turn % colours.length];
-  const dash = (turn) => dashes[Math.floor(turn / colours.length) % dashes.length];
+  // When the colours are used up, the dash changes.
+  const colourOf = (number) => colours[number % colours.length];
+  const dashOf = (number) => dashes[Math.floor(number / colours.length) % dashes.length];
+  const lineStyle = (number) => ({ color: colourOf(number), width: 2.2, dash: dashOf(number) });
 
-  function legend(section, names) {
-    const items = names.map((name, turn) => {
+  function drawLegend(section, names) {
+    const items = names.map((name, number) => {
       const swatch = document.createElement("i");
       swatch.className = "swatch";
-      swatch.style.borderTop = `3px ${dash(turn) === "solid" ? "solid" : "dashed"} ${colour(turn)}`;
+      const style = dashOf(number) === "solid" ? "solid" : "dashed";
+      swatch.style.borderTop = `3px ${style} ${colourOf(number)}`;
       const item = document.createElement("span");
       item.append(swatch, name);
       return item;
     });
-    document.querySelector(`#${section} .key`).replaceChildren(...(names.length > 1 ? items : []));
+    const shown = names.length > 1 ? items : [];
+    document.querySelector(`#${section} .key`).replaceChildren(...shown);
   }
 
-  function area(x, y, half, turn) {
-    const ends = [...y.map((value, place) => value + half[place]), ...y.map((value, place) => value - half[place]).reverse()];
+  /** A confidence band: along its upper edge, and back along the lower one. */
+  function bandTrace(x, y, half, number) {
+    const upper = y.map((value, place) => value + half[place]);
+    const lower = y.map((value, place) => value - half[place]);
     return {
-      type: "scatter", mode: "lines", x: [...x, ...[...x].reverse()], y: ends, fill: "toself", fillcolor: colour(turn),
-      opacity: 0.16, line: { width: 0 }, hoverinfo: "skip",
+      type: "scatter",
+      mode: "lines",
+      x: [...x, ...[...x].reverse()],
+      y: [...upper, ...lower.reverse()],
+      fill: "toself",
+      fillcolor: colourOf(number),
+      opacity: 0.16,
+      line: { width: 0 },
+      hoverinfo: "skip",
     };
   }
 
-  /** Stretches of known half widths: a band has no place where there is a single run, or a median. */
+  /** Runs of neighbouring places with a known interval: a single run has none, nor has a median. */
   function stretches(known) {
     const found = [];
-    known.forEach((ok, place) => {
-      if (ok && known[place - 1]) found.at(-1).push(place);
-      else if (ok) found.push([place]);
+    known.forEach((isKnown, place) => {
+      if (!isKnown) return;
+      if (known[place - 1]) found.at(-1).push(place);
+      else found.push([place]);
     });
     return found;
   }
 
-  function across(axis, points) {
+  /** The places of points on the axis of a key. */
+  function placesOn(axis, chosen) {
     const { numbers, texts } = keys[axis];
-    return points.map((point) => (numbers ? numbers[at[point][axis]] : safe(texts[at[point][axis]])));
-  }
-
-  /** A measure against a key: lines with bands, open marks where it is censored. */
-  function against(id, measure, axis, drawn) {
-    const data = [];
-    const shown = drawn.flatMap(([, points]) => points);
-    const heights = shown.map((point) => Math.max((measure.y[point] ?? 0) + (measure.half[point] ?? 0), measure.above[point] ?? 0));
-    const ceiling = 1.06 * Math.max(0, ...heights);
-    drawn.forEach(([, members], turn) => {
-      const points = [...members].sort((one, other) => at[one][axis] - at[other][axis]);
-      const x = across(axis, points);
-      const [y, half] = [points.map((point) => measure.y[point]), points.map((point) => measure.half[point])];
-      if (keys[axis].numbers) {
-        for (const places of stretches(half.map((value) => value !== null)).filter((stretch) => stretch.length > 1)) {
-          const pick = (values) => places.map((place) => values[place]);
-          data.push(area(pick(x), pick(y), pick(half), turn));
-        }
-      }
-      const look = { color: colour(turn), line: { color: colour(turn), width: 2 } };
-      data.push({
-        type: "scatter", mode: keys[axis].numbers ? "lines+markers" : "markers", x, y,
-        line: { color: colour(turn), width: 2.2, dash: dash(turn) },
-        marker: { ...look, size: 9, symbol: points.map((point) => (measure.mean[point] ? "circle" : "circle-open")) },
-        error_y: { array: half.map((value) => value ?? 0), color: colour(turn), thickness: 1.4, visible: half.some((value) => value !== null) },
-        text: points.map((point) => `${named(point)}<br>${safe(measure.text[point])}`), hovertemplate: "%{text}<extra></extra>",
-      });
-      const missed = points.filter((point) => measure.above[point] !== null);
-      data.push({
-        type: "scatter", mode: "markers", x: across(axis, missed), y: missed.map(() => ceiling), cliponaxis: false,
-        marker: { ...look, size: 12, symbol: "triangle-up-open" },
-        text: missed.map((point) => `${named(point)}<br>${safe(measure.text[point])}`), hovertemplate: "%{text}<extra></extra>",
-      });
+    return chosen.map((point) => {
+      const value = points[point][axis];
+      return numbers ? numbers[value] : safe(texts[value]);
     });
-    const { log, numbers, axis: title, texts } = keys[axis];
-    const order = numbers ? {} : { type: "category", categoryorder: "array", categoryarray: texts.map(safe) };
-    const powers = log ? { type: "log", tickvals: numbers, ticktext: numbers.map(String) } : {};
-    const rising = measure.log ? { type: "log" } : measure.accuracy ? {} : { range: [0, 1.03 * ceiling] };
-    plot(id, data, { xaxis: { title: { text: safe(title) }, ...order, ...powers }, yaxis: { title: { text: measure.title }, ...rising } });
-    find(id).previousElementSibling.textContent = measure.title.replace(/ \[.*/, "");
   }
 
-  function learning(points) {
-    if (!curves) return;
-    const view = pressed("views").dataset.value;
-    const drawn = some(points.filter((point) => curves.points[point]?.[view]), "learning", "points with curves");
-    const data = drawn.flatMap((point, turn) => {
-      const { x, y, half } = curves.points[point][view];
-      const bands = half.every((value) => value !== null) ? [area(x, y, half, turn)] : [];
-      const line = { type: "scatter", mode: x.length > 1 ? "lines" : "markers", x, y, line: { color: colour(turn), width: 2.2, dash: dash(turn) } };
-      return [...bands, { ...line, marker: { color: colour(turn) }, hovertemplate: `${named(point)}<br>%{y:.4~g} at %{x:.4~g}<extra></extra>` }];
+  /** The height above all points and their intervals, at which missed targets are marked. */
+  function ceilingOf(measure, chosen) {
+    const tops = chosen.map((point) => {
+      const upper = (measure.y[point] ?? 0) + (measure.half[point] ?? 0);
+      return Math.max(upper, measure.above[point] ?? 0);
     });
-    if (!drawn.length) document.querySelector("#learning .left").textContent = "None of the points chosen has its curves on this page.";
-    legend("learning", drawn.map((point) => told(point)));
-    const height = { title: { text: curves.percent ? `${curves.title} [%]` : curves.title } };
-    plot("curves", data, { xaxis: { title: { text: curves.views[view] }, rangemode: "tozero" }, yaxis: { ...height, ...(curves.percent ? { range: [0, 101] } : {}) } });
+    return 1.06 * Math.max(0, ...tops);
   }
 
-  function heat(id, measure, points, [across, up]) {
-    const columns = [...new Set(points.map((point) => at[point][across]))].sort((a, b) => a - b);
-    const rows = [...new Set(points.map((point) => at[point][up]))].sort((a, b) => a - b);
-    const z = rows.map(() => columns.map(() => null));
-    const text = rows.map(() => columns.map(() => ""));
-    for (const point of points.filter((one) => measure.y[one] !== null)) {
-      const [row, column] = [rows.indexOf(at[point][up]), columns.indexOf(at[point][across])];
-      if (z[row][column] === null || measure.y[point] < z[row][column]) {
-        z[row][column] = measure.y[point];
-        text[row][column] = `${named(point)}<br>${safe(measure.text[point])}`;
+  /** The traces of one line: bands, then means and medians, then marks of missed targets. */
+  function lineTraces(measure, axis, members, number, ceiling) {
+    const ordered = [...members].sort((one, other) => points[one][axis] - points[other][axis]);
+    const x = placesOn(axis, ordered);
+    const y = ordered.map((point) => measure.y[point]);
+    const half = ordered.map((point) => measure.half[point]);
+    const known = half.map((value) => value !== null);
+    const isNumeric = keys[axis].numbers !== null;
+    const traces = [];
+    if (isNumeric) {
+      for (const places of stretches(known)) {
+        const pick = (values) => places.map((place) => values[place]);
+        if (places.length > 1) traces.push(bandTrace(pick(x), pick(y), pick(half), number));
       }
     }
+    const marker = { color: colourOf(number), line: { color: colourOf(number), width: 2 } };
+    traces.push({
+      type: "scatter",
+      mode: isNumeric ? "lines+markers" : "markers",
+      x,
+      y,
+      line: lineStyle(number),
+      marker: { ...marker, size: 9, symbol: ordered.map((point) => (measure.mean[point] ? "circle" : "circle-open")) },
+      error_y: {
+        array: half.map((value) => value ?? 0),
+        color: colourOf(number),
+        thickness: 1.4,
+        visible: known.some(Boolean),
+      },
+      text: ordered.map((point) => hoverText(measure, point)),
+      hovertemplate: "%{text}<extra></extra>",
+    });
+    const missed = ordered.filter((point) => measure.above[point] !== null);
+    traces.push({
+      type: "scatter",
+      mode: "markers",
+      x: placesOn(axis, missed),
+      y: missed.map(() => ceiling),
+      cliponaxis: false,
+      marker: { ...marker, size: 12, symbol: "triangle-up-open" },
+      text: missed.map((point) => hoverText(measure, point)),
+      hovertemplate: "%{text}<extra></extra>",
+    });
+    return traces;
+  }
+
+  function keyAxis({ log, numbers, texts, axis }) {
+    const layout = { title: { text: safe(axis) } };
+    if (!numbers) return { ...layout, type: "category", categoryorder: "array", categoryarray: texts.map(safe) };
+    if (log) return { ...layout, type: "log", tickvals: numbers, ticktext: numbers.map(String) };
+    return layout;
+  }
+
+  function measureAxis(measure, ceiling) {
+    const layout = { title: { text: measure.title } };
+    if (measure.log) return { ...layout, type: "log" };
+    if (measure.accuracy) return layout; // from zero on, differences of accuracies would vanish
+    return { ...layout, range: [0, 1.03 * ceiling] };
+  }
+
+  /** Draw a measure over a key. */
+  function drawOverKey(id, measure, axis, lines) {
+    const ceiling = ceilingOf(measure, lines.flatMap(([, members]) => members));
+    const traces = lines.flatMap(([, members], number) => lineTraces(measure, axis, members, number, ceiling));
+    plot(id, traces, { xaxis: keyAxis(keys[axis]), yaxis: measureAxis(measure, ceiling) });
+    const titleWithoutUnit = measure.title.replace(/ \[.*/, "");
+    find(id).previousElementSibling.textContent = titleWithoutUnit;
+  }
+
+  function curveTraces(point, view, number) {
+    const { x, y, half } = curves.points[point][view];
+    const traces = [];
+    if (half.every((value) => value !== null)) traces.push(bandTrace(x, y, half, number));
+    traces.push({
+      type: "scatter",
+      mode: x.length > 1 ? "lines" : "markers",
+      x,
+      y,
+      line: lineStyle(number),
+      marker: { color: colourOf(number) },
+      hovertemplate: `${pointLabel(point)}<br>%{y:.4~g} at %{x:.4~g}<extra></extra>`,
+    });
+    return traces;
+  }
+
+  function drawLearning(visible) {
+    if (!curves) return;
+    const view = pressedButton("views").dataset.value;
+    const withCurves = visible.filter((point) => curves.points[point]?.[view]);
+    const drawn = firstFew(withCurves, "learning", "points with curves");
+    if (!drawn.length) {
+      document.querySelector("#learning .left").textContent = "This page has no curves of the points you chose.";
+    }
+    drawLegend("learning", drawn.map((point) => pointText(point)));
+    const traces = drawn.flatMap((point, number) => curveTraces(point, view, number));
+    const xaxis = { title: { text: curves.views[view] }, rangemode: "tozero" };
+    const yaxis = curves.percent
+      ? { title: { text: `${curves.title} [%]` }, range: [0, 101] }
+      : { title: { text: curves.title } };
+    plot("curves", traces, { xaxis, yaxis });
+  }
+
+  /** The values of a key that these points have, in order. */
+  function valuesOf(key, chosen) {
+    const values = new Set(chosen.map((point) => points[point][key]));
+    return [...values].sort((one, other) => one - other);
+  }
+
+  /** Draw a measure over two keys; of points that share a cell the lowest. */
+  function drawHeatMap(id, measure, visible, [columnKey, rowKey]) {
+    const columns = valuesOf(columnKey, visible);
+    const rows = valuesOf(rowKey, visible);
+    const z = rows.map(() => columns.map(() => null));
+    const text = rows.map(() => columns.map(() => ""));
+    for (const point of visible) {
+      const value = measure.y[point];
+      if (value === null) continue;
+      const row = rows.indexOf(points[point][rowKey]);
+      const column = columns.indexOf(points[point][columnKey]);
+      if (z[row][column] === null || value < z[row][column]) {
+        z[row][column] = value;
+        text[row][column] = hoverText(measure, point);
+      }
+    }
+    const fits = rows.length * columns.length <= MOST_LABELLED_CELLS;
     const trace = {
-      type: "heatmap", z, text, colorscale: scale, hovertemplate: "%{text}<extra></extra>", hoverongaps: false, xgap: 1, ygap: 1,
-      x: columns.map((value) => keys[across].texts[value]), y: rows.map((value) => keys[up].texts[value]),
-      texttemplate: z.flat().length <= 120 ? "%{z:.3~g}" : "", colorbar: { thickness: 12, outlinewidth: 0 },
+      type: "heatmap",
+      x: columns.map((value) => keys[columnKey].texts[value]),
+      y: rows.map((value) => keys[rowKey].texts[value]),
+      z,
+      text,
+      colorscale: scale,
+      colorbar: { thickness: 12, outlinewidth: 0 },
+      texttemplate: fits ? "%{z:.3~g}" : "",
+      hovertemplate: "%{text}<extra></extra>",
+      hoverongaps: false,
+      xgap: 1,
+      ygap: 1,
     };
-    const ordinal = (key) => ({ title: { text: safe(key.title) }, type: "category", showgrid: false });
-    plot(id, [trace], { xaxis: ordinal(keys[across]), yaxis: ordinal(keys[up]), margin: { r: 8 } });
+    const categories = (key) => ({ title: { text: safe(keys[key].title) }, type: "category", showgrid: false });
+    plot(id, [trace], { xaxis: categories(columnKey), yaxis: categories(rowKey), margin: { r: 8 } });
     find(id).previousElementSibling.textContent = measure.title;
   }
 
   /** Whether one point is at least as good as another in all costs, and better in one. */
-  const beats = (one, other) =>
-    one.every((value, place) => value <= other[place]) && one.some((value, place) => value < other[place]);
+  function dominates(one, other) {
+    const isNoWorse = one.every((cost, place) => cost <= other[place]);
+    const isBetter = one.some((cost, place) => cost < other[place]);
+    return isNoWorse && isBetter;
+  }
 
-  function front(goal, points) {
-    const [time, energy, accuracy] = [measures[goal.time], measures[goal.energy], measures.final_accuracy];
-    const known = points.filter((point) => time.y[point] !== null && energy.y[point] !== null);
-    const costs = known.map((point) => [time.y[point], energy.y[point], ...(accuracy ? [-(accuracy.y[point] ?? 0)] : [])]);
-    const best = known.map((_, place) => !costs.some((other) => beats(other, costs[place])));
-    const marker = accuracy
-      ? { color: known.map((point) => accuracy.y[point]), colorscale: scale, colorbar: { title: { text: "final accuracy [%]", side: "right" }, thickness: 12, outlinewidth: 0 } }
-      : { color: colours[0] };
-    const text = known.map((point) => `${named(point)}<br>${[time, energy, accuracy].filter(Boolean).map((one) => safe(one.text[point])).join("<br>")}`);
-    const ringed = known.filter((_, place) => best[place]);
-    const symbol = known.map((point) => (time.mean[point] && energy.mean[point] ? "circle" : "diamond"));
-    const places = (some) => ({ type: "scatter", mode: "markers", x: some.map((point) => time.y[point]), y: some.map((point) => energy.y[point]) });
-    const rings = { ...places(ringed), hoverinfo: "skip", marker: { symbol: "circle-open", size: 17, color: colours[1], line: { width: 2.5 } } };
+  /** Draw time against energy, with rings around the Pareto front. */
+  function drawFront(goal, visible) {
+    const time = measures[goal.time];
+    const energy = measures[goal.energy];
+    const accuracy = measures.final_accuracy;
+    const shown = accuracy ? [time, energy, accuracy] : [time, energy];
+    const known = visible.filter((point) => time.y[point] !== null && energy.y[point] !== null);
+    const costs = known.map((point) => {
+      const cost = [time.y[point], energy.y[point]];
+      if (accuracy) cost.push(-(accuracy.y[point] ?? 0)); // of accuracies more is better
+      return cost;
+    });
+    const isOnFront = (_, place) => !costs.some((other) => dominates(other, costs[place]));
+    const onFront = known.filter(isOnFront);
+    const positions = (chosen) => ({
+      type: "scatter",
+      mode: "markers",
+      x: chosen.map((point) => time.y[point]),
+      y: chosen.map((point) => energy.y[point]),
+    });
+    const isMean = (point) => time.mean[point] && energy.mean[point];
+    const marker = {
+      size: 10,
+      symbol: known.map((point) => (isMean(point) ? "circle" : "diamond")),
+      line: { color: BORDER_COLOUR, width: 0.8 },
+      color: colours[0],
+    };
+    if (accuracy) {
+      marker.color = known.map((point) => accuracy.y[point]);
+      marker.colorscale = scale;
+      marker.colorbar = { title: { text: "final accuracy [%]", side: "right" }, thickness: 12, outlinewidth: 0 };
+    }
     const trace = {
-      ...places(known), text, hovertemplate: "%{text}<extra></extra>",
-      marker: { ...marker, size: 10, symbol, line: { color: "#7d8894", width: 0.8 } },
+      ...positions(known),
+      marker,
+      text: known.map((point) => {
+        const values = shown.map((measure) => safe(measure.text[point]));
+        return [pointLabel(point), ...values].join("<br>");
+      }),
+      hovertemplate: "%{text}<extra></extra>",
+    };
+    const rings = {
+      ...positions(onFront),
+      marker: { symbol: "circle-open", size: 17, color: colours[1], line: { width: 2.5 } },
+      hoverinfo: "skip",
     };
     const axis = (measure) => ({ title: { text: measure.title }, ...(measure.log ? { type: "log" } : {}) });
     plot("front", [trace, rings], { xaxis: axis(time), yaxis: axis(energy) });
-    const missing = points.length - known.length;
-    document.querySelector("#pareto .left").textContent = missing ? `${missing} points are not there: half of their runs or more never got there, or none has finished.` : "";
+    noteMissing(visible.length - known.length);
+  }
+
+  function noteMissing(count) {
+    const note = document.querySelector("#pareto .left");
+    const subject = count === 1 ? "1 point is" : `${count} points are`;
+    const reason = "at least half of the runs missed the target, or no run has finished";
+    note.textContent = count ? `${subject} not shown: ${reason}.` : "";
+  }
+
+  /** The two keys of the heat maps: numeric ones, that of the horizontal axis first. */
+  function heatMapKeys(axis) {
+    const numeric = keys.map((_, number) => number).filter((number) => keys[number].numbers);
+    const others = numeric.filter((number) => number !== axis);
+    const ordered = numeric.includes(axis) ? [axis, ...others] : others;
+    return ordered.slice(0, 2);
+  }
+
+  function drawKeys(goal, axis, visible) {
+    find("effect").hidden = axis < 0;
+    if (axis < 0) return;
+    const lines = linesOver(axis, visible, "effect");
+    drawLegend("effect", lines.map(([name]) => name));
+    drawOverKey("time", measures[goal.time], axis, lines);
+    drawOverKey("energy", measures[goal.energy], axis, lines);
+    find("accuracy").parentElement.hidden = !measures.final_accuracy;
+    if (measures.final_accuracy) drawOverKey("accuracy", measures.final_accuracy, axis, lines);
+  }
+
+  function drawHeatMaps(goal, axis, visible) {
+    const pair = heatMapKeys(axis);
+    find("heat").hidden = pair.length < 2; // before drawing: Plotly needs the size of its place
+    if (pair.length < 2) return;
+    drawHeatMap("heat-time", measures[goal.time], visible, pair);
+    drawHeatMap("heat-energy", measures[goal.energy], visible, pair);
+  }
+
+  function showAnswer(goalNumber, axis) {
+    for (const text of findAll(".story")) {
+      const isChosen = Number(text.dataset.goal) === goalNumber && Number(text.dataset.key) === axis;
+      text.hidden = !isChosen;
+    }
   }
 
   function draw() {
-    const goal = goals[Number(pressed("goals").dataset.value)];
-    const points = visible();
-    const shown = new Set(points);
-    all(".points tbody tr").forEach((row) => (row.hidden = !shown.has(Number(row.dataset.point))));
-    find("count").textContent = `${points.length} of ${at.length} points`;
-    const axis = keys.length ? number("axis") : -1;
-    all(".story").forEach((text) => (text.hidden = Number(text.dataset.key) !== axis || goals[Number(text.dataset.goal)] !== goal));
-    find("takes").hidden = axis < 0;
-    if (axis >= 0) {
-      const drawn = lines(points, axis, "takes");
-      legend("takes", drawn.map(([name]) => name));
-      against("time", measures[goal.time], axis, drawn);
-      against("energy", measures[goal.energy], axis, drawn);
-      find("accuracy").parentElement.hidden = !measures.final_accuracy;
-      if (measures.final_accuracy) against("accuracy", measures.final_accuracy, axis, drawn);
-    }
-    learning(points);
-    const numeric = keys.map((key, place) => place).filter((place) => keys[place].numbers);
-    const pair = [...numeric.filter((place) => place === axis), ...numeric.filter((place) => place !== axis)].slice(0, 2);
-    find("heat").hidden = pair.length < 2;
-    if (pair.length === 2) {
-      heat("heat-time", measures[goal.time], points, pair);
-      heat("heat-energy", measures[goal.energy], points, pair);
-    }
-    front(goal, points);
+    const goalNumber = Number(pressedButton("goals").dataset.value);
+    const goal = goals[goalNumber];
+    const axis = keys.length ? chosenNumber("axis") : -1;
+    const visible = visiblePoints();
+    const isVisible = new Set(visible);
+    for (const row of findAll(".points tbody tr")) row.hidden = !isVisible.has(Number(row.dataset.point));
+    find("count").textContent = `${visible.length} of ${points.length} points`;
+    showAnswer(goalNumber, axis);
+    drawKeys(goal, axis, visible);
+    drawLearning(visible);
+    drawHeatMaps(goal, axis, visible);
+    drawFront(goal, visible);
   }
 
-  function sort(head, column) {
-    const down = head.getAttribute("aria-sort") === "ascending";
-    all(".points th").forEach((other) => other.removeAttribute("aria-sort"));
-    head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const rows = all(".points tbody tr");
+  function sortTable(head, column) {
+    const descending = head.getAttribute("aria-sort") === "ascending"; // a second click turns the order round
+    for (const other of findAll(".points th")) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", descending ? "descending" : "ascending");
     const value = (row) => Number(row.cells[column].dataset.sort);
-    rows.sort((one, other) => (down ? -1 : 1) * (value(one) - value(other)));
+    const direction = descending ? -1 : 1;
+    const rows = findAll(".points tbody tr");
+    rows.sort((one, other) => direction * (value(one) - value(other)));
     document.querySelector(".points tbody").append(...rows);
+  }
+
+  function press(button, buttons) {
+    for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+    draw();
   }
 
   await loadPlotly();
   for (const group of ["goals", "views"]) {
-    const buttons = all(`#${group} button`);
-    for (const button of buttons) {
-      button.addEventListener("click", () => {
-        buttons.forEach((other) => other.setAttribute("aria-pressed", String(other === button)));
-        draw();
-      });
-    }
+    const buttons = findAll(`#${group} button`);
+    for (const button of buttons) button.addEventListener("click", () => press(button, buttons));
   }
-  all(".controls select").forEach((select) => select.addEventListener("change", draw));
-  all(".points th").forEach((head, column) => head.firstElementChild.addEventListener("click", () => sort(head, column)));
+  for (const select of findAll(".controls select")) select.addEventListener("change", draw);
+  findAll(".points th").forEach((head, column) => {
+    head.firstElementChild.addEventListener("click", () => sortTable(head, column));
+  });
   draw();
 })();

@@ -6,68 +6,100 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from edgefl.results.report.sweep.answer import p_value
-from edgefl.results.report.sweep.columns import SIGNIFICANT, Column, Goal, difference, told
-from edgefl.results.report.sweep.study import Study
+from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn
+from edgefl.results.report.sweep.measures import ACCURACY_TITLES, Goal
+from edgefl.results.report.sweep.study import FAILED, Study
+from edgefl.results.report.sweep.texts import difference_text, estimate_text, p_text
 from edgefl.results.report.tables import table
 
-MOST_FAILED = 100
-LEGEND = (
-    "Mean ± half of the 95 % confidence interval over seeds (Student's t). Where some runs never got to a target there "
-    "is no mean but the median of all, with how many got there (Kaplan and Meier); “>” is what the median exceeds. "
-    "Bold is the best of a column. Below the others stands how far they are from it, in pairs of runs under the same "
-    "seed, and p of the paired t-test (of all points of a column at once, Holm); grey is not significant (p ≥ 0.05)."
+MOST_FAILED_SHOWN = 100
+SORTS_LAST = 1e300  # of cells without a number: JavaScript does not read Python's "inf"
+POINTS_LEGEND = (
+    "A cell shows the mean ± half of the 95 % confidence interval over seeds (Student's t). If some runs missed a "
+    "target, there is no mean: the cell shows the median of all runs (Kaplan–Meier) and how many of them reached the "
+    "target; “>” is a lower bound of an unknown median. The best point of each column is bold. The small line under "
+    "each other point is its mean difference from the best, over pairs of runs with the same seed, with the p-value of "
+    "the paired t-test, corrected for the number of points (Holm). Grey differences are not significant (p ≥ 0.05)."
 )
 
 
-def points(study: Study, found: Mapping[str, Column], goals: Sequence[Goal]) -> str:
-    """A row a point, which the script filters and sorts."""
-    shown = [found[name] for goal in goals for name in (goal.time, goal.energy)]
-    shown += [found[name] for name in ("final_accuracy", "best_accuracy") if name in found]
-    titles = [*(key.title for key in study.keys), "runs", *(column.measure.title for column in shown)]
+def points_table(study: Study, columns: Mapping[str, EstimateColumn], goals: Sequence[Goal]) -> str:
+    """Return a table with a row for each point, which the script filters and sorts."""
+    shown = _shown_columns(columns, goals)
+    titles = [key.title for key in study.keys]
+    titles.append("runs")
+    titles += [column.measure.title for column in shown]
     head = "".join(f'<th scope="col"><button type="button">{escape(title)}</button></th>' for title in titles)
-    body = "".join(f'<tr data-point="{place}">{_row(study, shown, place)}</tr>' for place in range(len(study.points)))
+    rows = [f'<tr data-point="{point}">{_row(study, shown, point)}</tr>' for point in range(len(study.points))]
+    body = "".join(rows)
     return (
         f'<div class="scroll"><table class="points"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 
 
-def _row(study: Study, shown: Sequence[Column], place: int) -> str:
-    at = study.points[place].at
-    keys = [
-        f'<td data-sort="{value}">{escape(key.texts[value])}</td>' for key, value in zip(study.keys, at, strict=True)
-    ]
-    done, of = len(study.finished[place]), len(study.points[place].rows)
-    runs = f'<td data-sort="{done}">{done if done == of else f"{done} of {of}"}</td>'
-    return "".join([*keys, runs, *(_cell(column, place) for column in shown)])
+def _shown_columns(columns: Mapping[str, EstimateColumn], goals: Sequence[Goal]) -> list[EstimateColumn]:
+    """Return time and energy of each goal, then the accuracies where they were measured."""
+    shown = []
+    for goal in goals:
+        shown.append(columns[goal.time])
+        shown.append(columns[goal.energy])
+    shown += [columns[name] for name in ACCURACY_TITLES if name in columns]
+    return shown
 
 
-def _cell(column: Column, place: int) -> str:
-    """An estimate, and how it compares with the best."""
-    one, text = column.estimates[place], escape(told(column.estimates[place], column.measure))
-    value = one.central if math.isfinite(one.central) else 1e300
-    if place == column.best:
-        return f'<td data-sort="{value:.6g}"><b>{text}</b></td>'
-    small = _against(column, place) if column.against else ""
-    return f'<td data-sort="{value:.6g}">{text}{small}</td>'
+def _row(study: Study, shown: Sequence[EstimateColumn], point: int) -> str:
+    """Return the cells of a point: its values, its runs, its estimates."""
+    cells = []
+    for key, index in zip(study.keys, study.points[point].value_indices, strict=True):
+        cells.append(f'<td data-sort="{index}">{escape(key.texts[index])}</td>')
+    finished = len(study.finished_rows[point])
+    runs = len(study.points[point].rows)
+    text = str(finished)
+    if finished < runs:
+        text += f" of {runs}"
+    cells.append(f'<td data-sort="{finished}">{text}</td>')
+    cells += [_cell(column, point) for column in shown]
+    return "".join(cells)
 
 
-def _against(column: Column, place: int) -> str:
-    paired, p = column.against[place], column.p[place]
+def _cell(column: EstimateColumn, point: int) -> str:
+    """Return an estimate, and how it compares with the best point."""
+    estimate = column.estimates[point]
+    text = escape(estimate_text(estimate, column.measure))
+    order = estimate.central if math.isfinite(estimate.central) else SORTS_LAST
+    if point == column.best:
+        content = f"<b>{text}</b>"
+    else:
+        content = f"{text}{_difference_from_best(column, point)}"
+    return f'<td data-sort="{order:.6g}">{content}</td>'
+
+
+def _difference_from_best(column: EstimateColumn, point: int) -> str:
+    """Return the small line under an estimate; nothing where the difference is unknown."""
+    if not column.against:
+        return ""
+    paired = column.against[point]
     if not math.isfinite(paired.mean):
         return ""
-    certainty = f"; {p_value(p)}" if math.isfinite(p) else ""
-    doubt = ' class="same"' if p >= SIGNIFICANT or paired.mean == 0 else ""
-    return f"<small{doubt}>{escape(difference(paired, column.measure))}{certainty}</small>"
+    p = column.p[point]
+    text = escape(difference_text(paired, column.measure))
+    if math.isfinite(p):
+        text += f"; {p_text(p)}"
+    if p >= SIGNIFICANCE_LEVEL or paired.mean == 0:
+        return f'<small class="same">{text}</small>'
+    return f"<small>{text}</small>"
 
 
-def failed(study: Study) -> str:
-    """The runs that failed, with their errors."""
-    rows = [row for row, status in enumerate(study.texts["status"]) if status == "failed"]
+def failed_section(study: Study) -> str:
+    """Return a section with the runs that failed and their errors; nothing where none has."""
+    rows = [row for row, status in enumerate(study.texts["status"]) if status == FAILED]
     if not rows:
         return ""
-    columns = [study.texts[name] for name in ("point", "seed", "error")]
-    body = [[escape(column[row]) for column in columns] for row in rows[:MOST_FAILED]]
-    more = f'<p class="note">{len(rows) - MOST_FAILED:,} more are in index.csv.</p>' if len(rows) > MOST_FAILED else ""
-    inner = table(["point", "seed", "error"], body, "failed")
-    return f'<section id="failed"><h2>Failed</h2><div class="card">{inner}{more}</div></section>'
+    names = ["point", "seed", "error"]
+    body = [[escape(study.texts[name][row]) for name in names] for row in rows[:MOST_FAILED_SHOWN]]
+    note = ""
+    left_out = len(rows) - MOST_FAILED_SHOWN
+    if left_out > 0:
+        note = f'<p class="note">index.csv lists {left_out:,} more.</p>'
+    content = table(names, body, "failed")
+    return f'<section id="failed"><h2>Failed runs</h2><div class="card">{content}{note}</div></section>'

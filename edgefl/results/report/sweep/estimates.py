@@ -1,0 +1,89 @@
+"""Estimates of each measure at each point: over seeds, and against the best point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from edgefl.results import statistics
+from edgefl.results.report.sweep.measures import SweepMeasure, measures
+from edgefl.results.report.sweep.study import Study
+from edgefl.results.statistics import Paired, SeedEstimate
+
+SIGNIFICANCE_LEVEL = 0.05
+
+
+class EstimateColumn(NamedTuple):
+    """A measure at all points [points].
+
+    `against` and `p` compare each point with the best one: paired differences, and p-values adjusted after Holm. Both
+    are empty where no point is the best.
+    """
+
+    measure: SweepMeasure
+    estimates: Sequence[SeedEstimate]
+    best: int | None
+    against: Sequence[Paired]
+    p: Sequence[float]
+
+
+def estimate_columns(study: Study) -> dict[str, EstimateColumn]:
+    """Return the estimates of all measures, by the measure's name."""
+    return {measure.name: _column(study, measure) for measure in measures(study)}
+
+
+def values_by_seed(study: Study, measure: SweepMeasure, point: int) -> dict[int, float]:
+    """Return a measure of a point's finished runs, by seed; NaN for a run that missed the target."""
+    seeds = study.numbers["seed"]
+    values = study.numbers[measure.name]
+    return {int(seeds[row]): float(values[row]) for row in study.finished_rows[point]}
+
+
+def _column(study: Study, measure: SweepMeasure) -> EstimateColumn:
+    estimates = [_estimate(study, measure, rows) for rows in study.finished_rows]
+    best = _best_point(estimates, higher_is_better=measure.is_accuracy)
+    if best is None:
+        return EstimateColumn(measure, estimates, None, [], [])
+    # Under one seed all points meet the same devices, channels and batches (common random numbers), so that the
+    # difference of two points varies far less than either of them.
+    reference = values_by_seed(study, measure, best)
+    against = [
+        statistics.paired(reference, values_by_seed(study, measure, point)) for point in range(len(study.points))
+    ]
+    # The best point against itself is not a test: it must not count in Holm's correction.
+    tested = [math.nan if point == best else paired.p for point, paired in enumerate(against)]
+    return EstimateColumn(measure, estimates, best, against, statistics.holm(tested).tolist())
+
+
+def _estimate(study: Study, measure: SweepMeasure, rows: Sequence[int]) -> SeedEstimate:
+    """Return the estimate over the finished runs of a point, given by their rows."""
+    values = study.numbers[measure.name]
+    if measure.bound:
+        # A run that missed the target is right-censored: it would have taken longer than the whole run did.
+        bounds = study.numbers[measure.bound]
+        return statistics.estimate(values[rows], bounds[rows])
+    # Without a bound an empty cell is a number that was not measured, not one that is larger than some other.
+    measured = [row for row in rows if np.isfinite(values[row])]
+    return statistics.estimate(values[measured], values[measured])
+
+
+def _best_point(estimates: Sequence[SeedEstimate], *, higher_is_better: bool) -> int | None:
+    """Return the point with the best mean, or the best median where no point reached the target under every seed.
+
+    None where there is nothing to choose: one point, no known number, or the same number everywhere.
+    """
+    known = [point for point, estimate in enumerate(estimates) if np.isfinite(estimate.central)]
+    # A median of the runs that were quick enough would beat the mean of a point that always gets there.
+    complete = [point for point in known if estimates[point].reached == estimates[point].n]
+    centrals = {point: estimates[point].central for point in complete or known}
+    if len(estimates) < 2 or not centrals:
+        return None
+    all_equal = len(centrals) > 1 and len(set(centrals.values())) == 1
+    if all_equal:
+        return None
+    if higher_is_better:
+        return max(centrals, key=lambda point: centrals[point])
+    return min(centrals, key=lambda point: centrals[point])

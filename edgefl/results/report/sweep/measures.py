@@ -1,0 +1,91 @@
+"""The measures of a sweep, which are columns of ``index.csv``, and the goals that the page has a choice of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from edgefl.core.units import BYTES, ENERGY, PLAIN, TIME, Unit, percent
+from edgefl.results.report.sweep.study import Study
+
+TOTAL_TITLES = {
+    "rounds": "rounds",
+    "time_s": "time",
+    "energy_j": "energy",
+    "wasted_j": "wasted energy",
+    "bytes_down": "sent to devices",
+    "bytes_up": "sent by devices",
+}
+ACCURACY_TITLES = {"final_accuracy": "final accuracy", "best_accuracy": "best accuracy"}
+UNITS_BY_NAME: Mapping[str, Sequence[Unit]] = {
+    "time_s": TIME,
+    "energy_j": ENERGY,
+    "wasted_j": ENERGY,
+    "bytes_down": BYTES,
+    "bytes_up": BYTES,
+}
+# What a run took to a target, and the total of the run that bounds it from below where the target was missed.
+TARGET_BOUNDS = {"round": "rounds", "time_s": "time_s", "energy_j": "energy_j"}
+
+
+class SweepMeasure(NamedTuple):
+    """A column of ``index.csv``.
+
+    `bound` names another column: a run that missed the target would have taken more than it has there. Empty for
+    measures that every finished run has.
+    """
+
+    name: str
+    title: str
+    units: Sequence[Unit]
+    bound: str = ""
+
+    @property
+    def is_accuracy(self) -> bool:
+        """Return whether the measure is a fraction of which more is better."""
+        return self.name.endswith("accuracy")
+
+
+class Goal(NamedTuple):
+    """A target accuracy, or the whole run, with the names of the measures of its time and energy."""
+
+    title: str  # "to 90 %"
+    target: str  # "90 %"; empty for the whole run
+    time: str
+    energy: str
+
+
+WHOLE_RUN = Goal("the whole run", "", "time_s", "energy_j")
+
+
+def goals(study: Study) -> list[Goal]:
+    """Return the targets, lowest first, then the whole run."""
+    every = []
+    for name in study.targets:
+        target = percent(name)
+        every.append(Goal(f"to {target}", target, f"target_{name}_time_s", f"target_{name}_energy_j"))
+    every.append(WHOLE_RUN)
+    return every
+
+
+def measures(study: Study) -> list[SweepMeasure]:
+    """Return the measures that the sweep has: those of targets, then the totals, then the accuracies."""
+    every = []
+    for name in study.targets:
+        for cost, bound in TARGET_BOUNDS.items():
+            title = f"{TOTAL_TITLES[bound]} to {percent(name)}"
+            every.append(SweepMeasure(f"target_{name}_{cost}", title, UNITS_BY_NAME.get(cost, PLAIN), bound))
+    titles = dict(TOTAL_TITLES)
+    if study.has_accuracy:
+        titles |= ACCURACY_TITLES
+    for name, title in titles.items():
+        if name in study.numbers:  # older sweeps lack some
+            every.append(SweepMeasure(name, title, UNITS_BY_NAME.get(name, PLAIN)))
+    return every
+
+
+def measure_title(measure: SweepMeasure, goal: Goal) -> str:
+    """Return the time or the energy of a goal in words: ``time to 90 %``, ``energy of the whole run``."""
+    if goal.target:
+        return measure.title
+    return f"{measure.title} of {goal.title}"
