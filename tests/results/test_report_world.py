@@ -61,9 +61,9 @@ class TestPopulation:
     def test_counts_at_their_times(self, result):
         run = load(with_rounds(result(), **POPULATION))
         figure = population.figure(run)
-        there = of(figure, "devices there")
-        assert there["y"] == run.rounds["present"].tolist()
-        assert there["x"] == pytest.approx(run.rounds["time_s"] - run.rounds["duration_s"], abs=1e-3)
+        present = of(figure, "devices present")
+        assert present["y"] == run.rounds["present"].tolist()
+        assert present["x"] == pytest.approx(run.rounds["time_s"] - run.rounds["duration_s"], abs=1e-3)
         assert of(figure, "arrivals")["y"] == run.rounds["arrivals"].tolist()
         assert of(figure, "departures")["y"] == (-run.rounds["departures"]).tolist()
 

@@ -1,4 +1,4 @@
-"""The cards of one run: where its devices were, which were present, and where time and energy went."""
+"""The cards of one run: where its devices were, which of them were present, and where time and energy went."""
 
 from __future__ import annotations
 

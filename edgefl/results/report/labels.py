@@ -1,4 +1,4 @@
-"""Who holds what: a heat map of labels and devices, with the devices' sizes above it."""
+"""Which device holds which labels: a heat map of labels and devices, with the devices' sizes above it."""
 
 from __future__ import annotations
 
@@ -11,50 +11,69 @@ from edgefl.core.units import digits, quantity, short
 from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.style import MUTED, Figure, Shown, even
 
-MOST_DEVICES, MOST_LABELS = 300, 100
-FEW = 30  # are all written at the axis
+MOST_DEVICES = 300
+MOST_LABELS = 100
+MOST_TICKS = 30  # up to here every device and every label has its number at the axis
+MOST_SPACED_BARS = 150  # beyond that gaps would leave nothing of the bars
+ALL_FIGURES = 9  # digits of device numbers and counts, which are never rounded
 SCALE = [[0, "#dbe9f4"], [0.25, "#a3cae3"], [0.5, "#56a0ce"], [0.75, "#1f6aa8"], [1, "#0b2f5c"]]
 BARS = "#9fb3c4"
-HEAD, ROW, LEAST, HIGHEST = 150, 24, 300, 620  # pixels: all but the map, a label, the whole figure
+# Heights in pixels: of everything but the map, of a label's row, and of the whole figure
+HEAD = 150
+ROW = 24
+LEAST = 300
+HIGHEST = 620
 
 
 def groups(shown: Sequence[Shown]) -> list[tuple[ColumnArrays, list[Shown]]]:
-    """Holdings, that is columns device, label and samples, each with the runs that have them."""
+    """Return the different tables of holdings (columns device, label and samples), each with the runs that have it.
+
+    Runs of one seed mostly divide the data alike, and one map then serves them all.
+    """
     found: list[tuple[ColumnArrays, list[Shown]]] = []
     for one in shown:
-        mine = one.run.labels
-        if mine is None or not mine["device"].size:
+        table = one.run.labels
+        if table is None or not table["device"].size:
             continue
-        same = next(
-            (runs for table, runs in found if all(np.array_equal(table[name], mine[name]) for name in mine)), None
-        )
-        if same is None:
-            found.append((mine, [one]))
+        for other, runs in found:
+            if _equal(table, other):
+                runs.append(one)
+                break
         else:
-            same.append(one)
+            found.append((table, [one]))
     return found
 
 
+def _equal(table: ColumnArrays, other: ColumnArrays) -> bool:
+    return all(np.array_equal(other[name], table[name]) for name in table)
+
+
 def figure(table: ColumnArrays) -> Figure:
-    """Samples of each label (row) at each device (column): blank where there are none; above it the sum of a column."""
+    """Return a heat map of the samples of each label (row) at each device (column), below bars of all labels' samples.
+
+    A cell is blank where a device has no sample of a label, so that none and a few look different.
+    """
     labels, devices, samples = grid(table)
+    filled = np.where(samples > 0, samples, np.nan)
+    sizes = _sizes(table)[devices.astype(np.intp)]
+    device_names = short(devices, ALL_FIGURES)
     heat = {
         "type": "heatmap",
         "name": "samples",
-        "x": short(devices, 9),
-        "y": short(labels, 9),
-        "z": [short(row, 9) for row in np.where(samples > 0, samples, np.nan)],
+        "x": device_names,
+        "y": short(labels, ALL_FIGURES),
+        "z": [short(row, ALL_FIGURES) for row in filled],
         "zmin": 0,
         "colorscale": SCALE,
-        "colorbar": _bar(),
+        "colorbar": _colour_bar(),
         "hoverongaps": False,
         "hovertemplate": "device %{x}, label %{y}: %{z:,} samples<extra></extra>",
     }
     bars = {
         "type": "bar",
         "name": "all labels",
-        "x": heat["x"],
-        "y": short(_sizes(table)[devices.astype(np.intp)], 9),
+        "x": device_names,
+        "y": short(sizes, ALL_FIGURES),
         "yaxis": "y2",
         "marker": {"color": BARS, "line": {"width": 0}},
         "hovertemplate": "device %{x}: %{y:,} samples<extra></extra>",
@@ -63,68 +82,92 @@ def figure(table: ColumnArrays) -> Figure:
 
 
 def grid(table: ColumnArrays) -> tuple[Floats, Floats, Floats]:
-    """Labels [L], devices [D] and samples [L, D]; of very many an even pick."""
-    labels, devices = _some(table["label"], MOST_LABELS), _some(table["device"], MOST_DEVICES)
-    rows = np.isin(table["label"], labels) & np.isin(table["device"], devices)
+    """Return labels [L], devices [D] and samples [L, D]; of very many labels or devices an even pick."""
+    labels = _picked(table["label"], MOST_LABELS)
+    devices = _picked(table["device"], MOST_DEVICES)
+    drawn = np.isin(table["label"], labels) & np.isin(table["device"], devices)
+    rows = np.searchsorted(labels, table["label"][drawn])
+    columns = np.searchsorted(devices, table["device"][drawn])
     samples = np.zeros((len(labels), len(devices)))
-    place = np.searchsorted(labels, table["label"][rows]), np.searchsorted(devices, table["device"][rows])
-    samples[place] = table["samples"][rows]
+    samples[rows, columns] = table["samples"][drawn]
     return labels, devices, samples
 
 
-def _some(values: Floats, most: int) -> Floats:
-    names = np.unique(values)
-    return np.asarray(names[even(len(names), most)])
+def _picked(values: Floats, most: int) -> Floats:
+    """Return the different values in order, or an even pick of ``most`` of them."""
+    distinct = np.unique(values)
+    return np.asarray(distinct[even(len(distinct), most)])
 
 
 def _sizes(table: ColumnArrays) -> Floats:
-    """Samples of each device, by its number."""
+    """Return the samples of all labels at each device [highest number + 1]."""
     return np.asarray(np.bincount(table["device"].astype(np.intp), table["samples"]), np.float64)
 
 
 def caption(table: ColumnArrays) -> str:
-    """How many devices hold how much of how many labels, and of how many of both the map shows, in one line."""
-    devices, labels_each = np.unique(table["device"], return_counts=True)
+    """Return a line on how many devices hold how much of how many labels, and how many of both the map shows."""
+    devices, labels_of_device = np.unique(table["device"], return_counts=True)
     sizes = _sizes(table)[devices.astype(np.intp)]
-    few, many = quantity(sizes.min()), quantity(sizes.max())
-    each = f"{few} samples each" if few == many else f"{few} to {many} samples"
+    smallest = quantity(sizes.min())
+    largest = quantity(sizes.max())
+    if smallest == largest:
+        samples = f"{smallest} samples each"
+    else:
+        samples = f"{smallest} to {largest} samples"
     labels = len(np.unique(table["label"]))
-    picks = [(len(devices), MOST_DEVICES, "devices"), (labels, MOST_LABELS, "labels")]
-    left_out = [f"{most} of the {what}" for count, most, what in picks if count > most]
-    drawn = f"; {' and '.join(left_out)} are drawn" if left_out else ""
-    mean = digits(float(labels_each.mean()))
+    mean = digits(float(labels_of_device.mean()))
     return (
-        f"{len(devices):,} devices hold {each}, of {mean} of the {labels:,} labels on average{drawn}. Bars: all labels."
+        f"{len(devices):,} devices hold {samples}, of {mean} of the {labels:,} labels on average"
+        f"{_thinned(len(devices), labels)}. Bars: all labels."
     )
 
 
+def _thinned(devices: int, labels: int) -> str:
+    """Return how many of the devices and labels are drawn; an empty text where all are."""
+    picks = []
+    if devices > MOST_DEVICES:
+        picks.append(f"{MOST_DEVICES} of the devices")
+    if labels > MOST_LABELS:
+        picks.append(f"{MOST_LABELS} of the labels")
+    if not picks:
+        return ""
+    return f"; {' and '.join(picks)} are drawn"
+
+
 def height(figure: Figure) -> int:
-    """Pixels that the figure needs."""
-    return int(np.clip(HEAD + ROW * len(figure["data"][0]["y"]), LEAST, HIGHEST))
+    """Return the height that the figure needs [pixels]."""
+    labels = len(figure["data"][0]["y"])
+    return int(np.clip(HEAD + ROW * labels, LEAST, HIGHEST))
 
 
-def _bar() -> Figure:
+def _colour_bar() -> Figure:
+    # As high as the map only, which is the lower part of the figure.
+    place = {"len": 0.8, "y": 0, "yanchor": "bottom"}
     title = {"text": "samples", "side": "right", "font": {"color": MUTED, "size": 13}}
-    look = {"thickness": 12, "outlinewidth": 0, "tickfont": {"color": MUTED}, "x": 1.01}
-    return look | {"title": title, "len": 0.8, "y": 0, "yanchor": "bottom"}
+    look = {"thickness": 12, "outlinewidth": 0, "tickfont": {"color": MUTED}, "x": 1.01, "title": title}
+    return look | place
 
 
 def _ticks(values: Floats) -> Figure:
-    return {"tickmode": "array", "tickvals": short(values, 9)} if len(values) <= FEW else {}
+    """Return a tick for each of a few values; of more, Plotly chooses some."""
+    if len(values) > MOST_TICKS:
+        return {}
+    return {"tickmode": "array", "tickvals": short(values, ALL_FIGURES)}
 
 
 def _layout(labels: Floats, devices: Floats) -> Figure:
-    """The map below, the bars above; both share the devices' axis."""
+    """Return the layout: the map below, the bars above, both over one axis of devices."""
+    spaced = len(devices) <= MOST_SPACED_BARS
     return {
         "xaxis": {"title": {"text": "device"}, "anchor": "y", "showline": False, **_ticks(devices)},
         "yaxis": {
             "title": {"text": "label"},
             "domain": [0, 0.8],
-            "autorange": "reversed",
+            "autorange": "reversed",  # label 0 on top, as in a table
             "showgrid": False,
             **_ticks(labels),
         },
         "yaxis2": {"domain": [0.84, 1], "nticks": 3, "rangemode": "tozero", "title": {"text": ""}},
-        "bargap": 0.15 if len(devices) <= 150 else 0,
+        "bargap": 0.15 if spaced else 0,
         "margin": {"r": 8},
     }

@@ -1,4 +1,4 @@
-"""Who was there: the population over time, arrivals and departures, handovers."""
+"""The population over time: devices that are present, arrivals and departures, handovers."""
 
 from __future__ import annotations
 
@@ -10,40 +10,52 @@ from edgefl.results.report.overtime import Panel
 from edgefl.results.report.read import Run
 from edgefl.results.report.style import Figure
 
-THERE, CAME, LEFT, HANDED = "#0072b2", "#009e73", "#d55e00", "#6b5b95"
-WHOLE = {"tickformat": ",d", "nticks": 4}
+PRESENT = "#0072b2"
+ARRIVED = "#009e73"
+DEPARTED = "#d55e00"
+HANDED_OVER = "#6b5b95"
+WHOLE = {"tickformat": ",d", "nticks": 4}  # an axis of counts: no ticks between whole numbers
 
 
 def figure(run: Run) -> Figure | None:
-    """Devices there when a round began; below, those that have come and gone during it. None where nothing changed."""
-    there = run.rounds["present"]
-    moving = run.has("arrivals") or run.has("departures")
-    if not moving and len(np.unique(there[np.isfinite(there)])) < 2:
+    """Return the devices present when each round began, above those that arrived and departed during it.
+
+    None where the population never changed.
+    """
+    present = run.rounds["present"]
+    has_churn = run.has("arrivals") or run.has("departures")
+    # The number also changes without churn where groups of devices take turns from session to session.
+    sizes = np.unique(present[np.isfinite(present)])
+    if not has_churn and len(sizes) < 2:
         return None
-    line = overtime.line(run, overtime.begins_s(run), there, "devices there", THERE)
-    panels = [Panel("devices there", [line], 2.0, {"rangemode": "tozero"})]
-    if moving:
-        came = overtime.bars(run, run.rounds["arrivals"], "arrivals", CAME)
-        left = overtime.bars(run, -run.rounds["departures"], "departures", LEFT)
-        panels.append(Panel("came +, left −", [came, left], 1.0, WHOLE))
+    line = overtime.line(run, overtime.begins_s(run), present, "devices present", PRESENT)
+    panels = [Panel("devices present", [line], 2.0, {"rangemode": "tozero"})]
+    if has_churn:
+        arrivals = overtime.bars(run, run.rounds["arrivals"], "arrivals", ARRIVED)
+        departures = overtime.bars(run, -run.rounds["departures"], "departures", DEPARTED)
+        panels.append(Panel("came +, left −", [arrivals, departures], 1.0, WHOLE))
     return overtime.figure(run, panels)
 
 
 def caption(run: Run) -> str:
-    """How many were there, came and left, in one line."""
-    there, came, left = (run.rounds[name] for name in ("present", "arrivals", "departures"))
-    changes = f"; {quantity(np.nansum(came))} arrivals, {quantity(np.nansum(left))} departures" if came.any() else ""
-    return f"{quantity(np.nanmin(there))} to {quantity(np.nanmax(there))} devices when a round began{changes}."
+    """Return a line on how many devices were present, arrived and departed."""
+    present = run.rounds["present"]
+    arrivals = run.rounds["arrivals"]
+    departures = run.rounds["departures"]
+    changes = ""
+    if arrivals.any():
+        changes = f"; {quantity(np.nansum(arrivals))} arrivals, {quantity(np.nansum(departures))} departures"
+    return f"{quantity(np.nanmin(present))} to {quantity(np.nanmax(present))} devices when a round began{changes}."
 
 
 def handovers(run: Run) -> Figure | None:
-    """Handovers by round. None where there were none."""
+    """Return the handovers in each round; None where there were none."""
     if not run.has("handovers"):
         return None
-    bars = overtime.bars(run, run.rounds["handovers"], "handovers", HANDED)
+    bars = overtime.bars(run, run.rounds["handovers"], "handovers", HANDED_OVER)
     return overtime.figure(run, [Panel("handovers in a round", [bars], 1.0, WHOLE | {"rangemode": "tozero"})])
 
 
 def handovers_caption(run: Run) -> str:
-    """How many there were, in one line."""
+    """Return a line on how many handovers there were."""
     return f"{quantity(np.nansum(run.rounds['handovers']))} from one base station to another."

@@ -77,7 +77,7 @@ def _layout(shown: Sequence[Shown], view: View, unit: Unit, marks: Figure) -> Fi
     name = view.title
     if view.name == "energy":
         name = energy_of([one.run for one in shown])
-    axis = {"title": {"text": with_unit(name, unit)}, "rangemode": "tozero"}
+    axis: Figure = {"title": {"text": with_unit(name, unit)}, "rangemode": "tozero"}
     if view.name == "round" and top([one.run.rounds["number"] for one in shown]) <= MOST_ROUND_TICKS:
         axis["dtick"] = 1  # on a short axis Plotly would have ticks between two rounds
     shapes = list(marks.get("shapes", []))

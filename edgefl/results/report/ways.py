@@ -1,4 +1,4 @@
-"""Where devices went, as lines on the map."""
+"""The ways of devices, as lines on the map."""
 
 from __future__ import annotations
 
@@ -9,56 +9,80 @@ from edgefl.core.units import TIME, fitting, short, top
 from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.style import Figure, even
 
-WAY = "#1f5d99"
-JUMP = 5.0  # median steps of a device, from which on it was put elsewhere, as when a trace begins again
+LINE_COLOUR = "#1f5d99"
+JUMP = 5.0  # median steps of a device: a longer one puts it elsewhere, as when a trace begins again
+PAUSE = 1.5  # instants of the table: after a longer pause a device was away
+SHORTEST = 0.01  # half widths of the map: devices that go less far stay where they are
 LEGIBLE = 30.0  # half widths of the map that all ways together may be long
-LEAST, FEWEST = 0.01, 3  # half widths that a way is long at least; ways
+FEWEST = 3  # ways that are drawn however long they are
 
 
 def figure(tracks: ColumnArrays, half_m: float) -> Figure | None:
-    """One line with gaps between the devices, and where one was not there. None where nobody moves."""
-    parts = [part for rows in chosen(tracks, half_m) for part in np.split(rows, _breaks(tracks, rows) + 1)]
-    if not parts:
+    """Return one line with gaps between the devices and where a device was away; None where no device moves.
+
+    Args:
+        tracks: the columns of ``tracks.csv``.
+        half_m: half the width of the map.
+    """
+    # One trace for all ways: Plotly is slow with many, and a gap separates them as well.
+    stretches: list[Rows] = []
+    for rows in chosen(tracks, half_m):
+        stretches += np.split(rows, _breaks(tracks, rows) + 1)
+    if not stretches:
         return None
     unit = fitting(top([tracks["time_s"]]), TIME)
-    columns = [_gapped(tracks[name], parts) for name in ("x_m", "y_m", "device", "time_s")]
-    x, y, device, time = (short(column) for column in (*columns[:3], columns[3] / unit.size))
+    devices = short(_gapped(tracks["device"], stretches))
+    times = short(_gapped(tracks["time_s"], stretches) / unit.size)
     return {
         "type": "scatter",
         "mode": "lines",
         "name": "ways",
-        "x": x,
-        "y": y,
-        "customdata": list(zip(device, time, strict=True)),
-        "line": {"color": WAY, "width": 1.4},
+        "x": short(_gapped(tracks["x_m"], stretches)),
+        "y": short(_gapped(tracks["y_m"], stretches)),
+        "customdata": list(zip(devices, times, strict=True)),
+        "line": {"color": LINE_COLOUR, "width": 1.4},
         "opacity": 0.6,
         "hovertemplate": f"device %{{customdata[0]}} at %{{customdata[1]}} {unit.name}<extra></extra>",
     }
 
 
 def chosen(tracks: ColumnArrays, half_m: float) -> list[Rows]:
-    """Rows of each device whose way is drawn: an even pick, of fewer where ways are long, without those that stay."""
-    every = [np.flatnonzero(tracks["device"] == name) for name in np.unique(tracks["device"])]
-    lengths = [float(_steps_m(tracks, rows).sum()) for rows in every]
-    moving = [rows for rows, length in zip(every, lengths, strict=True) if length > LEAST * half_m]
+    """Return the rows of each device whose way is drawn: an even pick of those that move, fewer where ways are long.
+
+    Args:
+        tracks: the columns of ``tracks.csv``.
+        half_m: half the width of the map.
+    """
+    moving = []
+    total_m = 0.0
+    for device in np.unique(tracks["device"]):
+        rows = np.flatnonzero(tracks["device"] == device)
+        length_m = float(_steps_m(tracks, rows).sum())
+        total_m += length_m
+        if length_m > SHORTEST * half_m:
+            moving.append(rows)
     if not moving:
         return []
-    room = int(LEGIBLE * half_m * len(moving) / sum(lengths))
-    return [moving[place] for place in even(len(moving), max(room, FEWEST))]
+    legible = int(LEGIBLE * half_m * len(moving) / total_m)  # so many ways of mean length
+    return [moving[place] for place in even(len(moving), max(legible, FEWEST))]
 
 
 def _steps_m(tracks: ColumnArrays, rows: Rows) -> Floats:
+    """Return the distances between neighbouring rows of a device [rows - 1]."""
     return np.asarray(np.hypot(np.diff(tracks["x_m"][rows]), np.diff(tracks["y_m"][rows])))
 
 
 def _breaks(tracks: ColumnArrays, rows: Rows) -> Rows:
-    """After which of a device's rows its line is broken: it was away, or put elsewhere."""
-    steps, pauses = _steps_m(tracks, rows), np.diff(tracks["time_s"][rows])
-    usual = np.median(steps[steps > 0])
-    instant = np.diff(np.unique(tracks["time_s"])).min()
-    return np.flatnonzero((steps > JUMP * usual) | (pauses > 1.5 * instant))
+    """Return the places in a device's rows behind which its line is broken: it was away, or was put elsewhere."""
+    steps_m = _steps_m(tracks, rows)
+    usual_m = np.median(steps_m[steps_m > 0])
+    jumped = steps_m > JUMP * usual_m
+    # All devices share the table's instants; a device that is away has no row at some of them.
+    instant_s = np.diff(np.unique(tracks["time_s"])).min()
+    was_away = np.diff(tracks["time_s"][rows]) > PAUSE * instant_s
+    return np.flatnonzero(jumped | was_away)
 
 
-def _gapped(column: Floats, parts: list[Rows]) -> Floats:
-    """Values of the parts, one after the other, with NaN behind each."""
-    return np.concatenate([np.append(column[part], np.nan) for part in parts])
+def _gapped(column: Floats, stretches: list[Rows]) -> Floats:
+    """Return the values of the stretches, one after the other, with NaN behind each, which breaks the line."""
+    return np.concatenate([np.append(column[rows], np.nan) for rows in stretches])
