@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-BITS_PER_FLOAT = 32
+BITS_PER_FLOAT = 32  # models are sent in single precision
 
 
 class Codec(Member):
@@ -22,7 +22,7 @@ class Codec(Member):
 
     compresses: ClassVar[bool] = True  # whether uploads are other than plain 32-bit floats
 
-    error_feedback: bool = False
+    error_feedback: bool = False  # unbiased codecs lose nothing in the mean
 
     def bits(self, d: int) -> float:
         """Return the bits of an encoded vector of d floats."""

@@ -20,5 +20,5 @@ class Float16(Codec):
 
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
         """Return the values, rounded."""
-        # beyond 65504 binary16 only has infinity, which would end the run
+        # Beyond 65504 binary16 only has infinity, which would end the run.
         return x.clamp(-65504.0, 65504.0).half().to(x.dtype)

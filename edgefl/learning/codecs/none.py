@@ -16,7 +16,7 @@ class NoCodec(Codec):
 
     compresses: ClassVar[bool] = False
 
-    error_feedback: Literal[False] = False
+    error_feedback: Literal[False] = False  # nothing is lost, so there is nothing to feed back
 
     def bits(self, d: int) -> float:
         """Return 32 d."""

@@ -13,7 +13,7 @@ from edgefl.learning.codecs.base import BITS_PER_FLOAT, Codec
 if TYPE_CHECKING:
     from torch import Tensor
 
-BITS_PER_SEED = 64
+BITS_PER_SEED = 64  # in place of the places: the server draws them, too
 
 KeptFraction = Annotated[float, Field(gt=0, le=1)]
 
@@ -21,7 +21,7 @@ KeptFraction = Annotated[float, Field(gt=0, le=1)]
 class TopK(Codec):
     """The largest values and their places; with error feedback (Stich et al., NeurIPS 2018)."""
 
-    error_feedback: bool = True
+    error_feedback: bool = True  # the largest values are a biased choice
 
     part: KeptFraction = 0.01  # of the values
 

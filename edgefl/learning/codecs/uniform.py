@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class UniformQuantiser(Codec):
     """Uniform quantisation between a vector's ends, to the nearest level (Konecny et al., 2016, section 4)."""
 
-    error_feedback: bool = True
+    error_feedback: bool = True  # rounding to the nearest is biased
 
-    bits_each: Annotated[int, Field(ge=1, le=16)] = 8
+    bits_each: Annotated[int, Field(ge=1, le=16)] = 8  # of each value: 2^bits_each levels
 
     def bits(self, d: int) -> float:
         """Return the bits of each value's level, and of the two ends."""
@@ -27,6 +27,7 @@ class UniformQuantiser(Codec):
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
         """Return the nearest of 2^bits_each levels for each value."""
         low = x.min()
+        # Both ends are levels, so 2^b levels have 2^b - 1 steps between them.
         step = (x.max() - x.min()) / (2**self.bits_each - 1)
         if step == 0:  # all values are equal
             return x.clone()

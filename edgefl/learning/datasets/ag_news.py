@@ -20,7 +20,7 @@ from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find
 from edgefl.learning.datasets.cache import cached
 
 CLASSES = 4
-TOKEN = re.compile(r"\w+|[^\w\s]")
+TOKEN = re.compile(r"\w+|[^\w\s]")  # a word, or one punctuation mark
 UNKNOWN = 1  # the id of words outside the vocabulary; 0 pads rows
 COLUMNS = 3  # class, title, description
 TRAIN = ("train.csv", "train.csv.gz", "ag_news_train.csv", "ag_news_train.csv.gz", "ag_news_train20k.csv.gz")
@@ -52,7 +52,7 @@ class AgNews(Dataset):
         if test is None:
             raise InputError(f"data.dataset: {train.parent}: holds {train.name}, but no {' or '.join(TEST)}. {HELP}")
         arrays = cached("ag_news", (self.length, self.vocabulary), [train, test], lambda: self._read(train, test))
-        arrays.pop("words")
+        arrays.pop("words")  # no part of `Data`
         return Data(**arrays, classes=CLASSES)
 
     def _read(self, train: Path, test: Path) -> Arrays:
@@ -60,6 +60,7 @@ class AgNews(Dataset):
         texts, train_y = read_csv(train)
         test_texts, test_y = read_csv(test)
         counts = Counter(token for text in texts for token in tokens(text))
+        # Of equally frequent words the first by the alphabet, so that ids do not depend on the order of texts.
         words = sorted(counts, key=lambda word: (-counts[word], word))[: self.vocabulary - 2]
         ids = {word: number for number, word in enumerate(words, UNKNOWN + 1)}
         rows = {"train_x": _rows(texts, ids, self.length), "test_x": _rows(test_texts, ids, self.length)}
@@ -91,6 +92,7 @@ def read_csv(path: Path) -> tuple[list[str], Array]:
         content = path.read_bytes()
         if path.suffix == ".gz":
             content = gzip.decompress(content)
+        # -sig drops the byte order mark that spreadsheets write; newline="" keeps line breaks within cells.
         table = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise InputError(f"data.dataset: {path}: is not a whole gzip file") from None
@@ -98,6 +100,7 @@ def read_csv(path: Path) -> tuple[list[str], Array]:
         raise InputError(f"data.dataset: {path}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error):
         raise InputError(f"data.dataset: {path}: is not a whole CSV file in UTF-8") from None
+    # A class is a number, a header's first cell is not.
     has_header = bool(table and table[0]) and not table[0][0].strip().isdigit()
     begin = 1 if has_header else 0
     known = {str(label) for label in range(1, CLASSES + 1)}

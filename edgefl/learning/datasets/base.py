@@ -29,15 +29,15 @@ class Data:
 
     train_x: Array  # [n, ...]
     train_y: npt.NDArray[np.int64]  # [n] from 0
-    test_x: Array
-    test_y: npt.NDArray[np.int64]
+    test_x: Array  # [m, ...]
+    test_y: npt.NDArray[np.int64]  # [m]
     classes: int  # 0 where samples have no labels
     mean: float | npt.NDArray[np.float64] = 0.0  # in the units of x as stored; or by channel, [channels, 1, 1]
     std: float | npt.NDArray[np.float64] = 1.0
     owner: npt.NDArray[np.int64] | None = None  # [n] owner of each training sample, from 0, where samples have owners
     test_owner: npt.NDArray[np.int64] | None = None  # [m] of each test sample; -1: its owner has no training samples
     ranked: bool = False  # a user's test samples are ranked: the one with label 1 should come before those with label 0
-    dtype: Literal["float32", "float64"] = "float32"
+    dtype: Literal["float32", "float64"] = "float32"  # in which models learn from it
     optimum: float | None = None  # of the scalar problem, where known
 
     @property
@@ -49,7 +49,7 @@ class Data:
 class Dataset(Member):
     """Base of all datasets."""
 
-    path: UserPath | None = None
+    path: UserPath | None = None  # folder or file; None: where `find` looks
 
     @classmethod
     def keys(cls) -> list[str]:
@@ -87,7 +87,7 @@ def find(path: Path | None, candidates: Sequence[str], what: str, inside: Sequen
     names = [*candidates]
     if path is not None:
         folders = [path]
-        names += inside
+        names += inside  # only a folder that somebody named can be the set's own
     for folder in folders:
         for candidate in names:
             if (folder / candidate).exists():
@@ -96,16 +96,15 @@ def find(path: Path | None, candidates: Sequence[str], what: str, inside: Sequen
     raise Unavailable(f"data.dataset: not found in {looked}. {what}")
 
 
+# What `.npz` files may hold: what training normalises or embeds, and no objects.
 SAMPLES = tuple(np.dtype(name) for name in ("uint8", "int32", "int64", "float16", "float32", "float64"))
 MOST_CLASSES = 100_000
-LARGEST = np.finfo(np.float32).max
+LARGEST = np.finfo(np.float32).max  # training is in 32 bits
 
 
 def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
-    """Return what is wrong with samples and labels, or None.
-
-    The checks are lazy, because each one relies on those before it.
-    """
+    """Return what is wrong with samples and labels, or None."""
+    # Lazy, because each check relies on those before it.
     checks: list[tuple[Callable[[], bool], str]] = [
         (lambda: x.ndim >= 2 and x.size > 0, f"x must be [samples, ...] with at least one sample, got shape {x.shape}"),
         (
@@ -116,6 +115,7 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
         (lambda: np.issubdtype(y.dtype, np.integer), f"y must hold integer labels, got {y.dtype}"),
         (lambda: y.min() >= 0, "labels count from 0, got a negative one"),
         (lambda: y.max() < most_classes, f"labels must be less than {most_classes}, the number of classes"),
+        # Comparisons with NaN are false, so this one finds it, too.
         (lambda: -LARGEST <= x.min() <= x.max() <= LARGEST, "x holds NaN or values that are too large for 32 bits"),
     ]
     for holds, text in checks:
@@ -126,6 +126,7 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
 
 def standardisation(means: Sequence[float], stds: Sequence[float]) -> dict[str, Any]:
     """Return `Data`'s mean and std of each channel [channels, 1, 1] for bytes, from those on the scale of 0 to 1."""
+    # Samples stay bytes in memory, so the statistics are brought to their scale.
     mean = 255.0 * np.array(means).reshape(-1, 1, 1)
     std = 255.0 * np.array(stds).reshape(-1, 1, 1)
     return {"mean": mean, "std": std}
@@ -140,7 +141,7 @@ def measured(x: npt.NDArray[np.uint8]) -> dict[str, Any]:
     values = np.arange(256)
     mean = float(counts @ values / counts.sum())
     variance = counts @ (values - mean) ** 2 / counts.sum()
-    return {"mean": mean, "std": max(float(np.sqrt(variance)), 1.0)}
+    return {"mean": mean, "std": max(float(np.sqrt(variance)), 1.0)}  # all pixels alike: nothing to divide by
 
 
 def generator(seed: int, name: str, entity: int) -> np.random.Generator:
@@ -148,4 +149,5 @@ def generator(seed: int, name: str, entity: int) -> np.random.Generator:
 
     They depend on the dataset's own seed and not on the scenario's, so that runs of all seeds learn from the same data.
     """
+    # The name as a number below 2^31, as keys of streams are numbers.
     return Streams(seed).generator("dataset", int.from_bytes(name.encode(), "little") % 2**31, entity)

@@ -20,6 +20,7 @@ from edgefl.learning.datasets.base import Array, Arrays
 log = logging.getLogger("edgefl")
 
 VERSION = 1  # of how arrays are made; a new number makes all of them anew
+# A context variable, not an argument: between the caller and `cached` stand all the datasets.
 _MAY_READ = ContextVar("may_read", default=True)
 
 
@@ -48,6 +49,7 @@ def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[
     Raises:
         InputError: a source is not there, or `make` raises it.
     """
+    # The first half of the name says what is kept, the second one of which version of the sources.
     paths = [str(path) for path in sources]
     place = f"{name}-{_digest((VERSION, options, paths))}"
     folder = _home() / f"{place}-{_digest([_stamp(path) for path in paths])}"
@@ -91,14 +93,16 @@ def _mapped(folder: Path) -> dict[str, Array] | None:
     """Map the arrays of a folder; None if it does not exist or is damaged."""
     try:
         names = (folder / "names.txt").read_text().split()
+        # Copy on write: nothing that a process does to an array reaches the file.
         return {name: np.load(folder / f"{name}.npy", mmap_mode="c", allow_pickle=False) for name in names}
     except (OSError, ValueError, EOFError):
-        return None
+        return None  # it is made anew
 
 
 def _write(folder: Path, arrays: Mapping[str, Array]) -> None:
     """Write a folder that is whole or absent; of two writers at the same time the first one wins."""
     folder.parent.mkdir(parents=True, exist_ok=True)
+    # Written beside its place and then renamed, which happens at once or not at all.
     part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
         for name, array in arrays.items():

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from edgefl.core.errors import InputError
 from edgefl.learning.datasets.base import Array
 
-SHAPE = (3, 32, 32)
+SHAPE = (3, 32, 32)  # in the file's order: all of red, then green, then blue
 
 
 class _Bytes:
@@ -23,7 +23,7 @@ class _Bytes:
     raw: object = None
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.raw = state[-1]
+        self.raw = state[-1]  # version, shape, dtype, order, bytes
 
 
 class _Type:
@@ -50,13 +50,14 @@ class _Unpickler(pickle.Unpickler):
 
     KNOWN: ClassVar[dict[tuple[str, str], Callable[..., object]]] = {
         ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
-        ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
+        ("numpy._core.multiarray", "_reconstruct"): _reconstruct,  # NumPy 2
         ("numpy", "ndarray"): _Bytes,
         ("numpy", "dtype"): _Type,
         ("_codecs", "encode"): _latin1,
     }
 
     def find_class(self, module: str, name: str) -> Any:
+        # A pickle runs whatever it names here: a file from the network must not name anything else.
         if (module, name) not in self.KNOWN:
             raise pickle.UnpicklingError(f"names {module}.{name}")
         return self.KNOWN[module, name]

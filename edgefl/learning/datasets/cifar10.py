@@ -7,7 +7,7 @@ from edgefl.learning.datasets.cifar import read_batches
 from edgefl.learning.datasets.npz import read_npz
 
 CLASSES = 10
-MEANS = (0.491, 0.482, 0.447)
+MEANS = (0.491, 0.482, 0.447)  # of each channel over the training set, on the scale of 0 to 1
 STDS = (0.247, 0.243, 0.262)
 FOLDER = "cifar-10-batches-py"
 BATCHES = [f"data_batch_{number}" for number in range(1, 6)]

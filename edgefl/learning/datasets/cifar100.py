@@ -9,7 +9,7 @@ from edgefl.learning.datasets.cifar import read_batches
 from edgefl.learning.datasets.npz import read_npz
 
 CLASSES = {"fine": 100, "coarse": 20}
-MEANS = (0.5071, 0.4867, 0.4408)
+MEANS = (0.5071, 0.4867, 0.4408)  # of each channel over the training set, on the scale of 0 to 1
 STDS = (0.2675, 0.2565, 0.2761)
 FOLDER = "cifar-100-python"
 HELP = (
@@ -23,7 +23,7 @@ HELP = (
 class Cifar100(Dataset):
     """CIFAR-100: 50,000 + 10,000 colour images 32x32 in 100 fine or 20 coarse classes (Krizhevsky, 2009)."""
 
-    labels: Literal["fine", "coarse"] = "fine"
+    labels: Literal["fine", "coarse"] = "fine"  # the files have both for each image
 
     def load(self) -> Data:
         """Read the Python batches, or a .npz with fine labels; [3, 32, 32]."""

@@ -29,6 +29,7 @@ class Cinic10(Dataset):
         else:
             parts = {"train": found, "test": found.with_name("test")}
             for folder in parts.values():
+                # Labels are positions in this list, which is that of CIFAR-10.
                 if class_names(folder) != CLASSES:
                     raise InputError(f"data.dataset: {folder}: must hold the folders {', '.join(CLASSES)}. {HELP}")
             files = {part: images_by_class(folder, CLASSES) for part, folder in parts.items()}

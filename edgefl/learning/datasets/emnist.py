@@ -13,7 +13,7 @@ from edgefl.learning.datasets.cache import cached
 from edgefl.learning.datasets.idx import read_raw
 from edgefl.learning.datasets.npz import checked, read_npz
 
-CLASSES = {"letters": 26, "byclass": 62}
+CLASSES = {"letters": 26, "byclass": 62}  # letters: upper and lower case are one class
 FIRST_LABEL = {"letters": 1, "byclass": 0}  # in the raw files
 
 
@@ -33,6 +33,7 @@ class Emnist(Dataset):
         return Data(**arrays, classes=classes, **measured(arrays["train_x"]))
 
     def _arrays(self) -> Arrays:
+        # A file of a part of the set is as good as the whole.
         npz = [f"emnist_{self.split}.npz", f"emnist_{self.split}_part.npz"]
         files = {}
         for part in ("train", "test"):
@@ -48,6 +49,7 @@ class Emnist(Dataset):
         found = find(self.path, [*(f"EMNIST/raw/{name}" for name in first), *npz], what, first)
         if found.suffix == ".npz":
             return read_npz(found, CLASSES[self.split])
+        # Found as .gz or not, all four files are alike in that.
         packed = {name: found.parent / f"{file}{found.suffix}" for name, file in files.items()}
         return cached("emnist", self.split, packed.values(), lambda: self._raw(found.parent, files, what))
 
@@ -55,7 +57,7 @@ class Emnist(Dataset):
         """Read the raw files, in which images are transposed and letters count from 1."""
         arrays = read_raw(folder, files, what)
         for part in ("train", "test"):
-            if arrays[f"{part}_x"].ndim == 3:
+            if arrays[f"{part}_x"].ndim == 3:  # whatever else it is, `checked` refuses
                 arrays[f"{part}_x"] = np.ascontiguousarray(arrays[f"{part}_x"].transpose(0, 2, 1))
             arrays[f"{part}_y"] = arrays[f"{part}_y"].astype(np.int64) - FIRST_LABEL[self.split]
         return checked(arrays, folder, CLASSES[self.split])

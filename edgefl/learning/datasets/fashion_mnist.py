@@ -11,5 +11,6 @@ class FashionMnist(Dataset):
 
     def load(self) -> Data:
         """Read torchvision's raw files or fashion_mnist.npz; standardised with 0.2861 and 0.3530."""
+        # It comes in the same four files as MNIST.
         arrays = raw_or_npz(self.path, "FashionMNIST", "fashion_mnist.npz")
         return Data(**arrays, classes=CLASSES, mean=0.2861 * 255, std=0.3530 * 255)

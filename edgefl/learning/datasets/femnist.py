@@ -46,8 +46,9 @@ def _read(files: dict[str, list[Path]]) -> Arrays:
     parts = {part: [_writers(path) for path in paths] for part, paths in files.items()}
     arrays: Arrays = {}
     trained: dict[str, int] = {}  # number of each writer who has training samples
-    for part, found in parts.items():
+    for part, found in parts.items():  # training first: it numbers the writers
         samples = {name: rows for writers in found for name, rows in writers.items()}
+        # A dictionary keeps one of two entries of the same name.
         if len(samples) < sum(len(writers) for writers in found):
             raise InputError(f"data.dataset: {files[part][0].parent}: a writer is in two files")
         names = sorted(name for name, (_, y) in samples.items() if len(y))
@@ -87,4 +88,5 @@ def _samples(user: dict[str, Any]) -> tuple[Array, Array]:
         raise ValueError(f"a user's x must be {SIDE * SIDE} numbers from 0 to 1 for each of its {len(y)} y")
     if y.dtype != np.int64 or y.min() < 0 or y.max() >= CLASSES:
         raise ValueError(f"y must be from 0 to {CLASSES - 1}")
+    # LEAF divided bytes by 255, so this gives the very bytes back, with bright ink as in MNIST.
     return np.rint(255 * (1 - x)).astype(np.uint8).reshape(-1, SIDE, SIDE), y

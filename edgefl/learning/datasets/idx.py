@@ -23,20 +23,22 @@ def read_idx(path: Path) -> Array:
         OSError: neither can be read.
         ValueError: it is not a whole IDX file of bytes.
     """
+    # torchvision leaves both beside each other: the unpacked one can be mapped.
     packed = path.with_name(f"{path.name}.gz")
     if not path.exists() and packed.exists():
         return _unpacked(packed)
     with path.open("rb") as stream:
-        shape = _shape(stream.read(4 + 4 * 255), path)
+        shape = _shape(stream.read(4 + 4 * 255), path)  # the longest header: 255 axes
     offset = 4 + 4 * len(shape)
+    # A download that broke off has a good header: only its size tells.
     _check_size(path, path.stat().st_size, offset + math.prod(shape))
-    return np.memmap(path, np.uint8, "c", offset, shape)
+    return np.memmap(path, np.uint8, "c", offset, shape)  # copy on write
 
 
 def _unpacked(path: Path) -> Array:
     try:
         with gzip.open(path) as stream:
-            content = bytearray(stream.read())
+            content = bytearray(stream.read())  # writable, unlike bytes
     except (EOFError, zlib.error):
         raise ValueError(f"{path.name} is not a whole gzip file") from None
     shape = _shape(content, path)

@@ -13,7 +13,7 @@ from edgefl.core.paths import UserPath
 from edgefl.learning.datasets.base import Data, Dataset, measured
 from edgefl.learning.datasets.images import Files, class_names, images_by_class, read_images
 
-TESTS = ("test", "val", "valid")
+TESTS = ("test", "val", "valid")  # the first one that is there
 
 
 class ImageFolder(Dataset):
@@ -21,7 +21,7 @@ class ImageFolder(Dataset):
 
     path: UserPath
     side_px: Annotated[int, Field(ge=1, le=4096)] | None = None  # resized to squares; null: all have one size already
-    gray: bool = False
+    gray: bool = False  # the brightness only
 
     def load(self) -> Data:
         """Read images as [3, H, W], or [H, W] if gray, standardised over all training pixels; classes by name."""
@@ -54,6 +54,7 @@ def _test_images(test: Path, train: Path, names: list[str]) -> Files:
     Raises:
         InputError: there is a class without training images.
     """
+    # Labels are positions among the training classes, of which the test folder may lack some.
     test_names = class_names(test)
     unknown = sorted(set(test_names) - set(names))
     if unknown:
@@ -64,7 +65,7 @@ def _test_images(test: Path, train: Path, names: list[str]) -> Files:
 def every_fifth(files: Files) -> dict[str, Files]:
     """Return training and test images: every fifth of each class is for testing."""
     parts: dict[str, Files] = {"train": [], "test": []}
-    number: Counter[int] = Counter()
+    number: Counter[int] = Counter()  # of images of each class so far: every class gets its part in the test set
     for path, label in files:
         number[label] += 1
         part = "test" if number[label] % 5 == 0 else "train"

@@ -75,17 +75,18 @@ def read_images(name: str, parts: Mapping[str, Files], side_px: int | None = Non
     labels = [label for files in parts.values() for _, label in files]
 
     def make() -> Arrays:
-        size: tuple[int, ...]
+        size: tuple[int, ...]  # height, width
         if side_px:
             size = (side_px, side_px)
         else:
-            size = _decoded(str(sources[0]), None, gray=gray).shape[:2]
+            size = _decoded(str(sources[0]), None, gray=gray).shape[:2]  # all others must be like the first
         arrays: Arrays = {}
         for part, files in parts.items():
             arrays[f"{part}_x"] = _stacked([path for path, _ in files], size, side_px, gray=gray)
             arrays[f"{part}_y"] = np.array([label for _, label in files], dtype=np.int64)
         return arrays
 
+    # The same files divided otherwise, or with other labels, make other arrays.
     sizes = [len(files) for files in parts.values()]
     return cached(name, (side_px, gray, sizes, labels), sources, make)
 
@@ -93,7 +94,7 @@ def read_images(name: str, parts: Mapping[str, Files], side_px: int | None = Non
 def _stacked(paths: Sequence[str], size: tuple[int, ...], side_px: int | None, *, gray: bool) -> npt.NDArray[np.uint8]:
     """Decode all images into one array, channels first."""
     shape = size if gray else (3, *size)
-    stack = np.empty((len(paths), *shape), np.uint8)
+    stack = np.empty((len(paths), *shape), np.uint8)  # filled in place: never two copies in memory
 
     def put(index: int) -> None:
         image = _decoded(paths[index], side_px, gray=gray)
@@ -102,7 +103,7 @@ def _stacked(paths: Sequence[str], size: tuple[int, ...], side_px: int | None, *
             raise InputError(
                 f"data.dataset: {paths[index]}: has {width}x{height} pixels, the first image {size[1]}x{size[0]}"
             )
-        stack[index] = image if gray else image.transpose(2, 0, 1)
+        stack[index] = image if gray else image.transpose(2, 0, 1)  # convolutions want channels first
 
     # Decoders release the interpreter's lock, so threads are enough.
     with ThreadPoolExecutor() as pool:
@@ -113,10 +114,11 @@ def _stacked(paths: Sequence[str], size: tuple[int, ...], side_px: int | None, *
 
 def _decoded(path: str, side_px: int | None, *, gray: bool) -> npt.NDArray[np.uint8]:
     """Decode one image as [H, W] or [H, W, 3]."""
-    from PIL import Image
+    from PIL import Image  # only datasets of image files need it
 
     try:
         with Image.open(path) as image:
+            # Also files with a palette or transparency become plain channels.
             pixels = image.convert("L" if gray else "RGB")
             if side_px:
                 pixels = pixels.resize((side_px, side_px), Image.Resampling.BILINEAR)

@@ -9,7 +9,7 @@ from edgefl.learning.datasets.idx import read_raw
 from edgefl.learning.datasets.npz import checked, read_npz
 
 CLASSES = 10
-RAW = {
+RAW = {  # the names under which LeCun published them; t10k: the test set of 10,000
     "train_x": "train-images-idx3-ubyte",
     "train_y": "train-labels-idx1-ubyte",
     "test_x": "t10k-images-idx3-ubyte",
@@ -41,7 +41,7 @@ def raw_or_npz(path: Path | None, name: str, npz: str = "mnist.npz") -> Arrays:
         f"{', '.join(RAW.values())}, into one of these folders, or name a folder with data.path or EDGEFL_DATA. "
         f"With network: python -c \"import torchvision; torchvision.datasets.{name}('FOLDER', download=True)\""
     )
-    first = RAW["train_x"]
+    first = RAW["train_x"]  # stands for all four: `read_raw` tells which one is missing
     found = find(path, [f"{name}/raw/{first}", f"{name}/raw/{first}.gz", npz], what, [first, f"{first}.gz"])
     if found.suffix == ".npz":
         return read_npz(found, CLASSES)

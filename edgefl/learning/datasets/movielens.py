@@ -13,7 +13,7 @@ from edgefl.core.errors import InputError
 from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find, generator
 from edgefl.learning.datasets.cache import cached
 
-USERS = 6040
+USERS = 6040  # in ml-1m, numbered from 1
 GENDERS = ("F", "M")
 AGES = ("1", "18", "25", "35", "45", "50", "56")  # groups, by their first year
 HELP = (
@@ -21,7 +21,7 @@ HELP = (
     "ml-1m/ratings.dat and ml-1m/users.dat, or name a folder with data.path or EDGEFL_DATA"
 )
 PROFILE = 5  # user, gender, age, occupation, zip code
-TEST_NEGATIVES = 99
+TEST_NEGATIVES = 99  # films among which a user's last one is ranked, as in the FedEve paper
 
 
 class MovieLens(Dataset):
@@ -48,6 +48,7 @@ class MovieLens(Dataset):
         ratings = find(self.path, ["ml-1m/ratings.dat"], HELP, ["ratings.dat"])
         paths = [ratings, ratings.with_name("users.dat")]
         arrays = cached("movielens", (self.history, self.negatives, self.seed), paths, lambda: self._rows(*paths))
+        # Each user has one film for testing and its negatives, and they stand user after user.
         test_owner = np.arange(len(arrays["test_y"])) // (1 + TEST_NEGATIVES)
         return Data(**arrays, classes=2, test_owner=test_owner, ranked=True)
 
@@ -59,15 +60,16 @@ class MovieLens(Dataset):
         numbers, counts = np.unique(clicks[:, 0], return_counts=True)
         if missing := set(numbers.tolist()) - set(profiles):
             raise InputError(f"data.dataset: {users}: lacks user {min(missing)}, who is in {ratings.name}")
-        if counts.min() < 2:
+        if counts.min() < 2:  # one to learn from, one for testing
             raise InputError(f"data.dataset: {ratings}: user {numbers[counts.argmin()]} has one rating, needed are two")
         width = PROFILE + 1 + self.history
+        # Groups of a click and its negatives; flattened to rows at the end.
         train = np.empty((len(clicks) - len(numbers), 1 + self.negatives, width), np.int64)
         test = np.empty((len(numbers), 1 + TEST_NEGATIVES, width), np.int64)
-        begins = np.concatenate([[0], np.cumsum(counts - 1)])
+        begins = np.concatenate([[0], np.cumsum(counts - 1)])  # of each user's clicks in `train`: all but the last
         for owner, seen in enumerate(np.split(clicks[:, 1], np.cumsum(counts)[:-1])):
             other = np.setdiff1d(films, seen)
-            if len(other) < TEST_NEGATIVES:
+            if len(other) < TEST_NEGATIVES:  # they are drawn without repetition
                 what = f"user {numbers[owner]} left fewer than {TEST_NEGATIVES} films unrated"
                 raise InputError(f"data.dataset: {ratings}: {what}")
             self._fill(
@@ -90,6 +92,7 @@ class MovieLens(Dataset):
         self, train: Array, test: Array, profile: Array, seen: Array, other: Array, rng: np.random.Generator
     ) -> None:
         """Fill in one user's rows [clicks, 1 + negatives, width], a click before its negatives, the last in `test`."""
+        # A window that slides over the user's films: at each click those before it, zeros where there are too few.
         before = np.concatenate([np.zeros(self.history, np.int64), seen[:-1]])
         histories = np.lib.stride_tricks.sliding_window_view(before, self.history)[:, None]  # [clicks, 1, history]
         for rows, begin in ((train, 0), (test, len(train))):
@@ -114,6 +117,7 @@ def read_ratings(path: Path) -> Array:
         InputError: no such file, or no rows of user::film::rating::time.
     """
     try:
+        # loadtxt takes separators of one character only.
         text = path.read_bytes().replace(b"::", b" ")
         # loadtxt only warns of an empty file; a word that is no number makes it an error like the others.
         rows = io.BytesIO(text if text.strip() else b"nothing")
@@ -125,6 +129,7 @@ def read_ratings(path: Path) -> Array:
         raise InputError(f"data.dataset: {path}: is not user::film::rating::time ({problem}). {HELP}") from None
     if table.shape[1:] != (4,) or not len(table) or table[:, :2].min() < 1:
         raise InputError(f"data.dataset: {path}: must hold rows of user::film::rating::time, numbered from 1. {HELP}")
+    # lexsort is stable: ratings of the same second keep their order in the file.
     return np.asarray(table[np.lexsort((table[:, 3], table[:, 0])), :2])
 
 
@@ -138,6 +143,7 @@ def read_users(path: Path) -> dict[int, Array]:
         rows = [line.split("::") for line in path.read_text(encoding="latin-1").splitlines()]
     except OSError as error:
         raise InputError(f"data.dataset: {path}: {error.strerror}. {HELP}") from None
+    # Ids from 1: 0 is the padding of histories.
     zips = {code: number for number, code in enumerate(sorted({row[-1] for row in rows}), 1)}
     profiles = {}
     for number, row in enumerate(rows, 1):

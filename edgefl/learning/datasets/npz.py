@@ -14,7 +14,7 @@ from edgefl.core.paths import UserPath
 from edgefl.learning.datasets.base import MOST_CLASSES, Array, Arrays, Data, Dataset, measured, problem
 
 NAMES = ("train_x", "train_y", "test_x", "test_y")
-CHANNELS = (1, 3)
+CHANNELS = (1, 3)  # gray, colour
 
 
 class Npz(Dataset):
@@ -28,7 +28,7 @@ class Npz(Dataset):
     def load(self) -> Data:
         """Read the arrays; uint8 samples are standardised over all training values, others are taken as they are."""
         arrays = read_npz(self.path)
-        standard = {}
+        standard = {}  # floats are somebody's choice of scale already
         if arrays["train_x"].dtype == np.uint8:
             standard = measured(arrays["train_x"])
         classes = int(max(arrays["train_y"].max(), arrays["test_y"].max())) + 1
@@ -43,6 +43,7 @@ def read_npz(path: Path, most_classes: int = MOST_CLASSES) -> Arrays:
     """
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            # Without pickles: an archive of objects would run code of the file's author.
             arrays = {name: np.asarray(file[name]) for name in NAMES if name in file.files}
     except FileNotFoundError as error:
         raise Unavailable(f"data.path: {path}: {error.strerror}") from None
@@ -59,6 +60,7 @@ def read_npz(path: Path, most_classes: int = MOST_CLASSES) -> Arrays:
 
 def channels_first(x: Array) -> Array:
     """Return images [n, H, W, 1 or 3] as [n, 1 or 3, H, W]; anything else unchanged."""
+    # [n, 3, H, W] has its channels first already, also where W is 3.
     if x.ndim != 4 or x.shape[-1] not in CHANNELS or x.shape[1] in CHANNELS:
         return x
     return np.ascontiguousarray(np.moveaxis(x, -1, 1))
@@ -79,6 +81,7 @@ def checked(arrays: Mapping[str, Array], path: Path, most_classes: int) -> Array
         raise InputError(f"data.path: {path}: train and test samples differ in shape: {train_shape} and {test_shape}")
     converted = dict(arrays)
     for name, array in arrays.items():
+        # PyTorch takes classes and ids as 64-bit integers.
         if name.endswith("_y") or array.dtype == np.int32:
             converted[name] = array.astype(np.int64)
     return converted

@@ -16,7 +16,7 @@ Coefficients = Annotated[tuple[Coefficient, Coefficient, Coefficient], Field(str
 class Quadratic(Dataset):
     """Sample i is the function a x^2 + b x + c; one parameter, exact gradients (sequential-FL paper, section 5.1)."""
 
-    coefficients: Annotated[tuple[Coefficients, ...], Field(strict=False, min_length=1)]
+    coefficients: Annotated[tuple[Coefficients, ...], Field(strict=False, min_length=1)]  # (a, b, c) of each sample
 
     def defaults(self) -> dict[str, Any]:
         """Return one device for each function, and the model that minimises them."""
@@ -31,6 +31,7 @@ class Quadratic(Dataset):
         rows = np.array(self.coefficients, dtype=np.float64)
         labels = np.zeros(len(rows), dtype=np.int64)
         a, b, _ = rows.mean(axis=0)
+        # The vertex of a parabola; the mean of functions is the function of the mean coefficients.
         optimum = float(-b / (2 * a)) if a > 0 else None
         # The test set is the training set: the loss at the optimum is what the paper looks at.
         return Data(rows, labels, rows, labels, classes=0, dtype="float64", optimum=optimum)

@@ -13,7 +13,7 @@ from edgefl.learning.datasets.cache import cached
 from edgefl.learning.datasets.npz import checked, read_npz
 
 CLASSES = 10
-MEANS = (0.4377, 0.4438, 0.4728)
+MEANS = (0.4377, 0.4438, 0.4728)  # of each channel, on the scale of 0 to 1
 STDS = (0.1980, 0.2010, 0.1970)
 FILES = {"train": "train_32x32.mat", "test": "test_32x32.mat"}
 HELP = (
@@ -39,6 +39,7 @@ class Svhn(Dataset):
 
 def _read(paths: dict[str, Path]) -> Arrays:
     """Read samples from X [32, 32, 3, n] and labels from y [n, 1]; the digit 0 has the label 10 in the files."""
+    # Imported here: only this dataset needs MATLAB's format.
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
@@ -54,6 +55,7 @@ def _read(paths: dict[str, Path]) -> Arrays:
             raise InputError(
                 f"data.dataset: {path}: must hold X [32, 32, 3, n] of bytes and y [n] from 1 to 10. {HELP}"
             )
+        # MATLAB counts samples along the last axis and has channels last.
         arrays[f"{part}_x"] = np.ascontiguousarray(x.transpose(3, 2, 0, 1))
-        arrays[f"{part}_y"] = y.ravel().astype(np.int64) % 10
+        arrays[f"{part}_y"] = y.ravel().astype(np.int64) % 10  # 10 is the digit 0
     return checked(arrays, paths["train"], CLASSES)

@@ -23,7 +23,7 @@ class Synthetic(Dataset):
     owners: Annotated[int, Field(ge=1, le=100_000)] = 30  # devices
     features: Size = 60
     classes: Size = 10
-    seed: NonNegativeInt = 0
+    seed: NonNegativeInt = 0  # of the data, apart from the scenario's
 
     def defaults(self) -> dict[str, Any]:
         """Return one device for each owner, and the paper's model."""
@@ -35,10 +35,13 @@ class Synthetic(Dataset):
 
     def load(self) -> Data:
         """Draw 50 + lognormal(4, 2) samples for each owner; the last tenth of them is for testing."""
-        train_x, train_y, test_x, test_y = [], [], [], []
+        train_x: list[Array] = []
+        train_y: list[Array] = []
+        test_x: list[Array] = []
+        test_y: list[Array] = []
         for owner in range(self.owners):
             x, y = self._samples(owner)
-            cut = len(y) * 9 // 10
+            cut = len(y) * 9 // 10  # samples are independent, so the last ones are as good as random ones
             train_x.append(x[:cut])
             train_y.append(y[:cut])
             test_x.append(x[cut:])
@@ -66,6 +69,7 @@ class Synthetic(Dataset):
         u = rng.normal(0, self.alpha)
         center = rng.normal(0, self.beta)
         v = rng.normal(center, 1, self.features)
+        # With `iid`, too, an owner's first draws are its own: its size is the same either way.
         classifier_rng = rng
         if self.iid:
             classifier_rng = generator(self.seed, "synthetic", SHARED)
@@ -75,4 +79,4 @@ class Synthetic(Dataset):
         b = classifier_rng.normal(u, 1, self.classes)
         std = np.arange(1, self.features + 1) ** -0.6  # the square root of the variances j^-1.2
         x = v + rng.normal(size=(count, self.features)) * std
-        return x.astype(np.float32), (x @ w + b).argmax(1)
+        return x.astype(np.float32), (x @ w + b).argmax(1)  # labels from x before it is rounded to 32 bits

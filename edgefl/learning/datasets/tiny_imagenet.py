@@ -9,7 +9,7 @@ from edgefl.learning.datasets.base import Data, Dataset, find, standardisation
 from edgefl.learning.datasets.images import Files, class_names, images_by_class, read_images
 from edgefl.learning.datasets.npz import read_npz
 
-MEANS = (0.4802, 0.4481, 0.3975)
+MEANS = (0.4802, 0.4481, 0.3975)  # of each channel, on the scale of 0 to 1
 STDS = (0.2770, 0.2691, 0.2821)
 MOST_CLASSES = 200
 ANNOTATIONS = "val_annotations.txt"
@@ -31,6 +31,7 @@ class TinyImageNet(Dataset):
             classes = int(max(arrays["train_y"].max(), arrays["test_y"].max())) + 1
         else:
             names = class_names(found)
+            # Its test set has no labels, so the validation set is for testing.
             parts = {"train": images_by_class(found, names), "test": annotated(found.with_name("val"), names)}
             arrays = read_images("tiny_imagenet", parts)
             classes = len(names)

@@ -23,7 +23,7 @@ ROUNDING = 1e-9  # a product this close below an integer counts as that integer
 
 
 class Labelled(NamedTuple):
-    """What a partition knows of samples [n]."""
+    """The labels and owners of samples [n], which is all that a partition knows of them."""
 
     labels: Indices  # [n] the class of each
     owner: Indices | None = None  # [n] the owner of each, from 0; None where samples have no owners
@@ -49,7 +49,7 @@ class Partition(Member):
 
     def assign(self, labels: Indices, owner: Indices | None, count: int, rng: np.random.Generator) -> list[Indices]:
         """Return the same as `split`, for samples that may have owners: `owner` [n] from 0, or None."""
-        return self.split(labels, count, rng)
+        return self.split(labels, count, rng)  # most partitions do not look at owners
 
     def assign_test(
         self, train: Labelled, parts: list[Indices], test: Labelled, rng: np.random.Generator
@@ -75,6 +75,7 @@ def divide_alike(labels: Indices, parts: list[Indices], others: Indices, rng: np
     Returns:
         [devices] the numbers of the other samples.
     """
+    # One entry for each sample that some device holds: the device, and the sample's class.
     sizes = [len(part) for part in parts]
     device = np.repeat(np.arange(len(parts)), sizes)
     label = labels[np.concatenate(parts)]
@@ -84,7 +85,7 @@ def divide_alike(labels: Indices, parts: list[Indices], others: Indices, rng: np
         total = int((labels == value).sum())
         # Integer arithmetic rounds cumulative fractions to the nearest sample without any floating-point error.
         ends = (2 * np.cumsum(held) * len(pool) + total) // max(2 * total, 1)
-        repeated = np.resize(pool, ends[-1])
+        repeated = np.resize(pool, ends[-1])  # goes round where devices hold a class several times over
         for part, cut in zip(given, np.split(repeated, ends[:-1]), strict=True):
             part.append(cut)
     return [np.concatenate(part) for part in given]
@@ -111,10 +112,10 @@ def keep(parts: list[Indices], shares: Floats, rng: Callable[[int], np.random.Ge
             "or lower devices.count"
         )
     remaining = list(parts)
-    for device in np.flatnonzero(left < sizes).tolist():
+    for device in np.flatnonzero(left < sizes).tolist():  # those that keep all need no draw
         # The first entries of one permutation: a greater share then includes what a smaller one keeps.
         order = rng(device).permutation(sizes[device])
-        kept = np.sort(order[: left[device]])
+        kept = np.sort(order[: left[device]])  # places in the part, ascending: samples stay in their order
         remaining[device] = parts[device][kept]
     return remaining
 
@@ -149,7 +150,7 @@ def apportion(weights: Floats, samples: int) -> Indices:
     ideal = rest * (weights / weights.sum())
     sizes: Indices = np.floor(ideal).astype(np.int64)
     missing = rest - sizes.sum()
-    largest_remainders = np.argsort(sizes - ideal, kind="stable")[:missing]
+    largest_remainders = np.argsort(sizes - ideal, kind="stable")[:missing]  # stable: of equal ones the first device
     sizes[largest_remainders] += 1
     sizes += 1
     return sizes
@@ -160,6 +161,7 @@ def shares(alpha: float, among: Bools, rng: np.random.Generator) -> Floats:
 
     Where all of them drew 0 (a tiny alpha underflows), their shares are equal.
     """
+    # All devices draw, and some are left out: the rest, scaled up, is Dirichlet(alpha) again.
     drawn = rng.dirichlet(np.full(len(among), alpha)) * among
     if drawn.sum() == 0:
         drawn = among.astype(np.float64)
@@ -168,6 +170,7 @@ def shares(alpha: float, among: Bools, rng: np.random.Generator) -> Floats:
 
 def by_class(labels: Indices, rng: np.random.Generator | None = None) -> list[Indices]:
     """Return the sample numbers of each class that occurs, in the order of the labels; `rng` shuffles each class."""
+    # Labels that do not occur get no pool, so classes count without gaps here.
     classes, inverse = np.unique(labels, return_inverse=True)
     pools = [np.flatnonzero(inverse == position) for position in range(len(classes))]
     if rng is None:
@@ -192,6 +195,7 @@ def deal(pools: list[Indices], table: Indices) -> list[Indices]:
         )
     hands: list[list[Indices]] = [[] for _ in range(table.shape[1])]
     for pool, row in zip(pools, table, strict=True):
+        # The last piece is what the table does not ask for.
         for hand, cut in zip(hands, np.split(pool, np.cumsum(row))[:-1], strict=True):
             hand.append(cut)
     return [np.concatenate(hand) for hand in hands]

@@ -25,11 +25,12 @@ def cut(sizes: Indices, owners: Bools, alpha: float, room: float, rng: np.random
     """
     table = np.zeros(owners.shape, dtype=np.int64)
     for row, size, allowed in zip(table, sizes, owners, strict=True):
-        with_room = allowed & (table.sum(axis=0) < room)
+        with_room = allowed & (table.sum(axis=0) < room)  # `table` has the classes so far: its other rows are 0
         if not with_room.any():
             with_room = allowed
         p = shares(alpha, with_room, rng)
         ends = np.floor(np.cumsum(p) * size).astype(np.int64)
+        # Rounding must not lose the last samples, nor give them to a device without a share.
         last = np.flatnonzero(p)[-1]
         ends[last:] = size
         row[:] = np.diff(ends, prepend=0)
@@ -46,7 +47,7 @@ def cut_until(
     """
     samples = int(sizes.sum())
     count = owners.shape[1]
-    quotas(samples, count)
+    quotas(samples, count)  # refuses more devices than samples
     if least * count > samples:
         raise InputError(
             f"data.partition.min_samples: {count} devices cannot have {least} each of {samples} training samples"

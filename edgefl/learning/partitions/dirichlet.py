@@ -14,7 +14,7 @@ from edgefl.learning.partitions.base import Partition, apportion, by_class, quot
 class Dirichlet(Partition):
     """Each device's class mix drawn from Dirichlet(alpha), equal sizes (Acar et al., ICLR 2021; FedSSG, Table 1)."""
 
-    alpha: PositiveFloat = 0.3
+    alpha: PositiveFloat = 0.3  # the smaller, the fewer classes a device has
     size_sigma: Annotated[float, Field(gt=0, le=100)] | None = None  # lognormal sizes (FedDyn's `unbalanced_sgm`)
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
@@ -32,7 +32,7 @@ class Dirichlet(Partition):
             # Inverse transform sampling of the class.
             pool = left[int(np.searchsorted(distributions[device], u, side="right"))]
             parts[device].append(pool.pop())
-            if not pool:
+            if not pool:  # only then do the mixes change: L times, not once a sample
                 distributions = _cumulative(mixes, left)
         return [np.array(part, dtype=np.int64) for part in parts]
 

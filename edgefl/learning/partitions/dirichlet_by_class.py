@@ -24,10 +24,10 @@ class DirichletByClass(Partition):
         pools = by_class(labels, rng)
         sizes = np.array([len(pool) for pool in pools])
         everybody = np.full((len(pools), count), fill_value=True)
-        room = len(labels) / count if self.balanced else math.inf
+        room = len(labels) / count if self.balanced else math.inf  # samples that make a device full
         if self.min_samples:
             return deal(pools, cut_until(self.min_samples, sizes, everybody, self.alpha, room, rng))
-        quotas(len(labels), count)
+        quotas(len(labels), count)  # refuses more devices than samples
         return deal(pools, _fill_empty(cut(sizes, everybody, self.alpha, room, rng)))
 
 

@@ -21,6 +21,7 @@ class Distinct(Partition):
                 f"devices.count: {count} devices cannot have labels of their own, as there are only {classes} labels"
             )
         first_label = np.arange(count) * classes // count
+        # A label belongs to the last device that begins at or before it.
         device = np.searchsorted(first_label, np.arange(classes), side="right") - 1
         table = np.zeros((classes, count), dtype=np.int64)
         table[np.arange(classes), device] = [len(pool) for pool in pools]

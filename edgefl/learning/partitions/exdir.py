@@ -15,8 +15,8 @@ from edgefl.learning.partitions.classwise import cut_until
 class ExDir(Partition):
     """ExDir(C, alpha): C classes a device, each cut by Dirichlet(alpha) among its devices (sequential-FL, G.1)."""
 
-    classes: Count = 1  # C
-    alpha: PositiveFloat = 10.0
+    classes: Count = 1  # C, of each device
+    alpha: PositiveFloat = 10.0  # the smaller, the more unequal the devices' parts of a class
     min_samples: Count = 10  # draw again until every device has so many
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
@@ -42,10 +42,11 @@ def allocation(each: int, classes: int, count: int, rng: np.random.Generator) ->
         raise InputError(
             f"data.partition.classes: {count} devices with {each} classes each cannot hold all {classes} classes"
         )
-    fewest = max(each * count // classes // 5, 1)
+    fewest = max(each * count // classes // 5, 1)  # a fifth of the average, which is each * count / classes
     chosen = np.arange(classes) < each
 
     def draw() -> Bools | None:
+        # A permutation of each device's row: `each` classes of all, every choice as likely.
         owners = rng.permuted(np.tile(chosen, (count, 1)), axis=1).T
         if owners.sum(axis=1).min() < fewest:
             return None

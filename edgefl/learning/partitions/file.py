@@ -13,6 +13,7 @@ from edgefl.core.paths import UserPath
 from edgefl.core.section import sentence
 from edgefl.learning.partitions.base import Partition
 
+# Keys of JSON objects are texts, also where they are numbers.
 SamplesByDevice = dict[str, Annotated[list[NonNegativeInt], Field(min_length=1)]]
 
 
@@ -28,6 +29,7 @@ class FilePartition(Partition):
         if missing or len(parts) != count:
             lacks = f'; device "{missing[0]}" is missing' if missing else ""
             raise self._fault(f"has {len(parts)} devices, the scenario has {count} (numbered from 0){lacks}")
+        # Numbers below 0, which Python would count from the end, are refused as the file is read.
         highest = max(max(indices) for indices in parts.values())
         if highest >= len(labels):
             raise self._fault(f"names sample {highest}, but there are {len(labels)} (numbered from 0)")
@@ -44,7 +46,7 @@ class FilePartition(Partition):
         except OSError as error:
             raise self._fault(str(error.strerror)) from None
         except ValidationError as error:
-            first = error.errors()[0]
+            first = error.errors()[0]  # one sentence: a wrong file has one error for each entry
             where = "".join(f"{part}: " for part in first["loc"])
             raise self._fault(f"{where}{sentence(first)}") from None
 

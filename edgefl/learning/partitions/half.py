@@ -30,5 +30,5 @@ class Half(Partition):
             devices = group.sum()
             if len(pool) < devices:
                 raise InputError(f"devices.count: {devices} devices cannot share the {len(pool)} samples of a class")
-            table[label, group] = len(pool) // devices
+            table[label, group] = len(pool) // devices  # of equal size, so the remainder stays unused
         return deal(pools, table)

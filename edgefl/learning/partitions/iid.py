@@ -20,6 +20,7 @@ class Iid(Partition):
         ends = np.cumsum(quotas(len(labels), count)).tolist()
         if self.stratified:
             ordered = np.concatenate(by_class(labels, rng))
+            # Dealt like cards from a deck in the order of classes: a device gets every N-th of each.
             return [ordered[device::count] for device in range(count)]
         order = rng.permutation(len(labels))
         # Slicing, because np.split takes ten times as long for a million devices.

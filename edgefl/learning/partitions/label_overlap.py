@@ -18,7 +18,7 @@ class LabelOverlap(Partition):
     groups: ClassVar[int] = 2
 
     overlap: Annotated[float, Field(ge=0, lt=1)] = 0.2  # fraction of a group's labels that the other group has, too
-    alpha: PositiveFloat = 0.3
+    alpha: PositiveFloat = 0.3  # the smaller, the fewer classes a device has
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Divide each group's samples among its half of the devices; both groups hold all samples of common labels."""
@@ -27,6 +27,7 @@ class LabelOverlap(Partition):
             raise InputError(f"devices.count: {count} devices make no two groups of equal size: set an even number")
         parts: list[Indices] = []
         for group in label_sets(len(pools), self.overlap):
+            # Shuffled for each group anew: common labels are dealt differently in the two.
             shuffled = [rng.permutation(pools[label]) for label in group]
             sizes = np.array([len(pool) for pool in shuffled])
             parts += deal(shuffled, fill(sizes, count // 2, self.alpha, rng))
@@ -44,7 +45,7 @@ def label_sets(classes: int, overlap: float) -> tuple[range, range]:
     """
     if classes < 2:
         raise InputError(f"data.partition: {classes} class cannot be divided between two groups")
-    size = whole(classes / (2 - overlap))
+    size = whole(classes / (2 - overlap))  # two sets of G labels, G o of them in both, make L = G (2 - o)
     common = whole(size * overlap)
     if not common:
         return range(classes // 2), range(classes // 2, classes)
@@ -73,12 +74,13 @@ def fill(sizes: Indices, count: int, alpha: float, rng: np.random.Generator) -> 
         mix = rng.dirichlet(np.full(len(sizes), alpha))
         cumulative = np.cumsum(_class_probabilities(mix, left > 0))
         for u in rng.random(quota):
+            # Inverse transform sampling of the class.
             drawn = int(np.searchsorted(cumulative, u, side="right"))
             last_left = int(np.flatnonzero(left)[-1])
             label = min(drawn, last_left)  # rounding may leave a gap above the last class
             left[label] -= 1
             table[label, device] += 1
-            if not left[label] and left.any():
+            if not left[label] and left.any():  # a class is used up: later draws miss it
                 cumulative = np.cumsum(_class_probabilities(mix, left > 0))
     return table
 
@@ -91,7 +93,7 @@ def _class_probabilities(mix: Floats, remaining: Bools) -> Floats:
     """
     hit = mix * remaining
     uniform = remaining / remaining.sum()
-    share = min(float(hit.sum()), 1.0)
+    share = min(float(hit.sum()), 1.0)  # rounding may exceed 1, and 1 - s become negative
     if share <= 0:
         return np.asarray(uniform)
     miss = (1 - share) ** (3 * len(mix) + 5)

@@ -36,9 +36,10 @@ class Natural(Partition):
         """Return the test samples of each device's owner, where test samples have owners."""
         if train.owner is None or test.owner is None:
             return super().assign_test(train, parts, test, rng)
+        # Sorted by owner, each owner's samples are one slice, found by bisection: owners may be thousands.
         order = np.argsort(test.owner, kind="stable")
         ordered = test.owner[order]
-        owners = train.owner[[part[0] for part in parts]]
+        owners = train.owner[[part[0] for part in parts]]  # all samples of a device have the same owner
         begins = np.searchsorted(ordered, owners, side="left")
         ends = np.searchsorted(ordered, owners, side="right")
         return [order[begin:end] for begin, end in zip(begins, ends, strict=True)]
@@ -46,6 +47,6 @@ class Natural(Partition):
 
 def by_owner(owner: Indices) -> list[Indices]:
     """Return the sample numbers of each owner that has any."""
-    order = np.argsort(owner, kind="stable")
+    order = np.argsort(owner, kind="stable")  # stable: samples of an owner stay in the order of the data
     borders = np.flatnonzero(np.diff(owner[order])) + 1
     return np.split(order, borders)

@@ -27,11 +27,14 @@ class PartialOverlap(Partition):
         first, second = label_sets(len(pools), self.share, self.overlap)
         if count < 2:
             raise InputError(f"devices.count: {count} device cannot be halved: set it to 2 or more")
-        half = count // 2
+        half = count // 2  # of an odd number the second half has one more
         table = np.zeros((len(pools), count), dtype=np.int64)
         for label, pool in enumerate(pools):
-            in_both = label in first and label in second
-            sizes = evenly(len(pool), 2) if in_both else len(pool) * np.array([label in first, label in second])
+            # Samples of the label for each half of the devices: all to the one that has it, or half to each.
+            if label in first and label in second:
+                sizes = evenly(len(pool), 2)
+            else:
+                sizes = len(pool) * np.array([label in first, label in second])
             table[label, :half] = evenly(int(sizes[0]), half)
             table[label, half:] = evenly(int(sizes[1]), count - half)
         return deal(pools, table)
@@ -46,11 +49,12 @@ def label_sets(classes: int, share: float, overlap: float) -> tuple[range, range
     size = whole(share * classes)
     common = whole(overlap * classes)
     if overlap and not common:
-        enough = math.ceil(1e4 / classes) / 1e4
+        enough = math.ceil(1e4 / classes) / 1e4  # one class, rounded up to four digits to be written in a scenario
         raise InputError(
             f"data.partition.overlap: {overlap:.15g} of {classes} classes is less than one: "
             f"set it to 0, or to {enough} or more"
         )
+    # Both sets together have 2 size - common labels.
     if not size or common > size or 2 * size - common > classes:
         raise InputError(
             f"data.partition.share: two sets of {size} of the {classes} classes, {common} of them in both: "

@@ -12,7 +12,7 @@ from edgefl.learning.partitions.base import Partition, apportion, shares
 class QuantitySkew(Partition):
     """IID labels, sizes in proportion to one draw of Dirichlet(alpha) (Li et al., ICDE 2022, quantity skew)."""
 
-    alpha: PositiveFloat = 0.5
+    alpha: PositiveFloat = 0.5  # the smaller, the more unequal the sizes
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Cut a random permutation at these sizes, each at least one sample."""

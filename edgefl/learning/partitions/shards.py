@@ -13,7 +13,7 @@ from edgefl.learning.partitions.base import Partition, by_class
 class Shards(Partition):
     """Samples sorted by label and cut into equal shards, two random ones a device (McMahan et al., AISTATS 2017)."""
 
-    per_device: Count = 2
+    per_device: Count = 2  # shards, so that most devices have two classes
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Use every sample; shards differ by one sample at most, and may hold the end of a class and the next one."""
@@ -24,5 +24,6 @@ class Shards(Partition):
                 f"{len(labels)} training samples"
             )
         pieces = np.array_split(np.concatenate(by_class(labels, rng)), shards)
+        # Which shards each device holds, [device, per_device].
         hands = rng.permutation(shards).reshape(count, self.per_device)
         return [np.concatenate([pieces[shard] for shard in hand]) for hand in hands]

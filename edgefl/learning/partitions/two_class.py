@@ -19,6 +19,7 @@ class TwoClass(Partition):
         """Cut each class into chunks; all classes have the size of the smallest less one, the rest stays unused."""
         pools = by_class(labels, rng)
         classes = len(pools)
+        # Rounded up, as devices need 2 N chunks in all; one more a class, as in MIFA's program.
         chunks = self.chunks or -(-2 * count // classes) + 1
         if classes < 2:
             raise InputError("data.partition: two_class needs two classes a device, but there is only one")
@@ -40,7 +41,7 @@ class TwoClass(Partition):
 
         why = "no draw gave every device two classes: give each class more chunks"
         chosen = first_success(draw, f"data.partition.chunks: {why}")
-        return deal(pools, smallest // chunks * chosen)
+        return deal(pools, smallest // chunks * chosen)  # chunks have whole samples; what does not divide is unused
 
 
 def _two_chunks_each(classes: int, chunks: int, count: int, rng: np.random.Generator) -> Indices | None:
@@ -49,6 +50,6 @@ def _two_chunks_each(classes: int, chunks: int, count: int, rng: np.random.Gener
     for device in range(count):
         left = np.flatnonzero(taken.sum(axis=1) < chunks)
         if len(left) < 2:
-            return None
+            return None  # earlier devices have used up all classes but one
         taken[rng.choice(left, 2, replace=False), device] = 1
     return taken

@@ -26,7 +26,7 @@ class TwoShard(Partition):
                 "no equal shares"
             )
         batches = classes // batch
-        halves = 2 * classes // (batch * count)
+        halves = 2 * classes // (batch * count)  # of batches, for each device
         if halves > batches:
             raise InputError(
                 "data.partition: the halves of a label go to two devices, but there is only one: set devices.count "
@@ -39,9 +39,9 @@ class TwoShard(Partition):
         why = "no draw gave every device different labels"
         pairs = first_success(draw, f"data.partition.batch: {why}")
         table = np.zeros((classes, count), dtype=np.int64)
-        for label, position in enumerate(rng.permutation(classes)):
+        for label, position in enumerate(rng.permutation(classes)):  # random labels make up a batch
             first, second = np.flatnonzero(pairs[position // batch])
-            smaller_half = len(pools[label]) // 2
+            smaller_half = len(pools[label]) // 2  # of an odd number the first device gets one more
             table[label, first] = len(pools[label]) - smaller_half
             table[label, second] = smaller_half
         return deal(pools, table)
