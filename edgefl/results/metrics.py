@@ -20,10 +20,10 @@ class AccuracyCurve(NamedTuple):
     """A run, columns [rounds]: time and energy are cumulative, accuracy is NaN where nothing was tested."""
 
     number: Floats  # grows over the whole run
-    time_s: Floats
-    energy_j: Floats
-    accuracy: Floats
-    session: Floats
+    time_s: Floats  # virtual, since the beginning
+    energy_j: Floats  # of all devices, since the beginning
+    accuracy: Floats  # from 0 to 1
+    session: Floats  # from 1
     round: Floats  # in its session, from 1; below that are extra rounds, whose models are no results
 
     @property
@@ -50,7 +50,7 @@ class Reach(NamedTuple):
     """The cost of reaching a target; where a run never did, the cost of the whole run, which is then a bound."""
 
     reached: bool
-    round: int
+    round: int  # over the whole run
     time_s: float
     energy_j: float
 
@@ -67,7 +67,7 @@ class PairedT(NamedTuple):
     """A paired t-test, two-sided; t and p are NaN where they are undefined, and `note` then says why."""
 
     t: float
-    df: int
+    df: int  # degrees of freedom
     p: float
     note: str = ""
 
@@ -103,6 +103,7 @@ def sessions(run: AccuracyCurve) -> list[AccuracyCurve]:
                 energy_j=session.energy_j - before_j,
             )
         )
+        # Columns are cumulative over the run: the next session begins where this one ends.
         before_s = float(session.time_s[-1])
         before_j = float(session.energy_j[-1])
     return found
@@ -112,7 +113,7 @@ def numbers(rounds: Floats) -> Floats:
     """Return round numbers [rounds] that grow over the whole run, also where sessions count from 1 again."""
     if np.all(np.diff(rounds) > 0):
         return rounds  # without sessions they are right as they are
-    return np.arange(1.0, len(rounds) + 1)
+    return np.arange(1.0, len(rounds) + 1)  # extra rounds count, as they have cost time and energy
 
 
 def reach(run: AccuracyCurve, accuracy: float) -> Reach:

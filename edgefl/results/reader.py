@@ -31,7 +31,7 @@ _YAML_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoad
 class Documents(NamedTuple):
     """The files of a result folder that are no tables."""
 
-    scenario_text: str
+    scenario_text: str  # as it stands in the file
     scenario: Mapping[str, Any]
     manifest: Mapping[str, Any]
     summary: Mapping[str, Any]  # empty where the run did not finish and left none
@@ -45,6 +45,7 @@ def read_documents(folder: Path) -> Documents:
     """
     text = text_of(folder, "scenario.yaml")
     manifest = json_of(folder, "manifest.json")
+    # A run that was cut short may lack its summary, a whole one may not.
     finished = manifest.get("status") == FINISHED_STATUS
     summary: Mapping[str, Any] = {}
     if finished or (folder / "summary.json").is_file():
@@ -216,7 +217,7 @@ def _pieces(
 ) -> Iterator[ColumnArrays]:
     """Yield the columns of a few thousand lines at a time; at least one piece, which may be empty."""
     while True:
-        rows = [row for row in islice(lines, ROWS_AT_A_TIME) if row]
+        rows = [row for row in islice(lines, ROWS_AT_A_TIME) if row]  # csv gives an empty row for a blank line
         yield {
             column.name: _array(column, [row[place] for row in rows])
             for column, place in zip(columns, places, strict=True)

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 class Result:
     """A run's results; its tables come from the ledger or, where it was read from a folder, from its files."""
 
-    scenario: dict[str, Any]
-    summary: dict[str, Any]
+    scenario: dict[str, Any]  # complete, with all defaults
+    summary: dict[str, Any]  # what summary.json holds
     parameters: npt.NDArray[np.float32] | None  # [d] the final global model; None without learning
     status: str  # finished | interrupted | failed
     ledger: Ledger | None = field(repr=False)  # None where it was read from a folder
-    error: str | None = None
-    folder: Path | None = None
+    error: str | None = None  # of a run that failed
+    folder: Path | None = None  # that the run wrote to; None: it wrote nothing
 
     @cached_property
     def rounds(self) -> pd.DataFrame:

@@ -22,13 +22,13 @@ class SeedEstimate(NamedTuple):
     `above`.
     """
 
-    n: int
-    reached: int
+    n: int  # runs
+    reached: int  # of these
     mean: float
     std: float  # with n - 1 degrees of freedom; NaN of a single run, as is `half`
     half: float
     median: float
-    above: float
+    above: float  # a bound of a median that is not known; NaN of one that is
 
     @property
     def central(self) -> float:
@@ -94,8 +94,9 @@ def _median(values: Floats, bounds: Floats) -> tuple[float, float]:
     least = np.where(known, values, bounds)
     order = np.lexsort((~known, least))  # of equal numbers those that reached it come first
     ends = known[order]
-    at_risk = np.arange(n, 0, -1)
+    at_risk = np.arange(n, 0, -1)  # runs that took at least as much
     share_left = np.cumprod(1 - ends / at_risk)
+    # The tolerance, as a product of fractions may miss a half by a rounding error.
     falls = np.flatnonzero(ends & (share_left < 0.5 + SAME_RELATIVE))
     if not falls.size:
         return math.nan, float(np.median(least))
@@ -122,7 +123,7 @@ def paired(reference: Mapping[int, float], run: Mapping[int, float]) -> Paired:
     if n < 2:
         mean = float(difference[0]) if n else math.nan
         return Paired(n, mean, math.nan, math.nan, "fewer than two common seeds")
-    size = float(np.abs([ours, theirs]).max()) or 1.0
+    size = float(np.abs([ours, theirs]).max()) or 1.0  # all are 0: any size will do
     tolerance = SAME_RELATIVE * size
     if np.ptp(difference) <= tolerance:
         if abs(difference[0]) <= tolerance:

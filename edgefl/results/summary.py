@@ -86,6 +86,7 @@ def _number(value: float) -> float | None:
 def _drops(rounds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Return how many participations ended without an update, by reason."""
     drops = {column: sum(row[column] for row in rounds) for column in DROP_COLUMNS}
+    # Each selected device's participation ends in one way, so what no column counts was still under way.
     selected = sum(row["selected"] for row in rounds)
     received = sum(row["received"] for row in rounds)
     drops["unfinished"] = selected - received - sum(drops.values())  # the end of the run cut these short
@@ -125,5 +126,5 @@ def _wanted_accuracy(target: float | RelativeTarget, session: int | None) -> flo
     if not isinstance(target, RelativeTarget):
         return target
     if session is None:
-        return target.accuracy
+        return target.accuracy  # a fraction of the reference's best over its whole run
     return target.within(session)

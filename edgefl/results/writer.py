@@ -31,7 +31,7 @@ RESULT_FILES = (  # which a new run in the same folder replaces
     "parameters.npy",
     "report.html",
 )
-CHECKPOINTS = "checkpoints"
+CHECKPOINTS = "checkpoints"  # folder of what a run can be resumed from
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
@@ -52,7 +52,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
 
 def _check_permission(folder: Path) -> None:
     """Check that the folder can be written or, as long as it does not exist, made."""
-    existing = folder.absolute()  # or, as long as it does not exist, the folder in which it will be made
+    existing = folder.absolute()  # or the nearest folder above it that exists, in which it will be made
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
@@ -73,6 +73,7 @@ def open_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for name in RESULT_FILES:
             (folder / name).unlink(missing_ok=True)
+        # Files are written under such a name and then renamed.
         for half_written in folder.glob(".*.part"):  # left behind by a run that was killed
             half_written.unlink(missing_ok=True)
     except OSError as error:

@@ -24,7 +24,7 @@ PAPER_FIGURES = ("rounds", "time", "energy", "phases")
 class ExportFormat(NamedTuple):
     """A way to write results: the module with `write(folders, part, sink, form)`."""
 
-    module: str
+    module: str  # in this folder
     parts: tuple[str, ...] = ()  # what of the results can be asked for
     option: str = ""  # of the command line, which asks for it
     binary: bool = False
@@ -57,6 +57,7 @@ def export(folders: Sequence[Path], form: str, part: tuple[str, str] | None, out
     """
     chosen = EXPORT_FORMATS[form]
     _check_part(chosen, form, part)
+    # Bytes of a picture would garble a terminal; a pipe takes them.
     if chosen.binary and out is None and sys.stdout.isatty():
         raise InputError(f"export: --format {form} is nothing for a terminal: name a file with -o")
     name = None if part is None else part[1]
@@ -65,6 +66,7 @@ def export(folders: Sequence[Path], form: str, part: tuple[str, str] | None, out
     with _sink(out) as sink:
         try:
             write(folders, name, sink, form)
+        # A reader meets cells and keys that no finished run writes: one line instead of a traceback.
         except (LookupError, TypeError, ValueError, csv.Error) as error:
             names = ", ".join(map(str, folders))
             raise InputError(f"{names}: its files are not those of a finished run ({error!r})") from None

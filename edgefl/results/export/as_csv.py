@@ -19,4 +19,5 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
     lines = csv.writer(codecs.getwriter("utf-8")(sink), lineterminator="\n")
     lines.writerow(table.columns)
     for row in table.rows:
+        # As in the files of a result folder, so that an export of a table is that table.
         lines.writerow([csv_cell(value) for value in row.values()])

@@ -14,6 +14,7 @@ from edgefl.results.reader import TableRow, json_of, rows_of
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
     """Write a table as a list of objects; without `part` everything of a run, or of several runs as a list."""
+    # One run is an object, several are a list of objects, each with its folder in front.
     if part is not None:
         texts = _row_list(export_table(folders, part).rows)
     elif len(folders) == 1:
@@ -53,7 +54,7 @@ def _row_text(row: TableRow) -> str:
 def _list_of(items: Iterable[Iterable[str]]) -> Iterator[str]:
     """Yield the text of a list whose items come in pieces."""
     start = "[\n"
-    end = "[]"
+    end = "[]"  # of a list without items, which is never opened
     for item in items:
         yield start
         yield from item
@@ -63,7 +64,7 @@ def _list_of(items: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)
+    return json.dumps(value, allow_nan=False)  # an error rather than a word that other programs cannot read
 
 
 def _finite(value: Any) -> Any:

@@ -19,6 +19,7 @@ ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.fl
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
     """Write a table, that of phases unless another is asked for."""
     table = export_table(folders, part or "phases")
+    # Types come from the table of columns: the first group of rows may have nothing but empty cells in a column.
     schema = pa.schema([(column, ARROW_TYPES[column_type(column)]) for column in table.columns])
     with pq.ParquetWriter(sink, schema) as file:
         while group := list(islice(table.rows, ROWS_PER_GROUP)):

@@ -40,9 +40,9 @@ class Cell(NamedTuple):
 class TextColumn(NamedTuple):
     """Cells below a name; neighbours of one `block` share a title above theirs."""
 
-    block: str
+    block: str  # empty: no title
     name: str
-    cells: Sequence[Cell]
+    cells: Sequence[Cell]  # from the top
     left: bool = False  # aligned to the left, as texts are; numbers are aligned to the right
 
 
@@ -98,7 +98,7 @@ def _latex_cell(cell: Cell) -> str:
 
 def _latex_text(text: str) -> str:
     """Return a text in which LaTeX finds nothing to interpret, on one line."""
-    return " ".join(text.split()).translate(_LATEX)
+    return " ".join(text.split()).translate(_LATEX)  # a blank line would end a paragraph, and with it the row
 
 
 def markdown(columns: Sequence[TextColumn]) -> str:

@@ -64,7 +64,7 @@ class DrawnGroup(NamedTuple):
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
     """Write one figure at a column's width, or all of them at a page's."""
     require("matplotlib", "plot", f"export --format {form}")
-    import matplotlib as mpl
+    import matplotlib as mpl  # after `require`: an extra that may be missing
     from matplotlib.figure import Figure
 
     runs = load_all(folders, details=False)
@@ -78,6 +78,7 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
     legend_in = 0.0
     if has_legend:
         legend_in = _legend_height_in(drawn)  # the panels keep their height
+    # No pyplot: it would look for a display and keep every figure.
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width_in, PANEL_HEIGHT_IN * rows + legend_in), layout="constrained")
         panels = np.ravel(figure.subplots(rows, columns))

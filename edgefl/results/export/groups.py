@@ -23,6 +23,7 @@ class SeedGroup(NamedTuple):
 def grouped(runs: Sequence[Run]) -> list[SeedGroup]:
     """Return the groups of runs, in order of their first runs."""
     groups: dict[str, list[Run]] = {}
+    # A scenario without its seed, written in one order, is the key: equal texts are equal scenarios.
     for run in runs:
         shared = {key: value for key, value in run.scenario.items() if key not in SEED_KEYS}
         groups.setdefault(json.dumps(shared, sort_keys=True, default=str), []).append(run)

@@ -42,10 +42,10 @@ class SeedStatistic(NamedTuple):
 class PaperMeasure(NamedTuple):
     """A column of the table: how to read its number from a run, and how to write it."""
 
-    block: str
+    block: str  # title above neighbouring columns
     name: str
-    read: Callable[[Run], RunNumber | None]
-    units: Sequence[Unit]
+    read: Callable[[Run], RunNumber | None]  # None: the run has no such number
+    units: Sequence[Unit]  # the one that fits the largest number is taken
     best: Callable[[Sequence[float]], float] | None = None  # of several numbers: the least, or the greatest
 
 
@@ -93,6 +93,7 @@ def _label_columns(groups: Sequence[SeedGroup]) -> list[TextColumn]:
 def _target_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
     """Return rounds, time and energy to each target, the lowest target first."""
     accuracy_of = {}
+    # By title, as the accuracy of a relative target differs from seed to seed.
     for run in runs:
         for target in run.targets:
             accuracy_of[_target_title(target)] = target["accuracy"]
@@ -183,7 +184,7 @@ def _number_column(measure: PaperMeasure, groups: Sequence[SeedGroup]) -> TextCo
     unit = fitting(max((statistic.value for statistic in known), default=0.0), measure.units)
     rivals = [statistic.value for statistic in known if statistic.comparable]
     best = None
-    if measure.best and rivals and len(groups) > 1:
+    if measure.best and rivals and len(groups) > 1:  # a row alone is not the best of anything
         best = measure.best(rivals)
     cells = []
     for statistic in statistics:
@@ -222,7 +223,7 @@ def _statistic(measure: PaperMeasure, group: SeedGroup) -> SeedStatistic | None:
 def _statistic_text(statistic: SeedStatistic, unit: Unit) -> str:
     """Return three digits, of accuracies two decimals; the deviation has as many decimals."""
     value = statistic.value / unit.size
-    is_count = statistic.std is None and not unit.name
+    is_count = statistic.std is None and not unit.name  # such as rounds to a target; a mean over seeds has decimals
     if is_count:
         places = 0
     elif unit in PERCENT or not value:

@@ -13,8 +13,8 @@ class PhaseColumns(NamedTuple):
     """A phase of a participation and the columns of devices.csv that tell about it."""
 
     name: str
-    seconds: str
-    joules: str
+    seconds: str  # column of its duration
+    joules: str  # column of its energy
     bytes: str | None  # None: nothing is carried
 
 
@@ -22,10 +22,10 @@ class TimedPhase(NamedTuple):
     """A stretch of a participation."""
 
     name: str
-    start_s: float
+    start_s: float  # virtual time since the run's beginning
     duration_s: float
     energy_j: float
-    bytes: int
+    bytes: int  # carried over the air; 0 of computing and waiting
 
 
 class ParticipationPhases(NamedTuple):

@@ -37,7 +37,7 @@ class ExportTable(NamedTuple):
     """Columns, and rows; rows of one run may lack some of them."""
 
     columns: Sequence[str]
-    rows: Iterator[TableRow]
+    rows: Iterator[TableRow]  # read while they are written: a table may not fit in memory
 
 
 def column_type(name: str) -> type:

@@ -15,7 +15,7 @@ from edgefl.results.reader import TableRow, rows_of
 
 TraceEvent = dict[str, Any]
 ROUND_ARGS = ("session", "selected", "received", "round_energy_j", "bytes_down", "bytes_up", "test_accuracy")
-COUNTERS = ("energy_j", "test_accuracy")
+COUNTERS = ("energy_j", "test_accuracy")  # drawn as curves above the rounds
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
@@ -23,6 +23,7 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
     # The events are written one by one: a timeline of many devices would not fit in memory.
     separator = b'{"displayTimeUnit": "ms", "traceEvents": [\n'
     for number, folder in enumerate(folders):
+        # Process ids are made up: two for each run, server and devices.
         prefix = f"{folder} " if len(folders) > 1 else ""
         for event in _run_events(folder, prefix, server_pid=2 * number + 1):
             sink.write(separator + json.dumps(event, allow_nan=False).encode())
@@ -44,6 +45,7 @@ def _run_events(folder: Path, prefix: str, server_pid: int) -> Iterator[TraceEve
 
 def _naming(kind: str, name: str, track: TraceEvent) -> TraceEvent:
     """Return the event that names a process or a thread."""
+    # "M" is metadata, "X" a complete slice, "C" a counter (Trace Event Format).
     return {"ph": "M", "name": f"{kind}_name", **track, "args": {"name": name}}
 
 
@@ -67,10 +69,10 @@ def _device_events(folder: Path, pid: int) -> Iterator[TraceEvent]:
     end_ns_of: dict[int, int] = {}  # by device: the end of its last slice
     for participation in participations(folder):
         device = participation.row["device"]
-        track = {"pid": pid, "tid": device + 1}
+        track = {"pid": pid, "tid": device + 1}  # from 1: devices count from 0, which stands for the process itself
         if device not in end_ns_of:
             yield _naming("thread", f"device {device}", track)
-            # In order of devices, not of their first slices
+            # In order of devices, not of their first slices.
             yield {"ph": "M", "name": "thread_sort_index", **track, "args": {"sort_index": device}}
         for phase in participation.phases:
             begin_ns = max(_ns(phase.start_s), end_ns_of.get(device, 0))

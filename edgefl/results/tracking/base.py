@@ -24,12 +24,12 @@ class Tracker:
     """
 
     option: ClassVar[str]  # of the command line
-    failures: tuple[type[Exception], ...] = (OSError,)
+    failures: tuple[type[Exception], ...] = (OSError,)  # that end the tracking; anything else is a fault of the program
 
     def __init__(self, scenario: Scenario) -> None:
         self.parameters = dict(flatten(scenario.model_dump(mode="json")))
         self.status = "failed"  # of the run, until `note_status` says otherwise
-        self._step = 0
+        self._step = 0  # rounds so far; sessions count theirs from 1 again, steps must grow
         self._has_failed = False
 
     def __enter__(self) -> Self:
@@ -38,7 +38,7 @@ class Tracker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._step:
+        if self._step:  # a run without a finished round leaves no trace
             self._try(self.close)
 
     def note_status(self, status: str) -> None:

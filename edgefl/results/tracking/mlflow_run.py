@@ -37,7 +37,7 @@ class MlflowRun(Tracker):
         self.failures = (OSError, MlflowException)
         self._experiment = scenario.name
         self._name = f"seed-{scenario.seed}"
-        self._run_id = ""
+        self._run_id = ""  # known from `open` on
         for key, value in REQUEST_LIMITS.items():
             os.environ.setdefault(key, value)
         try:

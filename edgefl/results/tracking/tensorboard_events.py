@@ -30,7 +30,7 @@ class TensorBoardEvents(Tracker):
         require("tensorboard", "tensorboard", self.option)
         super().__init__(scenario)
         self._folder = folder
-        self._writer: Any = None
+        self._writer: Any = None  # from `open` on
         if not overwrite and any(folder.glob(EVENT_FILES)):
             text = "holds TensorBoard's events already; choose another folder, or replace them with --overwrite"
             raise InputError(f"{self.option} {folder}: {text}")
@@ -46,7 +46,7 @@ class TensorBoardEvents(Tracker):
         hyperparameters: dict[str, str | float] = {}
         for key, text in self.parameters.items():
             number = as_number(text)
-            # TensorBoard sorts and plots hyperparameters that are numbers
+            # TensorBoard sorts and plots hyperparameters that are numbers.
             hyperparameters[key] = text if number is None else number
         self._add(hparams_pb(hyperparameters), 0)
 
@@ -58,6 +58,7 @@ class TensorBoardEvents(Tracker):
         self._add(Summary(value=scalars), step)
 
     def _add(self, summary: Any, step: int) -> None:
+        # Without TensorFlow: TensorBoard's own classes are enough to write events.
         from tensorboard.compat.proto.event_pb2 import Event
 
         self._writer.add_event(Event(wall_time=time.time(), step=step, summary=summary))
