@@ -11,7 +11,7 @@ from edgefl.results.report import battery, cellmap, expenses, groups, phases, po
 from edgefl.results.report.read import Run
 from edgefl.results.report.style import ENERGY_PHASES, TIME_PHASES, Figure
 
-MAP_HEIGHT = 540  # pixels
+MAP_HEIGHT = 540  # pixels: metres are as long upwards as to the right, and a low map would waste its width
 BATTERY_HEIGHT = 460  # pixels: up to three panels
 
 
@@ -77,6 +77,7 @@ def costs(run: Run, place: int, runs: Sequence[Run]) -> list[Card]:
     """
     if not run.devices["row"].size:
         return []
+    # A phase that costs nothing in any run, such as idling without batteries, is not in the stacks and the key.
     spent = phases.present(runs, ENERGY_PHASES)
     key = tables.key(spent)
     time = phases.figure(run, TIME_PHASES, TIME, phases.highest(runs, TIME_PHASES))

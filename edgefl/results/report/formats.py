@@ -55,6 +55,7 @@ def _markdown(comparison: Comparison) -> str:
     tables = []
     for title, grid in _grids(comparison):
         head, *body = grid
+        # Colons align numbers to the right, as in the tables for terminals.
         rule = ["---", *["---:"] * (len(head) - 1)]
         lines = [_markdown_row(row) for row in (head, rule, *body)]
         tables.append(f"**{title}**\n\n" + "\n".join(lines))
@@ -78,6 +79,7 @@ def _document(tables: list[str], comparison: Comparison) -> str:
 
 def _csv(comparison: Comparison) -> str:
     """Return one row a run, with numbers as they were computed."""
+    # All rows have the same keys, those of targets and sessions that any run has included.
     columns = {key: [row[key] for row in comparison.rows] for key in comparison.rows[0]}
     return csv_bytes(columns).decode()
 

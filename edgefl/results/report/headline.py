@@ -44,6 +44,7 @@ def _result_tiles(run: Run) -> list[str]:
 def _quality_tile(run: Run) -> str:
     """Return the final accuracy, or the toy problem's distance to its optimum."""
     if run.final_accuracy is not None:
+        # The last model is what a run leaves behind; a better one on the way is worth a note only.
         best = run.summary.get("best_accuracy")
         note = ""
         if best is not None:
@@ -82,6 +83,7 @@ def _extra_rounds(run: Run) -> str:
 
 def _traffic(run: Run) -> str:
     """Return the bytes that all devices received and sent."""
+    # Only the summary has the totals: a run that was cut short has none.
     down = run.summary.get("bytes_down")
     up = run.summary.get("bytes_up")
     if as_number(down) is None:
@@ -154,11 +156,12 @@ def _headline_columns(runs: Sequence[Run]) -> dict[str, list[str]]:
 def _cost_of_target(run: Run, accuracy: float) -> str:
     """Return the time and the energy that a run took to an accuracy."""
     for target in run.targets:
+        # Equal, not close: the column's accuracy comes from one of these very targets.
         if target["accuracy"] == accuracy and reached(target):
             return f"{quantity(target.get('time_s'), TIME)} · {quantity(target.get('energy_j'), ENERGY)}"
     if run.targets:
         return NOT_REACHED
-    return NO_NUMBER
+    return NO_NUMBER  # the run measured no accuracy, or had no targets
 
 
 def differing(shown: Sequence[Shown]) -> str:

@@ -1,4 +1,4 @@
-"""Which device holds which labels: a heat map of labels and devices, with the devices' sizes above it."""
+"""The labels that each device holds: a heat map of labels and devices, with the devices' sizes above it."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ def figure(table: ColumnArrays) -> Figure:
     """
     labels, devices, samples = grid(table)
     filled = np.where(samples > 0, samples, np.nan)
+    # Bars count all labels, also those that the map leaves out.
     sizes = _sizes(table)[devices.astype(np.intp)]
     device_names = short(devices, ALL_FIGURES)
     heat = {
@@ -85,6 +86,7 @@ def grid(table: ColumnArrays) -> tuple[Floats, Floats, Floats]:
     """Return labels [L], devices [D] and samples [L, D]; of very many labels or devices an even pick."""
     labels = _picked(table["label"], MOST_LABELS)
     devices = _picked(table["device"], MOST_DEVICES)
+    # The table has a row for each pair that has samples; a pair without a row stays 0.
     drawn = np.isin(table["label"], labels) & np.isin(table["device"], devices)
     rows = np.searchsorted(labels, table["label"][drawn])
     columns = np.searchsorted(devices, table["device"][drawn])
@@ -167,6 +169,7 @@ def _layout(labels: Floats, devices: Floats) -> Figure:
             "showgrid": False,
             **_ticks(labels),
         },
+        # The bars need no title: the caption says that they count all labels.
         "yaxis2": {"domain": [0.84, 1], "nticks": 3, "rangemode": "tozero", "title": {"text": ""}},
         "bargap": 0.15 if spaced else 0,
         "margin": {"r": 8},

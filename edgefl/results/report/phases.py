@@ -1,4 +1,4 @@
-"""Where a round's time and energy go: means over the participants, round by round."""
+"""Time and energy by phase: means over the participants, round by round."""
 
 from __future__ import annotations
 
@@ -73,10 +73,12 @@ def figure(run: Run, phases: Sequence[Phase], units: Sequence[Unit], ceiling: fl
             "hovertemplate": f"%{{hovertext}}: {phase.name} %{{y:.3~g}} {unit.name}<extra></extra>",
         }
         data.append(trace)
-    spaced = len(first) <= MOST_SPACED_BARS
+    gap = 0.0
+    if len(first) <= MOST_SPACED_BARS:
+        gap = 0.25
     layout = {
         "barmode": "stack",
-        "bargap": 0.25 if spaced else 0.0,
+        "bargap": gap,
         "xaxis": {"title": {"text": "round"}, "range": [number[0] - 0.5, number[-1] + 0.5]},
         # A bar is centred at its round: the border to the next one is half a round further.
         "shapes": views.borders(run, "number", PLAIN[0], 0.5),

@@ -32,6 +32,7 @@ def figure(run: Run) -> Figure | None:
     panels = [Panel("devices present", [line], 2.0, {"rangemode": "tozero"})]
     if has_churn:
         arrivals = overtime.bars(run, run.rounds["arrivals"], "arrivals", ARRIVED)
+        # Downwards, so that both can be read against the same zero.
         departures = overtime.bars(run, -run.rounds["departures"], "departures", DEPARTED)
         panels.append(Panel("came +, left −", [arrivals, departures], 1.0, WHOLE))
     return overtime.figure(run, panels)

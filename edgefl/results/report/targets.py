@@ -17,7 +17,7 @@ LOWEST_COST = 0.03  # of the axis: the height of the lowest text about a cost
 COST_STEP = 0.07  # of the axis, from one such text to the next
 RIGHT_QUARTER = 0.75  # of the run: beyond, texts stand on the left of their line
 LINE = {"type": "line", "layer": "below", "line": {"color": "#9aa5b1", "width": 1, "dash": "4px,3px"}}
-Target = Mapping[str, Any]
+SummaryTarget = Mapping[str, Any]  # an entry of the summary's targets
 
 
 def crossings(one: Shown) -> Curve:
@@ -36,17 +36,17 @@ def crossings(one: Shown) -> Curve:
     return Curve(trace, lambda view, unit: {"x": _places(hits, view, unit)})
 
 
-def _hits(one: Shown) -> list[Target]:
+def _hits(one: Shown) -> list[SummaryTarget]:
     """Return the targets that the run reached."""
     return [target for target in one.run.targets if reached(target)]
 
 
-def _hover_text(target: Target) -> str:
+def _hover_text(target: SummaryTarget) -> str:
     cost = f"{quantity(target.get('time_s'), TIME)}, {quantity(target.get('energy_j'), ENERGY)}"
     return f"{percent(target['accuracy'])} reached in round {quantity(target['round'])}<br>{cost}"
 
 
-def _accuracy_percent(one: Shown, target: Target) -> float:
+def _accuracy_percent(one: Shown, target: SummaryTarget) -> float:
     """Return the accuracy [%] of the round that reached the target: the mark sits on the curve, not on the target."""
     accuracy = float(target["accuracy"])  # where the table lacks the round, such as in a run that was cut short
     rows = np.flatnonzero(one.run.rounds["number"] == target["round"])
@@ -57,7 +57,7 @@ def _accuracy_percent(one: Shown, target: Target) -> float:
     return round(100 * accuracy, 3)
 
 
-def _places(hits: Sequence[Target], view: View, unit: Unit) -> list[float | int | None]:
+def _places(hits: Sequence[SummaryTarget], view: View, unit: Unit) -> list[float | int | None]:
     """Return where on the horizontal axis the targets were reached [hits]; None where that is not known."""
     places = []
     for target in hits:
@@ -121,7 +121,7 @@ def _spread(heights: Sequence[float], ceiling: float) -> list[float]:
     return spread
 
 
-def _cost(target: Target, view: View, x: float, end: float, height: float) -> Figure:
+def _cost(target: SummaryTarget, view: View, x: float, end: float, height: float) -> Figure:
     """Return a text on what reaching a target took, beside the foot of its line, on the side that has room.
 
     Args:
