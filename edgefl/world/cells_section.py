@@ -25,8 +25,8 @@ WRAPPED_REUSE = (7, 7)  # sites and parts of the band: the only pattern that goe
 class Handover(Section):
     """Event A3 (3GPP TS 38.331, clause 5.5.4.4): a neighbour is better by a hysteresis, for a time to trigger."""
 
-    hysteresis_db: Annotated[float, Field(ge=0, le=30)] = 3.0
-    time_to_trigger_s: HandoverSeconds = 0.16
+    hysteresis_db: Annotated[float, Field(ge=0, le=30)] = 3.0  # by which a neighbour must be received better
+    time_to_trigger_s: HandoverSeconds = 0.16  # for which it must remain so
     measure_s: Annotated[float, Field(ge=1e-3, le=60)] = 0.04  # received powers are looked at in its multiples
     interruption_s: HandoverSeconds = 0.05  # of a transfer
     in_transfer: Literal["continue", "restart", "forward", "drop"] = "continue"  # what becomes of one under way
@@ -47,7 +47,7 @@ class Cells(Section):
     sites: Annotated[int, Field(ge=1)] = 1  # base stations; 7 where the layout is hexagonal and nothing is said
     positions_m: Annotated[tuple[SitePosition, ...], Field(strict=False, max_length=1000)] = ()  # of a listed layout's
     radius_m: PositiveFloat = 250.0  # of a base station's disc; of a hexagon's corners
-    min_distance_m: PositiveFloat = 10.0
+    min_distance_m: PositiveFloat = 10.0  # no device is placed nearer
     bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # above what fills the street
     wrap_around: bool = False  # whether the far side of a hexagonal layout is next to its edge
     handover: Handover | None = None

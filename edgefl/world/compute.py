@@ -34,7 +34,7 @@ def compute_j(flops: Floats, cpu_hz: Floats, flops_per_cycle: Floats, capacitanc
 
 def cpu_power_w(cpu_hz: Floats, flops_per_cycle: Floats, capacitance: Floats) -> Floats:
     """Return the power [n] in watts of processors at work: the energy of an operation over its time."""
-    operation = np.ones(len(cpu_hz))
+    operation = np.ones(len(cpu_hz))  # so that the power cannot differ from energy over time
     energy_j = compute_j(operation, cpu_hz, flops_per_cycle, capacitance)
     return energy_j / compute_s(operation, flops_per_s(cpu_hz, flops_per_cycle))
 
@@ -44,9 +44,9 @@ class LocalComputation:
     """The computation of devices [n] between download and upload; each chooses its clock after its download."""
 
     dvfs: Dvfs
-    flops: Floats
+    flops: Floats  # operations of the local training
     cpu_hz: Floats  # the highest clocks
-    flops_per_cycle: Floats
+    flops_per_cycle: Floats  # chi
     deadline_s: Floats  # for download, computing and upload together
     estimate_upload_s: UploadEstimate | None = None  # None where no clock depends on the upload
 

@@ -49,8 +49,8 @@ CapacityShare = Annotated[float, Field(ge=0, le=1)]
 class Charging(Section):
     """A daily charging window and its power; time 0 of a run is midnight."""
 
-    power_w: Positive
-    from_h: Hour = Constant(value=22.0)
+    power_w: Positive  # of the charger
+    from_h: Hour = Constant(value=22.0)  # time of day
     to_h: Hour = Constant(value=6.0)  # of the next day where it is not after from_h
 
 
@@ -85,7 +85,7 @@ Windows = Annotated[
 class Battery(Section):
     """A device's battery; numbers may be distributions."""
 
-    capacity_j: Positive
+    capacity_j: Positive  # full
     start: PerDeviceShare = Constant(value=1.0)  # of the capacity
     idle_w: NonNegative = Constant(value=0.0)  # drawn while the device takes no part
     reserve: CapacityShare = 0.0  # when the level falls to this, the device takes no part any more ...
@@ -102,13 +102,13 @@ class Battery(Section):
 class Hardware(Section):
     """The parts of a device; numbers may be distributions."""
 
-    cpu_hz: Positive = Constant(value=1.0e9)
-    flops_per_cycle: Positive = Constant(value=8.0)
-    capacitance: Positive = Constant(value=1.0e-28)
-    tx_power_dbm: Real = Constant(value=23.0)
-    rx_power_w: Positive = Constant(value=0.1)
-    idle_power_w: NonNegative = Constant(value=0.0)
-    height_m: HeightM = Constant(value=1.5)
+    cpu_hz: Positive = Constant(value=1.0e9)  # highest clock
+    flops_per_cycle: Positive = Constant(value=8.0)  # chi
+    capacitance: Positive = Constant(value=1.0e-28)  # xi, of the chipset
+    tx_power_dbm: Real = Constant(value=23.0)  # 200 mW
+    rx_power_w: Positive = Constant(value=0.1)  # of the receiving circuit
+    idle_power_w: NonNegative = Constant(value=0.0)  # while it takes part and waits
+    height_m: HeightM = Constant(value=1.5)  # of its antenna
     data_share: DataShare = Constant(value=1.0)  # of the samples that the partition gives it
     battery: Battery | None = None  # None: on mains
 
@@ -117,8 +117,8 @@ class DeviceGroup(Hardware):
     """Devices with consecutive numbers; its keys override those beside `count`."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
-    count: Count | None = None
-    share: Annotated[float, Field(gt=0, le=1)] | None = None
+    count: Count | None = None  # of devices; or, in all groups, a share
+    share: Annotated[float, Field(gt=0, le=1)] | None = None  # of the population
 
     @model_serializer(mode="wrap")
     def _dump_given_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

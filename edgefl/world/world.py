@@ -39,6 +39,7 @@ class World:
         self, devices: Devices, cells: Cells, mobility: Mobility, presence: Presence, streams: Streams
     ) -> None:
         self.count = devices.count
+        # Attributes [devices], drawn once: all are keyed by device and name, so their order here does not matter.
         self.cpu_hz = devices.draw("cpu_hz", POSITIVE, streams)
         self.flops_per_cycle = devices.draw("flops_per_cycle", POSITIVE, streams)
         self.capacitance = devices.draw("capacitance", POSITIVE, streams)
@@ -65,6 +66,7 @@ class World:
 
     def coverage_holds_until_s(self, ids: Ids, time_s: float) -> Floats:
         """Return the times [n] until which `is_covered` certainly says the same of devices [n] as at a time."""
+        # A device inside leaves no sooner than it can reach the edge, one outside comes no sooner.
         distance_to_edge_m = np.abs(self._inside_m(ids, time_s)) * SAFE_PART
         return self._track.stays_within_until_s(ids, time_s, distance_to_edge_m)
 

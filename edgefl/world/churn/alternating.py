@@ -38,9 +38,10 @@ class AlternatingPresence(Presence):
 
     def _restart(self) -> None:
         self._now_s = 0.0
+        # One state, one next change and one count for each device [devices].
         self._is_present, self._until_s = self.initial_state()
         self._changes_made = np.zeros(len(self.probabilities), dtype=np.int64)
-        self._not_reported: list[Changes] = []
+        self._not_reported: list[Changes] = []  # for `changes`, in the order in which they were handled
 
     def _advance(self, time_s: float, ids: Ids | None = None) -> None:
         """Go on to a time, with all devices or with some."""
@@ -73,7 +74,7 @@ class AlternatingPresence(Presence):
         self._advance(time_s)
         ids = np.arange(len(self.probabilities)) if among is None else among
         away = ids[~self._is_present[ids]]
-        next_s = float(self._until_s[away].min(initial=np.inf))
+        next_s = float(self._until_s[away].min(initial=np.inf))  # inf where nobody is away
         return next_s, away[self._until_s[away] == next_s]
 
     def changes(self, after_s: float, until_s: float) -> Changes:
@@ -81,5 +82,6 @@ class AlternatingPresence(Presence):
         self._advance(until_s)
         found = Changes.concatenate(self._not_reported)
         self._not_reported = []
+        # They were handled device by device: sorted here by time, then device.
         order = np.lexsort((found.ids, found.times_s))
         return found.take(order[found.times_s[order] > after_s])

@@ -32,8 +32,8 @@ CoverageHorizon = Callable[[Ids, float], Floats]
 class Changes(NamedTuple):
     """Arrivals and departures [n]."""
 
-    times_s: Floats
-    ids: Ids
+    times_s: Floats  # since the run's beginning
+    ids: Ids  # of the devices
     came: Bools  # True: an arrival; False: a departure
 
     @classmethod

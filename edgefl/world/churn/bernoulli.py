@@ -15,7 +15,7 @@ from edgefl.world.churn.base import Churn, Presence
 
 
 class BernoulliChurn(Churn):
-    """Each device is there in a round with a chance of its own (FedAR, section 6; MIFA, NeurIPS 2021, section 5).
+    """Each device is present in a round with a chance of its own (FedAR, section 6; MIFA, NeurIPS 2021, section 5).
 
     With `p_min` the chance is ``p_min + (1 - p_min) l / (L - 1)``. There l is the lowest of the labels 0 to L - 1 that
     the device has, so devices with the first classes are rarely present. Else it is `probability`, or drawn from it.
@@ -23,8 +23,8 @@ class BernoulliChurn(Churn):
 
     by_round: ClassVar[bool] = True
 
-    probability: Chance | None = None
-    p_min: Annotated[float, Field(gt=0, le=1)] | None = None
+    probability: Chance | None = None  # of each device; one number or a distribution
+    p_min: Annotated[float, Field(gt=0, le=1)] | None = None  # of devices with samples of class 0
 
     @model_validator(mode="after")
     def _check_one_is_given(self) -> BernoulliChurn:
@@ -52,5 +52,5 @@ class CoinPresence(Presence):
 
     def present(self, time_s: float, index: int) -> Ids:
         """Return the devices whose coins say yes in the round `index`."""
-        ids = super().present(time_s, index)
+        ids = super().present(time_s, index)  # all of them
         return ids[self._streams.uniform("availability", ids, index) < self.probabilities]

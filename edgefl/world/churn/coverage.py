@@ -15,18 +15,18 @@ from edgefl.core.times import SAME_STEP, steps_begun, steps_completed
 from edgefl.world.churn.base import Changes, Churn, CoverageHorizon, CoverageTest, Presence
 from edgefl.world.next_events import due_devices
 
-CHECK_S = 1.0
+CHECK_S = 1.0  # also where movement leads out under another churn
 CHECKS_AHEAD = 60  # how far `stays_until_s` looks; whoever wants to know more asks again then
 MOST_CHECKS = 100_000  # until the search for an arrival gives up; checks at which nothing can change are not counted
 
 
 class CoverageChurn(Churn):
-    """A device is there while it is within `cells.radius_m` of a base station and its movement has not left the map.
+    """A device is present while it is within `cells.radius_m` of a base station and its movement has not left the map.
 
     Looked at every `check_s`; in between nothing changes.
     """
 
-    check_s: Annotated[float, Field(ge=1e-3, le=1e6)] = CHECK_S
+    check_s: Annotated[float, Field(ge=1e-3, le=1e6)] = CHECK_S  # time between two looks
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
         """Return a population that is present while it is covered."""
@@ -37,7 +37,7 @@ class CoverageChurn(Churn):
 class _Observation:
     """Coverage of all devices [devices] as seen at a check."""
 
-    check: int
+    check: int  # its number: it is at check * check_s
     covered: Bools
     holds_until_s: Floats  # when `covered` may change for each
 
@@ -60,7 +60,7 @@ class Coverage(Presence):
     follows_coverage: ClassVar[bool] = True
 
     def __init__(self, count: int, check_s: float = CHECK_S) -> None:
-        super().__init__(np.ones(count))
+        super().__init__(np.ones(count))  # nobody can tell how often movement leads out
         self._all_ids = np.arange(count, dtype=np.int64)
         self._check_s = check_s
         self._is_covered: CoverageTest
@@ -86,7 +86,7 @@ class Coverage(Presence):
         if last is None or last.check > check:
             covered = self._test(self._all_ids, check)
             return _Observation(check, covered, self._holds_until_s(self._all_ids, check * self._check_s))
-        for _ in self._advance(last, check):
+        for _ in self._advance(last, check):  # runs through all checks: it is `last` that changes
             pass
         return last
 
@@ -99,7 +99,7 @@ class Coverage(Presence):
         checks = 0
         while True:
             soonest_s = observation.holds_until_s.min(initial=np.inf)
-            if soonest_s == np.inf:
+            if soonest_s == np.inf:  # nothing ever changes again
                 break
             checks += 1
             # No answer changes before `soonest_s`, so the checks until then are passed over.
@@ -128,7 +128,7 @@ class Coverage(Presence):
         first = self._last_check(time_s)
         end_s = (first + CHECKS_AHEAD) * self._check_s
         stays_s = np.where(self._test(ids, first), end_s, time_s)
-        staying = np.flatnonzero(stays_s > time_s)
+        staying = np.flatnonzero(stays_s > time_s)  # rows of `ids`: only those still covered are tested again
         for check in range(first + 1, first + CHECKS_AHEAD):
             covered = self._test(ids[staying], check)
             stays_s[staying[~covered]] = check * self._check_s

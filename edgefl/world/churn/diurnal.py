@@ -22,16 +22,16 @@ WHOLE_DAY = 0.5  # and where it is present for the whole day
 
 
 class DiurnalChurn(Churn):
-    """The chance of being there swings between `low` and `high` over the day (Bonawitz et al., MLSys 2019, fig. 5).
+    """The chance of being present swings between `low` and `high` over the day (Bonawitz et al., MLSys 2019, fig. 5).
 
     The curve is ``p(t) = low + (high - low) (1 + cos(2 pi (t - peak_s) / period_s)) / 2``. Each day a device draws a
     number and is present while the curve lies above it: one window around its peak, and in the mean exactly p(t).
     """
 
-    low: Annotated[float, Field(ge=0, le=0.99)] = 0.1
-    high: Annotated[float, Field(ge=0.01, le=1)] = 0.9
-    period_s: Annotated[float, Field(ge=1, le=1e9)] = 86_400.0
-    peak_s: PeakS = Constant(value=0.0)
+    low: Annotated[float, Field(ge=0, le=0.99)] = 0.1  # at the trough
+    high: Annotated[float, Field(ge=0.01, le=1)] = 0.9  # at the peak
+    period_s: Annotated[float, Field(ge=1, le=1e9)] = 86_400.0  # a day
+    peak_s: PeakS = Constant(value=0.0)  # when the curve is highest; drawn, devices have time zones of their own
 
     @model_validator(mode="after")
     def _check_order(self) -> DiurnalChurn:
@@ -57,7 +57,7 @@ class _DailyWindows(AlternatingPresence):
         self._peaks_s = peaks_s
         self._streams = streams
         self._day = np.empty(0, dtype=np.int64)  # [devices] the first that can hold a device's next change
-        super().__init__(np.full(len(peaks_s), (churn.low + churn.high) / 2))
+        super().__init__(np.full(len(peaks_s), (churn.low + churn.high) / 2))  # the curve's mean over a day
 
     def _half_window(self, ids: Ids, day: Ids) -> Floats:
         """Return half the lengths [n] of windows, in days: from NO_WINDOW to WHOLE_DAY."""

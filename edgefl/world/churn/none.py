@@ -12,7 +12,7 @@ from edgefl.world.churn.base import Churn, Presence
 
 
 class NoChurn(Churn):
-    """Everybody is there all the time."""
+    """All devices are always present."""
 
     always_present: ClassVar[bool] = True
 

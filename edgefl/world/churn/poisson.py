@@ -23,8 +23,8 @@ class PoissonChurn(Churn):
     present: each is away for ``N / arrivals_per_s - E[stay]`` in the mean.
     """
 
-    arrivals_per_s: Annotated[float, Field(ge=1e-12, le=1e9)]
-    stay_s: StaySeconds
+    arrivals_per_s: Annotated[float, Field(ge=1e-12, le=1e9)]  # of all devices together, in the mean over time
+    stay_s: StaySeconds  # the law of how long each stays
 
     def check(self, count: int) -> str | None:
         """Return why more devices would be present than there are; None if they would not."""
@@ -47,6 +47,7 @@ class _RenewalPresence(AlternatingPresence):
         self._away_s = away_s
         self._stay = stay
         self._streams = streams
+        # The share of the time that a renewal process spends in one state is that state's part of a mean cycle.
         super().__init__(np.full(count, stay.mean_s / (stay.mean_s + away_s)))
 
     def initial_state(self) -> tuple[Bools, Floats]:
@@ -56,12 +57,13 @@ class _RenewalPresence(AlternatingPresence):
         """
         u = self._streams.uniform("stay", np.arange(len(self.probabilities)), count=3)
         present = u[:, 0] < self.probabilities
-        until_s = -self._away_s * np.log(u[:, 1])
+        until_s = -self._away_s * np.log(u[:, 1])  # by the inverse of the exponential distribution function
         until_s[present] = self._stay.residual_s(u[present, 1:])
         return present, until_s
 
     def next_change_s(self, ids: Ids, present: Bools, since_s: Floats, number: Ids) -> Floats:
         """Return the end [n] of a new stay or absence."""
+        # Keyed by the device and the number of its change: the same whoever asks, and in whichever order.
         u = self._streams.uniform("stay", ids + (number << CHANGE_BITS))
         lasts_s = -self._away_s * np.log(u)
         lasts_s[present] = self._stay.quantile_s(u[present])

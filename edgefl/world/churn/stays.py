@@ -11,7 +11,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.section import Section, fault, shown
 
 StayScale = Annotated[float, Field(ge=1e-3, le=1e12)]  # seconds
-LogMean = Annotated[float, Field(ge=-6, le=27)]
+LogMean = Annotated[float, Field(ge=-6, le=27)]  # of the logarithm of seconds: from 2.5 ms to 17,000 years
 Sigma = Annotated[float, Field(ge=0, le=5)]
 Shape = Annotated[float, Field(ge=0.1, le=100)]
 
@@ -41,13 +41,13 @@ class Stay(Section):
 
         Its density is ``(1 - F(x)) / mean`` (Cox, Renewal Theory, 1962).
         """
-        return u[:, 0] * self.length_biased_s(u[:, 1])
+        return u[:, 0] * self.length_biased_s(u[:, 1])  # how much of it is over is uniform
 
 
 class ExponentialStay(Stay):
     """{exponential: mean}."""
 
-    exponential: StayScale
+    exponential: StayScale  # mean
 
     @property
     def mean_s(self) -> float:
@@ -66,7 +66,7 @@ class ExponentialStay(Stay):
 class LogNormalStay(Stay):
     """{lognormal: [mean, sigma]}, both of the logarithm."""
 
-    lognormal: Annotated[tuple[LogMean, Sigma], Field(strict=False)]
+    lognormal: Annotated[tuple[LogMean, Sigma], Field(strict=False)]  # mean and standard deviation
 
     @property
     def mean_s(self) -> float:
@@ -76,7 +76,7 @@ class LogNormalStay(Stay):
 
     def quantile_s(self, u: Floats) -> Floats:
         """Return stays [n] in seconds from uniform numbers [n]."""
-        from scipy.special import ndtri
+        from scipy.special import ndtri  # loaded only where a scenario has such stays
 
         mean, sigma = self.lognormal
         return np.asarray(np.exp(mean + sigma * ndtri(u)))
@@ -90,7 +90,7 @@ class LogNormalStay(Stay):
 class WeibullStay(Stay):
     """{weibull: [scale, shape]}."""
 
-    weibull: Annotated[tuple[StayScale, Shape], Field(strict=False)]
+    weibull: Annotated[tuple[StayScale, Shape], Field(strict=False)]  # a shape below 1: many short stays, few long ones
 
     @property
     def mean_s(self) -> float:
@@ -118,7 +118,7 @@ LAWS: dict[str, type[Stay]] = {"exponential": ExponentialStay, "lognormal": LogN
 
 def _parse(value: Any) -> Any:
     """Return the law that `{name: parameters}` describes."""
-    if isinstance(value, Stay):
+    if isinstance(value, Stay):  # from Python rather than from YAML
         return value
     name = None
     if isinstance(value, dict):

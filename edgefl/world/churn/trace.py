@@ -31,7 +31,7 @@ class _RecordedStay(NamedTuple):
 
 
 class TraceChurn(Churn):
-    """A CSV file with the columns device, on_s, off_s: a device is there from on_s, without off_s itself.
+    """A CSV file with the columns device, on_s, off_s: a device is present from on_s, without off_s itself.
 
     Each row is a stay of a device; off_s may be inf. Devices that the file does not name never come.
     """
@@ -67,6 +67,7 @@ class _RecordedPresence(AlternatingPresence):
     """The presence that a file describes: every device changes at its times, and then never again."""
 
     def __init__(self, count: int, stays: list[_RecordedStay]) -> None:
+        # An end for every device, also for those that the file does not name: after it, nothing changes.
         changes = [(device, np.inf) for device in range(count)]
         for stay in stays:
             changes.append((stay.device, stay.on_s))
@@ -82,6 +83,7 @@ class _RecordedPresence(AlternatingPresence):
 
     def next_change_s(self, ids: Ids, present: Bools, since_s: Floats, number: Ids) -> Floats:
         """Return the file's next time [n]."""
+        # Rows of a device alternate, arrival and departure, so the number of the change is the row.
         return np.asarray(self._times_s[self._first_row[ids] + number])
 
 
@@ -94,7 +96,7 @@ def _time_fractions(count: int, stays: list[_RecordedStay]) -> Floats:
     end_s = times_s[np.isfinite(times_s)].max()
     lasts_s = np.minimum(times_s[:, 1], end_s) - times_s[:, 0]
     present_s = np.bincount([stay.device for stay in stays], weights=lasts_s, minlength=count)
-    if end_s == 0:
+    if end_s == 0:  # all stays begin at 0 and have no end
         return np.ones(count)
     return np.asarray(np.clip(present_s / end_s, LEAST_PROBABILITY, 1.0))
 
@@ -105,6 +107,7 @@ def _read_stays(path: Path) -> list[_RecordedStay]:
     Raises:
         PydanticCustomError: the file has no rows, a row is wrong, or rows of a device overlap.
     """
+    # -sig: spreadsheets write a byte order mark, which would become part of the first column's name.
     with path.open(newline="", encoding="utf-8-sig") as stream:
         reader = csv.reader(stream)
         header = next(reader, [])
@@ -128,6 +131,7 @@ def _parse_row(cells: list[str], path: Path, line: int) -> _RecordedStay:
         stay = _RecordedStay(int(device), float(on_s), float(off_s), line)
     except ValueError:
         raise fault(f"{path}:{line}: must be a device's number and two times, got {','.join(cells)}") from None
+    # In this form nan is refused, too: every comparison with it is false.
     if stay.device < 0 or not 0 <= stay.on_s < stay.off_s or stay.on_s == np.inf:
         text = "must have a device from 0 and 0 <= on_s < off_s"
         raise fault(f"{path}:{line}: {text}, got {','.join(cells)}")

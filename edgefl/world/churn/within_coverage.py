@@ -11,7 +11,7 @@ from edgefl.world.churn.coverage import Coverage
 
 def within_coverage(presence: Presence) -> Presence:
     """Return the same churn for devices that count as present only while a base station covers them."""
-    if presence.follows_coverage:
+    if presence.follows_coverage:  # `churn: coverage` looks already, at times of its own
         return presence
     if presence.always_present:
         return Coverage(len(presence.probabilities))
@@ -62,13 +62,14 @@ class ChurnWithinCoverage(Presence):
             if time_s == np.inf:
                 return time_s, comers[:0]
             arriving = movers[:0]
-            if comes_s <= time_s:
+            if comes_s <= time_s:  # both may happen at once
                 arriving = np.union1d(arriving, comers)
             if moved_s <= time_s:
                 arriving = np.union1d(arriving, movers)
             came = np.intersect1d(arriving, self.present(time_s, 0))
             if came.size:
                 return time_s, came
+            # Nobody yet: go on from there, with those who are covered by now.
             covered = self._coverage.present(time_s, 0)
             if moved_s <= time_s:
                 moved_s, movers = self._coverage.arrivals(time_s, among)
@@ -76,7 +77,7 @@ class ChurnWithinCoverage(Presence):
     def changes(self, after_s: float, until_s: float) -> Changes:
         """Return the changes by one of both of devices that are present by the other."""
         moved = self._coverage.changes(after_s, until_s)
-        if self._churn.by_round:
+        if self._churn.by_round:  # coins know no time, so only movements are changes
             return moved
         churned = self._churn.changes(after_s, until_s)
         both = Changes.concatenate([churned, moved])
@@ -85,6 +86,7 @@ class ChurnWithinCoverage(Presence):
         by_coverage = self._present_before(self._coverage, moved, until_s)
         # Walk through both kinds of changes in order of time, and keep the state by each up to date.
         visible = []
+        # At the same time churn goes first.
         for row in np.lexsort((is_move, both.ids, both.times_s)).tolist():
             device = both.ids[row]
             if is_move[row]:

@@ -34,8 +34,8 @@ LEAST_SQUARE_M2 = 1e-300  # in place of 0 as the square of a length, where start
 class Area:
     """The annulus around (0, 0) in which devices are: min_distance_m <= distance <= radius_m; and what is covered."""
 
-    min_distance_m: float
-    radius_m: float
+    min_distance_m: float  # of the hole around (0, 0): path-loss models do not hold nearer
+    radius_m: float  # of the edge
     sites_m: tuple[tuple[float, float], ...] = ((0.0, 0.0),)  # where base stations stand
     reach_m: float | None = None  # how far each of them covers; None: radius_m; inf: everywhere
 
@@ -54,7 +54,7 @@ class Area:
 
     def point(self, u: float, v: float) -> tuple[float, float]:
         """Return one point as `points` does, in a tenth of the time that an array of one takes."""
-        inner = self.min_distance_m**2
+        inner = self.min_distance_m**2  # areas grow with the square of the radius
         distance_m = sqrt(inner + u * (self.radius_m**2 - inner))
         angle = 2 * pi * v
         return distance_m * cos(angle), distance_m * sin(angle)

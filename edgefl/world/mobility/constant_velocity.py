@@ -25,7 +25,7 @@ class ConstantVelocity(WithSpeed):
     """
 
     heading_deg: Heading | None = None  # None: drawn for each device
-    edge: Literal["reflect", "wrap", "leave"] = "reflect"
+    edge: Literal["reflect", "wrap", "leave"] = "reflect"  # what becomes of a device there
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
         """Return where devices are that each move at their own constant speed."""

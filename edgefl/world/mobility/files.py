@@ -17,18 +17,18 @@ from xml.parsers import expat
 
 Item = TypeVar("Item")
 
-CHUNK_BYTES = 2**20
+CHUNK_BYTES = 2**20  # of XML at a time: a file is never held as a whole
 CSV_COLUMNS = ("time_s", "device", "x_m", "y_m")
 OBSMAT_COLUMNS = 8  # frame, person, x, height, y, and the three of the velocity
-FRAMES_PER_S = 25.0
+FRAMES_PER_S = 25.0  # of the videos in which the pedestrians were marked
 
 
 class Sample(NamedTuple):
     """The position of a device at a time; x and y are longitude and latitude in degrees in GPX, else metres."""
 
-    line: int
-    time_s: float
-    device: str
+    line: int  # of the file, for messages
+    time_s: float  # the file's own
+    device: str  # its name in the file
     x: float
     y: float
 
@@ -57,6 +57,7 @@ def opened(path: Path) -> BufferedIOBase:
 def read_csv(path: Path) -> Iterator[Sample]:
     """Yield the samples of a CSV file whose header has `time_s,device,x_m,y_m`, in any order, among other columns."""
     with opened(path) as stream:
+        # -sig drops the byte order mark that spreadsheets write.
         rows = csv.reader(text.decode("utf-8-sig") for text in stream)
         header = [name.strip() for name in next(rows, [])]
         for name in CSV_COLUMNS:
@@ -94,7 +95,7 @@ def read_fcd(path: Path) -> Iterator[Sample]:
 
     Each `timestep` has `time`, and in it each `vehicle` or `person` has `id`, `x` and `y` (metres).
     """
-    time_s = float("nan")
+    time_s = float("nan")  # a vehicle outside any timestep is refused as a sample without time
     for line, tag, attributes, _ in elements(path):
         if tag == "timestep":
             time_s = _attribute(line, tag, attributes, "time")
@@ -124,6 +125,7 @@ def read_gpx(path: Path) -> Iterator[Sample]:
         elif tag == "/time":
             time = text.strip()
         elif tag == "/trkpt":
+            # At the end of the point, since its time is an element within it.
             yield Sample(point_line, _seconds(point_line, time), str(track), longitude, latitude)
 
 
@@ -152,7 +154,7 @@ def elements(path: Path) -> Iterator[tuple[int, str, dict[str, str], str]]:
 
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
-    parser.CharacterDataHandler = text.append
+    parser.CharacterDataHandler = text.append  # expat gives a text in pieces
     parser.StartDoctypeDeclHandler = refuse
     with opened(path) as stream:
         try:
@@ -195,7 +197,7 @@ def _seconds(line: int, text: str) -> float:
     except ValueError:
         raise NotReadable(f'<trkpt> needs a time such as 2024-05-01T12:00:00Z, got "{text[:40]}"', line) from None
     if time.tzinfo is None:
-        time = time.replace(tzinfo=UTC)
+        time = time.replace(tzinfo=UTC)  # as GPX says; else the machine's zone would count
     return time.timestamp()
 
 

@@ -21,7 +21,7 @@ class GroupMobility(WithSpeed):
     device; each member is another random waypoint in the disc around it. Both start in their stationary laws.
     """
 
-    size: Count = 10
+    size: Count = 10  # devices
     spread_m: PositiveFloat = 20.0  # no member is farther from the centre
     member_speed_mps: Annotated[float, Field(ge=0, le=1e4)] = 1.0  # relative to the centre
 
@@ -35,6 +35,7 @@ class GroupMobility(WithSpeed):
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
         """Return where groups are whose centres keep `spread_m` away from hole and edge."""
+        # Members stay within spread_m, so they keep out of the hole and within the edge.
         inner = Area(area.min_distance_m + self.spread_m, area.radius_m - self.spread_m)
         speeds = self.speeds(count, streams)
         centres = Waypoints(inner, speeds[:: self.size], streams)
@@ -56,6 +57,7 @@ class _GroupTrack(Track):
 
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
         """Return the speeds [n] of both movements together."""
+        # As vectors: a member that walks against its centre is slower than both.
         centre = self.centres.velocities_mps(ids // self.size, time_s)
         velocity = centre + self.members.velocities_mps(ids, time_s)
         return np.asarray(np.hypot(velocity[:, 0], velocity[:, 1]))

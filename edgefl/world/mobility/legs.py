@@ -18,8 +18,8 @@ Corners = Iterator[tuple[float, Floats]]
 class _Path(NamedTuple):
     """A device's corners up to the latest time that was asked for, and the iterator that gives the next ones."""
 
-    times_s: list[float]
-    points: list[Floats]
+    times_s: list[float]  # [corners]
+    points: list[Floats]  # [corners] of [2]
     following: Corners
 
 
@@ -60,6 +60,7 @@ class Legs(Track):
 
     def _stays_within(self, device: int, distance_m: float, time_s: float) -> float:
         """Return when one device has moved by a distance, or the end of its leg."""
+        # Only the end of the leg is certain: after a corner it may be faster.
         moved_s = np.inf
         speed_mps = float(np.hypot(*self._velocity(device, time_s)))
         if speed_mps > 0:
@@ -75,7 +76,7 @@ class Legs(Track):
 
     def _velocity(self, device: int, time_s: float) -> Floats:
         leg = self._leg_at(device, time_s)
-        return (leg.end - leg.start) / (leg.end_s - leg.begin_s)
+        return (leg.end - leg.start) / (leg.end_s - leg.begin_s)  # 0 on a leg without end
 
     def _leg_at(self, device: int, time_s: float) -> _Leg:
         """Return a device's leg at a time."""
@@ -92,7 +93,7 @@ class Legs(Track):
             corner_s, point = next(following)
             times_s.append(corner_s)
             points.append(point)
-        return times_s, points, bisect_right(times_s, time_s) - 1
+        return times_s, points, bisect_right(times_s, time_s) - 1  # of corners at one time the last begins the leg
 
 
 def timed(corners: Corners, speed_mps: float) -> Corners:

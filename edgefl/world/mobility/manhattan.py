@@ -28,6 +28,7 @@ class Manhattan(WithSpeed):
     def check(self, area: Area) -> str | None:
         """Return why the hole around the base station does not fit into a block, or a block into the area."""
         nearest_crossing = self.block_m * np.array([0.5, 0.5])
+        # The streets around the middle block pass it at half a block.
         least_m = 2 * area.min_distance_m
         if least_m <= self.block_m and area.covers(nearest_crossing):
             return None
@@ -58,7 +59,7 @@ class _ManhattanTrack(Legs):
         block_m = self.model.block_m
         rng = self.streams.generator("street", device)
         crossing, heading = self._first_block(rng)
-        distance_m = -block_m * rng.random()
+        distance_m = -block_m * rng.random()  # of the crossing behind: the device is anywhere on its block
         while True:
             yield distance_m, block_m * crossing
             distance_m = distance_m + block_m

@@ -40,7 +40,7 @@ class Waypoints(Legs):
         start, end, covered = self._first_leg(device)
         length_m = dist(start, end)
         speed_mps = float(self._speeds_mps[device])
-        if speed_mps == 0:
+        if speed_mps == 0:  # stands where it is on the leg, for ever
             position = np.array(start) + covered * np.subtract(end, start)
             yield 0.0, position
             yield np.inf, position
@@ -49,7 +49,7 @@ class Waypoints(Legs):
         yield time_s, np.array(end)
         for leg in count_from(1):
             start = end
-            rng = self.streams.generator(self.purpose, device, leg)
+            rng = self.streams.generator(self.purpose, device, leg)  # rejected draws move no other leg's
             end = self.area.point(*rng.random(2).tolist())
             while not self._visible(start, end):  # a leg through the hole is drawn again
                 end = self.area.point(*rng.random(2).tolist())

@@ -28,7 +28,7 @@ class _StaticTrack(Track):
         self.streams = streams
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
-        return self.area.points(self.streams.uniform("placement", ids, count=2))
+        return self.area.points(self.streams.uniform("placement", ids, count=2))  # keyed, so nothing is kept
 
     def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
         """Return inf [n]: the speed moves nothing."""

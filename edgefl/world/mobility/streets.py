@@ -47,10 +47,11 @@ class Streets(Placed, WithSpeed):
         import networkx as nx
 
         try:
-            (raw,) = read(self.path, _graph)
+            (raw,) = read(self.path, _graph)  # `read` turns whatever is wrong with a file into one kind of error
             points = self.placed_m(_points(raw))
         except NotReadable as error:
             raise self.fault(str(error), error.line) from None
+        # Names of nodes may be anything; numbers can be drawn, and index the points.
         number = {node: row for row, node in enumerate(raw)}
         graph = nx.DiGraph() if raw.is_directed() else nx.Graph()
         graph.add_nodes_from(number.values())
@@ -142,6 +143,7 @@ class _StreetTrack(Legs):
         self.streams = streams
         # No shortest way is longer than one by node 0.
         from_first = nx.single_source_dijkstra_path_length(graph, 0, weight="length_m")
+        # Ways to node 0 are ways from it in the reversed graph.
         back = graph.reverse() if graph.is_directed() else graph
         to_first = nx.single_source_dijkstra_path_length(back, 0, weight="length_m")
         self.longest_m = max(from_first.values()) + max(to_first.values())
@@ -173,7 +175,7 @@ class _StreetTrack(Legs):
             nodes, along_m = self.route(start, self._draw_destination(rng, start))
             if rng.random() * self.longest_m < along_m[-1]:
                 break
-        distance_m = -rng.random() * along_m[-1]
+        distance_m = -rng.random() * along_m[-1]  # of the start, which lies behind the device
         yield distance_m, self.points[nodes[0]]
         while True:
             for node, node_m in zip(nodes[1:], along_m[1:], strict=True):
@@ -184,6 +186,6 @@ class _StreetTrack(Legs):
     def _draw_destination(self, rng: np.random.Generator, start: int) -> int:
         """Return any crossing but the start, each equally likely."""
         end = int(rng.integers(len(self.points) - 1))
-        if end >= start:
+        if end >= start:  # passes over the start, and leaves the others equally likely
             end += 1
         return end

@@ -13,11 +13,12 @@ def wall(area: Area, point: Floats, direction: Floats) -> tuple[float, bool]:
 
     The distance s to a circle of radius r solves ``|point + s direction|^2 = r^2``.
     """
-    along = float(point @ direction)
+    along = float(point @ direction)  # negative: towards the middle
     square = float(point @ point)
     hole = along**2 - square + area.min_distance_m**2  # the discriminant; negative if the line misses the hole
     if along < 0 and hole > 0:
         return max(-along - np.sqrt(hole), 0.0), False
+    # Not below 0: rounding may have put the point just beyond the edge.
     edge = max(along**2 - square + area.radius_m**2, 0.0)
     return max(-along + np.sqrt(edge), 0.0), True
 
