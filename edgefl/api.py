@@ -66,12 +66,15 @@ def run(
     if not isinstance(scenario, Scenario):
         scenario = load(scenario, changes)
     elif changes:
+        # The changed scenario is read anew, so that overrides meet the same checks as a file's keys.
         scenario = load(scenario.model_dump(mode="json"), changes)
-    folder = None if out is None else Path(out)
+    folder = None
+    if out is not None:
+        folder = Path(out)
     options = Options(folder, device, train, overwrite, resume, pace)
     result = run_scenario(scenario, options, progress)
     if folder is not None:
-        write_report(folder)
+        write_report(folder)  # also about a run that failed or was interrupted: its finished rounds are results
     return result
 
 
@@ -109,10 +112,13 @@ def sweep(
         InputError: the input is wrong; nothing was run, nothing was written.
         RunError: the report cannot be written.
     """
-    import pandas as pd
+    import pandas as pd  # slow to import, and not needed by the command line's verbs, which share this module
 
+    folder = None
+    if out is not None:
+        folder = Path(out)
     options = SweepOptions(
-        out=None if out is None else Path(out),
+        out=folder,
         workers=workers,
         device=device,
         cluster=cluster,
@@ -122,6 +128,7 @@ def sweep(
         overwrite=overwrite,
     )
     result = sweeps.run(load_sweep(source, overrides), options)
+    # The index on disk is what other programs read; here it is the same.
     return pd.read_csv(result.index)
 
 
@@ -169,6 +176,7 @@ def compare_with_first(runs: Sequence[str | Path | Result], wanted: Wanted) -> C
     Raises:
         InputError: a folder holds no results, one line each; or a number makes no sense.
     """
+    # All folders are read before any is compared, so that one error names all that cannot be read.
     folders = [Path(run) for run in runs if not isinstance(run, Result)]
     read = iter(load_all(folders, details=False))
     compared: list[Compared] = []
@@ -183,6 +191,7 @@ def compare_with_first(runs: Sequence[str | Path | Result], wanted: Wanted) -> C
 def _compared(result: Result) -> Compared:
     """Return a result in memory as comparisons take it."""
     name = result.folder or f"{result.scenario['name']} · seed {result.scenario['seed']}"
+    # A run that had finished before was read from its folder, and has a table but no ledger.
     if result.ledger is not None:
         columns = result.ledger.round_columns()
     else:

@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough: `edgefl list models | head`
         sys.stderr.close()  # or Python would complain about the pipe when it exits
         return EXIT_DONE
+    # What users cause and can mend is told in lines; anything else is a bug, whose traceback belongs in a report.
     except (InputError, RunError, MemoryError, KeyboardInterrupt, OSError) as error:
         code, lines = _explained(error)
         for line in lines:
@@ -44,6 +45,7 @@ def _explained(error: BaseException) -> tuple[int, Sequence[str]]:
     if isinstance(error, InputError):
         return EXIT_WRONG_INPUT, error.faults
     if isinstance(error, KeyboardInterrupt):
+        # Before or after a run: one that is under way ends with a status of its own, and its rounds on disk.
         return EXIT_INTERRUPTED, ["interrupted"]
     if isinstance(error, MemoryError):
         return EXIT_FAILED, [f"the memory is too small for this scenario: {error}"]
@@ -56,6 +58,7 @@ class _Parser(argparse.ArgumentParser):
     """Refuses a wrong command line in one line, as any other wrong input is refused."""
 
     def error(self, message: str) -> NoReturn:
+        # argparse itself would print its usage, several lines of it, and exit.
         raise InputError(f"{message}; see {self.prog} --help")
 
 
@@ -74,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="edgefl", description=ABOUT, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    # Help shows the verbs in this order: what runs, what is known before, what is made of results.
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     add_run(verbs)
     add_sweep(verbs)

@@ -47,8 +47,11 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 
 def begin(*, quiet: bool) -> None:
     """Send warnings to the terminal, and let SIGTERM, with which batch systems stop a job, end a run as Ctrl-C does."""
-    level = logging.ERROR if quiet else logging.WARNING
+    level = logging.WARNING
+    if quiet:
+        level = logging.ERROR
     logging.basicConfig(format="edgefl: %(message)s", level=level)
+    # Python would die of SIGTERM at once; as a KeyboardInterrupt it lets the run write what it has.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 

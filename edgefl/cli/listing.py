@@ -53,6 +53,7 @@ def entries(kind: str) -> list[tuple[str, str]]:
     if kind == "scenarios":
         return _scenarios()
     catalogue = CATALOGUES[kind]
+    # A summary comes from the member's docstring, so that the list cannot differ from the code.
     return [(name, catalogue.summary(name)) for name in catalogue.members]
 
 

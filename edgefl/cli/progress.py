@@ -10,7 +10,7 @@ from typing import Any, Self, TextIO
 
 from edgefl.core.units import energy, seconds
 
-LINE_EVERY_S = 5.0
+LINE_EVERY_S = 5.0  # log files of long runs stay short
 BAR_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} rounds [{elapsed}<{remaining}{postfix}]"
 
 
@@ -61,7 +61,7 @@ class RoundProgress:
         """Return an estimate of the time that is left, from the rounds after the first one."""
         if self._first_ended_s is None:
             self._first_ended_s = time.monotonic()
-        if self._done in {1, self._rounds}:
+        if self._done in {1, self._rounds}:  # the first round starts the clock; after the last, nothing is left
             return ""
         round_s = (time.monotonic() - self._first_ended_s) / (self._done - 1)
         return f"  [about {round_s * (self._rounds - self._done):.0f} s left]"
@@ -80,7 +80,7 @@ class SweepProgress:
     def __call__(self, statuses: Sequence[str], folder: str, status: str) -> None:
         """Show a run that has ended, given the statuses of all."""
         ended = sum(one in {"finished", "failed"} for one in statuses)
-        if self._ended_before is None:
+        if self._ended_before is None:  # the first call: one run has ended now
             self._ended_before = ended - 1
         if self._quiet:
             return

@@ -26,8 +26,9 @@ def _report(options: argparse.Namespace) -> int:
 
     out = options.out
     if out is None:
-        # The page about one folder lies in it; that about several lies here.
-        out = options.folders[0] / "report.html" if len(options.folders) == 1 else Path("report.html")
+        out = Path("report.html")
+        if len(options.folders) == 1:  # a page about several belongs to none of them
+            out = options.folders[0] / out
     print(report(options.folders, out))
     return EXIT_DONE
 
@@ -87,6 +88,7 @@ def add_export(verbs: Any) -> None:
     parser = verbs.add_parser("export", help=about, description=about)
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="result folder")
     parser.add_argument("--format", choices=EXPORT_FORMATS, required=True, help="form of the output")
+    # A name may suit one format and not another: the format is known only later, and refuses it in words then.
     parts = parser.add_mutually_exclusive_group()
     for option in ("table", "figure"):
         formats = [form for form in EXPORT_FORMATS.values() if form.option == option]
@@ -105,6 +107,6 @@ def _export(options: argparse.Namespace) -> int:
     elif options.figure:
         part = ("figure", options.figure)
     export(options.folders, options.format, part, options.out)
-    if options.out is not None:
+    if options.out is not None:  # else standard output holds the export, to which no line must be added
         print(options.out)
     return EXIT_DONE

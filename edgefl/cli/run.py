@@ -82,6 +82,7 @@ def _run(options: argparse.Namespace) -> int:
     from edgefl.scenario import load_with_source
     from edgefl.scenario.overrides import with_seed
 
+    # The scenario comes first: while it may still be wrong, nothing is opened and nothing is written.
     scenario, source = load_with_source(options.scenario, with_seed(options.overrides, options.seed))
     folder = options.out or default_folder(scenario)
     begin(quiet=options.quiet)
@@ -105,6 +106,7 @@ def _run(options: argparse.Namespace) -> int:
         raise InputError(*(source.place(fault) for fault in error.faults)) from None
     if not options.quiet:
         print(_table(result, folder))
+    # Standard error, also when quiet: scripts read the table from standard output, and people need the reason.
     if result.error:
         print(f"edgefl: {result.status}: {result.error}; finished rounds are in {folder}", file=sys.stderr)
     return CODE_OF_STATUS[result.status]
@@ -116,6 +118,7 @@ def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path) -> 
 
     trackers: list[Tracker] = []
     if options.tensorboard is not None:
+        # Without DIR the option's value is "".
         events = Path(options.tensorboard or folder / "tensorboard")
         trackers.append(TensorBoardEvents(scenario, events, overwrite=options.overwrite or options.resume))
     if options.mlflow is not None:

@@ -20,12 +20,13 @@ def add_validate(verbs: Any) -> None:
 def _validate(options: argparse.Namespace) -> int:
     from edgefl.scenario import is_sweep, load_sweep
 
+    # One wrong file does not hide another's faults; the exit code counts them all.
     faults: list[str] = []
     for file in options.files:
         try:
             unchecked = ""
             if is_sweep(file):
-                load_sweep(file)
+                load_sweep(file)  # which checks each point as a scenario
             else:
                 unchecked = _rehearse(file)
             print(f"{file}: ok{unchecked}")
@@ -48,9 +49,10 @@ def _rehearse(file: str) -> str:
     scenario, source = load_with_source(file)
     try:
         rehearse(scenario)
+    # Before its base class: data that are only not on this machine make no scenario wrong.
     except Unavailable as error:
         return f", but not checked against its data: {str(error).partition('. ')[0]}"
-    except InputError as error:
+    except InputError as error:  # from parts that know keys, but not the file and its lines
         raise InputError(*(source.place(fault) for fault in error.faults)) from None
     return ""
 

@@ -43,6 +43,7 @@ def _sweep(options: argparse.Namespace) -> int:
     from edgefl.runs import sweeps
     from edgefl.scenario import load_sweep
 
+    # Every point is checked before the first one runs.
     sweep = load_sweep(options.sweep, options.overrides)
     begin(quiet=options.quiet)
     result = sweeps.run(
@@ -67,6 +68,9 @@ def _sweep(options: argparse.Namespace) -> int:
     for run in result.runs:
         if run.error:
             print(f"edgefl: {run.folder}: {run.status}: {printable(run.error)}", file=sys.stderr)
+    # An interrupted sweep is to be resumed, which also runs again what has failed in it.
     if "interrupted" in statuses:
         return EXIT_INTERRUPTED
-    return EXIT_FAILED if "failed" in statuses else EXIT_DONE
+    if "failed" in statuses:
+        return EXIT_FAILED
+    return EXIT_DONE

@@ -77,6 +77,7 @@ def build(
     """
     if divided is None:
         divided = divide(scenario)
+    # Only now is it known that nothing is learned: --no-train is no key of the scenario.
     if scenario.server.selection.needs_losses and not train:
         name = SELECTIONS.name_of(scenario.server.selection)
         raise InputError(
@@ -127,7 +128,9 @@ def _replay(
     train: bool,
 ) -> Replay:
     """Build the server's side of learning; a record of other learning is cleared."""
-    record = keeping[0] if keeping else Record()  # which keeps nothing
+    record = Record()  # keeps nothing
+    if keeping:
+        record = keeping[0]
     edge_models = scenario.server.policy.edge_models
     probabilities = outside.world.presence.probabilities
     learning_rates = "training.lr"
@@ -262,6 +265,7 @@ def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, 
     weighed = (scenario.learning, scenario.training, data, sizes, scenario.cost)
     payload = measure(scenario.model, *weighed)
     report_bits = BITS_PER_FLOAT * scenario.server.selection.report_floats
+    # What a selection asks devices to report, such as losses, travels with the update.
     payload = replace(payload, up_bits=payload.up_bits + report_bits)
     policy = scenario.server.policy
     if not policy.splits_model:
@@ -288,7 +292,10 @@ def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None,
         test_parts=divided.test_parts,
     )
     recorded = record.outcome("plan")
-    learner = Learner(task, device, plan=Plan(**recorded) if recorded else None)
+    plan = None
+    if recorded:
+        plan = Plan(**recorded)
+    learner = Learner(task, device, plan=plan)
     record.note("plan", asdict(learner.plan))
     return learner
 
@@ -298,5 +305,6 @@ def _lowest_labels(data: Data, parts: list[Indices]) -> Indices:
     if not data.classes:
         return np.zeros(len(parts), dtype=np.int64)
     labels = data.train_y[np.concatenate(parts)]
+    # All labels at once, device after device: a loop over devices would be slow with a million of them.
     starts = np.cumsum([0, *map(len, parts[:-1])])  # of each device's labels
     return np.asarray(np.minimum.reduceat(labels, starts), dtype=np.int64)

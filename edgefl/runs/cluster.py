@@ -101,6 +101,7 @@ class Cluster:
         for one in ended:
             try:
                 value = self._ray.get(one)
+            # The work's own exceptions are values; this one is the cluster's, after the last retry.
             except self._ray.exceptions.RayError as error:
                 value = Died(_reason(error))
             yield Answer(self._busy.pop(one), value)
@@ -111,7 +112,7 @@ class Cluster:
             return
         under_way = list(self._busy)
         for one in under_way:
-            self._ray.cancel(one)
+            self._ray.cancel(one)  # raises KeyboardInterrupt in the task, which then writes what it has
         if under_way:
             self._ray.wait(under_way, num_returns=len(under_way), timeout=CANCEL_S)
         self._busy = {}

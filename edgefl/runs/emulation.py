@@ -77,7 +77,9 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
         InputError: the scenario cannot be run; nothing was written.
         RunError: the results cannot be written.
     """
-    device = choose_device(options.device) if options.train else "cpu"
+    device = "cpu"
+    if options.train:  # without learning torch is not even imported
+        device = choose_device(options.device)
     if options.out is None:
         return _run(scenario, options, device, progress, None)
     writer.check_folder(options.out, overwrite=options.overwrite or options.resume)
@@ -102,7 +104,9 @@ def _run(scenario: Scenario, options: Options, device: str, progress: Progress, 
     """
     began_s = time.perf_counter()
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    keeping = None if journal is None else (journal, options.pace or Pace())
+    keeping = None
+    if journal is not None:
+        keeping = (journal, options.pace or Pace())
     divided = divide(scenario)
     server = build(scenario, device, train=options.train, progress=progress, divided=divided, keeping=keeping)
     with closing(server.replay):
@@ -134,6 +138,7 @@ def _run(scenario: Scenario, options: Options, device: str, progress: Progress, 
             tracks = trajectories(server.world, server.ledger.participants, server.ledger.time_s)
         learner = server.replay.described()
         _write(options.out, result, tracks, {**manifest, "learner": learner, "wall_s": wall_s["total"]})
+    # Only now that the finished rounds are on disk: a bug in round 900 must not lose the 899 before it.
     if outcome.bug is not None:
         raise outcome.bug
     return result
@@ -201,12 +206,16 @@ def _finished(folder: Path, scenario: Scenario) -> Result | None:
             text = f"was begun with another scenario: {_quoted(line_before)} there, {_quoted(line_now)} here"
             raise InputError(f"{folder}: {text}; choose another folder with -o, or replace it with --overwrite")
     result = read_result(folder)
-    return result if result.status == "finished" else None
+    if result.status != "finished":
+        return None
+    return result
 
 
 def _quoted(line: str | None) -> str:
     """Return a line of a scenario as messages show it."""
-    return repr(line.strip()) if line else "nothing"
+    if not line:  # one of the two scenarios is shorter
+        return "nothing"
+    return repr(line.strip())
 
 
 def _write(folder: Path, result: Result, tracks: Columns | None, manifest: Mapping[str, Any]) -> None:

@@ -23,9 +23,11 @@ class Family:
 
     def ready(self) -> list[SweepRun]:
         """Return the runs that may begin now: a single one until one has finished, then all."""
+        # A second run that began together with the first would learn all of it once more.
         waiting = [run for run in self.runs if run.status == "waiting"]
         if self.records():
             return waiting
+        # A first run that failed leaves nothing on record: then the next one leads.
         if any(run.status == "running" for run in self.runs):
             return []
         return waiting[:1]
@@ -50,7 +52,7 @@ def families_of(runs: Sequence[SweepRun], *, learning: bool) -> list[Family]:
     """Return the runs in families; without learning each is a family of its own."""
     members: dict[str, list[SweepRun]] = defaultdict(list)
     for run in runs:
-        key = str(run.number)
+        key = str(run.number)  # nothing to share without learning: all may begin at once
         if learning:
             key = learning_setting(run.point.scenario)
         members[key].append(run)

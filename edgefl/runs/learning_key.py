@@ -45,13 +45,16 @@ def learning_setting(scenario: Scenario) -> str:
     """Return what learning depends on in a scenario besides commands: runs that differ in it share nothing."""
     content = scenario.model_dump(mode="json")
     policy = scenario.server.policy
+    edges = None
+    if policy.edge_models:  # models of base stations are learned, so their number matters
+        edges = len(scenario.cells.sites_m)
     devices = content["devices"]
     setting = {
         "devices": [[group.get(key) for key in DATA_KEYS] for group in (devices, *devices["groups"])],
         "participants": scenario.participants,
         "selection": content["server"]["selection"],
         "split": policy.cut_layer,
-        "edges": len(scenario.cells.sites_m) if policy.edge_models else None,
+        "edges": edges,
         **{name: content[name] for name in LEARNING_SECTIONS},
     }
     return json.dumps(setting, sort_keys=True)

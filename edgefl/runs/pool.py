@@ -57,7 +57,10 @@ class Pool:
     def begin(self, number: int, task: Any) -> None:
         """Begin a task; there must be room."""
         while True:
-            process = self._idle.pop() if self._idle else self._started()
+            if self._idle:
+                process = self._idle.pop()
+            else:
+                process = self._started()
             try:
                 process.connection.send(task)
                 break
@@ -109,7 +112,9 @@ class _Process:
         self.process.join()
         code = self.process.exitcode
         if code is not None and code < 0:
-            hint = "; was the memory too small?" if -code == signal.SIGKILL else ""
+            hint = ""
+            if -code == signal.SIGKILL:  # the signal of a system that has run out of memory
+                hint = "; was the memory too small?"
             return f"its process was killed by {signal.Signals(-code).name}{hint}"
         return f"its process ended with exit code {code}"
 
@@ -123,7 +128,7 @@ class _Process:
 
 def _serve(connection: Connection, work: Callable[[Any], Any], settings: dict[str, str]) -> None:
     """Run tasks until the parent closes the connection or dies."""
-    os.environ.update(settings)
+    os.environ.update(settings)  # before torch is imported, which reads them once
     import resource
 
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
