@@ -10,7 +10,7 @@ from edgefl.learning.record import Pace
 from edgefl.results import metrics
 from edgefl.results import report as report_page
 from edgefl.results.report import comparison
-from edgefl.results.report.comparison import Compared, Comparison, Wanted
+from edgefl.results.report.comparison import ComparedRun, Comparison, ComparisonOptions
 from edgefl.results.report.read import load_all
 from edgefl.results.result import Result
 from edgefl.runs import sweeps
@@ -166,11 +166,11 @@ def compare(
     """
     import pandas as pd
 
-    compared = compare_with_first(runs, Wanted(targets, relative, last, initial))
+    compared = compare_with_first(runs, ComparisonOptions(targets, relative, last, initial))
     return pd.DataFrame(list(compared.rows))
 
 
-def compare_with_first(runs: Sequence[str | Path | Result], wanted: Wanted) -> Comparison:
+def compare_with_first(runs: Sequence[str | Path | Result], options: ComparisonOptions) -> Comparison:
     """Return a comparison of runs with the first of them, before it is made a table.
 
     Raises:
@@ -179,16 +179,16 @@ def compare_with_first(runs: Sequence[str | Path | Result], wanted: Wanted) -> C
     # All folders are read before any is compared, so that one error names all that cannot be read.
     folders = [Path(run) for run in runs if not isinstance(run, Result)]
     read = iter(load_all(folders, details=False))
-    compared: list[Compared] = []
+    compared: list[ComparedRun] = []
     for run in runs:
         if isinstance(run, Result):
             compared.append(_compared(run))
         else:
-            compared.append(comparison.of_run(next(read), str(run)))
-    return comparison.compare(compared, wanted)
+            compared.append(comparison.compared_run(next(read), str(run)))
+    return comparison.compare(compared, options)
 
 
-def _compared(result: Result) -> Compared:
+def _compared(result: Result) -> ComparedRun:
     """Return a result in memory as comparisons take it."""
     name = result.folder or f"{result.scenario['name']} · seed {result.scenario['seed']}"
     # A run that had finished before was read from its folder, and has a table but no ledger.
@@ -196,4 +196,4 @@ def _compared(result: Result) -> Compared:
         columns = result.ledger.round_columns()
     else:
         columns = {str(column): result.rounds[column].tolist() for column in result.rounds}
-    return Compared(str(name), result.scenario, result.status, metrics.accuracy_curve(columns))
+    return ComparedRun(str(name), result.scenario, result.status, metrics.accuracy_curve(columns))

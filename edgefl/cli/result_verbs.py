@@ -72,11 +72,11 @@ def add_compare(verbs: Any) -> None:
 
 def _compare(options: argparse.Namespace) -> int:
     from edgefl.api import compare_with_first
-    from edgefl.results.report.comparison import Wanted
+    from edgefl.results.report.comparison import ComparisonOptions
     from edgefl.results.report.formats import formatted
 
-    wanted = Wanted(options.target, options.relative, options.last, options.initial)
-    compared = compare_with_first([options.reference, *options.folders], wanted)
+    comparison_options = ComparisonOptions(options.target, options.relative, options.last, options.initial)
+    compared = compare_with_first([options.reference, *options.folders], comparison_options)
     return print_or_write(formatted(compared, options.format), options.out)
 
 

@@ -13,7 +13,15 @@ from edgefl.cli import main
 from edgefl.core.errors import InputError
 from edgefl.results.metrics import CURVE_COLUMNS, accuracy_curve
 from edgefl.results.report import read, write
-from edgefl.results.report.comparison import Compared, Wanted, compare, learning, notes, overview
+from edgefl.results.report.comparison import (
+    ComparedRun,
+    ComparisonOptions,
+    accuracy_blocks,
+    compare,
+    compared_run,
+    notes,
+    overview,
+)
 from edgefl.results.report.formats import formatted
 from edgefl.results.result import Result
 from edgefl.server.ledger import Ledger
@@ -26,21 +34,25 @@ def rounds(*accuracies, cost=1.0):
 
 
 def run(name, *accuracies, cost=1.0, status="finished", **scenario):
-    return Compared(
+    return ComparedRun(
         name, {"algorithm": {"kind": "fedavg"}} | scenario, status, accuracy_curve(rounds(*accuracies, cost=cost))
     )
 
 
+NO_REFERENCE_ACCURACY = (
+    "priced: no accuracy was measured, so no target can be relative to it; "
+    "compare with another reference or leave out the relative targets"
+)
 REFERENCE = run("base", 0.2, 0.5, 0.6, 0.5, targets=[0.6])
 BETTER = run("better", None, 0.6, 0.9, cost=2.0, algorithm={"kind": "fedprox", "mu": 1}, seed=7, targets=[0.6])
 
 
 def texts(comparison):
-    return {block.title: block.body for block in learning(comparison)}
+    return {block.title: block.body for block in accuracy_blocks(comparison)}
 
 
 def test_a_row_by_hand():
-    _, row = compare([REFERENCE, BETTER], Wanted(relative=[0.5], last=1, initial=2)).rows
+    _, row = compare([REFERENCE, BETTER], ComparisonOptions(relative=[0.5], last=1, initial=2)).rows
     assert {key: row[key] for key in ("run", "algorithm", "status")} == {
         "run": "better",
         "algorithm": "fedprox",
@@ -88,7 +100,7 @@ def test_a_row_by_hand():
 
 
 def test_the_tables_of_that_row():
-    comparison = compare([REFERENCE, BETTER], Wanted(relative=[0.5], last=1, initial=2))
+    comparison = compare([REFERENCE, BETTER], ComparisonOptions(relative=[0.5], last=1, initial=2))
     assert overview(comparison).body == [["fedavg", "4", "8 s", "12 J", "–"], ["fedprox", "3", "12 s", "18 J", "seed"]]
     assert texts(comparison) == {
         "Accuracy": [
@@ -104,7 +116,7 @@ def test_the_tables_of_that_row():
 
 
 def test_what_was_never_reached_is_a_bound():
-    wanted = Wanted(targets=[0.7, 0.95])
+    wanted = ComparisonOptions(targets=[0.7, 0.95])
     found = texts(compare([REFERENCE, BETTER], wanted))
     assert found["To 70 %"] == [[">4", ">8 s", ">12 J"], ["3 · ≥1.33×", "12 s · ≥0.67×", "18 J · ≥0.67×"]]
     assert found["To 95 %"] == [[">4", ">8 s", ">12 J"], [">3", ">12 s", ">18 J"]]
@@ -118,32 +130,32 @@ def test_what_was_never_reached_is_a_bound():
 
 
 def test_identical_runs_say_so():
-    comparison = compare([REFERENCE, REFERENCE], Wanted())
+    comparison = compare([REFERENCE, REFERENCE], ComparisonOptions())
     assert texts(comparison)["Accuracy"][1][-2:] == ["+0.00", "identical"]
     assert comparison.rows[1]["paired_p"] is None
 
 
 def test_few_tests_tell_their_number():
-    assert texts(compare([REFERENCE, BETTER], Wanted(last=4)))["Accuracy"][1][2] == "75.00 ± 15.00 % (2)"
+    assert texts(compare([REFERENCE, BETTER], ComparisonOptions(last=4)))["Accuracy"][1][2] == "75.00 ± 15.00 % (2)"
 
 
 def test_one_common_test_is_no_t_test():
-    row = compare([REFERENCE, run("short", 0.3)], Wanted()).rows[1]
+    row = compare([REFERENCE, run("short", 0.3)], ComparisonOptions()).rows[1]
     assert (row["common_tests"], row["paired_p"], row["paired_note"]) == (1, None, "fewer than two common tests")
 
 
 def test_a_run_without_accuracy_has_costs_alone():
     priced = run("priced", None, None, status="interrupted")
-    comparison = compare([REFERENCE, priced], Wanted())
+    comparison = compare([REFERENCE, priced], ComparisonOptions())
     assert [cells[1] for cells in texts(comparison).values()] == [["–"] * 6, ["–"] * 3]
     assert notes(comparison) == ["priced: interrupted after 2 rounds", "priced: measured no accuracy"]
-    assert learning(compare([priced, priced], Wanted(targets=[0.5]))) == []
-    assert texts(compare([priced, REFERENCE], Wanted()))["To 60 %"][1] == ["3", "6 s", "9 J"]  # no speed-up
+    assert accuracy_blocks(compare([priced, priced], ComparisonOptions(targets=[0.5]))) == []
+    assert texts(compare([priced, REFERENCE], ComparisonOptions()))["To 60 %"][1] == ["3", "6 s", "9 J"]  # no speed-up
 
 
 def test_the_targets_of_all_scenarios_count_once_also_relative_ones():
     other = run("other", 0.5, targets=[0.6, {"relative": 0.9, "reference": "x", "accuracy": 0.45}])
-    targets = compare([REFERENCE, other], Wanted(targets=[0.6, 0.3], relative=[1.0])).targets
+    targets = compare([REFERENCE, other], ComparisonOptions(targets=[0.6, 0.3], relative=[1.0])).targets
     assert [(target.name, target.accuracy) for target in targets] == [
         *(("0.3", 0.3), ("0.45", 0.45), ("0.6", 0.6)),
         ("1_of_reference", 0.6),
@@ -153,11 +165,11 @@ def test_the_targets_of_all_scenarios_count_once_also_relative_ones():
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (Wanted(last=0), "compare: last must be > 0, got 0"),
-        (Wanted(initial=-1), "compare: initial must be > 0, got -1"),
-        (Wanted(targets=[2.0]), "compare: a target must be > 0 and <= 1, got 2"),
-        (Wanted(relative=[np.nan]), "compare: a target must be > 0 and <= 1, got nan"),
-        (Wanted(relative=[0.9]), "priced: no accuracy was measured there: nothing can be relative to it"),
+        (ComparisonOptions(last=0), "compare: last must be > 0, got 0"),
+        (ComparisonOptions(initial=-1), "compare: initial must be > 0, got -1"),
+        (ComparisonOptions(targets=[2.0]), "compare: a target must be > 0 and <= 1, got 2"),
+        (ComparisonOptions(relative=[np.nan]), "compare: a target must be > 0 and <= 1, got nan"),
+        (ComparisonOptions(relative=[0.9]), NO_REFERENCE_ACCURACY),
     ],
 )
 def test_wrong_numbers(wanted, said):
@@ -174,7 +186,7 @@ def test_no_run_at_all():
 class TestFormats:
     @pytest.fixture
     def comparison(self):
-        return compare([REFERENCE, run("a|b", 0.4, targets=[0.6])], Wanted())
+        return compare([REFERENCE, run("a|b", 0.4, targets=[0.6])], ComparisonOptions())
 
     def test_the_table_is_aligned(self, comparison):
         for block in formatted(comparison, "table").strip().split("\n\n"):
@@ -279,8 +291,8 @@ class TestSessions:
         self.check(json.loads(capsys.readouterr().out)[1])
 
     def test_in_tables_and_on_the_page(self, folders, tmp_path):
-        runs = [Compared(folder.name, {}, "finished", accuracy_curve(read.load(folder).rounds)) for folder in folders]
-        found = texts(compare(runs, Wanted(initial=1)))
+        runs = [compared_run(read.load(folder), folder.name) for folder in folders]
+        found = texts(compare(runs, ComparisonOptions(initial=1)))
         assert found["First 1 rounds of each session"] == [
             ["10.00 %", "40.00 %", "20.00 %"],
             ["10.00 %", "50.00 %", "70.00 %"],
@@ -294,10 +306,10 @@ class TestSessions:
     def test_a_session_that_one_of_them_lacks(self):
         short = {name: column[:4] for name, column in columns_of("previous").items()}
         runs = [
-            Compared(name, {}, "finished", accuracy_curve(table))
+            ComparedRun(name, {}, "finished", accuracy_curve(table))
             for name, table in (("a", short), ("b", columns_of("proposed")))
         ]
-        first, second = compare(runs, Wanted()).rows
+        first, second = compare(runs, ComparisonOptions()).rows
         assert (
             first["session_3_best_accuracy"]
             is first["session_3_gain_points"]
@@ -315,9 +327,8 @@ class TestPage:
         titles = re.findall(r"<h3>(.*?)</h3>", section)
         assert titles == ["Accuracy", "To 80 %", "To 90 %"]
         assert section.count('scope="row"') == 6
-        rows = compare(
-            [Compared(f.name, {}, "", accuracy_curve(read.load(f).rounds)) for f in folders], Wanted([0.8])
-        ).rows
+        runs = [compared_run(read.load(folder), folder.name) for folder in folders]
+        rows = compare(runs, ComparisonOptions([0.8])).rows
         assert f"· {rows[1]['to_0.8_rounds_speedup']:.2f}×" in section
         assert "<h3>Targets</h3>" not in text  # is said there
 

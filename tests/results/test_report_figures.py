@@ -5,14 +5,14 @@ import pytest
 from result_folders import read_csv, rewrite
 
 from edgefl.core.units import ENERGY, TIME
-from edgefl.results.report import cellmap, curves, phases, timeline
+from edgefl.results.report import cell_map, learning_curves, phase_bars, timeline
 from edgefl.results.report.read import load
-from edgefl.results.report.style import ENERGY_PHASES, TIME_PHASES, shown
+from edgefl.results.report.style import ENERGY_PHASES, TIME_PHASES, styled_run
 
 
 def one(folder, place=0):
     run = load(folder)
-    return shown(run, f"label {place}", place)
+    return styled_run(run, f"label {place}", place)
 
 
 def named(figure, name):
@@ -27,7 +27,7 @@ def change_devices(folder, change):
 class TestCurves:
     def test_three_views_of_the_accuracy(self, result):
         it = one(result())
-        figure = curves.figures([it])["accuracy"]
+        figure = learning_curves.figures([it])["accuracy"]
         rounds = it.run.rounds
         assert figure["data"][0]["y"] == pytest.approx(100 * rounds["test_accuracy"], rel=1e-3)
         for view, column in (("round", "round"), ("time", "time_s"), ("energy", "energy_j")):
@@ -37,7 +37,7 @@ class TestCurves:
 
     def test_targets_are_lines_and_their_crossings_marked(self, result):
         it = one(result())
-        figure = curves.accuracy([it])
+        figure = learning_curves.accuracy([it])
         targets = it.run.summary["targets"]
         marks = figure["views"]["time"]["data"][1]
         assert marks["x"] == pytest.approx([target["time_s"] for target in targets], rel=1e-4)
@@ -46,80 +46,80 @@ class TestCurves:
         assert len(figure["views"]["time"]["layout"]["shapes"]) == 4  # two targets, two lines down to the axis
 
     def test_close_targets_have_their_names_apart(self, result):
-        figure = curves.accuracy([one(result(targets=[0.8, 0.81, 0.82, 0.9]))])
+        figure = learning_curves.accuracy([one(result(targets=[0.8, 0.81, 0.82, 0.9]))])
         heights = [name["y"] for name in figure["views"]["round"]["layout"]["annotations"][:4]]
         assert heights[0] == 80
         assert min(np.diff(heights)) > 5
 
     def test_high_targets_keep_their_names_on_the_chart(self, result):
-        figure = curves.accuracy([one(result(targets=[0.9, 0.97, 0.98, 0.99], rounds=9))])
+        figure = learning_curves.accuracy([one(result(targets=[0.9, 0.97, 0.98, 0.99], rounds=9))])
         heights = [name["y"] for name in figure["views"]["round"]["layout"]["annotations"]]
         assert min(np.diff(heights)) > 5
         assert max(heights) <= figure["layout"]["yaxis"]["range"][1]
 
     def test_a_target_reached_late_is_written_on_the_left_of_its_line(self, result):
-        notes = curves.accuracy([one(result(rounds=18))])["views"]["time"]["layout"]["annotations"]
+        notes = learning_curves.accuracy([one(result(rounds=18))])["views"]["time"]["layout"]["annotations"]
         assert notes[-1]["text"].startswith("80 %")
         assert notes[-1]["xanchor"] == "right"
 
     def test_a_target_not_reached_is_a_line_without_a_mark(self, result):
-        figure = curves.accuracy([one(result(rounds=3))])
+        figure = learning_curves.accuracy([one(result(rounds=3))])
         assert len(figure["data"]) == 1
         assert len(figure["views"]["round"]["layout"]["shapes"]) == 2
 
     def test_a_long_run_is_thinned_and_keeps_its_ends(self, result):
         it = one(result(rounds=1500, server__participants=1))
-        across = curves.accuracy([it])["views"]["round"]["data"][0]["x"]
-        assert len(across) == curves.MOST_POINTS
+        across = learning_curves.accuracy([it])["views"]["round"]["data"][0]["x"]
+        assert len(across) == learning_curves.MOST_CURVE_POINTS
         assert (across[0], across[-1]) == (1, 1500)
 
     def test_rounds_without_a_test_are_left_out(self, result):
         it = one(result(rounds=6))
         it.run.rounds["test_accuracy"][[0, 2, 4]] = np.nan
-        assert curves.accuracy([it])["views"]["round"]["data"][0]["x"] == [2, 4, 6]
+        assert learning_curves.accuracy([it])["views"]["round"]["data"][0]["x"] == [2, 4, 6]
 
     def test_the_toy_problem_shows_its_distance_on_a_log_axis(self, result):
-        figures = curves.figures([one(result(kind="quadratic"))])
+        figures = learning_curves.figures([one(result(kind="quadratic"))])
         assert list(figures) == ["distance", "loss"]
         axis = figures["distance"]["layout"]["yaxis"]
         assert axis["type"] == "log"
         assert axis["ticktext"] == ["10⁻²", "10⁻¹", "1", "10"]
 
     def test_a_short_way_to_the_optimum_has_ticks_between(self, result):
-        figure = curves.distance([one(result(kind="quadratic", rounds=30))])
+        figure = learning_curves.distance([one(result(kind="quadratic", rounds=30))])
         assert {"0.5", "1", "2", "5", "10"} < set(figure["layout"]["yaxis"]["ticktext"])
 
     def test_a_long_way_to_the_optimum_has_few_ticks(self, result):
-        figure = curves.distance([one(result(kind="quadratic", pace=8))])
+        figure = learning_curves.distance([one(result(kind="quadratic", pace=8))])
         assert 4 <= len(figure["layout"]["yaxis"]["tickvals"]) <= 10
 
     def test_a_distance_of_zero_has_no_place_on_a_log_axis(self, result):
         it = one(result(kind="quadratic", rounds=5))
         it.run.rounds["distance_to_optimum"][3:] = 0
-        assert len(curves.distance([it])["data"][0]["y"]) == 3
+        assert len(learning_curves.distance([it])["data"][0]["y"]) == 3
 
     def test_nothing_learned_nothing_drawn(self, result):
-        assert curves.figures([one(result(kind="none"))]) == {}
+        assert learning_curves.figures([one(result(kind="none"))]) == {}
 
     def test_equal_curves_do_not_hide_each_other(self, result):
         pair = [one(result("a")), one(result("b", radio__bandwidth_hz=50e6), 1)]
-        views = curves.loss(pair)["views"]
+        views = learning_curves.loss(pair)["views"]
         assert views["round"]["data"][0]["line"]["width"] > 2.2  # the same losses round by round
         assert "line" not in views["time"]["data"][0]  # but not at the same times
 
     def test_many_equal_curves_do_not_swell(self, result):
         many = [one(result(f"run-{n}", rounds=4), n) for n in range(9)]
-        widths = [patch["line"]["width"] for patch in curves.loss(many)["views"]["time"]["data"][:-1]]
+        widths = [patch["line"]["width"] for patch in learning_curves.loss(many)["views"]["time"]["data"][:-1]]
         assert max(widths) < 10
 
     def test_labels_cannot_bring_markup(self, result):
         it = one(result())._replace(label='<a href="http://x">')
-        assert curves.accuracy([it])["data"][0]["name"] == "&lt;a href=&quot;http://x&quot;&gt;"
+        assert learning_curves.accuracy([it])["data"][0]["name"] == "&lt;a href=&quot;http://x&quot;&gt;"
 
     def test_a_new_session_is_marked(self, result):
         it = one(result(rounds=4))
         it.run.rounds["session"][2:] = 2
-        shapes = curves.loss([it])["views"]["round"]["layout"]["shapes"]
+        shapes = learning_curves.loss([it])["views"]["round"]["layout"]["shapes"]
         assert [shape["x0"] for shape in shapes] == [2]
 
 
@@ -127,22 +127,22 @@ class TestPhases:
     @pytest.mark.parametrize("parts", [TIME_PHASES, ENERGY_PHASES])
     def test_means_over_the_participants(self, result, parts):
         run = load(result(rounds=3))
-        means = phases.per_round(run, parts)
+        means = phase_bars.per_round(run, parts)
         for place, phase in enumerate(parts):
             expected = [run.devices[phase.column][run.devices["row"] == row].mean() for row in range(3)]
             assert means[place] == pytest.approx(expected)
-        assert phases.totals(run, parts) == pytest.approx([run.devices[phase.column].sum() for phase in parts])
+        assert phase_bars.totals(run, parts) == pytest.approx([run.devices[phase.column].sum() for phase in parts])
 
     def test_the_stack_is_as_high_as_the_round_is_long(self, result):
         run = load(result(rounds=7))
-        figure = phases.figure(run, TIME_PHASES, TIME, phases.highest([run], TIME_PHASES))
+        figure = phase_bars.figure(run, TIME_PHASES, TIME, phase_bars.highest([run], TIME_PHASES))
         heights = np.sum([trace["y"] for trace in figure["data"]], axis=0)
         assert heights == pytest.approx(run.rounds["duration_s"], rel=2e-3)
 
     def test_a_long_run_shares_bars(self, result):
         run = load(result(rounds=301, server__participants=2))
-        ceiling = phases.highest([run], ENERGY_PHASES)
-        trace = phases.figure(run, ENERGY_PHASES, ENERGY, ceiling)["data"][1]
+        ceiling = phase_bars.highest([run], ENERGY_PHASES)
+        trace = phase_bars.figure(run, ENERGY_PHASES, ENERGY, ceiling)["data"][1]
         assert len(trace["y"]) == 101
         assert (trace["hovertext"][0], trace["hovertext"][-1]) == ("rounds 1–3", "round 301")
         first = run.devices["cpu_energy_j"][run.devices["round"] <= 3].mean()
@@ -150,22 +150,22 @@ class TestPhases:
 
     def test_runs_side_by_side_share_their_scale(self, result):
         near, far = load(result("near")), load(result("far", radio__bandwidth_hz=20e6))
-        ceiling = phases.highest([near, far], TIME_PHASES)
+        ceiling = phase_bars.highest([near, far], TIME_PHASES)
         ranges = {
-            tuple(phases.figure(run, TIME_PHASES, TIME, ceiling)["layout"]["yaxis"]["range"]) for run in (near, far)
+            tuple(phase_bars.figure(run, TIME_PHASES, TIME, ceiling)["layout"]["yaxis"]["range"]) for run in (near, far)
         }
         assert len(ranges) == 1
         assert ranges.pop()[1] >= far.rounds["duration_s"].max()
 
     def test_a_phase_that_was_never_reached_counts_nothing(self, result):
         folder = change_devices(result(rounds=2), lambda _: {"upload_s": "", "wait_s": ""})
-        assert phases.totals(load(folder), TIME_PHASES)[2:].tolist() == [0, 0]
+        assert phase_bars.totals(load(folder), TIME_PHASES)[2:].tolist() == [0, 0]
 
 
 class TestMap:
     def test_every_device_where_it_was_last_seen(self, result):
         run = load(result(rounds=30, devices__count=20))
-        trace = named(cellmap.figure(run), "devices")
+        trace = named(cell_map.figure(run), "devices")
         last = {device: row for row, device in enumerate(run.devices["device"])}
         assert [told[0] for told in trace["customdata"]] == sorted(last)
         rows = [last[told[0]] for told in trace["customdata"]]
@@ -177,13 +177,13 @@ class TestMap:
 
     def test_mean_phases_of_a_device(self, result):
         run = load(result(rounds=30, devices__count=12))
-        told = named(cellmap.figure(run), "devices")["customdata"][0]
+        told = named(cell_map.figure(run), "devices")["customdata"][0]
         mine = run.devices["device"] == told[0]
         expected = [1e3 * run.devices[phase.column][mine].mean() for phase in TIME_PHASES]
         assert told[3:7] == pytest.approx(expected, rel=1e-3)  # in ms
 
     def test_equal_scales_rim_and_hole(self, result):
-        layout = cellmap.figure(load(result(rounds=20)))["layout"]
+        layout = cell_map.figure(load(result(rounds=20)))["layout"]
         assert layout["yaxis"]["scaleanchor"] == "x"
         rim, hole = layout["shapes"]
         corners = np.array([corner.split(",") for corner in rim["path"][1:-1].split("L")], dtype=float)
@@ -193,21 +193,21 @@ class TestMap:
     @pytest.mark.parametrize("clear", ["1", "True", "true", "1.0"])
     def test_line_of_sight_however_it_is_written(self, result, clear):
         folder = change_devices(result(rounds=2), lambda row: {"los": clear if row["device"] < "5" else "0"})
-        marker = named(cellmap.figure(load(folder)), "devices")["marker"]
+        marker = named(cell_map.figure(load(folder)), "devices")["marker"]
         assert set(marker["symbol"]) == {"circle", "diamond"}
-        assert "Diamonds" in cellmap.caption(load(folder))
+        assert "Diamonds" in cell_map.caption(load(folder))
 
     def test_a_place_that_is_not_known_is_null(self, result):
         folder = change_devices(
             result(rounds=1), lambda row: {"x_m": "", "pathloss_db": ""} if row["device"] < "5" else {}
         )
-        trace = named(cellmap.figure(load(folder)), "devices")
+        trace = named(cell_map.figure(load(folder)), "devices")
         assert trace["x"].count(None) == trace["marker"]["color"].count(None) > 0
 
     def test_a_crowd_is_thinned_and_said_so(self, result):
         run = load(result(rounds=3, devices__count=100_000, server__participants=1000))
-        assert len(named(cellmap.figure(run), "devices")["x"]) == cellmap.MOST_DEVICES
-        assert cellmap.caption(run).startswith("2,000 of 2,9")
+        assert len(named(cell_map.figure(run), "devices")["x"]) == cell_map.MOST_MARKS
+        assert cell_map.caption(run).startswith("2,000 of 2,9")
 
 
 class TestTimeline:
@@ -230,7 +230,7 @@ class TestTimeline:
     def test_a_large_round_is_picked_from_evenly(self, result):
         run = load(result(rounds=2, devices__count=500, server__participants=200))
         rows = timeline.chosen(run)
-        assert len(rows) == timeline.MOST_BARS
+        assert len(rows) == timeline.MOST_PARTICIPATIONS
         wait = run.devices["wait_s"][rows]
         assert (wait[0], wait[-1]) == (run.devices["wait_s"][:200].max(), 0)
         assert timeline.caption(run) == "The first round, 60 of 200 participations."

@@ -11,10 +11,10 @@ import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.datasets.digits import Digits
 from edgefl.learning.datasets.synthetic import Synthetic
-from edgefl.results.report import describe, labels
+from edgefl.results.report import describe, label_heatmap
 from edgefl.results.report.page import render
 from edgefl.results.report.read import load
-from edgefl.results.report.style import shown
+from edgefl.results.report.style import styled_run
 
 ROWS = [(0, 0, 3), (0, 2, 1), (1, 0, 7), (3, 5, 20)]
 
@@ -26,7 +26,7 @@ def with_labels(folder, rows=ROWS):
 
 
 def one(folder, place=0):
-    return shown(load(folder), f"run {place}", place)
+    return styled_run(load(folder), f"run {place}", place)
 
 
 def rows_of(path):
@@ -81,7 +81,7 @@ class TestFolder:
 
 class TestFigure:
     def test_rows_are_labels_columns_devices_blank_is_none(self, result):
-        figure = labels.figure(load(with_labels(result())).labels)
+        figure = label_heatmap.figure(load(with_labels(result())).labels)
         heat, bars = figure["data"]
         assert (heat["x"], heat["y"]) == ([0, 1, 3], [0, 2, 5])
         assert heat["z"] == [[3, 7, None], [1, None, None], [None, None, 20]]
@@ -91,16 +91,16 @@ class TestFigure:
     def test_very_many_are_picked_from_evenly(self):
         device, label = (axis.ravel().astype(float) for axis in np.meshgrid(np.arange(1000), np.arange(301)))
         table = {"device": device, "label": label, "samples": 1 + device + 1000 * label}
-        found_labels, found_devices, samples = labels.grid(table)
-        assert samples.shape == (labels.MOST_LABELS, labels.MOST_DEVICES)
+        found_labels, found_devices, samples = label_heatmap.grid(table)
+        assert samples.shape == (label_heatmap.MOST_LABEL_ROWS, label_heatmap.MOST_DEVICE_COLUMNS)
         assert (found_devices[0], found_devices[-1], found_labels[0], found_labels[-1]) == (0, 999, 0, 300)
         assert (samples == 1 + found_devices + 1000 * found_labels[:, None]).all()
-        assert "; 300 of the devices and 100 of the labels are drawn. Bars: all labels." in labels.caption(table)
-        sizes = labels.figure(table)["data"][1]["y"]
+        assert "; 300 of the devices and 100 of the labels are drawn. Bars: all labels." in label_heatmap.caption(table)
+        sizes = label_heatmap.figure(table)["data"][1]["y"]
         assert sizes[0] == 301 + 1000 * 301 * 150  # of all labels, also of those that are not drawn
 
     def test_large_counts_keep_their_digits(self, result):
-        figure = labels.figure(load(with_labels(result(), [(0, 0, 123_457)])).labels)
+        figure = label_heatmap.figure(load(with_labels(result(), [(0, 0, 123_457)])).labels)
         assert figure["data"][0]["z"] == [[123_457]]
 
     @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ class TestFigure:
         ],
     )
     def test_caption(self, result, rows, text):
-        assert labels.caption(load(with_labels(result(), rows)).labels).startswith(text)
+        assert label_heatmap.caption(load(with_labels(result(), rows)).labels).startswith(text)
 
     @pytest.mark.parametrize(
         ("devices", "classes", "left_out"),
@@ -119,15 +119,15 @@ class TestFigure:
     )
     def test_the_caption_says_what_is_left_out(self, devices, classes, left_out):
         device, label = (each.ravel().astype(float) for each in np.indices((devices, classes)))
-        text = labels.caption({"device": device, "label": label, "samples": np.ones_like(device)})
+        text = label_heatmap.caption({"device": device, "label": label, "samples": np.ones_like(device)})
         assert left_out in text if left_out else "drawn" not in text
 
     def test_the_height_grows_with_the_labels(self):
         def height(count):
             table = {name: np.arange(float(count)) for name in ("device", "label", "samples")}
-            return labels.height(labels.figure(table))
+            return label_heatmap.height(label_heatmap.figure(table))
 
-        assert labels.LEAST == height(2) < height(12) < height(60) == labels.HIGHEST
+        assert label_heatmap.LEAST_HEIGHT == height(2) < height(12) < height(60) == label_heatmap.GREATEST_HEIGHT
 
 
 class TestPage:
@@ -138,7 +138,7 @@ class TestPage:
             with_labels(result("c", seed=2), ROWS[:-1]),
             result("old"),
         ]
-        groups = labels.groups([one(folder, place) for place, folder in enumerate(runs)])
+        groups = label_heatmap.runs_by_data([one(folder, place) for place, folder in enumerate(runs)])
         assert [[it.label for it in group] for _, group in groups] == [["run 0", "run 1"], ["run 2"]]
         page = render([load(folder) for folder in runs])
         assert page.count('data-figure="labels-') == 2

@@ -12,21 +12,23 @@ from edgefl.core.units import TIME
 from edgefl.radio.radio_section import Radio
 from edgefl.results.report import (
     battery,
-    cellmap,
+    cell_map,
     coverage,
-    curves,
-    expenses,
-    groups,
-    overtime,
+    device_energy,
+    device_groups,
+    handovers,
+    learning_curves,
+    narrative,
     population,
-    story,
-    tables,
+    time_charts,
+    trajectories,
     views,
-    ways,
+    wasted_energy,
 )
 from edgefl.results.report.page import render
 from edgefl.results.report.read import load
-from edgefl.results.report.style import ENERGY_PHASES, shown
+from edgefl.results.report.sessions_table import sessions_table
+from edgefl.results.report.style import ENERGY_PHASES, styled_run
 from edgefl.scenario import load as load_scenario
 from edgefl.server.session_groups import SessionGroups
 from edgefl.world.cells_section import Cells
@@ -61,9 +63,9 @@ class TestPopulation:
     def test_counts_at_their_times(self, result):
         run = load(with_rounds(result(), **POPULATION))
         figure = population.figure(run)
-        present = of(figure, "devices present")
-        assert present["y"] == run.rounds["present"].tolist()
-        assert present["x"] == pytest.approx(run.rounds["time_s"] - run.rounds["duration_s"], abs=1e-3)
+        there = of(figure, "devices present")
+        assert there["y"] == run.rounds["present"].tolist()
+        assert there["x"] == pytest.approx(run.rounds["time_s"] - run.rounds["duration_s"], abs=1e-3)
         assert of(figure, "arrivals")["y"] == run.rounds["arrivals"].tolist()
         assert of(figure, "departures")["y"] == (-run.rounds["departures"]).tolist()
 
@@ -76,7 +78,7 @@ class TestPopulation:
     def test_a_long_run_loses_nobody(self, result):
         run = load(with_rounds(result(rounds=1000, server__participants=1), **POPULATION))
         bar = of(population.figure(run), "arrivals")
-        assert len(bar["y"]) <= overtime.MOST_BARS
+        assert len(bar["y"]) <= time_charts.MOST_TIME_BARS
         assert sum(bar["y"]) == run.rounds["arrivals"].sum()
         assert 60 * sum(bar["width"]) == pytest.approx(run.rounds["time_s"][-1], rel=1e-2)  # in minutes
 
@@ -87,9 +89,9 @@ class TestPopulation:
 
     def test_handovers(self, result):
         run = load(with_rounds(result("some"), handovers=lambda n: n % 4))
-        assert of(population.handovers(run), "handovers")["y"] == run.rounds["handovers"].tolist()
-        assert population.handovers(load(with_rounds(result("none"), handovers=lambda _: 0))) is None
-        assert population.handovers(load(result("off"))) is None
+        assert of(handovers.figure(run), "handovers")["y"] == run.rounds["handovers"].tolist()
+        assert handovers.figure(load(with_rounds(result("none"), handovers=lambda _: 0))) is None
+        assert handovers.figure(load(result("off"))) is None
 
     def test_sessions_are_marked(self, result):
         run = load(with_rounds(result(rounds=9), session=lambda n: 1 + n // 4, **POPULATION))
@@ -106,7 +108,7 @@ class TestBattery:
         assert mean["y"] == pytest.approx(100 * run.rounds["battery"])
         assert empty["y"] == run.rounds["depleted"].tolist()
         devices = np.unique(run.devices["device"])
-        some = min(len(devices), battery.MOST_DEVICES)
+        some = min(len(devices), battery.MOST_BATTERIES)
         assert own["y"].count(None) == some  # a gap behind each
         first = own["y"][: own["y"].index(None)]
         mine = run.devices["device"] == devices[0]
@@ -133,11 +135,19 @@ class TestBattery:
             rewrite(folder, "devices.csv", lambda row: {key: of(int(row["round"])) for key, of in levels.items()})
         )
         _, phones, sensors = battery.figure(run)["data"]
-        assert phones["line"]["color"] == groups.COLOURS[0] != sensors["line"]["color"] == groups.COLOURS[1]
+        assert (
+            phones["line"]["color"]
+            == device_groups.GROUP_COLOURS[0]
+            != sensors["line"]["color"]
+            == device_groups.GROUP_COLOURS[1]
+        )
         assert sensors["y"] == [70, 60, None, 80, 70, 60, None, 80, 70, 60, None, 80, None]
         assert len(phones["y"]) == 9 * len(sensors["y"])
-        assert "10 devices (9 phones, 1 sensors) went" in story.sentences(run)[0]
-        assert {kind for _, _, kind in expenses.by_device(run)["data"][0]["customdata"]} == {" (phones)", " (sensors)"}
+        assert "10 devices (9 phones, 1 sensors) went" in narrative.sentences(run)[0]
+        assert {kind for _, _, kind in device_energy.figure(run)["data"][0]["customdata"]} == {
+            " (phones)",
+            " (sensors)",
+        }
         assert "<span>sensors</span>" in render([run]).replace('<i class="dot" style="background:#009e73"></i>', "")
 
     def test_what_batteries_lose_beside_learning_has_a_name(self, result):
@@ -160,10 +170,10 @@ class TestBattery:
         assert battery.figure(load(result())) is None
 
 
-class TestExpenses:
+class TestEnergy:
     def test_all_energy_by_device_largest_first(self, result):
         run = load(result(devices__count=30))
-        figure = expenses.by_device(run)
+        figure = device_energy.figure(run)
         heights = np.sum([trace["y"] for trace in figure["data"]], axis=0)
         spent = sum(run.devices[phase.column] for phase in ENERGY_PHASES)
         assert heights.sum() == pytest.approx(spent.sum(), rel=1e-3)
@@ -175,14 +185,14 @@ class TestExpenses:
     def test_bars_of_many_devices_stand_side_by_side(self, result):
         """An even pick without gaps; the ranks among all are below and in what the pointer shows."""
         run = load(result(rounds=4, devices__count=400, server__participants=400))
-        figure = expenses.by_device(run)
+        figure = device_energy.figure(run)
         drawn = figure["data"][0]
-        assert drawn["x"] == list(range(1, expenses.MOST_DEVICES + 1))
+        assert drawn["x"] == list(range(1, device_energy.MOST_BARS + 1))
         ranks = [rank for _, rank, _ in drawn["customdata"]]
         assert (ranks[0], ranks[-1]) == (1, 400)
         axis = figure["layout"]["xaxis"]
         assert [ranks[place - 1] for place in axis["tickvals"]] == [int(text) for text in axis["ticktext"]]
-        assert "400 devices took part (150 of them drawn)" in expenses.by_device_caption(run)
+        assert "400 devices took part (150 of them drawn)" in device_energy.caption(run)
 
     def test_an_empty_battery_is_no_departure(self, result):
         """Without churn nobody leaves for another reason; with churn who is at the reserve has run out."""
@@ -196,35 +206,35 @@ class TestExpenses:
                 "battery_j": ends.get(row["round"], 90.0), "battery_capacity_j": 100.0})  # fmt: skip
 
         stay = load(low(result("stay", rounds=6, devices=devices)))
-        assert set(expenses.wasted(stay)) == {"battery_empty"}
-        assert "not used: 20 battery empty" in " ".join(story.sentences(stay))
+        assert set(wasted_energy.energy_by_outcome(stay)) == {"battery_empty"}
+        assert "not used: 20 battery empty" in " ".join(narrative.sentences(stay))
         page = render([stay])
         assert '<th scope="row">battery empty</th><td>20</td>' in page
         assert '<th scope="row">departed</th><td>0</td>' in page
         leave = load(low(result("leave", rounds=6, devices=devices, churn={"kind": "poisson"})))
-        lost = expenses.wasted(leave)
+        lost = wasted_energy.energy_by_outcome(leave)
         assert [np.flatnonzero(lost[end]).tolist() for end in ("departed", "battery_empty")] == [[2], [3]]
         mains = rewrite(result("mains", rounds=6), "devices.csv", lambda _: {"status": "departed"})
-        assert set(expenses.wasted(load(mains))) == {"departed"}
+        assert set(wasted_energy.energy_by_outcome(load(mains))) == {"departed"}
 
     def test_every_joule_in_vain_has_its_cause(self, result):
         ends = {"3": "late", "4": "departed", "5": "upload_failed"}
         folder = rewrite(result(rounds=8), "devices.csv", lambda row: {"status": ends.get(row["round"], "received")})
         run = load(folder)
         spent = sum(run.devices[phase.column] for phase in ENERGY_PHASES)
-        lost = expenses.wasted(run)
+        lost = wasted_energy.energy_by_outcome(run)
         assert set(lost) == set(ends.values())
         for number, end in ends.items():
             assert np.flatnonzero(lost[end]).tolist() == [int(number) - 1]
             assert lost[end].sum() == pytest.approx(spent[run.devices["round"] == int(number)].sum())
-        slices, sums = expenses.causes(run)
+        slices, sums = wasted_energy.shares_by_outcome(run)
         assert sums.sum() == pytest.approx(spent.sum())
         assert slices[0].name == "used"
-        drawn = sum(sum(trace["y"]) for trace in expenses.wasted_figure(run)["data"])
+        drawn = sum(sum(trace["y"]) for trace in wasted_energy.figure(run)["data"])
         assert drawn == pytest.approx(sums[1:].sum(), rel=1e-2)
 
     def test_nothing_in_vain_is_no_figure(self, result):
-        assert expenses.wasted_figure(load(result())) is None
+        assert wasted_energy.figure(load(result())) is None
 
 
 def inside(polygon, points):
@@ -272,12 +282,12 @@ class TestCoverage:
         assert np.abs(found - exact).max() < 1 / 32 * np.abs(blocked - clear).max() + 1e-9  # of 16 even chances
 
     def test_a_scenario_of_another_version_has_its_devices_on_the_map(self, result):
-        figure = cellmap.figure(load(result(cells={"radius_m": 250, "colour": "blue"})))
+        figure = cell_map.figure(load(result(cells={"radius_m": 250, "colour": "blue"})))
         assert [trace["name"] for trace in figure["data"]] == ["devices"]
 
     def test_devices_that_keep_together_are_shown_from_nearer(self, result):
         folder = rewrite(result(), "devices.csv", lambda row: {"x_m": 20 + int(row["device"]) / 2, "y_m": 5})
-        left, right = cellmap.figure(load(folder))["layout"]["xaxis"]["range"]
+        left, right = cell_map.figure(load(folder))["layout"]["xaxis"]["range"]
         assert left < 0
         assert 70 < right < 100 + left
 
@@ -292,17 +302,17 @@ class TestCoverage:
             result(), "devices.csv", lambda row: {name: at(int(row["device"])) for name, at in places.items()}
         )
         run = load(folder)
-        across, up = (cellmap.figure(run)["layout"][axis]["range"] for axis in ("xaxis", "yaxis"))
+        across, up = (cell_map.figure(run)["layout"][axis]["range"] for axis in ("xaxis", "yaxis"))
         half = 1.3 * 7
         assert across == pytest.approx([x_m - half, x_m + half], abs=0.3)
         assert up == pytest.approx([y_m - half, y_m + half], abs=0.3)
-        assert f"The base station is not in the picture: it is {whither}." in cellmap.caption(run)
+        assert f"The base station is not in the picture: it is {whither}." in cell_map.caption(run)
 
 
 def line_of(tracks):
     """The parts of the line: lists of points."""
     table = dict(zip(("device", "time_s", "x_m", "y_m"), np.array(tracks, dtype=float).T, strict=True))
-    figure, parts = ways.figure(table, 100.0), [[]]
+    figure, parts = trajectories.figure(table, 100.0), [[]]
     for x, y in zip(figure["x"], figure["y"], strict=True) if figure else ():
         if x is None:
             parts.append([])
@@ -311,7 +321,7 @@ def line_of(tracks):
     return parts[:-1]
 
 
-class TestWays:
+class TestTrajectories:
     def test_each_device_has_its_line(self):
         tracks = [(device, t, 10 * t, 20 * device) for device in (3, 8) for t in range(5)]
         assert line_of(tracks) == [[(10 * t, 20 * device) for t in range(5)] for device in (3, 8)]
@@ -328,18 +338,18 @@ class TestWays:
 
     def test_long_ways_are_fewer(self):
         long = [(device, t, 80 * (-1) ** t, device) for device in range(20) for t in range(50)]
-        assert len(line_of(long)) == ways.FEWEST
+        assert len(line_of(long)) == trajectories.FEWEST_LINES
 
     def test_on_the_map(self, result):
         run = load(with_tracks(result(), [(1, t, 20 * t, 0) for t in range(5)]))
-        assert of(cellmap.figure(run), "ways")["x"] == [0, 20, 40, 60, 80, None]
-        assert "Line: the way of one device." in cellmap.caption(run)
+        assert of(cell_map.figure(run), "trajectories")["x"] == [0, 20, 40, 60, 80, None]
+        assert "Line: the trajectory of one device." in cell_map.caption(run)
 
 
-class TestStory:
+class TestNarrative:
     def test_who_moved_and_what_it_brought(self, result):
         run = load(result())
-        text = " ".join(story.sentences(run))
+        text = " ".join(narrative.sentences(run))
         assert "100 devices went from one random point to the next at 10 m/s around one base station" in text
         assert "60 rounds in" in text
         assert "trained mlp on digits by fedavg; the accuracy went from" in text
@@ -351,20 +361,22 @@ class TestStory:
         folder = with_rounds(folder, battery=lambda n: 1 - n / 100, depleted=lambda n: n // 30)
         folder = rewrite(folder, "devices.csv", lambda row: {"status": "late" if row["round"] == "7" else "received"})
         run = load(folder)
-        text = " ".join(story.sentences(run))
+        text = " ".join(narrative.sentences(run))
         came, left = (int(run.rounds[name].sum()) for name in ("arrivals", "departures"))
-        assert f"(poisson): 50 to 56 of them were there when a round began; {came} arrivals, {left} departures" in text
+        assert (
+            f"(poisson): 50 to 56 of them were present when a round began; {came} arrivals, {left} departures" in text
+        )
         assert "handed devices over 120 times" in text
         assert "at 99 % after the first round and at 40 % at the end, when 2 devices had no charge left" in text
         spent = sum(run.devices[phase.column] for phase in ENERGY_PHASES)
         share = 100 * spent[run.devices["round"] == 7].sum() / spent.sum()
-        assert f"{share:.1f} % of it for the 10 parts whose update was not used: 10 late." in text
+        assert f"{share:.1f} % of it for the 10 participations whose update was not used: 10 late." in text
 
     def test_who_could_take_part(self, result):
         some = load(with_rounds(result("some"), present=lambda n: 40 + n))
-        assert "41 to 100 of them could take part when a round began." in story.sentences(some)
+        assert "41 to 100 of them could take part when a round began." in narrative.sentences(some)
         every = load(with_rounds(result("every"), present=lambda _: 100))
-        assert "could take part" not in " ".join(story.sentences(every))
+        assert "could take part" not in " ".join(narrative.sentences(every))
 
     def test_numbers_keep_their_units(self, result):
         page = render([load(result(rounds=20))])
@@ -373,20 +385,20 @@ class TestStory:
     def test_polling_is_no_lost_update(self, result):
         ends = {"2": "polled", "3": "late"}
         folder = rewrite(result(rounds=4), "devices.csv", lambda row: {"status": ends.get(row["round"], "received")})
-        text = " ".join(story.sentences(load(folder)))
-        assert "to tell losses without being chosen" in text
+        text = " ".join(narrative.sentences(load(folder)))
+        assert "to report losses without being chosen" in text
         assert "whose update was not used: 10 late." in text
 
     def test_targets(self, result):
-        text = " ".join(story.sentences(load(result(rounds=20, targets=[0.8, 0.99]))))
+        text = " ".join(narrative.sentences(load(result(rounds=20, targets=[0.8, 0.99]))))
         assert "80 % took" in text
         assert "not reached: 99 %" in text
 
     def test_a_priced_run(self, result):
-        assert "priced, without any learning" in " ".join(story.sentences(load(result(kind="none"))))
+        assert "priced, without any learning" in " ".join(narrative.sentences(load(result(kind="none"))))
 
     def test_no_round_no_story(self, result):
-        assert story.sentences(load(result(rounds=0, status="interrupted"))) == []
+        assert narrative.sentences(load(result(rounds=0, status="interrupted"))) == []
 
     def test_what_a_scenario_says_stays_text(self, result):
         page = render([load(result(mobility={"kind": "<b>fly</b>"}))])
@@ -403,7 +415,7 @@ def test_sessions_have_their_table(result):
     page = render([load(with_summary(result("two"), sessions=both))])
     assert "<h3>Sessions</h3>" in page
     assert "round 3 · 5 s · 2 J" in page
-    assert tables.sessions(load(with_summary(result("one"), sessions=both[:1]))) == ""
+    assert sessions_table(load(with_summary(result("one"), sessions=both[:1]))) == ""
 
 
 def test_sessions_have_targets_of_their_own_relative_to_a_reference(result):
@@ -413,7 +425,7 @@ def test_sessions_have_targets_of_their_own_relative_to_a_reference(result):
         {"session": n, "initial_accuracy": 0.51, "best_accuracy": 0.93, "targets": [target | origin]}
         for n, target in enumerate(targets, 1)
     ]
-    table = tables.sessions(load(with_summary(result("two"), sessions=both)))
+    table = sessions_table(load(with_summary(result("two"), sessions=both)))
     assert table.count("to 97 % of the reference&#x27;s best") == 1
     for text in ("first 10 rounds", "51.0 %", "93.0 %", "80.0 %: round 3 · 5 s · 2 J"):
         assert text in table
@@ -440,8 +452,8 @@ class TestSessions:
     def test_extra_rounds_are_bands_and_break_the_curve(self, result):
         """Bands from the last session's end to the last extra round; no line across them; all tested rounds drawn."""
         run = load(in_sessions(result(rounds=8, sessions=TURNS)))
-        [one] = [shown(run, "", 0)]
-        figure = curves.accuracy([one])
+        [one] = [styled_run(run, "", 0)]
+        figure = learning_curves.accuracy([one])
         drawn = figure["views"]["round"]["data"][0]["x"]
         assert drawn == [1, 2, None, 4, 5, None, 7, 8]
         assert [y is None for y in figure["data"][0]["y"]] == [x is None for x in drawn]
@@ -450,12 +462,12 @@ class TestSessions:
         lines = [shape["x0"] for shape in shapes if shape["type"] == "line" and shape.get("layer") == "below"]
         assert bands == [(2, 3), (5, 6)]
         assert {2, 5} <= set(lines)
-        times = [shape for shape in views.borders(run, "time_s", TIME[0]) if shape["type"] == "rect"]
+        times = [shape for shape in views.session_marks(run, "time_s", TIME[0]) if shape["type"] == "rect"]
         assert [times[1]["x0"], times[1]["x1"]] == pytest.approx(run.rounds["time_s"][[4, 5]] / TIME[0].size, rel=1e-4)
 
     def test_their_marks_have_a_legend(self, result):
         page = render([load(in_sessions(result("some", rounds=8, sessions=TURNS)))])
-        assert "Grey lines, in all charts, are where a session begins, yellow bands are their extra rounds" in page
+        assert "Grey lines, in all charts, show where a session begins; yellow bands show its extra rounds" in page
         assert "2 of them extra, " in page
         assert "where a session begins" not in render([load(result("none"))])
 
@@ -469,29 +481,33 @@ class TestSessions:
             {"device": device, "label": label, "samples": 1} for device, label in ((0, 1), (49, 2), (50, 2), (99, 7))
         ]
         write_csv(folder / "labels.csv", ["device", "label", "samples"], held)
-        text = " ".join(story.sentences(load(folder)))
-        assert "In 3 sessions two groups of 50 devices with other labels (1, 2; 2, 7) took turns" in text
+        text = " ".join(narrative.sentences(load(folder)))
+        assert "In 3 sessions two groups of 50 devices with different labels (1, 2; 2, 7) took turns" in text
         assert "2 extra rounds found out where to start, and the server kept at most 8 kB of earlier models" in text
         run = load(folder)
-        assert [groups.turn(run, session).name for session in (1, 2, 3)] == ["group 2", "group 1", "group 2"]
+        assert [device_groups.group_of_session(run, session).name for session in (1, 2, 3)] == [
+            "group 2",
+            "group 1",
+            "group 2",
+        ]
         every = [{"session": n, "rounds": 3} for n in (1, 2, 3)]
-        rows = tables.sessions(load(with_summary(folder, sessions=every)))
+        rows = sessions_table(load(with_summary(folder, sessions=every)))
         assert all(cell in rows for cell in ("<td>group 2</td>", "<td>1</td>", "<td>5 kB</td>"))
 
     @pytest.mark.parametrize("kind", ["two_shard", "distinct", "iid"])
     def test_devices_that_stay_have_not_changed(self, result, kind):
         folder = in_sessions(result(rounds=8, sessions=TURNS, data__partition={"kind": kind}))
-        text = " ".join(story.sentences(load(folder)))
-        assert "The same devices were there in all 3 sessions" in text
+        text = " ".join(narrative.sentences(load(folder)))
+        assert "The same devices were present in all 3 sessions" in text
         assert "changed" not in text
-        assert groups.turns(load(folder)) == []
+        assert device_groups.session_groups(load(folder)) == []
 
     def test_sessions_that_arrivals_begin_are_told_so(self, result):
         sessions = TURNS | {"count": 1, "trigger": {"share": 0.5}}
         folder = in_sessions(result(rounds=8, sessions=sessions, data__partition={"kind": "label_overlap"}))
-        text = " ".join(story.sentences(load(folder)))
+        text = " ".join(narrative.sentences(load(folder)))
         assert "3 sessions: one began whenever enough devices had arrived" in text
-        assert groups.turns(load(folder)) == []
+        assert device_groups.session_groups(load(folder)) == []
 
     def test_groups_are_those_that_the_server_has(self):
         """The same borders as SessionGroups, also where they do not divide."""
@@ -503,16 +519,16 @@ class TestSessions:
         of = SessionGroups.divide(scenario.groups, 0, labels, labels, parts, 10)
         run = SimpleNamespace(scenario=scenario.model_dump(mode="json"))
         for session in (1, 2, 3, 4):
-            group = groups.turn(run, session)
+            group = device_groups.group_of_session(run, session)
             assert np.flatnonzero(of.members(session)).tolist() == list(range(group.first, group.end))
 
     def test_the_map_tells_them_apart(self, result):
         partition = {"kind": "label_overlap", "overlap": 0.2, "alpha": 0.3}
         run = load(in_sessions(result(rounds=8, sessions=TURNS, data__partition=partition)))
-        devices = of(cellmap.figure(run), "devices")
+        devices = of(cell_map.figure(run), "devices")
         first = [data[0] < 50 for data in devices["customdata"]]
-        assert devices["marker"]["line"]["color"] == [groups.COLOURS[0 if each else 1] for each in first]
-        assert "Rims tell groups apart." in cellmap.caption(run)
+        assert devices["marker"]["line"]["color"] == [device_groups.GROUP_COLOURS[0 if each else 1] for each in first]
+        assert "Rims tell groups apart." in cell_map.caption(run)
 
 
 def test_the_folder_may_have_no_tracks(result):

@@ -1,4 +1,16 @@
-"""The report: one self-contained HTML page made from the files of one or several result folders, or of a sweep."""
+"""The report: one self-contained HTML page made from the files of one or several result folders, or of a sweep.
+
+Where to find what:
+
+- `page` puts the page together from its sections: `headline`, `narrative`, `learning_section`, `detail_sections`,
+  `results_section`, `sessions_table`.
+- A figure is a module: `learning_curves`, `cell_map`, `timeline`, `population`, `handovers`, `battery`, `phase_bars`,
+  `device_energy`, `wasted_energy`, `label_heatmap`. To add one, see `run_cards`.
+- Figures are made of `views` (a choice of the horizontal axis), `time_charts` (panels over virtual time), `style`
+  (colours and axes), `tables`, `share_bars` and `card`.
+- `comparison` compares runs with a reference, also for ``edgefl compare``; `formats` writes a comparison as text.
+- `sweep` is the page of a sweep.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +37,11 @@ def write(folders: Sequence[Path], out: Path) -> Path:
     """
     if not folders:
         raise InputError("report: name at least one result folder")
-    if sweeps := [str(folder) for folder in folders if sweep.is_sweep(Path(folder))]:
-        if len(folders) > 1:
-            raise InputError(f"report: {sweeps[0]} is a sweep's folder: name it alone")
-        return sweep.write(Path(folders[0]), Path(out))
-    runs = load_all([Path(folder) for folder in folders])
-    write_for_user(Path(out), render(runs).encode())
+    paths = [Path(folder) for folder in folders]
+    sweep_folders = [path for path in paths if sweep.is_sweep(path)]
+    if sweep_folders and len(paths) > 1:
+        raise InputError(f"report: {sweep_folders[0]} is a sweep's folder: name it alone")
+    if sweep_folders:
+        return sweep.write(sweep_folders[0], Path(out))
+    write_for_user(Path(out), render(load_all(paths)).encode())
     return Path(out)

@@ -1,9 +1,9 @@
-"""Runs against a reference: the metrics between them as rows of numbers, and as the tables that people read."""
+"""Runs compared with a reference: the metrics between them as rows of numbers, and as tables of text."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
@@ -13,19 +13,20 @@ from edgefl.results.metrics import AccuracyCurve
 from edgefl.results.report import describe
 from edgefl.results.report.read import Run
 
-Row = dict[str, Any]
-OWN_KEYS = ("name", "targets", "algorithm")  # may differ without the world being another
+ComparisonRow = dict[str, Any]
+OWN_KEYS = ("name", "targets", "algorithm")  # may differ between runs that are still comparable
 COSTS = ("rounds", "time_s", "energy_j")
-SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")
-LEGEND = (
+SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")  # one for each cost
+SMALLEST_P = 1e-300  # smaller p-values are written as this bound
+TABLE_LEGEND = (
     "Δ best and gain are percentage points, the gain summed over the rounds in which both were tested; the t-test "
     "pairs these rounds, of the same sessions. After a cost stands the speed-up: what the reference took, divided by "
     "it. “>” was never reached, which leaves “≥” and “≤” as bounds."
 )
 
 
-class Compared(NamedTuple):
-    """A run as it is compared."""
+class ComparedRun(NamedTuple):
+    """What a comparison needs of a run."""
 
     name: str
     scenario: Mapping[str, Any]
@@ -33,17 +34,17 @@ class Compared(NamedTuple):
     curve: AccuracyCurve
 
 
-class Wanted(NamedTuple):
-    """What is asked of a comparison."""
+class ComparisonOptions(NamedTuple):
+    """The options of ``edgefl compare``."""
 
     targets: Sequence[float] = ()  # accuracies, beside those of the scenarios
-    relative: Sequence[float] = ()  # parts of the reference's best accuracy
+    relative: Sequence[float] = ()  # fractions of the reference's best accuracy
     last: int = 50  # tests
     initial: int = metrics.INITIAL_ROUNDS  # of each session
 
 
-class Target(NamedTuple):
-    """An accuracy, as columns and as titles call it."""
+class TargetAccuracy(NamedTuple):
+    """An accuracy with its name in columns and its title in tables."""
 
     name: str
     title: str
@@ -51,104 +52,135 @@ class Target(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A row of numbers a run, the reference first; None where there is no number."""
+    """A row of numbers for each run, the reference first; None where there is no number."""
 
-    wanted: Wanted
-    targets: Sequence[Target]
+    options: ComparisonOptions
+    targets: Sequence[TargetAccuracy]
     sessions: Sequence[int]  # none where no run has several
-    rows: Sequence[Row]
+    rows: Sequence[ComparisonRow]
 
 
 class Block(NamedTuple):
-    """A table for people; its rows are the runs, whose names are left to who draws it."""
+    """A table of text with a row for each run; whoever draws it adds the names of the runs."""
 
     title: str
     head: Sequence[str]
     body: Sequence[Sequence[str]]
 
 
-def of_run(run: Run, name: str) -> Compared:
-    """A run from its result folder."""
-    return Compared(name, run.scenario, str(run.manifest.get("status")), metrics.accuracy_curve(run.rounds))
+def compared_run(run: Run, name: str) -> ComparedRun:
+    """Return what a comparison needs of a run's result folder."""
+    curve = metrics.accuracy_curve(run.rounds)
+    return ComparedRun(name, run.scenario, str(run.manifest.get("status")), curve)
 
 
-def compare(runs: Sequence[Compared], wanted: Wanted) -> Comparison:
+def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
     """Compare the runs with the first of them.
 
     Raises:
-        InputError: there is no run, a number makes no sense, or the reference has no accuracy to be relative to.
+        InputError: there is no run, an option is out of range, or a relative target has no reference accuracy.
     """
     if not runs:
         raise InputError("compare: name a reference and the runs to compare with it")
-    for number in (*wanted.targets, *wanted.relative):
-        if not 0 < number <= 1:
-            raise InputError(f"compare: a target must be > 0 and <= 1, got {number:g}")
-    for name, count in (("last", wanted.last), ("initial", wanted.initial)):
+    _check(options)
+    reference = runs[0]
+    targets = _targets(runs, options)
+    sessions = _sessions(runs)
+    rows = []
+    for run in runs:
+        row = _row(run, reference, targets, options)
+        row |= _session_metrics(run.curve, reference.curve, sessions, options)
+        rows.append({key: _none_if_nan(value) for key, value in row.items()})
+    return Comparison(options, targets, sessions, rows)
+
+
+def _check(options: ComparisonOptions) -> None:
+    for target in (*options.targets, *options.relative):
+        if not 0 < target <= 1:
+            raise InputError(f"compare: a target must be > 0 and <= 1, got {target:g}")
+    for name, count in (("last", options.last), ("initial", options.initial)):
         if count < 1:
             raise InputError(f"compare: {name} must be > 0, got {count}")
-    targets, sessions = _targets(runs, wanted), _sessions(runs)
-    rows = [
-        _row(run, runs[0], targets, wanted) | _by_session(run.curve, runs[0].curve, sessions, wanted) for run in runs
-    ]
-    return Comparison(wanted, targets, sessions, [_without_nan(row) for row in rows])
 
 
-def _sessions(runs: Sequence[Compared]) -> list[int]:
-    """Those that any run has, if there are several."""
-    every = sorted({int(session) for run in runs for session in run.curve.session})
-    return every if len(every) > 1 else []
+def _none_if_nan(value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value
 
 
-def _without_nan(row: Row) -> Row:
-    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
+def _sessions(runs: Sequence[ComparedRun]) -> list[int]:
+    """Return the sessions that at least one run has; none where no run has several."""
+    sessions = sorted({int(session) for run in runs for session in run.curve.session})
+    return sessions if len(sessions) > 1 else []
 
 
-def _targets(runs: Sequence[Compared], wanted: Wanted) -> list[Target]:
-    """The accuracies of the scenarios and those asked for, then the relative ones."""
-    every = {*wanted.targets, *(value for run in runs for value in _accuracies(run.scenario))}
-    found = {f"{value:.6g}": value for value in sorted(every)}
-    targets = [Target(name, percent(value), value) for name, value in found.items()]
-    reference, best = runs[0], runs[0].curve.best
-    if wanted.relative and math.isnan(best):
-        raise InputError(f"{reference.name}: no accuracy was measured there: nothing can be relative to it")
-    for part in sorted(set(wanted.relative)):
-        title = f"{percent(part)} of the reference's best, {score(part * best)}"
-        targets.append(Target(f"{part:.6g}_of_reference", title, part * best))
+def _targets(runs: Sequence[ComparedRun], options: ComparisonOptions) -> list[TargetAccuracy]:
+    """Return the accuracies of the scenarios and of the options, then the relative ones."""
+    accuracies = set(options.targets)
+    for run in runs:
+        accuracies.update(_scenario_targets(run.scenario))
+    # By name, as accuracies that differ only by rounding would share their columns.
+    by_name = {f"{accuracy:.6g}": accuracy for accuracy in sorted(accuracies)}
+    targets = [TargetAccuracy(name, percent(accuracy), accuracy) for name, accuracy in by_name.items()]
+
+    reference = runs[0]
+    best = reference.curve.best
+    if options.relative and math.isnan(best):
+        raise InputError(
+            f"{reference.name}: no accuracy was measured, so no target can be relative to it; "
+            "compare with another reference or leave out the relative targets"
+        )
+    for fraction in sorted(set(options.relative)):
+        accuracy = fraction * best
+        title = f"{percent(fraction)} of the reference's best, {score(accuracy)}"
+        targets.append(TargetAccuracy(f"{fraction:.6g}_of_reference", title, accuracy))
     return targets
 
 
-def _accuracies(scenario: Mapping[str, Any]) -> Iterable[float]:
+def _scenario_targets(scenario: Mapping[str, Any]) -> list[float]:
+    """Return the accuracies that a scenario has as targets."""
+    accuracies = []
     for target in scenario.get("targets") or []:
         value = target.get("accuracy") if isinstance(target, Mapping) else target
         if isinstance(value, int | float):
-            yield float(value)
+            accuracies.append(float(value))
+    return accuracies
 
 
-def _row(run: Compared, reference: Compared, targets: Sequence[Target], wanted: Wanted) -> Row:
-    costs = zip(COSTS, metrics.total(run.curve)[1:], strict=True)
-    row = {
+def _row(
+    run: ComparedRun, reference: ComparedRun, targets: Sequence[TargetAccuracy], options: ComparisonOptions
+) -> ComparisonRow:
+    row: ComparisonRow = {
         "run": run.name,
         "algorithm": describe.kind(run.scenario, "algorithm"),
         "status": run.status,
-        "differs": ", ".join(_differing(reference.scenario, run.scenario)),
-        **dict(costs),
-        **_accuracy(run.curve, reference.curve, wanted),
+        "differs": ", ".join(_differing_keys(reference.scenario, run.scenario)),
     }
+    _, *costs = metrics.total(run.curve)  # without the flag whether a target was reached
+    row |= zip(COSTS, costs, strict=True)
+    row |= _accuracy_metrics(run.curve, reference.curve, options)
     for target in targets:
-        row |= {f"to_{target.name}_{key}": value for key, value in _to(target, run.curve, reference.curve).items()}
+        for key, value in _target_metrics(target, run.curve, reference.curve).items():
+            row[f"to_{target.name}_{key}"] = value
     return row
 
 
-def _differing(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """The keys, beside the algorithm's, that make a run incomparable with its reference."""
-    return [key for key in describe.differences([reference, scenario]) if key.partition(".")[0] not in OWN_KEYS]
+def _differing_keys(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
+    """Return the keys, beside the algorithm's, that make a run incomparable with its reference."""
+    keys = describe.differences([reference, scenario])
+    return [key for key in keys if key.partition(".")[0] not in OWN_KEYS]
 
 
-def _accuracy(run: AccuracyCurve, reference: AccuracyCurve, wanted: Wanted) -> Row:
-    """The metrics of accuracies; what compares with the reference counts the rounds in which both were tested."""
-    last, initial = metrics.last(run, wanted.last), metrics.initial(run, wanted.initial)
-    theirs, ours = metrics.common(reference, run)
-    test = metrics.paired_t(theirs, ours)
+def _accuracy_metrics(run: AccuracyCurve, reference: AccuracyCurve, options: ComparisonOptions) -> ComparisonRow:
+    """Return the metrics of accuracies; differences count the rounds in which both runs were tested."""
+    last = metrics.last(run, options.last)
+    initial = metrics.initial(run, options.initial)
+    reference_tests, tests = metrics.common(reference, run)
+    gain_points = math.nan
+    if tests.size:
+        gain_points = metrics.accumulated_gain_points(reference_tests, tests)
+    test = metrics.paired_t(reference_tests, tests)
     return {
         "tests": run.tests.size,
         "final_accuracy": run.final,
@@ -159,8 +191,8 @@ def _accuracy(run: AccuracyCurve, reference: AccuracyCurve, wanted: Wanted) -> R
         "last_std_accuracy": last.std,
         "initial_tests": initial.n,
         "initial_mean_accuracy": initial.mean,
-        "common_tests": ours.size,
-        "accumulated_gain_points": metrics.accumulated_gain_points(theirs, ours) if ours.size else math.nan,
+        "common_tests": tests.size,
+        "accumulated_gain_points": gain_points,
         "paired_t": test.t,
         "paired_df": test.df,
         "paired_p": test.p,
@@ -168,101 +200,165 @@ def _accuracy(run: AccuracyCurve, reference: AccuracyCurve, wanted: Wanted) -> R
     }
 
 
-def _by_session(run: AccuracyCurve, reference: AccuracyCurve, sessions: Sequence[int], wanted: Wanted) -> Row:
-    """The accuracies in each session, and the gain in it (dynamic-devices paper, eq. 32)."""
-    own, theirs = ({int(one.session[0]): one for one in metrics.sessions(curve)} for curve in (run, reference))
-    row: Row = {}
+def _session_metrics(
+    run: AccuracyCurve, reference: AccuracyCurve, sessions: Sequence[int], options: ComparisonOptions
+) -> ComparisonRow:
+    """Return the accuracies in each session, and the gain in it (dynamic-devices paper, eq. 32).
+
+    None for a session that the run, or for the gain either of them, does not have.
+    """
+    curves = _by_session(run)
+    reference_curves = _by_session(reference)
+    row: ComparisonRow = {}
     for session in sessions:
-        one = own.get(session)
-        both = metrics.common(theirs[session], one) if one and session in theirs else None
-        row |= {
-            f"session_{session}_initial_accuracy": metrics.initial(one, wanted.initial).mean if one else None,
-            f"session_{session}_best_accuracy": one.best if one else None,
-            f"session_{session}_gain_points": metrics.accumulated_gain_points(*both) if both and len(both[0]) else None,
-        }
+        initial = None
+        best = None
+        gain_points = None
+        curve = curves.get(session)
+        if curve is not None:
+            initial = metrics.initial(curve, options.initial).mean
+            best = curve.best
+        if curve is not None and session in reference_curves:
+            reference_tests, tests = metrics.common(reference_curves[session], curve)
+            if tests.size:
+                gain_points = metrics.accumulated_gain_points(reference_tests, tests)
+        row[f"session_{session}_initial_accuracy"] = initial
+        row[f"session_{session}_best_accuracy"] = best
+        row[f"session_{session}_gain_points"] = gain_points
     return row
 
 
-def _to(target: Target, run: AccuracyCurve, reference: AccuracyCurve) -> Row:
-    """What a target took, None where it was never reached, and the speed-ups, for which T then counts."""
-    ours, theirs = metrics.reach(run, target.accuracy), metrics.reach(reference, target.accuracy)
-    tested = run.tests.size and reference.tests.size
-    costs = zip(COSTS, ours[1:] if ours.reached else (None,) * 3, strict=True)
-    ratios = zip(SPEED_UPS, metrics.speed_up(theirs, ours) if tested else (None,) * 3, strict=True)
-    return {"accuracy": target.accuracy, **dict(costs), **dict(ratios)}
+def _by_session(curve: AccuracyCurve) -> dict[int, AccuracyCurve]:
+    """Return the curve of each session, by its number."""
+    return {int(part.session[0]): part for part in metrics.sessions(curve)}
+
+
+def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: AccuracyCurve) -> ComparisonRow:
+    """Return what a target took, None where it was never reached, and the speed-ups.
+
+    For the speed-ups a run that never reached the target counts with its whole length.
+    """
+    reach = metrics.reach(run, target.accuracy)
+    reference_reach = metrics.reach(reference, target.accuracy)
+    row: ComparisonRow = {"accuracy": target.accuracy} | dict.fromkeys((*COSTS, *SPEED_UPS))
+    if reach.reached:
+        _, *costs = reach
+        row |= zip(COSTS, costs, strict=True)
+    if run.tests.size and reference.tests.size:
+        row |= zip(SPEED_UPS, metrics.speed_up(reference_reach, reach), strict=True)
+    return row
 
 
 def overview(comparison: Comparison) -> Block:
-    """What ran, what it cost in all, and in what else than the algorithm it differs from the reference."""
+    """Return what ran, what it cost in all, and in what else than the algorithm it differs from the reference."""
     head = ["algorithm", "rounds", "time", "energy", "differs from the reference in"]
-    body = [[row["algorithm"], *_costs(row), describe.cut(row["differs"]) or NO_NUMBER] for row in comparison.rows]
+    body = []
+    for row in comparison.rows:
+        differing_keys = describe.cut(row["differs"]) or NO_NUMBER
+        body.append([row["algorithm"], *_cost_cells(row), differing_keys])
     return Block("Runs", head, body)
 
 
-def learning(comparison: Comparison) -> list[Block]:
-    """Accuracies, then what each target took; nothing where no run measured an accuracy."""
-    if not any(row["tests"] for row in comparison.rows):
+def accuracy_blocks(comparison: Comparison) -> list[Block]:
+    """Return a table of accuracies, then one for each target; none where no run measured an accuracy."""
+    rows = comparison.rows
+    if not any(row["tests"] for row in rows):
         return []
-    wanted, rows = comparison.wanted, comparison.rows
-    head = ["best", "Δ best", f"last {wanted.last} tests", f"first {wanted.initial} rounds", "gain", "paired t-test"]
-    body = [_accuracy_cells(row, place, wanted) for place, row in enumerate(rows)]
-    reaching = [
-        Block(f"To {target.title}", ["rounds", "time", "energy"], [_target_cells(row, rows[0], target) for row in rows])
-        for target in comparison.targets
-    ]
-    return [Block("Accuracy", head, body), *_in_sessions(comparison), *reaching]
+    blocks = [_accuracy_block(comparison), *_session_blocks(comparison)]
+    for target in comparison.targets:
+        body = [_target_cells(row, rows[0], target) for row in rows]
+        blocks.append(Block(f"To {target.title}", ["rounds", "time", "energy"], body))
+    return blocks
 
 
-def _in_sessions(comparison: Comparison) -> list[Block]:
-    """Each session's first rounds, and its gain; nothing where there are not several."""
-    rows, sessions = comparison.rows, comparison.sessions
+def _accuracy_block(comparison: Comparison) -> Block:
+    options = comparison.options
+    head = ["best", "Δ best", f"last {options.last} tests", f"first {options.initial} rounds", "gain", "paired t-test"]
+    body = []
+    for index, row in enumerate(comparison.rows):
+        best_gain = gain = test = NO_NUMBER
+        if index > 0:  # the reference is not compared with itself
+            best_gain = points(row["best_gain_points"])
+            gain = points(row["accumulated_gain_points"])
+            test = _test_cell(row)
+        last = spread(row["last_mean_accuracy"], row["last_std_accuracy"])
+        if 0 < row["last_tests"] < options.last:
+            last += f" ({row['last_tests']})"
+        initial = score(row["initial_mean_accuracy"], 2)
+        body.append([score(row["best_accuracy"], 2), best_gain, last, initial, gain, test])
+    return Block("Accuracy", head, body)
+
+
+def _session_blocks(comparison: Comparison) -> list[Block]:
+    """Return the accuracy of each session's first rounds, and the gain in it; none where there are not several."""
+    sessions = comparison.sessions
+    if not sessions:
+        return []
     head = [f"session {session}" for session in sessions]
-    first = [[score(row[f"session_{session}_initial_accuracy"], 2) for session in sessions] for row in rows]
-    gain = [[points(row[f"session_{session}_gain_points"]) for session in sessions] for row in rows[1:]]
-    titles = f"First {comparison.wanted.initial} rounds of each session", "Gain in each session"
-    bodies = first, [[NO_NUMBER] * len(sessions), *gain]
-    return [Block(title, head, body) for title, body in zip(titles, bodies, strict=True)] if sessions else []
+    initial_cells = []
+    gain_cells = []
+    for index, row in enumerate(comparison.rows):
+        initial_cells.append([score(row[f"session_{session}_initial_accuracy"], 2) for session in sessions])
+        if index == 0:
+            gain_cells.append([NO_NUMBER] * len(sessions))
+        else:
+            gain_cells.append([points(row[f"session_{session}_gain_points"]) for session in sessions])
+    return [
+        Block(f"First {comparison.options.initial} rounds of each session", head, initial_cells),
+        Block("Gain in each session", head, gain_cells),
+    ]
 
 
-def _accuracy_cells(row: Row, place: int, wanted: Wanted) -> list[str]:
-    last = spread(row["last_mean_accuracy"], row["last_std_accuracy"])
-    fewer = f" ({row['last_tests']})" if 0 < row["last_tests"] < wanted.last else ""
-    against = [points(row["best_gain_points"]), points(row["accumulated_gain_points"]), _test(row)]
-    gain, total, test = against if place else [NO_NUMBER] * 3
-    return [score(row["best_accuracy"], 2), gain, last + fewer, score(row["initial_mean_accuracy"], 2), total, test]
-
-
-def _test(row: Row) -> str:
-    if row["paired_p"] is None:
-        return str(row["paired_note"]) if row["common_tests"] else NO_NUMBER
+def _test_cell(row: ComparisonRow) -> str:
+    """Return the t-test, or why there is none."""
+    if not row["common_tests"]:
+        return NO_NUMBER
     p = row["paired_p"]
-    text = f"p = {digits(p)}" if p > 1e-300 else "p < 10⁻³⁰⁰"
-    return f"t({row['paired_df']}) = {digits(row['paired_t'])}, {text}"
+    if p is None:
+        return str(row["paired_note"])
+    p_text = "p < 10⁻³⁰⁰"
+    if p > SMALLEST_P:
+        p_text = f"p = {digits(p)}"
+    return f"t({row['paired_df']}) = {digits(row['paired_t'])}, {p_text}"
 
 
-def _target_cells(row: Row, reference: Row, target: Target) -> list[str]:
-    """Costs with their speed-ups; where a target was never reached, those of the whole run, as bounds."""
+def _target_cells(row: ComparisonRow, reference: ComparisonRow, target: TargetAccuracy) -> list[str]:
+    """Return costs with their speed-ups; where a target was never reached, those of the whole run, as bounds."""
     if not row["tests"]:
-        return [NO_NUMBER] * 3
-    to = {key: row[f"to_{target.name}_{key}"] for key in (*COSTS, *SPEED_UPS)}
-    ours, theirs = (one[f"to_{target.name}_rounds"] is not None for one in (row, reference))
-    costs = _costs(to) if ours else [f">{text}" for text in _costs(row)]
-    bound = {(True, False): "≥", (False, True): "≤"}.get((ours, theirs), "")
-    known = ours or theirs  # two bounds have no ratio
-    speeds = ["" if to[key] is None or not known else f" · {bound}{to[key]:.2f}×" for key in SPEED_UPS]
-    return [cost + speed for cost, speed in zip(costs, speeds, strict=True)]
+        return [NO_NUMBER] * len(COSTS)
+    prefix = f"to_{target.name}_"
+    reached = row[f"{prefix}rounds"] is not None
+    reference_reached = reference[f"{prefix}rounds"] is not None
+    if reached:
+        costs = _cost_cells({key: row[prefix + key] for key in COSTS})
+    else:
+        costs = [f">{cost}" for cost in _cost_cells(row)]
+    if not reached and not reference_reached:  # two bounds have no ratio
+        return costs
+
+    bound = ""
+    if not reference_reached:  # it takes the reference longer than its whole run
+        bound = "≥"
+    elif not reached:
+        bound = "≤"
+    cells = []
+    for cost, key in zip(costs, SPEED_UPS, strict=True):
+        speed_up = row[prefix + key]
+        cells.append(cost if speed_up is None else f"{cost} · {bound}{speed_up:.2f}×")
+    return cells
 
 
-def _costs(row: Row) -> list[str]:
+def _cost_cells(row: ComparisonRow) -> list[str]:
     return [f"{row['rounds']:,}", quantity(row["time_s"], TIME), quantity(row["energy_j"], ENERGY)]
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """What else a reader must know of the runs, a line each."""
-    lines = [
-        f"{row['run']}: {row['status']} after {row['rounds']:,} rounds"
-        for row in comparison.rows
-        if row["status"] != "finished"
-    ]
-    untested = [f"{row['run']}: measured no accuracy" for row in comparison.rows if not row["tests"]]
-    return lines + untested
+    """Return what else a reader must know of the runs, a line each."""
+    unfinished = []
+    untested = []
+    for row in comparison.rows:
+        if row["status"] != "finished":
+            unfinished.append(f"{row['run']}: {row['status']} after {row['rounds']:,} rounds")
+        if not row["tests"]:
+            untested.append(f"{row['run']}: measured no accuracy")
+    return unfinished + untested

@@ -1,4 +1,4 @@
-"""Base stations as a scenario has them: where they stand, what each one serves, how well they are received."""
+"""Coverage on the map: the outlines of cells, and the path loss to the nearest base station as shading."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ if TYPE_CHECKING:
 
 Known = TypeVar("Known", bound=Section)
 
-CORNERS = 60  # of a disc
-GRID = 61  # points along an axis of the map
-CHANCES = (np.arange(16)[:, None] + 0.5) / 16  # evenly spread uniforms: their mean is that over lines of sight
+DISC_CORNERS = 60  # a disc is drawn as a polygon
+GRID_POINTS = 61  # along each axis of the map
+# Evenly spread uniforms in place of random draws: the share of them with line of sight is its probability.
+UNIFORMS = (np.arange(16)[:, None] + 0.5) / 16
 STEP_DB = 5.0
-UT_HEIGHT_M = 1.5  # where devices differ (3GPP TR 38.901, Table 7.4.1-1: from 1.5 m on)
+DEVICE_HEIGHT_M = 1.5  # where devices differ: the least of 3GPP TR 38.901, Table 7.4.1-1
 
 
 def cells_of(run: Run) -> Cells | None:
-    """The scenario's base stations; None where another version wrote what this one does not know."""
+    """Return the scenario's base stations; None where another version wrote what this one does not know."""
     from edgefl.world.cells_section import Cells
 
     return known(Cells, at(run.scenario, "cells"))
 
 
-def _radio(run: Run) -> Radio | None:
+def _radio_of(run: Run) -> Radio | None:
     from edgefl.radio.radio_section import Radio
 
     return known(Radio, at(run.scenario, "radio"))
 
 
 def known(section: type[Known], value: object) -> Known | None:
-    """A section of the scenario; None where another version wrote what this one does not know."""
+    """Return a section of the scenario; None where another version wrote what this one does not know."""
     try:
         return section.model_validate(value)
     except ValidationError:
@@ -50,51 +51,66 @@ def known(section: type[Known], value: object) -> Known | None:
 
 
 def outlines(sites_m: Floats, radius_m: float) -> list[Floats]:
-    """The cell of each site: corners [n, 2] of what is within the radius and nearer to it than to any other."""
-    angles = 2 * np.pi * (np.arange(CORNERS) + 0.5) / CORNERS
+    """Return the cell of each site: corners [n, 2] of the points in reach that are nearer to it than to any other.
+
+    Each cell is a disc, cut off halfway to every other site that is near enough to matter (a Voronoi cell).
+    """
+    angles = 2 * np.pi * (np.arange(DISC_CORNERS) + 0.5) / DISC_CORNERS
     disc = radius_m * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    found = []
+    cells = []
     for site in sites_m:
-        border = site + disc
-        away = np.hypot(*(sites_m - site).T)
-        for other in sites_m[(away > 0) & (away < 2 * radius_m)]:
-            border = _cut(border, (site + other) / 2, other - site)
-        found.append(border)
-    return found
+        cell = site + disc
+        distance = np.hypot(*(sites_m - site).T)
+        neighbours = sites_m[(distance > 0) & (distance < 2 * radius_m)]
+        for neighbour in neighbours:
+            middle = (site + neighbour) / 2
+            cell = _cut_off(cell, middle, neighbour - site)
+        cells.append(cell)
+    return cells
 
 
-def _cut(polygon: Floats, through: Floats, away: Floats) -> Floats:
-    """The part of a convex polygon [n, 2] that does not lie beyond a line through a point (Sutherland & Hodgman)."""
-    beyond = (polygon - through) @ away
-    kept = []
-    for here, there, over, next_over in zip(polygon, np.roll(polygon, -1, 0), beyond, np.roll(beyond, -1), strict=True):
-        if over <= 0:
-            kept.append(here)
-        if (over <= 0) != (next_over <= 0):
-            kept.append(here + over / (over - next_over) * (there - here))
-    return np.array(kept).reshape(-1, 2)
+def _cut_off(polygon: Floats, point: Floats, normal: Floats) -> Floats:
+    """Return the part of a convex polygon [n, 2] behind the line through ``point`` at right angles to ``normal``.
+
+    Source: Sutherland & Hodgman (1974), polygon clipping, for one edge.
+    """
+    beyond = (polygon - point) @ normal
+    next_corners = np.roll(polygon, -1, 0)
+    next_beyond = np.roll(beyond, -1)
+    corners = []
+    for index, corner in enumerate(polygon):
+        if beyond[index] <= 0:
+            corners.append(corner)
+        if (beyond[index] <= 0) != (next_beyond[index] <= 0):  # the edge to the next corner crosses the line
+            fraction = beyond[index] / (beyond[index] - next_beyond[index])
+            corners.append(corner + fraction * (next_corners[index] - corner))
+    return np.array(corners).reshape(-1, 2)
 
 
 def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Figure | None:
-    """The median path loss outdoors to the nearest base station, in steps, over a square; colours span the cells.
+    """Return the median path loss outdoors to the nearest base station, in steps, over a square around a point.
 
-    None where another version wrote what this one does not know.
+    The colours span the losses from the least distance of a device to the border of a cell. None where another
+    version wrote a radio that this one does not know.
     """
-    radio = _radio(run)
+    radio = _radio_of(run)
     if radio is None:
         return None
-    x, y = (np.linspace(middle - half_m, middle + half_m, GRID) for middle in (x_m, y_m))
+    x = np.linspace(x_m - half_m, x_m + half_m, GRID_POINTS)
+    y = np.linspace(y_m - half_m, y_m + half_m, GRID_POINTS)
     points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    distance = cells.distances_m(points).min(axis=1)
-    loss = path_loss_db(radio, cells, np.maximum(distance, cells.min_distance_m), _height_m(run))
-    low, high = path_loss_db(radio, cells, np.array([cells.min_distance_m, cells.radius_m]), _height_m(run)).tolist()
+    distance_m = cells.distances_m(points).min(axis=1)
+    height_m = _device_height_m(run)
+    loss_db = path_loss_db(radio, cells, np.maximum(distance_m, cells.min_distance_m), height_m)
+    span_m = np.array([cells.min_distance_m, cells.radius_m])
+    lowest_db, highest_db = path_loss_db(radio, cells, span_m, height_m).tolist()
     return {
         "type": "contour",
         "x": short(x, 5),
         "y": short(y, 5),
-        "z": [short(row, 4) for row in loss.reshape(GRID, GRID)],
-        "zmin": low,
-        "zmax": high,
+        "z": [short(row, 4) for row in loss_db.reshape(GRID_POINTS, GRID_POINTS)],
+        "zmin": lowest_db,
+        "zmax": highest_db,
         "contours": {"start": 0, "end": 300, "size": STEP_DB, "coloring": "fill"},
         "line": {"width": 0},
         "showscale": False,
@@ -103,22 +119,23 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
 
 
 def path_loss_db(radio: Radio, cells: Cells, distance_m: Floats, height_m: float) -> Floats:
-    """Median path loss [n] outdoors at ground distances [n], its mean over being in line of sight or not."""
+    """Return the median path loss [n] outdoors at ground distances [n], averaged over being in line of sight or not."""
     outdoors = np.ones(1)
     draws = PathDraws(
-        los=CHANCES,
+        los=UNIFORMS,
         indoor=outdoors,
         indoor_distance=np.zeros((1, 2)),
         building=outdoors,
         penetration=np.zeros(1),
         environment=np.full(1, 0.5),
     )
+    # The map reaches further than some models are valid; they then keep to their last valid distance.
     propagation = radio.propagation.model_copy(update={"out_of_range": "clamp"})
-    spread = np.broadcast_to(distance_m, (len(CHANCES), len(distance_m)))
-    heights = np.full(1, height_m)
-    large = propagation.large_scale(spread, radio.carrier_hz, cells.bs_height_m, heights, draws)
+    distances_m = np.broadcast_to(distance_m, (len(UNIFORMS), len(distance_m)))
+    heights_m = np.full(1, height_m)
+    large = propagation.large_scale(distances_m, radio.carrier_hz, cells.bs_height_m, heights_m, draws)
     return np.asarray(large.path_loss_db.mean(axis=0))
 
 
-def _height_m(run: Run) -> float:
-    return as_number(at(run.scenario, "devices.height_m")) or UT_HEIGHT_M
+def _device_height_m(run: Run) -> float:
+    return as_number(at(run.scenario, "devices.height_m")) or DEVICE_HEIGHT_M

@@ -1,4 +1,4 @@
-"""What a run is called and what sets it apart, as told by its scenario."""
+"""Names of runs and the keys in which their scenarios differ, as texts for headings, labels and tables."""
 
 from __future__ import annotations
 
@@ -7,147 +7,226 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from edgefl.core.units import ENERGY, HERTZ, NO_NUMBER, PLAIN, RATE, TIME, as_number, quantity
+from edgefl.core.units import ENERGY, HERTZ, NO_NUMBER, PLAIN, RATE, TIME, Unit, as_number, quantity
 from edgefl.results.report.read import Run
 
-UNITS = {"_per_s": RATE, "_hz": HERTZ, "_j": ENERGY, "_s": TIME}  # the first that fits
-MOST_KEYS = 3  # in a label
+ScenarioTree = Mapping[str, Any]  # a scenario as plain mappings, as it stands in scenario.yaml
+UNITS_OF_ENDINGS = {"_per_s": RATE, "_hz": HERTZ, "_j": ENERGY, "_s": TIME}  # the first that fits, so rates come first
+MOST_LABEL_KEYS = 3
 LONGEST = 60  # characters of a label or a table cell
-Scenario = Mapping[str, Any]
+KEYS_NOT_IN_LABELS = {"name", "seed", "targets"}  # name and seed have their own part; targets change no round
 
 
-def at(scenario: Scenario, path: str) -> Any:
-    """The value at a dotted path, None where any part of it is missing."""
+def at(scenario: ScenarioTree, path: str) -> Any:
+    """Return the value at a dotted path, None where any part of the path is missing."""
     value: Any = scenario
     for key in path.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
     return value
 
 
 def name(run: Run) -> str:
-    """The scenario's name."""
+    """Return the scenario's name."""
     return cut(str(at(run.scenario, "name") or "unnamed"))
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """One short label a run.
+    """Return one short label for each run.
 
-    Name and seed where the names differ, else what differs; a number where two labels would be the same.
+    Labels are name and seed where the names differ, and otherwise what differs. Keys are added, with their values, to
+    tell runs apart that would still have the same label; runs that do not differ are numbered.
     """
-    names, seeds = [name(run) for run in runs], [f"seed {at(run.scenario, 'seed')}" for run in runs]
-    plain = [f"{name} · {seed}" for name, seed in zip(names, seeds, strict=True)]
-    several, sown = len(set(names)) > 1, len(set(seeds)) > 1
-    keys = _apart(runs, plain if several else names)
-    if several:
-        parts = [[label, *some] for label, some in zip(plain, keys, strict=True)]
-    else:
-        parts = [[*some, *([seed] if sown else [])] for seed, some in zip(seeds, keys, strict=True)]
-    texts = [" · ".join(part) or label for part, label in zip(parts, plain, strict=True)]
-    return _numbered([cut(text, 2 * LONGEST) for text in texts])
+    names = [name(run) for run in runs]
+    seeds = [f"seed {at(run.scenario, 'seed')}" for run in runs]
+    names_and_seeds = [f"{name} · {seed}" for name, seed in zip(names, seeds, strict=True)]
+    names_differ = len(set(names)) > 1
+    seeds_differ = len(set(seeds)) > 1
+    titles = names_and_seeds if names_differ else names
+    key_texts = _distinguishing_keys(runs, titles)
+    texts = []
+    for name_and_seed, seed, keys in zip(names_and_seeds, seeds, key_texts, strict=True):
+        if names_differ:
+            parts = [name_and_seed, *keys]
+        elif seeds_differ:
+            parts = [*keys, seed]
+        else:
+            parts = keys
+        label = " · ".join(parts) or name_and_seed
+        texts.append(cut(label, 2 * LONGEST))
+    return _numbered(texts)
 
 
-def _apart(runs: Sequence[Run], called: Sequence[str]) -> list[list[str]]:
-    """For every run the first keys, with their values, that tell it from the runs that are called the same."""
-    parts: list[list[str]] = [[] for _ in runs]
-    for group in set(called):
-        places = [place for place, other in enumerate(called) if other == group]
-        for key, texts in differences([runs[place].scenario for place in places]).items():
-            for place, text in zip(places, texts, strict=True):
-                if key not in {"name", "seed", "targets"} and text != NO_NUMBER and len(parts[place]) < MOST_KEYS:
-                    parts[place].append(f"{bare(key)} {text}")
-    return parts
+def _distinguishing_keys(runs: Sequence[Run], titles: Sequence[str]) -> list[list[str]]:
+    """Return for each run the first few keys, with values, that distinguish it from runs with the same title."""
+    key_texts: list[list[str]] = [[] for _ in runs]
+    for title in set(titles):
+        indices = [index for index, other in enumerate(titles) if other == title]
+        differing = differences([runs[index].scenario for index in indices])
+        for key, values in differing.items():
+            if key in KEYS_NOT_IN_LABELS:
+                continue
+            for index, value in zip(indices, values, strict=True):
+                if value != NO_NUMBER and len(key_texts[index]) < MOST_LABEL_KEYS:
+                    key_texts[index].append(f"{bare(key)} {value}")
+    return key_texts
 
 
 def bare(path: str) -> str:
-    """A key without its block, or the block of a ``kind``, and without the unit in its name."""
+    """Return a key without its block and without the unit in its name; instead of ``kind`` the name of its block."""
     key = path.removesuffix(".kind").rpartition(".")[2]
-    return next((key.removesuffix(end) for end in UNITS if key.endswith(end)), key).replace("_", " ")
+    for ending in UNITS_OF_ENDINGS:
+        if key.endswith(ending):
+            key = key.removesuffix(ending)
+            break
+    return key.replace("_", " ")
 
 
 def _numbered(texts: Sequence[str]) -> list[str]:
-    count, seen = Counter(texts), Counter[str]()
+    """Return the texts with a number behind those that occur more than once."""
+    occurrences = Counter(texts)
+    so_far = Counter[str]()
     result = []
     for text in texts:
-        seen[text] += 1
-        result.append(text if count[text] == 1 else f"{text} ({seen[text]})")
+        so_far[text] += 1
+        if occurrences[text] == 1:
+            result.append(text)
+        else:
+            result.append(f"{text} ({so_far[text]})")
     return result
 
 
-def differences(scenarios: Sequence[Scenario]) -> dict[str, list[str]]:
-    """The dotted keys whose values are not the same in every scenario, with one text a scenario."""
+def differences(scenarios: Sequence[ScenarioTree]) -> dict[str, list[str]]:
+    """Return the dotted keys whose values are not the same in all scenarios, with one text for each scenario."""
     flat = [dict(flatten(scenario)) for scenario in scenarios]
-    keys = dict.fromkeys(key for values in flat for key in values)
-    table = {key: [values.get(key, NO_NUMBER) for values in flat] for key in keys}
-    nothing = {NO_NUMBER, "null"}  # a key without a value is as good as no key
-    apart = {key: texts for key, texts in table.items() if len(set(texts)) > 1 and not nothing.issuperset(texts)}
-    return {key: readable(key, texts) for key, texts in apart.items()}
+    keys = dict.fromkeys(key for values in flat for key in values)  # in the order of the scenarios
+    no_value = {NO_NUMBER, "null"}  # a key without a value is as good as no key
+    differing = {}
+    for key in keys:
+        texts = [values.get(key, NO_NUMBER) for values in flat]
+        if len(set(texts)) > 1 and not no_value.issuperset(texts):
+            differing[key] = readable(key, texts)
+    return differing
 
 
 def readable(key: str, texts: Sequence[str]) -> list[str]:
-    """The values with their unit, unless rounding would make two of them look the same."""
-    units = next((units for end, units in UNITS.items() if key.endswith(end)), PLAIN)
-    rounded = [text if as_number(text) is None else quantity(text, units) for text in texts]
-    return [cut(text) for text in (rounded if len(set(rounded)) == len(set(texts)) else texts)]
+    """Return the values of a key with their unit, unless rounding would make two of them look the same."""
+    units = _units_of(key)
+    rounded = []
+    for text in texts:
+        is_number = as_number(text) is not None
+        rounded.append(quantity(text, units) if is_number else text)
+    if len(set(rounded)) < len(set(texts)):
+        rounded = list(texts)
+    return [cut(text) for text in rounded]
+
+
+def _units_of(key: str) -> Sequence[Unit]:
+    """Return the units of a key by the end of its name."""
+    for ending, units in UNITS_OF_ENDINGS.items():
+        if key.endswith(ending):
+            return units
+    return PLAIN
 
 
 def flatten(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """The leaves of nested mappings as dotted path and text."""
+    """Yield the leaves of nested mappings, each as its dotted path and its text."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
-            yield from flatten(inner, f"{path}.{key}" if path else str(key))
+            inner_path = f"{path}.{key}" if path else str(key)
+            yield from flatten(inner, inner_path)
     else:
-        yield path, _leaf(value)
+        yield path, _leaf_text(value)
 
 
-def _leaf(value: Any) -> str:
+def _leaf_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.12g}"
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, default=str)
 
 
-def facts(scenario: Scenario) -> list[str]:
-    """The few facts that tell what was emulated: the parts of the subtitle."""
-    partition, policy = block(at(scenario, "data.partition")), block(at(scenario, "server.policy"))
-    seed = at(scenario, "seed")
-    every = [
+def facts(scenario: ScenarioTree) -> list[str]:
+    """Return the few facts that say what was emulated: the parts of the page's subtitle."""
+    candidates = [
         block(at(scenario, "algorithm")),
-        " ".join(filter(None, [_text(at(scenario, "data.dataset")), f"({partition})" if partition else ""])),
+        _data(scenario),
         block(at(scenario, "model")),
         _devices(scenario),
-        policy if policy != "synchronous" else "",
+        _policy(scenario),
         _radio(scenario),
-        "" if seed is None else f"seed {seed}",
+        _seed(scenario),
     ]
-    return [cut(fact) for fact in every if fact]
+    return [cut(fact) for fact in candidates if fact]
 
 
-def _devices(scenario: Scenario) -> str:
-    count, participants = at(scenario, "devices.count"), at(scenario, "server.participants")
+def _data(scenario: ScenarioTree) -> str:
+    """Return the dataset and how it is partitioned: ``digits (dirichlet, alpha 0.3)``."""
+    dataset = _text(at(scenario, "data.dataset"))
+    partition = block(at(scenario, "data.partition"))
+    if not partition:
+        return dataset
+    return f"{dataset} ({partition})".strip()
+
+
+def _devices(scenario: ScenarioTree) -> str:
+    """Return how many devices take part: ``10 of 100 devices a round``."""
+    count = at(scenario, "devices.count")
+    participants = at(scenario, "server.participants")
     if count is None:
         return ""
-    part = "" if as_number(participants) is None else f"{quantity(participants)} of "
-    return f"{part}{quantity(count)} devices" + (" a round" if part else "")
+    devices = f"{quantity(count)} devices"
+    if as_number(participants) is None:
+        return devices
+    return f"{quantity(participants)} of {devices} a round"
 
 
-def _radio(scenario: Scenario) -> str:
-    bandwidth, carrier = at(scenario, "radio.bandwidth_hz"), at(scenario, "radio.carrier_hz")
-    if as_number(bandwidth) is None:
+def _policy(scenario: ScenarioTree) -> str:
+    """Return the server's policy; an empty text for the default, which goes without saying."""
+    policy = block(at(scenario, "server.policy"))
+    if policy == "synchronous":
         return ""
-    return quantity(bandwidth, HERTZ) + ("" if as_number(carrier) is None else f" at {quantity(carrier, HERTZ)}")
+    return policy
 
 
-def kind(scenario: Scenario, path: str) -> str:
-    """The name of the member chosen at a dotted path, written as text or as a ``{kind: ...}`` block."""
+def _seed(scenario: ScenarioTree) -> str:
+    seed = at(scenario, "seed")
+    if seed is None:
+        return ""
+    return f"seed {seed}"
+
+
+def _radio(scenario: ScenarioTree) -> str:
+    """Return bandwidth and carrier frequency: ``100 MHz at 3.5 GHz``."""
+    bandwidth_hz = at(scenario, "radio.bandwidth_hz")
+    carrier_hz = at(scenario, "radio.carrier_hz")
+    if as_number(bandwidth_hz) is None:
+        return ""
+    bandwidth = quantity(bandwidth_hz, HERTZ)
+    if as_number(carrier_hz) is None:
+        return bandwidth
+    return f"{bandwidth} at {quantity(carrier_hz, HERTZ)}"
+
+
+def kind(scenario: ScenarioTree, path: str) -> str:
+    """Return the name of the member chosen at a dotted path, written as text or as a ``{kind: ...}`` block."""
     value = at(scenario, path)
-    return _text(value.get("kind") if isinstance(value, Mapping) else value)
+    if isinstance(value, Mapping):
+        value = value.get("kind")
+    return _text(value)
 
 
 def block(value: Any) -> str:
-    """A ``{kind: ...}`` block as its kind and its plain numbers: ``dirichlet, alpha 0.3``."""
+    """Return a ``{kind: ...}`` block as its kind and its plain numbers: ``dirichlet, alpha 0.3``."""
     if not isinstance(value, Mapping):
         return _text(value)
-    numbers = [f"{key} {inner:g}" for key, inner in value.items() if type(inner) in {int, float}]
-    return ", ".join([_text(value.get("kind")), *numbers])
+    parts = [_text(value.get("kind"))]
+    for key, inner in value.items():
+        if type(inner) in {int, float}:  # not bool, which is an int to isinstance
+            parts.append(f"{key} {inner:g}")
+    return ", ".join(parts)
 
 
 def _text(value: Any) -> str:
@@ -155,5 +234,7 @@ def _text(value: Any) -> str:
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """The text, with an ellipsis where it is too long for a heading or a table."""
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    """Return the text, with an ellipsis where it is too long for a heading or a table."""
+    if len(text) <= longest:
+        return text
+    return text[: longest - 1] + "…"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 
 from edgefl.results.csv_format import csv_bytes
-from edgefl.results.report.comparison import Block, Comparison, learning, notes, overview
+from edgefl.results.report.comparison import Block, Comparison, accuracy_blocks, notes, overview
 
-Grid = list[list[str]]  # rows of cells; the first row is the head
+TextRows = list[list[str]]  # rows of text; the first row is the head
 
 
 def formatted(comparison: Comparison, form: str) -> str:
@@ -16,77 +16,75 @@ def formatted(comparison: Comparison, form: str) -> str:
     return COMPARISON_FORMATS[form](comparison)
 
 
-def _grids(comparison: Comparison) -> Iterator[tuple[str, Grid]]:
-    """Yield the title and the grid of each table."""
+def _titled_cells(comparison: Comparison) -> list[tuple[str, TextRows]]:
+    """Return the tables of a comparison, each with its title."""
     names = [row["run"] for row in comparison.rows]
-    for block in (overview(comparison), *learning(comparison)):
-        yield block.title, _grid(block, names)
+    blocks = [overview(comparison), *accuracy_blocks(comparison)]
+    return [(block.title, _with_names(block, names)) for block in blocks]
 
 
-def _grid(block: Block, names: list[str]) -> Grid:
-    """Return a table with the names of the runs in its first column."""
-    grid = [["run", *block.head]]
-    for name, cells in zip(names, block.body, strict=True):
-        grid.append([name, *cells])
-    return grid
+def _with_names(block: Block, names: list[str]) -> TextRows:
+    """Return a block with the names of the runs as its first column."""
+    cells = [["run", *block.head]]
+    for name, row in zip(names, block.body, strict=True):
+        cells.append([name, *row])
+    return cells
 
 
 def _table(comparison: Comparison) -> str:
-    """Return tables with aligned columns, for terminals."""
-    tables = [f"{title}\n{_aligned(grid)}" for title, grid in _grids(comparison)]
-    return _document(tables, comparison)
+    """Return tables with aligned columns, one after the other."""
+    parts = [f"{title}\n{_aligned(cells)}" for title, cells in _titled_cells(comparison)]
+    return _joined(parts, comparison)
 
 
-def _aligned(grid: Grid) -> str:
-    """Return a grid as lines: names to the left, all else to the right, so that digits of equal weight line up."""
-    columns = zip(*grid, strict=True)
-    name_width, *widths = [max(len(cell) for cell in column) for column in columns]
+def _aligned(cells: TextRows) -> str:
+    """Return a table with the first column to the left and all others to the right."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    first_width, *other_widths = widths
     lines = []
-    for name, *cells in grid:
-        line = name.ljust(name_width)
-        for cell, width in zip(cells, widths, strict=True):
-            line += f"  {cell.rjust(width)}"
+    for name, *others in cells:
+        line = f"{name:<{first_width}}"
+        for cell, width in zip(others, other_widths, strict=True):
+            line += f"  {cell:>{width}}"
         lines.append(line)
     return "\n".join(lines)
 
 
 def _markdown(comparison: Comparison) -> str:
-    """Return tables in Markdown."""
-    tables = []
-    for title, grid in _grids(comparison):
-        head, *body = grid
-        # Colons align numbers to the right, as in the tables for terminals.
-        rule = ["---", *["---:"] * (len(head) - 1)]
-        lines = [_markdown_row(row) for row in (head, rule, *body)]
-        tables.append(f"**{title}**\n\n" + "\n".join(lines))
-    return _document(tables, comparison)
+    """Return tables in Markdown, with their titles in bold."""
+    parts = []
+    for title, cells in _titled_cells(comparison):
+        head, *body = cells
+        alignment = ["---", *["---:"] * (len(head) - 1)]
+        lines = [_markdown_row(row) for row in (head, alignment, *body)]
+        parts.append(f"**{title}**\n\n" + "\n".join(lines))
+    return _joined(parts, comparison)
 
 
-def _markdown_row(cells: Sequence[str]) -> str:
-    """Return a row; a bar within a cell, such as in the name of a folder, would begin another cell."""
-    escaped = [cell.replace("|", "&#124;") for cell in cells]
-    return f"| {' | '.join(escaped)} |"
+def _markdown_row(row: list[str]) -> str:
+    """Return a row of a Markdown table; a bar in a name would end its cell."""
+    cells = [cell.replace("|", "&#124;") for cell in row]
+    return f"| {' | '.join(cells)} |"
 
 
-def _document(tables: list[str], comparison: Comparison) -> str:
-    """Return the tables and, below them, the notes on the comparison."""
-    parts = list(tables)
-    remarks = notes(comparison)
-    if remarks:
-        parts.append("\n".join(remarks))
+def _joined(parts: list[str], comparison: Comparison) -> str:
+    """Return the parts and, as the last one, the comparison's notes if there are any, with blank lines between."""
+    lines = notes(comparison)
+    if lines:
+        parts = [*parts, "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
 
 
 def _csv(comparison: Comparison) -> str:
-    """Return one row a run, with numbers as they were computed."""
-    # All rows have the same keys, those of targets and sessions that any run has included.
-    columns = {key: [row[key] for row in comparison.rows] for key in comparison.rows[0]}
+    """Return the rows of numbers as CSV."""
+    columns = {}
+    for key in comparison.rows[0]:
+        columns[key] = [row[key] for row in comparison.rows]
     return csv_bytes(columns).decode()
 
 
 def _json(comparison: Comparison) -> str:
-    """Return a list with an object for each run, with numbers as they were computed."""
-    # NaN is no JSON, and strict readers refuse it: rows have null in its place.
+    """Return the rows of numbers as JSON."""
     return json.dumps(list(comparison.rows), indent=1, allow_nan=False) + "\n"
 
 

@@ -1,98 +1,89 @@
-"""The headline of the page: tiles with the figures of one run, or tables that set several runs side by side."""
+"""The top of the page: tiles with the main results of one run, or a table of several."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
 from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
 from edgefl.results.report import describe
 from edgefl.results.report.read import Run, energy_of, reached
-from edgefl.results.report.style import Shown
-from edgefl.results.report.tables import NOT_REACHED, known, swatch, table
+from edgefl.results.report.style import StyledRun
+from edgefl.results.report.tables import NOT_REACHED, number_or_dash, swatch, table
 
 TILES_IN_A_ROW = 6
 
 
 def tiles(run: Run) -> str:
-    """Return the headline figures of one run as HTML."""
-    results = _result_tiles(run)
-    targets = [_target_tile(target) for target in run.targets]
-    # Tiles beyond the first row would break it anywhere: targets that do not fit get a row of their own.
-    if len(results) + len(targets) <= TILES_IN_A_ROW:
-        rows = [results + targets]
-    else:
-        rows = [results, targets]
-    return "".join(f'<div class="tiles">{"".join(row)}</div>' for row in rows)
-
-
-def _result_tiles(run: Run) -> list[str]:
-    """Return what the run achieved and what it cost; a figure that the run does not have is left out."""
+    """Return the tiles of one run; the targets have a row of their own where one row is too short for all tiles."""
     time_s = run.total("time_s")
     energy_j = run.total("energy_j")
-    tiles = [
-        _quality_tile(run),
+    candidates = [
+        _result_tile(run),
         _tile("Virtual time", quantity(time_s, TIME), _per_round(run, time_s, TIME)),
         _tile(energy_of([run]).capitalize(), quantity(energy_j, ENERGY), _per_round(run, energy_j, ENERGY)),
-        _idle_tile(run),
+        _battery_tile(run),
         _tile("Rounds", f"{run.length:,}", _extra_rounds(run) + _traffic(run)),
     ]
-    return [tile for tile in tiles if tile]
+    general = [tile for tile in candidates if tile]
+    targets = [_target_tile(target) for target in run.targets]
+    # Tiles beyond the first row would break it anywhere.
+    if len(general) + len(targets) <= TILES_IN_A_ROW:
+        return _tile_row(general + targets)
+    return _tile_row(general) + _tile_row(targets)
 
 
-def _quality_tile(run: Run) -> str:
-    """Return the final accuracy, or the toy problem's distance to its optimum."""
+def _tile_row(row: Sequence[str]) -> str:
+    return f'<div class="tiles">{"".join(row)}</div>'
+
+
+def _result_tile(run: Run) -> str:
+    """Return the tile of the accuracy, or of the toy problem's distance; an empty text where nothing was learned."""
     if run.final_accuracy is not None:
-        # The last model is what a run leaves behind; a better one on the way is worth a note only.
+        # The last model is what a run leaves behind; a better one on the way is worth a note.
         best = run.summary.get("best_accuracy")
-        note = ""
-        if best is not None:
-            note = f"best {score(best)}"
+        note = "" if best is None else f"best {score(best)}"
         return _tile("Final accuracy", score(run.final_accuracy), note)
     distance = run.last("distance_to_optimum")
-    if distance is not None:
-        return _tile("Distance to the optimum", digits(distance), "after the last round")
-    return ""
-
-
-def _per_round(run: Run, total: float | None, units: Sequence[Unit]) -> str:
-    """Return the mean of a total over the rounds."""
-    if total is None or not run.length:
+    if distance is None:
         return ""
-    return f"{quantity(total / run.length, units)} a round"
+    return _tile("Distance to the optimum", digits(distance), "after the last round")
 
 
-def _idle_tile(run: Run) -> str:
-    """Return the energy that batteries lost while their devices took no part."""
+def _per_round(run: Run, value: float | None, units: Sequence[Unit]) -> str:
+    if value is None or not run.length:
+        return ""
+    return f"{quantity(value / run.length, units)} a round"
+
+
+def _battery_tile(run: Run) -> str:
+    """Return the tile of what batteries lost while their devices took no part."""
     drained_j = run.sum("drained_j")
     if drained_j is None:  # a run without batteries
         return ""
-    return _tile(
-        "Batteries idled away", quantity(drained_j, ENERGY), f"{quantity(run.sum('charged_j'), ENERGY)} charged"
-    )
+    charged_j = run.sum("charged_j")
+    return _tile("Batteries idled away", quantity(drained_j, ENERGY), f"{quantity(charged_j, ENERGY)} charged")
 
 
 def _extra_rounds(run: Run) -> str:
-    """Return how many of the rounds were extra ones, in which a session looks for its initial model."""
-    extra = int((run.rounds["round"] < 1).sum())
-    if not extra:
+    count = int((run.rounds["round"] < 1).sum())
+    if not count:
         return ""
-    return f"{extra:,} of them extra, "
+    return f"{count:,} of them extra, "
 
 
 def _traffic(run: Run) -> str:
-    """Return the bytes that all devices received and sent."""
-    # Only the summary has the totals: a run that was cut short has none.
-    down = run.summary.get("bytes_down")
-    up = run.summary.get("bytes_up")
-    if as_number(down) is None:
+    downlink_bytes = run.summary.get("bytes_down")
+    uplink_bytes = run.summary.get("bytes_up")
+    if as_number(downlink_bytes) is None:  # a run that was cut short has no summary
         return ""
-    return f"{quantity(down, BYTES)} down, {quantity(up, BYTES)} up"
+    return f"{quantity(downlink_bytes, BYTES)} down, {quantity(uplink_bytes, BYTES)} up"
 
 
 def _target_tile(target: Mapping[str, Any]) -> str:
-    """Return the time and the energy that it took to reach an accuracy target."""
+    """Return the tile of the time and the energy to a target's accuracy."""
     title = f"To {percent(target['accuracy'])} accuracy"
     if not reached(target):
         return _tile(title, NOT_REACHED, "", "target missed")
@@ -101,78 +92,89 @@ def _target_tile(target: Mapping[str, Any]) -> str:
     return _tile(title, time, f"round {quantity(target['round'])}", "target", energy)
 
 
-def _tile(title: str, value: str, note: str, kind: str = "", second: str = "") -> str:
-    """Return one tile: a title, one or two values in large type, and a note.
-
-    Args:
-        title: names the values.
-        value: such as ``"12.4 min"``.
-        note: one line in small type.
-        kind: more classes of the style sheet.
-        second: another value; empty for none.
-    """
-    values = "".join(f"<strong>{_with_small_unit(text)}</strong>" for text in (value, second) if text)
+def _tile(title: str, value: str, note: str, css_class: str = "", second_value: str = "") -> str:
+    """Return a tile with one value, or two, in large type."""
+    values = f"<strong>{_with_small_unit(value)}</strong>"
+    if second_value:
+        values += f"<strong>{_with_small_unit(second_value)}</strong>"
     return (
-        f'<div class="tile {kind}"><span class="name">{escape(title)}</span>'
+        f'<div class="tile {css_class}"><span class="name">{escape(title)}</span>'
         f'<span class="values">{values}</span><span class="note">{escape(note)}</span></div>'
     )
 
 
 def _with_small_unit(text: str) -> str:
-    """Return a quantity as HTML with its unit in small type."""
-    number, space, unit = text.partition(" ")
-    if text == NOT_REACHED or not space:  # words, or a number without a unit
+    """Return a number as HTML in which the unit is small."""
+    if text == NOT_REACHED or " " not in text:
         return escape(text)
+    number, _, unit = text.partition(" ")
     return f"{escape(number)}<small>{escape(unit)}</small>"
 
 
-def comparison(shown: Sequence[Shown]) -> str:
-    """Return a table with the headline figures of several runs, a row for each."""
-    every = _headline_columns([one.run for one in shown])
-    # A column that no run has a number for, such as accuracies of priced runs, says nothing.
-    columns = {title: cells for title, cells in every.items() if set(cells) != {NO_NUMBER}}
-    body = []
-    for row, one in enumerate(shown):
-        body.append([swatch(one), *(escape(cells[row]) for cells in columns.values())])
-    return table(["run", *map(escape, columns)], body, "runs")
-
-
-def _headline_columns(runs: Sequence[Run]) -> dict[str, list[str]]:
-    """Return the cells of each column by its title, one cell a run."""
-    columns = {
-        "final accuracy": [score(run.final_accuracy) for run in runs],
-        "distance to the optimum": [known(run.last("distance_to_optimum")) for run in runs],
-        "virtual time": [quantity(run.total("time_s"), TIME) for run in runs],
-        "energy": [quantity(run.total("energy_j"), ENERGY) for run in runs],
-        "rounds": [f"{run.length:,}" for run in runs],
+def runs_table(runs: Sequence[StyledRun]) -> str:
+    """Return a table of the main results, a row for each run; columns that no run has a value for are left out."""
+    targets = sorted({target["accuracy"] for run in runs for target in run.run.targets})
+    columns: dict[str, Callable[[Run], str]] = {
+        "final accuracy": _final_accuracy,
+        "distance to the optimum": _distance,
+        "virtual time": _time,
+        "energy": _energy,
+        "rounds": _rounds,
     }
-    # Runs may have targets of their own: every target of any run gets a column.
-    accuracies = {target["accuracy"] for run in runs for target in run.targets}
-    for accuracy in sorted(accuracies):
-        columns[f"to {percent(accuracy)}"] = [_cost_of_target(run, accuracy) for run in runs]
-    return columns
+    for accuracy in targets:
+        # Runs may have targets of their own: every target of any run has a column.
+        columns[f"to {percent(accuracy)}"] = partial(_cost_of_target, accuracy=accuracy)
+
+    head = ["run"]
+    body = [[swatch(run)] for run in runs]
+    for title, text_of in columns.items():
+        texts = [text_of(run.run) for run in runs]
+        if set(texts) == {NO_NUMBER}:  # such as accuracies of priced runs
+            continue
+        head.append(escape(title))
+        for row, text in zip(body, texts, strict=True):
+            row.append(escape(text))
+    return table(head, body, "runs")
+
+
+def _final_accuracy(run: Run) -> str:
+    return score(run.final_accuracy)
+
+
+def _distance(run: Run) -> str:
+    return number_or_dash(run.last("distance_to_optimum"))
+
+
+def _time(run: Run) -> str:
+    return quantity(run.total("time_s"), TIME)
+
+
+def _energy(run: Run) -> str:
+    return quantity(run.total("energy_j"), ENERGY)
+
+
+def _rounds(run: Run) -> str:
+    return f"{run.length:,}"
 
 
 def _cost_of_target(run: Run, accuracy: float) -> str:
-    """Return the time and the energy that a run took to an accuracy."""
+    """Return what a target took; a dash for a run that has no targets at all."""
     for target in run.targets:
-        # Equal, not close: the column's accuracy comes from one of these very targets.
+        # Equal, not close: the accuracy comes from one of these very targets.
         if target["accuracy"] == accuracy and reached(target):
             return f"{quantity(target.get('time_s'), TIME)} · {quantity(target.get('energy_j'), ENERGY)}"
-    if run.targets:
-        return NOT_REACHED
-    return NO_NUMBER  # the run measured no accuracy, or had no targets
+    return NOT_REACHED if run.targets else NO_NUMBER
 
 
-def differing(shown: Sequence[Shown]) -> str:
-    """Return a table of the scenario keys in which the runs differ, or a sentence where there are none."""
-    values_by_key = describe.differences([one.run.scenario for one in shown])
-    if not values_by_key:
+def differences_table(runs: Sequence[StyledRun]) -> str:
+    """Return a table of the scenario keys in which the runs differ."""
+    differing = describe.differences([run.run.scenario for run in runs])
+    if not differing:
         return "<p>Nothing: the scenarios are the same.</p>"
     body = []
-    for key, values in values_by_key.items():
-        if key != "name":  # the name is only what the runs are called
-            body.append([f"<code>{escape(key)}</code>", *map(escape, values)])
+    for key, texts in differing.items():
+        if key != "name":  # which is only what the runs are called
+            body.append([f"<code>{escape(key)}</code>", *map(escape, texts)])
     if not body:
         return "<p>Only the name.</p>"
-    return table(["key", *map(swatch, shown)], body, "")
+    return table(["key", *map(swatch, runs)], body, "")

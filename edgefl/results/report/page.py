@@ -1,23 +1,33 @@
-"""The page: figures and tables put into the template, with scripts and styles inside."""
+"""The page: figures and tables put into the template, with scripts and styles inside.
+
+To add a figure of one run, see `run_cards`; a learning curve, see `learning_curves`.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from string import Template
 
-from edgefl.core.units import ENERGY, NO_NUMBER, TIME, quantity
-from edgefl.results.reader import ColumnArrays
-from edgefl.results.report import comparison, curves, describe, details, headline, labels, phases, story, tables, views
-from edgefl.results.report.details import Card, card, frame, plot
+from edgefl.core.units import NO_NUMBER, TIME, quantity
+from edgefl.results.report import describe, headline, label_heatmap, learning_curves, tables
+from edgefl.results.report.detail_sections import (
+    data_figures,
+    data_section,
+    detail_sections,
+    narrative_text,
+    sessions_card,
+)
+from edgefl.results.report.learning_section import comparison_section, learning_section
 from edgefl.results.report.read import Run
 from edgefl.results.report.resources import as_json, plotly, resource
-from edgefl.results.report.style import ENERGY_PHASES, TIME_PHASES, Figure, Shown, prose, shown, template
+from edgefl.results.report.results_section import results
+from edgefl.results.report.run_cards import cost_cards, world_cards
+from edgefl.results.report.style import StyledRun, styled_run, template
 
-FEW = 4  # so many runs are all unfolded from the start, of more runs the first two
-CURVES = {"accuracy": "Test accuracy", "distance": "Distance to the optimum", "loss": "Loss"}
-STATUS = {
+MOST_NAMES = 3  # of runs in the page's title
+STATUS_TEXTS = {
     "interrupted": "was interrupted after",
     "failed": "failed after",
     "running": "had not finished when this page was made: it stood at",
@@ -25,25 +35,29 @@ STATUS = {
 
 
 def render(runs: Sequence[Run]) -> str:
-    """The complete page for one or several runs."""
-    names = describe.labels(runs)
-    every = [shown(run, name, place) for place, (run, name) in enumerate(zip(runs, names, strict=True))]
-    learning = curves.figures(every)
-    world = [details.world(run, place) for place, run in enumerate(runs)]
-    costs = [details.costs(run, place, runs) for place, run in enumerate(runs)]
-    holders = labels.groups(every)
-    holdings = {f"labels-{place}": labels.figure(table) for place, (table, _) in enumerate(holders)}
-    figures = learning | holdings | {card.name: card.figure for part in (*world, *costs) for card in part}
-    title, subtitle = _heading(runs)
+    """Return the complete page for one or several runs."""
+    labels = describe.labels(runs)
+    styled_runs = [styled_run(run, label, index) for index, (run, label) in enumerate(zip(runs, labels, strict=True))]
+    learning_figures = learning_curves.figures(styled_runs)
+    data_tables = label_heatmap.runs_by_data(styled_runs)
+    label_figures = data_figures(data_tables)
+    world = [world_cards(index, runs) for index in range(len(runs))]
+    costs = [cost_cards(index, runs) for index in range(len(runs))]
+    figures = learning_figures | label_figures
+    for cards in (*world, *costs):
+        figures |= {card.name: card.figure for card in cards}
+
+    data = data_section(styled_runs, data_tables, label_figures)
+    title, subtitle = _title_and_subtitle(runs)
     values = {
         "title": escape(title),
         "subtitle": escape(subtitle),
-        "banners": "".join(_banner(one, alone=len(every) == 1) for one in every),
-        "headline": _headline(every),
-        "learning": _learning(every, learning) + _comparison(every),
-        "details": _sections(every, world, costs, _holdings(every, holders, holdings)),
-        "results": tables.results(every),
-        "sources": "".join(_source(one, alone=len(every) == 1) for one in every),
+        "banners": "".join(_banner(run, alone=len(runs) == 1) for run in styled_runs),
+        "headline": _headline(styled_runs),
+        "learning": learning_section(styled_runs, learning_figures) + comparison_section(styled_runs),
+        "details": detail_sections(styled_runs, world, costs, data),
+        "results": results(styled_runs),
+        "sources": "".join(_sources(run, alone=len(runs) == 1) for run in styled_runs),
         "footer": escape(_footer(runs)),
         "style": resource("style.css"),
         "plotly": plotly(),
@@ -53,168 +67,82 @@ def render(runs: Sequence[Run]) -> str:
     return Template(resource("template.html")).substitute(values)
 
 
-def _heading(runs: Sequence[Run]) -> tuple[str, str]:
-    """Title and subtitle; for several runs the subtitle keeps to what they share."""
+def _title_and_subtitle(runs: Sequence[Run]) -> tuple[str, str]:
+    """Return the page's title and, as its subtitle, the facts that all runs share."""
     names = list(dict.fromkeys(describe.name(run) for run in runs))
-    facts = [describe.facts(run.scenario) for run in runs]
-    shared = [fact for fact in facts[0] if all(fact in other for other in facts)]
+    facts = _shared([describe.facts(run.scenario) for run in runs])
     if len(runs) == 1:
-        return names[0], " · ".join(shared)
+        return names[0], " · ".join(facts)
     if len(names) == 1:
-        return f"{names[0]}: {len(runs)} runs", " · ".join(shared)
-    return " / ".join([*names[:3], *(["…"] if names[3:] else [])]), " · ".join([f"{len(runs)} runs", *shared])
+        return f"{names[0]}: {len(runs)} runs", " · ".join(facts)
+    subtitle = " · ".join([f"{len(runs)} runs", *facts])
+    if len(names) > MOST_NAMES:
+        names = [*names[:MOST_NAMES], "…"]
+    return " / ".join(names), subtitle
 
 
-def _banner(one: Shown, *, alone: bool) -> str:
-    """A line for a run that did not finish."""
-    manifest = one.run.manifest
+def _shared(facts: Sequence[list[str]]) -> list[str]:
+    """Return the facts of the first run that all others have, too."""
+    return [fact for fact in facts[0] if all(fact in others for others in facts)]
+
+
+def _banner(run: StyledRun, *, alone: bool) -> str:
+    """Return a line for a run that did not finish."""
+    manifest = run.run.manifest
     status = str(manifest.get("status"))
     if status == "finished":
         return ""
-    rounds, planned = one.run.length, describe.at(one.run.scenario, "rounds")
-    of = f" of {planned}" if type(planned) is int else ""
-    who = "This run" if alone else one.label
-    error = f' <span class="error">{escape(str(manifest["error"]))}</span>' if manifest.get("error") else ""
-    text = f"{who} {STATUS.get(status, f'has the status {status!r} after')} {rounds}{of} rounds."
-    return f'<p class="banner {"bad" if status == "failed" else ""}" role="status">{escape(text)}{error}</p>'
+    name = "This run" if alone else run.label
+    ended = STATUS_TEXTS.get(status, f"has the status {status!r} after")
+    rounds = f"{run.run.length}"
+    planned_rounds = describe.at(run.run.scenario, "rounds")
+    if type(planned_rounds) is int:
+        rounds += f" of {planned_rounds}"
+    text = escape(f"{name} {ended} {rounds} rounds.")
+    error = manifest.get("error")
+    if error:
+        text += f' <span class="error">{escape(str(error))}</span>'
+    severity = "bad" if status == "failed" else ""
+    return f'<p class="banner {severity}" role="status">{text}</p>'
 
 
-def _headline(every: Sequence[Shown]) -> str:
-    if len(every) == 1:
-        run, sessions = every[0].run, _sessions(every[0].run)
-        return headline.tiles(run) + _story(run) + (f"<section>{sessions}</section>" if sessions else "")
+def _headline(runs: Sequence[StyledRun]) -> str:
+    """Return the main results: tiles and sentences of one run, or a table of several."""
+    if len(runs) > 1:
+        return (
+            f'<section><h2>Runs</h2><div class="card">{headline.runs_table(runs)}</div></section>'
+            f'<section><h2>What differs</h2><div class="card">{headline.differences_table(runs)}</div></section>'
+        )
+    run = runs[0].run
+    top = headline.tiles(run) + narrative_text(run)
+    sessions = sessions_card(run)
+    if sessions:
+        top += f"<section>{sessions}</section>"
+    return top
+
+
+def _sources(run: StyledRun, *, alone: bool) -> str:
+    """Return the complete scenario and manifest, folded."""
+    title = "Scenario and manifest"
+    if not alone:
+        title += f": {tables.swatch(run)}"
+    manifest = json.dumps(run.run.manifest, indent=2, ensure_ascii=False)
     return (
-        f'<section><h2>Runs</h2><div class="card">{headline.comparison(every)}</div></section>'
-        f'<section><h2>What differs</h2><div class="card">{headline.differing(every)}</div></section>'
-    )
-
-
-def _learning(every: Sequence[Shown], figures: Mapping[str, Figure]) -> str:
-    """The learning curves with the choice of the horizontal axis, or a line on why there are none."""
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in _notes(every))
-    if not figures:
-        return f"<section><h2>Learning</h2>{notes}</section>"
-    key = (
-        ""
-        if len(every) == 1
-        else f'<div class="key">{"".join(f"<span>{tables.swatch(one)}</span>" for one in every)}</div>'
-    )
-    cards = "".join(frame(CURVES[name], plot(name)) for name in figures)
-    return (
-        f'<section id="learning"><div class="head"><h2>Learning</h2>{_toggle(alone=len(every) == 1)}</div>{notes}{key}'
-        f'<div class="grid lead">{cards}</div></section>'
-    )
-
-
-def _comparison(every: Sequence[Shown]) -> str:
-    """Several runs against the first: accuracies, and what the targets took."""
-    runs = [comparison.of_run(one.run, one.label) for one in every]
-    blocks = comparison.learning(comparison.compare(runs, comparison.Wanted())) if len(runs) > 1 else []
-    if not blocks:
-        return ""
-    cards = "".join(frame(block.title, tables.block(block, every)) for block in blocks)
-    return (
-        f'<section id="comparison"><h2>Comparison with {tables.swatch(every[0])}</h2>'
-        f'<p class="note">{escape(comparison.LEGEND)}</p><div class="grid">{cards}</div></section>'
-    )
-
-
-def _toggle(*, alone: bool) -> str:
-    """The choice of the horizontal axis; runs are compared over time first: over rounds they may well be equal."""
-    first = "round" if alone else "time"
-    buttons = [
-        f'<button type="button" data-view="{name}" aria-pressed="{str(name == first).lower()}">{text}</button>'
-        for name, text in (("round", "Rounds"), ("time", "Virtual time"), ("energy", "Energy"))
-    ]
-    return f'<div class="toggle" role="group" aria-label="Horizontal axis">{"".join(buttons)}</div>'
-
-
-def _notes(every: Sequence[Shown]) -> list[str]:
-    """Why a run has no learning curve, and what marks sessions."""
-    legend = views.legend(every[0].run) if len(every) == 1 else ""
-    notes = [legend] if legend else []
-    for one in every:
-        who = "This run" if len(every) == 1 else one.label
-        if not one.run.length:
-            notes.append(f"{who} ended no round: there is nothing to draw.")
-        elif not one.run.learned:
-            notes.append(f"{who} was priced without learning (--no-train): there is no accuracy and no loss.")
-    return notes
-
-
-def _sections(every: Sequence[Shown], world: Sequence[list[Card]], costs: Sequence[list[Card]], holdings: str) -> str:
-    """What happened in the world, where time and energy went, who holds what; of several runs one by one."""
-    some = [one for one, cards in zip(every, costs, strict=True) if cards]
-    if not some:
-        return holdings
-    spent = phases.present([one.run for one in some], ENERGY_PHASES)
-    time, energy = tables.share_bars(some, TIME_PHASES, TIME), tables.share_bars(some, spent, ENERGY)
-    if len(every) == 1:
-        first, second, *rest = costs[0]
-        cards = [card(first, "Time", time), card(second, "Energy", energy), *map(card, rest)]
-        return _grid("In the world", map(card, world[0])) + _grid("Where a round goes", cards) + holdings
-    blocks = [_run_of(every, place, [*costs[place], *world[place]]) for place in range(len(every)) if costs[place]]
-    shares = _grid("Where a round goes", [frame("Time", time), frame("Energy", energy)])
-    return shares + holdings + _grid("Run by run", blocks)
-
-
-def _grid(title: str, blocks: Iterable[str]) -> str:
-    return f'<section><h2>{title}</h2><div class="grid whole">{"".join(blocks)}</div></section>'
-
-
-def _run_of(every: Sequence[Shown], place: int, cards: Sequence[Card]) -> str:
-    """One of several runs, folded where there are many."""
-    one, opened = every[place], " open" if len(every) <= FEW or place < 2 else ""
-    inner = _story(one.run) + _sessions(one.run) + "".join(map(card, cards))
-    return f'<details class="run"{opened}><summary>{tables.swatch(one)}</summary>{inner}</details>'
-
-
-def _story(run: Run) -> str:
-    text = prose(" ".join(story.sentences(run)))
-    return f'<p class="story">{text}</p>' if text else ""
-
-
-def _sessions(run: Run) -> str:
-    table = tables.sessions(run)
-    return frame("Sessions", table) if table else ""
-
-
-def _holdings(
-    every: Sequence[Shown], holders: Sequence[tuple[ColumnArrays, Sequence[Shown]]], figures: Mapping[str, Figure]
-) -> str:
-    """Who holds which labels: once for all runs that have the same data, folded where there are many that have not."""
-    blocks = []
-    for place, (table, runs) in enumerate(holders):
-        drawn = plot(f"labels-{place}", labels.height(figures[f"labels-{place}"]))
-        block = f'<div class="card"><p class="note">{escape(labels.caption(table))}</p>{drawn}</div>'
-        if len(runs) < len(every):
-            opened = " open" if len(holders) <= FEW or place < 2 else ""
-            key = "".join(f"<span>{tables.swatch(one)}</span> " for one in runs)
-            block = f'<details class="run"{opened}><summary>{key}</summary>{block}</details>'
-        blocks.append(block)
-    return f'<section id="labels"><h2>Who holds what</h2>{"".join(blocks)}</section>' if blocks else ""
-
-
-def _source(one: Shown, *, alone: bool) -> str:
-    """The complete scenario and the manifest, folded."""
-    name = "" if alone else f": {tables.swatch(one)}"
-    manifest = json.dumps(one.run.manifest, indent=2, ensure_ascii=False)
-    return (
-        f"<details><summary>Scenario and manifest{name}</summary>"
-        f'<div class="grid"><div><h3>scenario.yaml</h3><pre>{escape(one.run.scenario_text)}</pre></div>'
+        f"<details><summary>{title}</summary>"
+        f'<div class="grid"><div><h3>scenario.yaml</h3><pre>{escape(run.run.scenario_text)}</pre></div>'
         f"<div><h3>manifest.json</h3><pre>{escape(manifest)}</pre></div></div></details>"
     )
 
 
 def _footer(runs: Sequence[Run]) -> str:
-    """Which versions made the results, and when."""
-    facts = [
-        [f"{name} {run.manifest.get(name, NO_NUMBER)}" for name in ("edgefl", "python", "numpy", "torch")]
-        + [
-            f"on {run.manifest.get('device', NO_NUMBER)}",
-            f"{quantity(run.manifest.get('wall_s'), TIME)} of wall-clock time",
-        ]
-        + [f"started {run.manifest.get('started', NO_NUMBER)}"]
-        for run in runs
-    ]
-    return " · ".join(fact for fact in facts[0] if all(fact in other for other in facts))
+    """Return which versions made the results on which hardware, and when, as far as all runs share it."""
+    return " · ".join(_shared([_provenance(run) for run in runs]))
+
+
+def _provenance(run: Run) -> list[str]:
+    manifest = run.manifest
+    facts = [f"{name} {manifest.get(name, NO_NUMBER)}" for name in ("edgefl", "python", "numpy", "torch")]
+    facts.append(f"on {manifest.get('device', NO_NUMBER)}")
+    facts.append(f"{quantity(manifest.get('wall_s'), TIME)} of wall-clock time")
+    facts.append(f"started {manifest.get('started', NO_NUMBER)}")
+    return facts

@@ -1,62 +1,58 @@
-"""The population over time: devices that are present, arrivals and departures, handovers."""
+"""The population over time: devices that are present, arrivals and departures."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from edgefl.core.units import quantity
-from edgefl.results.report import overtime
-from edgefl.results.report.overtime import Panel
+from edgefl.results.report import time_charts
+from edgefl.results.report.card import Card
 from edgefl.results.report.read import Run
 from edgefl.results.report.style import Figure
+from edgefl.results.report.time_charts import COUNT_AXIS, Panel
 
-PRESENT = "#0072b2"
-ARRIVED = "#009e73"
-DEPARTED = "#d55e00"
-HANDED_OVER = "#6b5b95"
-WHOLE = {"tickformat": ",d", "nticks": 4}  # an axis of counts: no ticks between whole numbers
+PRESENT_COLOUR = "#0072b2"
+ARRIVALS_COLOUR = "#009e73"
+DEPARTURES_COLOUR = "#d55e00"
+
+
+def card(run: Run, _runs: Sequence[Run]) -> Card | None:
+    """Return the card of the population; None for a population that never changes."""
+    chart = figure(run)
+    if chart is None:
+        return None
+    return Card("population", "Population", chart, caption(run))
 
 
 def figure(run: Run) -> Figure | None:
-    """Return the devices present when each round began, above those that arrived and departed during it.
+    """Return devices present when a round began and, below, arrivals and departures during it.
 
-    None where the population never changed.
+    None for a population that never changes.
     """
     present = run.rounds["present"]
-    has_churn = run.has("arrivals") or run.has("departures")
+    comes_and_goes = run.has("arrivals") or run.has("departures")
     # The number also changes without churn where groups of devices take turns from session to session.
-    sizes = np.unique(present[np.isfinite(present)])
-    if not has_churn and len(sizes) < 2:
+    levels = np.unique(present[np.isfinite(present)])
+    if not comes_and_goes and len(levels) < 2:
         return None
-    line = overtime.line(run, overtime.begins_s(run), present, "devices present", PRESENT)
+    line = time_charts.line(run, time_charts.begins_s(run), present, "devices present", PRESENT_COLOUR)
     panels = [Panel("devices present", [line], 2.0, {"rangemode": "tozero"})]
-    if has_churn:
-        arrivals = overtime.bars(run, run.rounds["arrivals"], "arrivals", ARRIVED)
-        # Downwards, so that both can be read against the same zero.
-        departures = overtime.bars(run, -run.rounds["departures"], "departures", DEPARTED)
-        panels.append(Panel("came +, left −", [arrivals, departures], 1.0, WHOLE))
-    return overtime.figure(run, panels)
+    if comes_and_goes:
+        arrivals = time_charts.bars(run, run.rounds["arrivals"], "arrivals", ARRIVALS_COLOUR)
+        # Departures point downwards, so that both can be read against the same zero.
+        departures = time_charts.bars(run, -run.rounds["departures"], "departures", DEPARTURES_COLOUR)
+        panels.append(Panel("arrived +, left −", [arrivals, departures], 1.0, COUNT_AXIS))
+    return time_charts.figure(run, panels)
 
 
 def caption(run: Run) -> str:
-    """Return a line on how many devices were present, arrived and departed."""
+    """Return how many devices were present, arrived and left, in one line."""
     present = run.rounds["present"]
     arrivals = run.rounds["arrivals"]
     departures = run.rounds["departures"]
-    changes = ""
+    text = f"{quantity(np.nanmin(present))} to {quantity(np.nanmax(present))} devices when a round began"
     if arrivals.any():
-        changes = f"; {quantity(np.nansum(arrivals))} arrivals, {quantity(np.nansum(departures))} departures"
-    return f"{quantity(np.nanmin(present))} to {quantity(np.nanmax(present))} devices when a round began{changes}."
-
-
-def handovers(run: Run) -> Figure | None:
-    """Return the handovers in each round; None where there were none."""
-    if not run.has("handovers"):
-        return None
-    bars = overtime.bars(run, run.rounds["handovers"], "handovers", HANDED_OVER)
-    return overtime.figure(run, [Panel("handovers in a round", [bars], 1.0, WHOLE | {"rangemode": "tozero"})])
-
-
-def handovers_caption(run: Run) -> str:
-    """Return a line on how many handovers there were."""
-    return f"{quantity(np.nansum(run.rounds['handovers']))} from one base station to another."
+        text += f"; {quantity(np.nansum(arrivals))} arrivals, {quantity(np.nansum(departures))} departures"
+    return f"{text}."

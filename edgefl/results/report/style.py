@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from edgefl.results.report.read import Run
 
 Figure = dict[str, Any]
-
-# Spaces at which no line may end: between a number and its unit, within a ± b and p = 0.03
-_KEPT_TOGETHER = re.compile(r"(?<=\d) (?=[\w%±])|(?<=[±=<>]) (?=\d)|(?<=\bp) (?=[=<])")
+# The spaces of "12 s", "90 %", "± 3", "= 2" and "p < 0.05": no line may end there.
+_NO_LINE_BREAK = re.compile(r"(?<=\d) (?=[\w%±])|(?<=[±=<>]) (?=\d)|(?<=\bp) (?=[=<])")
 
 INK = "#1c2733"
 MUTED = "#5b6875"
-GRID = "#e6eaee"
-AXIS_LINE = "#c3cbd3"
+GRID_COLOUR = "#e6eaee"
+AXIS_COLOUR = "#c3cbd3"
 FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif'
 # Time and energy share these colours, so that a device's work looks the same in all stacks. Both directions of the
 # radio are blue, one light and one dark.
@@ -32,8 +31,8 @@ RUN_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
 DASHES = ("solid", "dash", "dot", "dashdot")
 
 
-class Shown(NamedTuple):
-    """A run as the page shows it."""
+class StyledRun(NamedTuple):
+    """A run with the label, the colour and the dash that stand for it on the whole page."""
 
     run: Run
     label: str
@@ -41,8 +40,15 @@ class Shown(NamedTuple):
     dash: str
 
 
+class KeyEntry(NamedTuple):
+    """A colour of a chart and what it stands for."""
+
+    name: str
+    colour: str
+
+
 class Phase(NamedTuple):
-    """A part of a stacked bar: a column of ``devices.csv``, its name and its colour."""
+    """A column of ``devices.csv`` that is one part of a stacked bar: its name in the chart and its colour."""
 
     column: str
     name: str
@@ -63,43 +69,42 @@ ENERGY_PHASES = (
 )
 
 
-def shown(run: Run, label: str, place: int) -> Shown:
-    """Return the run with the colour of its place on the page; the dash changes when the colours are used up."""
-    cycle, colour = divmod(place, len(RUN_COLOURS))
-    dash = DASHES[cycle % len(DASHES)]
-    return Shown(run, label, RUN_COLOURS[colour], dash)
+def styled_run(run: Run, label: str, index: int) -> StyledRun:
+    """Return the run with the look of the ``index``-th run on the page, from 0.
 
-
-def even(count: int, most: int) -> NDArray[np.intp]:
-    """Return an even pick of at most so many of ``count`` rows; it keeps the first and, unless it is one row, the last.
-
-    Drawn from the whole range rather than by a fixed step: a curve ends where its run ended.
+    Colours come first; the dash changes when all colours are used.
     """
+    dash, colour = divmod(index, len(RUN_COLOURS))
+    return StyledRun(run, label, RUN_COLOURS[colour], DASHES[dash % len(DASHES)])
+
+
+def even_pick(count: int, most: int) -> NDArray[np.intp]:
+    """Return at most ``most`` evenly spaced rows of ``count``, always with the first and the last."""
     return np.linspace(0, count - 1, min(count, most)).round().astype(np.intp)
 
 
-def safe(text: str) -> str:
-    """Return text for Plotly, which reads some HTML tags in labels, with these escaped."""
+def plotly_text(text: str) -> str:
+    """Return the text escaped for Plotly, which reads some HTML tags in labels."""
     return html.escape(text)
 
 
 def prose(text: str) -> str:
     """Return sentences as HTML in which no line ends between a number and its unit."""
-    return html.escape(_KEPT_TOGETHER.sub("\N{NO-BREAK SPACE}", text))
+    return html.escape(_NO_LINE_BREAK.sub("\N{NO-BREAK SPACE}", text))
 
 
 def template() -> Figure:
     """Return the Plotly template that the page applies to every figure."""
     axis = {
-        "gridcolor": GRID,
-        "linecolor": AXIS_LINE,
+        "gridcolor": GRID_COLOUR,
+        "linecolor": AXIS_COLOUR,
         "zeroline": False,
         "ticks": "outside",
         "ticklen": 4,
-        "tickcolor": AXIS_LINE,
+        "tickcolor": AXIS_COLOUR,
         "tickfont": {"color": MUTED},
         "title": {"font": {"color": MUTED, "size": 13}, "standoff": 10},
-        "automargin": True,  # long tick labels are not cut off
+        "automargin": True,  # room for tick labels of any length
     }
     layout = {
         "font": {"family": FONT, "size": 12.5, "color": INK},
@@ -111,7 +116,7 @@ def template() -> Figure:
         "hoverlabel": {
             "align": "left",
             "bgcolor": "#ffffff",
-            "bordercolor": AXIS_LINE,
+            "bordercolor": AXIS_COLOUR,
             "font": {"color": INK},
             "namelength": -1,  # whole names
         },

@@ -1,4 +1,4 @@
-"""Charts whose horizontal axis the reader chooses: rounds, virtual time or energy."""
+"""A chart with three choices of its horizontal axis: rounds, virtual time and energy; and the marks of sessions."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ import numpy as np
 from edgefl.core.arrays import Rows
 from edgefl.core.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top, with_unit
 from edgefl.results.report.read import Run, energy_of
-from edgefl.results.report.style import Figure, Shown
+from edgefl.results.report.style import Figure, StyledRun
 
-SESSION_LINE = {"color": "#c3cbd3", "width": 1}
-EXTRA_BAND = "rgba(230,159,0,0.16)"
-WIDENING = 3  # pixels that a curve gains for each equal one drawn over it
-MOST_WIDENINGS = 2  # many equal curves would swell: beyond that the first are equally wide
-MOST_ROUND_TICKS = 12
-DIGITS = 5  # of a place on the horizontal axis
+SESSION_BORDER = {"color": "#c3cbd3", "width": 1}
+EXTRA_ROUNDS_COLOUR = "rgba(230,159,0,0.16)"
+FEW_ROUNDS = 12  # up to so many have a tick each
+WIDENING_STEPS = 2  # of many equal curves the first ones are all of the same width
+WIDENING = 3  # pixels a step
 
 
 class View(NamedTuple):
-    """One choice of the horizontal axis: its name, its column, and the key of a target's crossing."""
+    """One choice of the horizontal axis."""
 
     name: str
     title: str
-    column: str
-    crossing: str
+    column: str  # of rounds.csv
+    crossing: str  # the key of a target in the summary that says when it was reached
     units: Sequence[Unit]
 
 
 class Curve(NamedTuple):
-    """A trace without its horizontal values, and a function that gives these for a view."""
+    """A trace without its horizontal values, and a function that returns these for a view and its unit."""
 
     trace: Figure
-    across: Callable[[View, Unit], Figure]
+    horizontal: Callable[[View, Unit], Figure]
 
 
 VIEWS = (
@@ -44,101 +43,108 @@ VIEWS = (
 )
 
 
-def unmarked(_view: View, _unit: Unit) -> Figure:
-    """Return the layout of a chart without marks that depend on the horizontal axis: an empty one."""
+def no_marks(_view: View, _unit: Unit) -> Figure:
+    """Return the layout of a chart without marks that depend on the view."""
     return {}
 
 
 def figure(
-    shown: Sequence[Shown], curves: Sequence[Curve], layout: Figure, moving: Callable[[View, Unit], Figure] = unmarked
+    runs: Sequence[StyledRun],
+    curves: Sequence[Curve],
+    layout: Figure,
+    marks: Callable[[View, Unit], Figure] = no_marks,
 ) -> Figure:
-    """Return a figure with what changes from view to view beside what stays.
+    """Return the curves and, for every view, the parts of data and layout that change with the horizontal axis.
 
     Args:
-        shown: the runs on the chart.
+        runs: the runs on the chart.
         curves: their curves.
-        layout: the part of the layout that all views share.
-        moving: returns the part of the layout that depends on the view.
+        layout: what all views share.
+        marks: returns the part of the layout, such as shapes, that depends on the view.
     """
     views = {}
     for view in VIEWS:
         # All runs share the axis, and so its unit.
-        unit = fitting(top([one.run.rounds[view.column] for one in shown]), view.units)
-        places = [curve.across(view, unit) for curve in curves]
+        unit = fitting(top([run.run.rounds[view.column] for run in runs]), view.units)
+        view_layout = dict(marks(view, unit))
+        shapes = view_layout.get("shapes", [])
+        if len(runs) == 1:  # sessions of several runs end at different times
+            shapes = shapes + session_marks(runs[0].run, view.column, unit)
+        view_layout["xaxis"] = _horizontal_axis(runs, view, unit)
+        view_layout["shapes"] = shapes
         views[view.name] = {
-            "data": _widened(curves, places),
-            "layout": _layout(shown, view, unit, moving(view, unit)),
+            "data": _widen_hidden(curves, [curve.horizontal(view, unit) for curve in curves]),
+            "layout": view_layout,
         }
     return {"data": [curve.trace for curve in curves], "layout": layout, "views": views}
 
 
-def _layout(shown: Sequence[Shown], view: View, unit: Unit, marks: Figure) -> Figure:
-    """Return the part of the layout that depends on the view."""
-    name = view.title
+def _horizontal_axis(runs: Sequence[StyledRun], view: View, unit: Unit) -> Figure:
+    """Return the axis of a view, titled with its unit."""
+    title = view.title
     if view.name == "energy":
-        name = energy_of([one.run for one in shown])
-    axis: Figure = {"title": {"text": with_unit(name, unit)}, "rangemode": "tozero"}
-    if view.name == "round" and top([one.run.rounds["number"] for one in shown]) <= MOST_ROUND_TICKS:
-        axis["dtick"] = 1  # on a short axis Plotly would have ticks between two rounds
-    shapes = list(marks.get("shapes", []))
-    if len(shown) == 1:  # sessions of several runs end at different places
-        shapes += borders(shown[0].run, view.column, unit)
-    return marks | {"xaxis": axis, "shapes": shapes}
+        title = energy_of([run.run for run in runs])
+    axis: Figure = {"title": {"text": with_unit(title, unit)}, "rangemode": "tozero"}
+    rounds = top([run.run.rounds["number"] for run in runs])
+    if view.name == "round" and rounds <= FEW_ROUNDS:
+        axis["dtick"] = 1  # Plotly would put ticks between the rounds
+    return axis
 
 
-def _widened(curves: Sequence[Curve], places: Sequence[Figure]) -> list[Figure]:
-    """Return the places, with a wider line for each curve that a later, equal one would hide.
+def _widen_hidden(curves: Sequence[Curve], horizontals: Sequence[Figure]) -> list[Figure]:
+    """Return the horizontal values of the curves, with wider lines for curves that later ones would hide.
 
-    Runs that differ in the radio only learn the same in every round: the earlier ones stay visible as a rim.
+    Runs that differ only in the radio learn the same in every round: the earlier ones stay visible as a rim.
     """
-    points = [(curve.trace["y"], place["x"]) for curve, place in zip(curves, places, strict=True)]
+    points = [(curve.trace["y"], horizontal["x"]) for curve, horizontal in zip(curves, horizontals, strict=True)]
     result = []
-    for number, (curve, place) in enumerate(zip(curves, places, strict=True)):
-        equal_later = points[number + 1 :].count(points[number])
-        line = curve.trace.get("line")
-        if equal_later and line:
-            width = line["width"] + WIDENING * min(MOST_WIDENINGS, equal_later)
-            result.append(place | {"line": line | {"width": width}})
+    for index, (curve, horizontal) in enumerate(zip(curves, horizontals, strict=True)):
+        later_equals = sum(points[index] == later for later in points[index + 1 :])
+        line = curve.trace.get("line", {})
+        if later_equals and line:
+            width = line["width"] + WIDENING * min(WIDENING_STEPS, later_equals)
+            result.append(horizontal | {"line": line | {"width": width}})
         else:
-            result.append(place)
+            result.append(horizontal)
     return result
 
 
-def borders(run: Run, column: str, unit: Unit, shift: float = 0.0) -> list[Figure]:
-    """Return a line where a session ends and the next begins, and a band over extra rounds.
+def session_marks(run: Run, column: str, unit: Unit, shift: float = 0.0) -> list[Figure]:
+    """Return a line for each border between two sessions, and a band over each stretch of extra rounds.
 
     Args:
-        run: the run whose sessions are marked.
-        column: the column of ``rounds.csv`` that the axis shows.
+        run: the run.
+        column: the column of ``rounds.csv`` that is the horizontal axis.
         unit: the unit of the axis.
-        shift: how far beyond its value a round ends on this axis; half a round where bars are centred.
+        shift: the distance [unit] between a round's value and its end.
     """
-    # Place r is where row r begins; the last place is where the last row ends.
-    places = np.concatenate([[0.0], run.rounds[column] / unit.size]) + shift
-    full_height = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
-    band = full_height | {"type": "rect", "line": {"width": 0}, "fillcolor": EXTRA_BAND}
-    line = full_height | {"type": "line", "line": SESSION_LINE}
-    first_rows, end_rows = _extra_spans(run)
-    spans = zip(short(places[first_rows], DIGITS), short(places[end_rows], DIGITS), strict=True)
-    bands = [band | {"x0": begin, "x1": end} for begin, end in spans]
-    new_sessions = np.flatnonzero(np.diff(run.rounds["session"])) + 1
-    lines = [line | {"x0": place, "x1": place} for place in short(places[new_sessions], DIGITS)]
+    values = run.rounds[column] / unit.size
+    # Entry n is where round n begins, which is where the one before it ends.
+    borders = np.concatenate([[0.0], values]) + shift
+    over_whole_height = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    band = over_whole_height | {"type": "rect", "line": {"width": 0}, "fillcolor": EXTRA_ROUNDS_COLOUR}
+    line = over_whole_height | {"type": "line", "line": SESSION_BORDER}
+    starts, stops = _extra_rounds(run)
+    stretches = zip(short(borders[starts], 5), short(borders[stops], 5), strict=True)
+    bands = [band | {"x0": start, "x1": stop} for start, stop in stretches]
+    first_rows = np.flatnonzero(np.diff(run.rounds["session"])) + 1  # of each session but the first
+    lines = [line | {"x0": border, "x1": border} for border in short(borders[first_rows], 5)]
     return bands + lines
 
 
-def _extra_spans(run: Run) -> tuple[Rows, Rows]:
-    """Return the first row of each stretch of extra rounds, and the row behind its last one."""
+def _extra_rounds(run: Run) -> tuple[Rows, Rows]:
+    """Return the first row of each stretch of extra rounds, and the first row after it."""
     # Zeros at both ends make a stretch at the border of the table begin or end there.
-    is_extra = np.concatenate([[0], run.rounds["round"] < 1, [0]]).astype(int)
-    steps = np.diff(is_extra)
+    is_extra = run.rounds["round"] < 1
+    steps = np.diff(np.concatenate([[0], is_extra, [0]]).astype(int))
     return np.flatnonzero(steps > 0), np.flatnonzero(steps < 0)
 
 
 def legend(run: Run) -> str:
-    """Return a sentence on what lines and bands mean; an empty text for a run of one session."""
+    """Return the meaning of lines and bands in one line; an empty text for a run of one session."""
     if len(np.unique(run.rounds["session"])) < 2:
         return ""
-    bands = ""
+    text = "Grey lines, in all charts, show where a session begins"
     if (run.rounds["round"] < 1).any():
-        bands = ", yellow bands are their extra rounds, in which no model is tested"
-    return f"Grey lines, in all charts, are where a session begins{bands}."
+        text += "; yellow bands show its extra rounds, in which no model is tested"
+    return f"{text}."

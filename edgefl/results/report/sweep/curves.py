@@ -12,9 +12,9 @@ from edgefl.core.errors import InputError
 from edgefl.core.units import Unit, fitting, short, with_unit
 from edgefl.results import statistics
 from edgefl.results.reader import ColumnArrays
-from edgefl.results.report.curves import ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS, Measure
+from edgefl.results.report.learning_curves import ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS, RoundMeasure
 from edgefl.results.report.read import load_rounds
-from edgefl.results.report.style import Figure, even
+from edgefl.results.report.style import Figure, even_pick
 from edgefl.results.report.sweep.study import INDEX_FILE, Study
 from edgefl.results.report.views import VIEWS
 
@@ -113,7 +113,7 @@ def _chosen_points(study: Study) -> list[int]:
     with_runs = [point for point, rows in enumerate(study.finished_rows) if rows]
     if not with_runs:
         return []
-    return [with_runs[place] for place in even(len(with_runs), MOST_CURVES)]
+    return [with_runs[place] for place in even_pick(len(with_runs), MOST_CURVES)]
 
 
 def _rounds(study: Study, row: int) -> ColumnArrays:
@@ -131,7 +131,7 @@ def _rounds(study: Study, row: int) -> ColumnArrays:
     return load_rounds(folder)
 
 
-def _measure_of(runs: Sequence[ColumnArrays]) -> Measure | None:
+def _measure_of(runs: Sequence[ColumnArrays]) -> RoundMeasure | None:
     """Return the first of accuracy, distance and losses that any run has."""
     for measure in (ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS):
         if any(np.isfinite(run[measure.column]).any() for run in runs):
@@ -148,7 +148,9 @@ def _units(runs: Sequence[ColumnArrays]) -> dict[str, Unit]:
     return units
 
 
-def _curves_of_point(runs: Sequence[ColumnArrays], measure: Measure, units: Mapping[str, Unit]) -> dict[str, Figure]:
+def _curves_of_point(
+    runs: Sequence[ColumnArrays], measure: RoundMeasure, units: Mapping[str, Unit]
+) -> dict[str, Figure]:
     """Return a point's curve over each view's axis on which its runs overlap."""
     curves = {}
     for view in VIEWS:
@@ -159,7 +161,7 @@ def _curves_of_point(runs: Sequence[ColumnArrays], measure: Measure, units: Mapp
     return curves
 
 
-def _figure(band: ConfidenceBand, measure: Measure, unit: Unit) -> Figure:
+def _figure(band: ConfidenceBand, measure: RoundMeasure, unit: Unit) -> Figure:
     """Return a band as the script draws it."""
     return {
         "x": short(band.x / unit.size, 5),

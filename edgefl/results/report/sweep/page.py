@@ -12,7 +12,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.units import fitting, short, top, with_unit
-from edgefl.results.report.labels import SCALE
+from edgefl.results.report.label_heatmap import SAMPLES_SCALE
 from edgefl.results.report.resources import as_json, packed, plotly, resource
 from edgefl.results.report.style import DASHES, RUN_COLOURS, Figure, prose, template
 from edgefl.results.report.sweep.answer import answer
@@ -201,7 +201,7 @@ def _data(
         "template": template(),
         "colours": RUN_COLOURS,
         "dashes": DASHES,
-        "scale": SCALE,
+        "scale": SAMPLES_SCALE,
         "keys": [_key_data(key) for key in study.keys],
         "points": [point.value_indices for point in study.points],
         "goals": [{"title": goal.title, "time": goal.time, "energy": goal.energy} for goal in every_goal],

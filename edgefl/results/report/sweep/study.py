@@ -213,7 +213,7 @@ def _swept_key(path: str, title: str, cells: Sequence[str]) -> tuple[SweptKey, l
 
 def _units(path: str) -> Sequence[Unit]:
     """Return the units of a key, which the end of its name tells."""
-    for ending, units in describe.UNITS.items():
+    for ending, units in describe.UNITS_OF_ENDINGS.items():
         if path.endswith(ending):
             return units
     return PLAIN

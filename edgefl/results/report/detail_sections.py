@@ -1,0 +1,119 @@
+"""The sections on the world, on time and energy, on data; and, of several runs, on each run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from edgefl.core.units import ENERGY, TIME
+from edgefl.results.reader import ColumnArrays
+from edgefl.results.report import label_heatmap, narrative, phase_bars
+from edgefl.results.report.card import Card, card_html, plot_area, titled_card
+from edgefl.results.report.read import Run
+from edgefl.results.report.sessions_table import sessions_table
+from edgefl.results.report.share_bars import share_bars
+from edgefl.results.report.style import ENERGY_PHASES, TIME_PHASES, Figure, StyledRun, prose
+from edgefl.results.report.tables import swatch
+
+MOST_UNFOLDED = 4  # so many runs are all unfolded when the page opens; of more runs only the first ones
+FIRST_UNFOLDED = 2
+
+
+def detail_sections(
+    runs: Sequence[StyledRun], world: Sequence[list[Card]], costs: Sequence[list[Card]], data_section: str
+) -> str:
+    """Return all sections after the learning curves.
+
+    Args:
+        runs: the runs on the page.
+        world: for each run, the cards on where its devices were and what happened to them.
+        costs: for each run, the cards on where its time and energy went.
+        data_section: who holds which labels, as HTML.
+    """
+    drawn_runs = [run for run, cards in zip(runs, costs, strict=True) if cards]
+    if not drawn_runs:
+        return data_section
+    time_bars = share_bars(drawn_runs, TIME_PHASES, TIME)
+    energy_phases = phase_bars.present_phases([run.run for run in drawn_runs], ENERGY_PHASES)
+    energy_bars = share_bars(drawn_runs, energy_phases, ENERGY)
+    if len(runs) == 1:
+        time_card, energy_card, *other_cards = costs[0]
+        cost_blocks = [card_html(time_card, "Time", time_bars), card_html(energy_card, "Energy", energy_bars)]
+        cost_blocks += [card_html(card) for card in other_cards]
+        world_blocks = [card_html(card) for card in world[0]]
+        return _grid("In the world", world_blocks) + _grid("Where a round goes", cost_blocks) + data_section
+
+    share_blocks = [titled_card("Time", time_bars), titled_card("Energy", energy_bars)]
+    run_blocks = []
+    for index, run in enumerate(runs):
+        if costs[index]:
+            is_open = len(runs) <= MOST_UNFOLDED or index < FIRST_UNFOLDED
+            run_blocks.append(_run_block(run, [*costs[index], *world[index]], is_open=is_open))
+    return _grid("Where a round goes", share_blocks) + data_section + _grid("Run by run", run_blocks)
+
+
+def _grid(title: str, blocks: Iterable[str]) -> str:
+    return f'<section><h2>{title}</h2><div class="grid whole">{"".join(blocks)}</div></section>'
+
+
+def _run_block(run: StyledRun, cards: Sequence[Card], *, is_open: bool) -> str:
+    """Return everything about one of several runs, under its name."""
+    inner = narrative_text(run.run) + sessions_card(run.run)
+    inner += "".join(card_html(card) for card in cards)
+    return _foldable(swatch(run), inner, is_open=is_open)
+
+
+def _foldable(title: str, inner: str, *, is_open: bool) -> str:
+    attribute = " open" if is_open else ""
+    return f'<details class="run"{attribute}><summary>{title}</summary>{inner}</details>'
+
+
+def narrative_text(run: Run) -> str:
+    """Return what happened in a run, in a few sentences; an empty text for a run without any round."""
+    text = prose(" ".join(narrative.sentences(run)))
+    if not text:
+        return ""
+    return f'<p class="story">{text}</p>'
+
+
+def sessions_card(run: Run) -> str:
+    """Return the table of a run's sessions; an empty text where there are not several."""
+    table = sessions_table(run)
+    if not table:
+        return ""
+    return titled_card("Sessions", table)
+
+
+def data_figures(tables: Sequence[tuple[ColumnArrays, Sequence[StyledRun]]]) -> dict[str, Figure]:
+    """Return the figures of the tables of ``labels.csv``, by name."""
+    return {_data_figure_name(index): label_heatmap.figure(table) for index, (table, _) in enumerate(tables)}
+
+
+def _data_figure_name(index: int) -> str:
+    return f"labels-{index}"
+
+
+def data_section(
+    runs: Sequence[StyledRun], tables: Sequence[tuple[ColumnArrays, Sequence[StyledRun]]], figures: dict[str, Figure]
+) -> str:
+    """Return who holds which labels: once for runs that have the same data; folded where there are many tables.
+
+    Args:
+        runs: all runs on the page.
+        tables: the tables of ``labels.csv``, each with the runs that have it.
+        figures: their figures by name, as `data_figures` returns them.
+    """
+    blocks = []
+    for index, (table, table_runs) in enumerate(tables):
+        name = _data_figure_name(index)
+        caption = escape(label_heatmap.caption(table))
+        plot = plot_area(name, label_heatmap.height(figures[name]))
+        block = f'<div class="card"><p class="note">{caption}</p>{plot}</div>'
+        if len(table_runs) < len(runs):
+            names = "".join(f"<span>{swatch(run)}</span> " for run in table_runs)
+            is_open = len(tables) <= MOST_UNFOLDED or index < FIRST_UNFOLDED
+            block = _foldable(names, block, is_open=is_open)
+        blocks.append(block)
+    if not blocks:
+        return ""
+    return f'<section id="labels"><h2>Who holds what</h2>{"".join(blocks)}</section>'

@@ -1,0 +1,178 @@
+"""Learning curves: accuracy, loss, and the toy problem's distance to its optimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from edgefl.core.arrays import Floats, Rows
+from edgefl.core.units import Unit, digits, power_of_ten, short, top
+from edgefl.results.report import target_marks, views
+from edgefl.results.report.read import Run, reached
+from edgefl.results.report.style import MUTED, Figure, StyledRun, even_pick, plotly_text
+
+MOST_CURVE_POINTS = 600
+LINE_BREAK = -1  # in place of a row: the line is broken there
+HIGH_ACCURACY = 0.85  # from here on the vertical axis reaches up to 100 %
+MANY_DECADES = 8  # of a logarithmic axis: more than so many powers of ten do not fit as ticks
+
+
+class RoundMeasure(NamedTuple):
+    """A column of ``rounds.csv`` as it is drawn: ``factor`` times its values, those above ``above``."""
+
+    column: str
+    name: str
+    hover_format: str
+    factor: float = 1.0
+    above: float = -np.inf
+
+
+ACCURACY = RoundMeasure("test_accuracy", "accuracy", "%{y:.1f} %", factor=100)
+TEST_LOSS = RoundMeasure("test_loss", "test loss", "%{y:.4~g}")
+TRAIN_LOSS = RoundMeasure("train_loss", "train loss", "%{y:.4~g}")
+DISTANCE = RoundMeasure("distance_to_optimum", "distance to the optimum", "%{y:.4~g}", above=0)  # its axis is log
+TITLES = {"accuracy": "Test accuracy", "distance": "Distance to the optimum", "loss": "Loss"}
+
+
+def figures(runs: Sequence[StyledRun]) -> dict[str, Figure]:
+    """Return the learning figures that the runs have data for, by their names in `TITLES`."""
+    candidates = {"accuracy": accuracy(runs), "distance": distance(runs), "loss": loss(runs)}
+    return {name: figure for name, figure in candidates.items() if figure["data"]}
+
+
+def accuracy(runs: Sequence[StyledRun]) -> Figure:
+    """Return the test accuracy, with the targets as lines and a mark where a run first reached one."""
+    marks = []
+    targets: set[float] = set()
+    for run in runs:
+        if any(map(reached, run.run.targets)):
+            marks.append(target_marks.crossings(run))
+        targets.update(target["accuracy"] for target in run.run.targets)
+    highest = max([top([run.run.rounds["test_accuracy"] for run in runs]), *targets])
+    ceiling = 104 * highest or 100  # percent, with a margin above the curve; 100 where all is 0
+    if highest > HIGH_ACCURACY:
+        ceiling = 101
+    alone = None
+    if len(runs) == 1 and runs[0].run.length:  # with several runs the texts at the crossings would overlap
+        alone = runs[0]
+    layout = {
+        "yaxis": {"title": {"text": "test accuracy [%]"}, "range": [0, ceiling]},
+        "margin": {"r": 52},  # the targets are written there
+    }
+    target_lines = partial(target_marks.lines, sorted(targets), alone, ceiling)
+    return views.figure(runs, _curves(runs, ACCURACY) + marks, layout, target_lines)
+
+
+def loss(runs: Sequence[StyledRun]) -> Figure:
+    """Return the test loss of every run, the training loss where no run was tested; of a single run both."""
+    test = _curves(runs, TEST_LOSS)
+    train = _curves(runs, TRAIN_LOSS)
+    both = len(runs) == 1 and bool(test) and bool(train)
+    if both:
+        _tell_apart(test[0], train[0])
+        title = "loss"
+        curves = test + train
+    elif test:
+        title = TEST_LOSS.name
+        curves = test
+    else:
+        title = TRAIN_LOSS.name
+        curves = train
+    lowest = min(_drawn_values(curves), default=0)
+    layout = {
+        # The axis begins at 0, so that losses can be compared by height, unless one of them is negative.
+        "yaxis": {"title": {"text": title}, "rangemode": "tozero" if lowest >= 0 else "normal"},
+        "showlegend": both,
+        "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
+    }
+    return views.figure(runs, curves, layout)
+
+
+def _tell_apart(test: views.Curve, train: views.Curve) -> None:
+    """Name the two losses of one run, and draw the training loss thinner and in grey."""
+    test.trace["name"] = TEST_LOSS.name
+    train.trace["name"] = TRAIN_LOSS.name
+    train.trace["line"] = {"color": MUTED, "width": 1.6, "dash": "dot"}
+    train.trace["marker"] = {"color": MUTED, "size": 8}
+
+
+def distance(runs: Sequence[StyledRun]) -> Figure:
+    """Return the quadratic problem's distance to the optimum, which is known, on a logarithmic axis."""
+    curves = _curves(runs, DISTANCE)
+    axis: Figure = {"title": {"text": DISTANCE.name}, "type": "log"}
+    values = _drawn_values(curves)
+    if values:
+        axis |= _log_ticks(min(values), max(values))
+    return views.figure(runs, curves, {"yaxis": axis})
+
+
+def _drawn_values(curves: Sequence[views.Curve]) -> list[float]:
+    """Return all vertical values of the curves."""
+    return [value for curve in curves for value in curve.trace["y"] if value is not None]
+
+
+def _log_ticks(low: float, high: float) -> Figure:
+    """Return the ticks of a logarithmic axis, as text of one size, which Plotly's own are not.
+
+    Ticks are powers of ten; over less than two decades also 2 and 5 times these, and over many decades only some.
+    Below a third of a decade Plotly's own ticks are better.
+    """
+    decades = math.log10(high / low)
+    step = 1 + int(decades / MANY_DECADES)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1, step)
+    if decades >= 2:
+        return {"tickvals": [10.0**power for power in powers], "ticktext": [power_of_ten(power) for power in powers]}
+    if decades > 0.3:
+        values = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
+        return {"tickvals": values, "ticktext": [digits(value) for value in values]}
+    return {}
+
+
+def _curves(runs: Sequence[StyledRun], measure: RoundMeasure) -> list[views.Curve]:
+    """Return a curve for every run that has the measure."""
+    curves = []
+    for run in runs:
+        values = run.run.rounds[measure.column]
+        rows = np.flatnonzero(np.isfinite(values) & (values > measure.above))
+        if rows.size:
+            drawn_rows = rows[even_pick(rows.size, MOST_CURVE_POINTS)]
+            curves.append(_curve(run, measure, _with_line_breaks(run.run, drawn_rows)))
+    return curves
+
+
+def _with_line_breaks(run: Run, rows: Rows) -> Rows:
+    """Return the rows with `LINE_BREAK` between two of them that have a session's extra rounds between them."""
+    extra_so_far = np.concatenate([[0], np.cumsum(run.rounds["round"] < 1)])  # entry n: among the first n rounds
+    extra_between = extra_so_far[rows[1:]] - extra_so_far[rows[:-1] + 1]
+    return np.insert(rows, np.flatnonzero(extra_between) + 1, LINE_BREAK)
+
+
+def _values_at(column: Floats, rows: Rows) -> Floats:
+    """Return the values at rows; NaN, which breaks a line, at `LINE_BREAK`."""
+    return np.where(rows == LINE_BREAK, np.nan, column[rows])
+
+
+def _curve(run: StyledRun, measure: RoundMeasure, rows: Rows) -> views.Curve:
+    rounds = run.run.rounds
+    trace = {
+        "type": "scatter",
+        "mode": "lines" if rows.size > 1 else "markers",
+        "name": plotly_text(run.label),
+        "y": short(measure.factor * _values_at(rounds[measure.column], rows)),
+        "line": {"color": run.colour, "width": 2.2, "dash": run.dash},
+        "marker": {"color": run.colour, "size": 8},
+        "customdata": short(_values_at(rounds["number"], rows), 9),
+    }
+
+    def horizontal(view: views.View, unit: Unit) -> Figure:
+        values = short(_values_at(rounds[view.column], rows) / unit.size, 5)
+        hover = f"{measure.name} {measure.hover_format}<br>round %{{customdata}}"
+        if view.name != "round":
+            hover += f", %{{x:.4~g}} {unit.name}"
+        return {"x": values, "hovertemplate": hover}
+
+    return views.Curve(trace, horizontal)

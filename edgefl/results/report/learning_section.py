@@ -1,0 +1,77 @@
+"""The section "Learning", and the comparison of several runs with the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from edgefl.results.report import comparison, learning_curves, tables, views
+from edgefl.results.report.card import plot_area, titled_card
+from edgefl.results.report.style import Figure, StyledRun
+
+AXIS_BUTTONS = {"round": "Rounds", "time": "Virtual time", "energy": "Energy"}  # by the names of the views
+
+
+def learning_section(runs: Sequence[StyledRun], figures: Mapping[str, Figure]) -> str:
+    """Return the learning curves with the choice of their horizontal axis, or the reason why there are none."""
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in _notes(runs))
+    if not figures:
+        return f"<section><h2>Learning</h2>{notes}</section>"
+    cards = "".join(titled_card(learning_curves.TITLES[name], plot_area(name)) for name in figures)
+    return (
+        f'<section id="learning"><div class="head"><h2>Learning</h2>{_axis_buttons(runs)}</div>{notes}{_run_key(runs)}'
+        f'<div class="grid lead">{cards}</div></section>'
+    )
+
+
+def _notes(runs: Sequence[StyledRun]) -> list[str]:
+    """Return the meaning of the session marks, and for each run without a learning curve the reason."""
+    notes = []
+    if len(runs) == 1:
+        session_legend = views.legend(runs[0].run)
+        if session_legend:
+            notes.append(session_legend)
+    for run in runs:
+        name = "This run" if len(runs) == 1 else run.label
+        if not run.run.length:
+            notes.append(f"{name} ended no round: there is nothing to draw.")
+        elif not run.run.learned:
+            notes.append(f"{name} was priced without learning (--no-train): there is no accuracy and no loss.")
+    return notes
+
+
+def _run_key(runs: Sequence[StyledRun]) -> str:
+    """Return the key to the colours of several runs."""
+    if len(runs) == 1:
+        return ""
+    swatches = "".join(f"<span>{tables.swatch(run)}</span>" for run in runs)
+    return f'<div class="key">{swatches}</div>'
+
+
+def _axis_buttons(runs: Sequence[StyledRun]) -> str:
+    """Return the choice of the horizontal axis.
+
+    Several runs are compared over time first: over rounds their curves may well be the same.
+    """
+    selected = "round" if len(runs) == 1 else "time"
+    buttons = ""
+    for name, text in AXIS_BUTTONS.items():
+        pressed = str(name == selected).lower()
+        buttons += f'<button type="button" data-view="{name}" aria-pressed="{pressed}">{text}</button>'
+    return f'<div class="toggle" role="group" aria-label="Horizontal axis">{buttons}</div>'
+
+
+def comparison_section(runs: Sequence[StyledRun]) -> str:
+    """Return several runs compared with the first: accuracies, and what the targets took."""
+    if len(runs) < 2:
+        return ""
+    compared_runs = [comparison.compared_run(run.run, run.label) for run in runs]
+    compared = comparison.compare(compared_runs, comparison.ComparisonOptions())
+    blocks = comparison.accuracy_blocks(compared)
+    if not blocks:
+        return ""
+    cards = "".join(titled_card(block.title, tables.runs_table(block, runs)) for block in blocks)
+    return (
+        f'<section id="comparison"><h2>Comparison with {tables.swatch(runs[0])}</h2>'
+        f'<p class="note">{escape(comparison.TABLE_LEGEND)}</p><div class="grid">{cards}</div></section>'
+    )
