@@ -1,4 +1,4 @@
-"""One direction's band under processor sharing: who sends now, with which share, and who ends next."""
+"""One direction's band under processor sharing: the transfers on it, their shares, and which one ends next."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOOK_AHEAD_MARGIN = 1.1  # slots looked ahead over those expected: fading makes 
 class Band:
     """The transfers of one direction, in all cells, on one grid of slots.
 
-    Between two divisions all shares hold. `_sent_by(k)` is what each transfer has sent k slots after the last one.
+    Between two divisions all shares hold. `_sent_by(k)` returns what each transfer has sent k slots after a division.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Band:
         self._version = 0  # number of the division: SimPy cannot cancel a timeout, so wake-ups of older ones do nothing
 
     def send(self, transfer: BandTransfer) -> simpy.Event:
-        """Begin at the next border of a slot; the event fires when the transfer is complete or at its limit."""
+        """Begin at the next slot boundary; the event fires when the transfer is complete or at its limit."""
         done = self._env.event()
         transfer.enter(done)
         self._switch(transfer, 0.0)  # its radio is off until a division gives it a share
@@ -52,12 +52,12 @@ class Band:
         return done
 
     def withdraw(self, transfer: BandTransfer) -> None:
-        """Cut a transfer short: its bits are those of the last border of a slot, its radio was on until now."""
+        """Cut a transfer short: its bits count up to the last slot boundary, its radio was on until now."""
         transfer.leave()
         if transfer in self._active:
-            # The account never goes back, even if rounding puts the clock just before a border that is accounted for.
+            # The account never goes back, even if rounding puts the clock just before a boundary that is accounted for.
             self._advance(max(steps_completed(self._env.now, self._slot_s), self._slot))
-            if transfer in self._active:  # it may have ended at that border
+            if transfer in self._active:  # it may have ended at that boundary
                 begun_slots = max(self._env.now / self._slot_s - self._slot, 0.0)  # a part of one slot
                 transfer.correct_air(transfer.air, begun_slots)
                 self._active.remove(transfer)
@@ -85,7 +85,7 @@ class Band:
     def _divide_soon(self) -> None:
         """Divide the band when everything has happened that happens now.
 
-        Transfers that begin or end at the same border of a slot are divided among once, whatever their order.
+        Transfers that begin or end at the same slot boundary cause one division, whatever their order.
         """
         self._version += 1
         version = self._version
@@ -115,11 +115,11 @@ class Band:
         if not self._active:
             return
         # Sums and draws take the transfers in this order, whatever the order of the events that brought them.
-        self._active.sort(key=lambda transfer: (transfer.device, transfer.who.index))
+        self._active.sort(key=lambda transfer: (transfer.device, transfer.participant.index))
         share_hz, snr = self._shares()
         horizon = min(transfer.limit_slots - transfer.slots for transfer in self._active)  # the nearest limit
         # `fast` knows no block fading, and one engine has to tell which of them all ends first.
-        if all(self._engine.estimates(transfer.who) for transfer in self._active):
+        if all(self._engine.estimates(transfer.participant) for transfer in self._active):
             slots = self._flow(share_hz, snr)
         else:
             slots = self._race(share_hz, snr, horizon)
@@ -183,12 +183,12 @@ class Band:
     def _flow(self, share_hz: Floats, snr: Floats) -> int:
         """Return the slots until the next transfer ends, at mean rates.
 
-        A transfer's work is its payload, longer or shorter by a draw of `fast`.
+        The work of a transfer is its payload, made longer or shorter by a draw of `fast`.
         """
         shares = zip(self._active, share_hz, snr, strict=True)
         rates = np.array([self._work_rate(transfer, hz, mean_snr) for transfer, hz, mean_snr in shares])
         left_bits = np.array([transfer.left_bits for transfer in self._active])
-        # Rates are quotients: a transfer that lacks a rounding error at the border of a slot ends there.
+        # Rates are quotients: a transfer that lacks a rounding error at a slot boundary ends there.
         almost_bits = left_bits * (1.0 - SAME_STEP)
         self._sent_by = lambda count: np.where(rates * count < almost_bits, rates * count, left_bits)
         never = np.full(left_bits.size, np.inf)
@@ -218,7 +218,7 @@ class Band:
             limit_slots = np.array([transfer.limit_slots - transfer.slots])
         attempt = TransmissionAttempt(
             way=self._way,
-            who=transfer.now(),
+            participants=transfer.now(),
             number=transfer.attempt,
             payload_bits=np.array([transfer.left_bits]),
             mean_snr=np.array([snr]),

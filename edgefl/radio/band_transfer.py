@@ -17,7 +17,7 @@ class BandTransfer:
     """A transfer under way.
 
     Args:
-        who: its participant [1], with the base station that serves it.
+        participant: its participant [1], with the base station that serves it.
         attempt: the number of the attempt, from 0.
         left_bits: the payload.
         limit_slots: the slots that it may take.
@@ -27,7 +27,7 @@ class BandTransfer:
 
     def __init__(
         self,
-        who: Participants,
+        participant: Participants,
         attempt: int,
         left_bits: float,
         limit_slots: int,
@@ -42,18 +42,18 @@ class BandTransfer:
         self.air = 0.0  # share of the time in which it is served, since the last division
         self.air_slots = 0.0  # of the time so far with the radio on
         self.done: simpy.Event | None = None  # fires at its end; None while it is not on the band
-        self._attach(who, gain, draws)
+        self._attach(participant, gain, draws)
 
-    def _attach(self, who: Participants, gain: complex, draws: Innovations) -> None:
+    def _attach(self, participant: Participants, gain: complex, draws: Innovations) -> None:
         """Take the channel to the base station that serves the device now."""
-        self.who = who
-        self.device = int(who.drop.ids[0])
-        self.cell = int(who.drop.cell[0])
-        self.path_gain = float(who.drop.path_gain[0])
-        self.all_gains: Floats = who.drop.all_gains[0]
-        self.tx_power_w = float(who.tx_power_w[0])
-        self.k_factor = float(who.drop.k_factor[0])
-        self.constant = bool(who.constant[0])
+        self.participant = participant
+        self.device = int(participant.drop.ids[0])
+        self.cell = int(participant.drop.cell[0])
+        self.path_gain = float(participant.drop.path_gain[0])
+        self.all_gains: Floats = participant.drop.all_gains[0]
+        self.tx_power_w = float(participant.tx_power_w[0])
+        self.k_factor = float(participant.drop.k_factor[0])
+        self.constant = bool(participant.constant[0])
         self.gain = gain  # fading in the last slot
         self._draws = draws
         # What was known of the old channel does not hold for the new one: both are found out anew when asked for.
@@ -67,11 +67,11 @@ class BandTransfer:
 
     def now(self) -> Participants:
         """Return its participant [1] with the fading of the last slot."""
-        return replace(self.who, start=np.array([self.gain]))
+        return replace(self.participant, start=np.array([self.gain]))
 
-    def go_on(self, who: Participants, gain: complex, draws: Innovations, paused_slots: int) -> None:
+    def go_on(self, participant: Participants, gain: complex, draws: Innovations, paused_slots: int) -> None:
         """Go on after a pause, over the base station that serves the device [1] now, whose fading is another."""
-        self._attach(who, gain, draws)
+        self._attach(participant, gain, draws)
         self.slots += paused_slots
 
     def restart(self, bits: float) -> None:
@@ -123,8 +123,8 @@ class BandTransfer:
             self._draws,
             self.ahead[-1] if known else self.gain,
             slots - known,
-            correlation=float(self.who.correlation[0]),
-            hold_slots=int(self.who.hold_slots[0]),
+            correlation=float(self.participant.correlation[0]),
+            hold_slots=int(self.participant.hold_slots[0]),
             constant=self.constant,
             first_slot=self.slots + known,
         )

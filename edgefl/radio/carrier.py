@@ -14,7 +14,7 @@ class Carrier(Protocol):
     """Carries the messages of one round's participants."""
 
     def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
-        """Carry a participant's message of a turn, from now on; an interrupt gets what was sent so far.
+        """Carry a participant's message of a turn, from now on; if interrupted, return what was sent so far.
 
-        A turn may be left out, as by a device that has the model already; then nothing is on air for it.
+        A turn may be left out, for example by a device that already has the model; then nothing is on air for it.
         """

@@ -21,13 +21,13 @@ from edgefl.radio.transfers import WAYS, OnAir, TransferResult, Way
 class PricedTurn:
     """The transfers of one turn of participants [r], priced when the round begins."""
 
-    def __init__(self, pricing: Pricing, offer: Offer, who: Participants, on_air: OnAir) -> None:
+    def __init__(self, pricing: Pricing, offer: Offer, participants: Participants, on_air: OnAir) -> None:
         self._pricing = pricing
         self._offer = offer
-        self._who = who
+        self._participants = participants
         self._on_air = on_air
-        self.start = who.start  # fading gains [r] in the slot before the first
-        priced = pricing.price(offer, who, np.arange(len(who)))
+        self.start = participants.start  # fading gains [r] in the slot before the first
+        priced = pricing.price(offer, participants, np.arange(len(participants)))
         self.gain = priced.gain  # fading gains [r] in the last slot
         self.duration_s: Floats = np.asarray(priced.slots * pricing.radio.slot_s)
         air_s = self.duration_s * offer.air
@@ -39,18 +39,18 @@ class PricedTurn:
         """Carry one of them from now on: its duration is known, so it is one timeout."""
         began_s = env.now
         result = self._results[row]
-        device = int(self._who.drop.ids[row])
+        device = int(self._participants.drop.ids[row])
         self._on_air(device, self._offer.way, float(self._offer.air[row]))
         try:
             yield env.timeout(result.duration_s)
         except simpy.Interrupt as cut:
-            return self._part(row, env.now - began_s, str(cut.cause))
+            return self._cut_short(row, env.now - began_s, str(cut.cause))
         return result
 
-    def _part(self, row: int, elapsed_s: float, cause: str) -> TransferResult:
-        """Return what a transfer has sent after a time: keyed draws let it be walked again, so far."""
+    def _cut_short(self, row: int, elapsed_s: float, cause: str) -> TransferResult:
+        """Return what a transfer has sent after a time: keyed draws let it be walked again up to there."""
         slots = np.array([steps_completed(elapsed_s, self._pricing.radio.slot_s)])
-        priced = self._pricing.price(self._offer, self._who, np.array([row]), slots)
+        priced = self._pricing.price(self._offer, self._participants, np.array([row]), slots)
         air_s = elapsed_s * float(self._offer.air[row])
         return TransferResult(elapsed_s, air_s, float(priced.sent_bits[0]), delivered=False, cut=cause)
 
@@ -63,35 +63,37 @@ class FixedCarrier:
     """
 
     def __init__(
-        self, env: simpy.Environment, pricing: Pricing, who: Participants, messages: Messages, on_air: OnAir
+        self, env: simpy.Environment, pricing: Pricing, participants: Participants, messages: Messages, on_air: OnAir
     ) -> None:
         self._env = env
         self._pricing = pricing
         self._messages = messages
         self._on_air = on_air
-        # Both offers come before any price: too few resource blocks are told without walking a single slot.
-        offers = {way: pricing.offer(way, who, messages.total_bits(way)) for way in WAYS}
-        self._turns = [self._price(who.only(group.rows), group, offers) for group in messages.groups]
+        # Both offers come before any price, so that too few resource blocks are refused before a slot is walked.
+        offers = {way: pricing.offer(way, participants, messages.total_bits(way)) for way in WAYS}
+        self._turns = [self._price(participants.only(group.rows), group, offers) for group in messages.groups]
 
     def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
         """See Carrier."""
         group, place = self._messages.place(row)
         return self._turns[group][turn].send(self._env, place)
 
-    def _price(self, who: Participants, group: MessageGroup, offers: dict[Way, Offer]) -> list[PricedTurn]:
+    def _price(self, participants: Participants, group: MessageGroup, offers: dict[Way, Offer]) -> list[PricedTurn]:
         """Price all turns of participants [r] with equally many."""
         radio = self._pricing.radio
-        draws = self._pricing.fading.pauses(who, group.turns)
+        draws = self._pricing.fading.pauses(participants, group.turns)
         turns: list[PricedTurn] = []
         for turn in range(group.turns):
-            start = who.start
+            start = participants.start
             if turn > 0:
                 pause_s = group.pause_s(turn, turns[-1].duration_s)
                 # The fading moves on in whole slots: a slot that has begun counts.
                 pause_slots = np.ceil(pause_s / radio.slot_s - SAME_STEP)
-                start = channel.fading.advance(turns[-1].gain, who.correlation, pause_slots, draws[:, turn - 1])
+                start = channel.fading.advance(
+                    turns[-1].gain, participants.correlation, pause_slots, draws[:, turn - 1]
+                )
             attempts_before = turn // 2 * radio.faults.attempts  # in the same direction
-            at_turn = replace(who, start=start, attempts_before=attempts_before)
+            at_turn = replace(participants, start=start, attempts_before=attempts_before)
             offer = offers[way_of(turn)].only(group.rows, group.bits[:, turn])
             turns.append(PricedTurn(self._pricing, offer, at_turn, self._on_air))
         return turns

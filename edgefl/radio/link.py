@@ -35,7 +35,7 @@ class Link:
         radio: the section `radio`.
         cells: where the base stations stand.
         streams: keyed randomness.
-        on_air: told whose radio is on, and for which share of the time.
+        on_air: called when a device's radio is switched, with its share of the time from then on.
     """
 
     def __init__(self, radio: Radio, cells: Cells, streams: Streams, on_air: OnAir = ignore_on_air) -> None:
@@ -80,16 +80,18 @@ class Link:
             start=self.pricing.fading.complex_normals(start, drop.ids, index)[:, 0],
         )
 
-    def open(self, env: simpy.Environment, who: Participants, messages: Messages) -> Carrier:
+    def open(self, env: simpy.Environment, participants: Participants, messages: Messages) -> Carrier:
         """Return the carrier of the messages of a round's participants."""
-        # Shares that hold are priced now, all at once. A band that is shared finds out in time who meets whom.
+        # Fixed shares are priced now, all at once. On a shared band only time tells which transfers overlap.
         if self.radio.sharing == "fixed":
-            return FixedCarrier(env, self.pricing, who, messages, self._on_air)
-        return SharedCarrier(env, self.pricing, who, messages, self._shared_bands(env))
+            return FixedCarrier(env, self.pricing, participants, messages, self._on_air)
+        return SharedCarrier(env, self.pricing, participants, messages, self._shared_bands(env))
 
-    def roam(self, env: simpy.Environment, who: Participants, messages: Messages, handover: Handover) -> RoamingCarrier:
+    def roam(
+        self, env: simpy.Environment, participants: Participants, messages: Messages, handover: Handover
+    ) -> RoamingCarrier:
         """Return the carrier of participants that may be handed over to other base stations."""
-        return RoamingCarrier(env, self.pricing, who, messages, self._shared_bands(env), handover)
+        return RoamingCarrier(env, self.pricing, participants, messages, self._shared_bands(env), handover)
 
     def reciprocity(self, drop: Drop, tx_power_w: Floats, down_bits: Floats, up_bits: Floats) -> Reciprocity:
         """Return what the participants [n] of a round can tell of their uploads from their downloads."""
@@ -119,7 +121,7 @@ class Link:
 
 @contextmanager
 def _in_range(index: int) -> Iterator[None]:
-    """Tell errors of the propagation model with the round `index`, and what allows such distances."""
+    """Add to errors of the propagation model the round `index`, and the key that allows such distances."""
     try:
         yield
     except ValueError as error:

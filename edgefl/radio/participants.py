@@ -17,7 +17,7 @@ class Participants:
     index: int  # of the selection that chose them, from 0: part of the key of their draws
     drop: Drop
     correlation: Floats  # of the fading between neighbouring slots
-    hold_slots: Ints  # for how many slots a value of the fading holds: 1 but in block fading
+    hold_slots: Ints  # for how many slots a value of the fading holds: 1 except in block fading
     tx_power_w: Floats
     start: Complex  # fading gain in the slot before the first
     attempts_before: int = 0  # of each, in the same direction: part of the key of their draws

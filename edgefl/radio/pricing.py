@@ -27,7 +27,7 @@ FAULT: dict[Way, Purpose] = {"down": "fault_down", "up": "fault_up"}
 
 @dataclass(frozen=True)
 class Offer:
-    """Payloads of participants [n] in one direction of a round, and the shares that they get for them."""
+    """Payloads of participants [n] in one direction of a round, and their shares of the band."""
 
     way: Way
     payload_bits: Floats  # [n]
@@ -37,7 +37,7 @@ class Offer:
     payload_share: Floats  # [n] of time and resources that carries its payload: what control leaves of `air`
 
     def only(self, rows: Rows, payload_bits: Floats) -> Offer:
-        """Return the offer of the participants `rows` [r], who now want to send `payload_bits` [r]."""
+        """Return the offer of the participants `rows` [r] for payloads of `payload_bits` [r]."""
         return replace(
             self,
             payload_bits=payload_bits,
@@ -55,12 +55,12 @@ class Offer:
         return self.payload_bits / self.payload_share
 
     def attempt(
-        self, who: Participants, rows: Rows, number: int, start: Complex, limit_slots: Ints | None
+        self, participants: Participants, rows: Rows, number: int, start: Complex, limit_slots: Ints | None
     ) -> TransmissionAttempt:
         """Return one attempt of the transfers of `rows` [r], whose fading begins with `start` [r]."""
         return TransmissionAttempt(
             way=self.way,
-            who=replace(who.only(rows), start=start),
+            participants=replace(participants.only(rows), start=start),
             number=number,
             payload_bits=self.slot_payload_bits[rows],
             mean_snr=self.mean_snr[rows],
@@ -79,7 +79,7 @@ class Priced(NamedTuple):
 
 
 class Pricing:
-    """Prices transfers: how long they take on what they get of the band, and whether they get through."""
+    """Prices transfers: how long they take on their shares of the band, and whether they get through."""
 
     def __init__(self, radio: Radio, cells: Cells, streams: Streams) -> None:
         self.radio = radio
@@ -105,26 +105,28 @@ class Pricing:
         payload_share = air * self.budget.resources.payload_share(way)
         return Offer(way, payload, bandwidth_hz, mean_snr, air, payload_share)
 
-    def offer(self, way: Way, who: Participants, payload_bits: Floats | float) -> Offer:
+    def offer(self, way: Way, participants: Participants, payload_bits: Floats | float) -> Offer:
         """Return the shares of participants [n] that hold for the round.
 
         Raises:
             RunError: there are fewer resource blocks than participants.
         """
-        offer = self.shares(way, who.drop, who.tx_power_w, payload_bits)
+        offer = self.shares(way, participants.drop, participants.tx_power_w, payload_bits)
         # A share that holds for the round must carry something: a transfer without a block would never end.
         if not offer.bandwidth_hz.all():
             blocks = self.budget.resources.blocks
-            text = f"{len(who)} participants, but {blocks} resource blocks a cell"
-            raise RunError(f"round {who.index + 1}: {text}: choose fewer, or write radio.allocation: round_robin")
+            text = f"{len(participants)} participants, but {blocks} resource blocks a cell"
+            raise RunError(
+                f"round {participants.index + 1}: {text}: choose fewer, or write radio.allocation: round_robin"
+            )
         return offer
 
-    def price(self, offer: Offer, who: Participants, rows: Rows, until_slots: Ints | None = None) -> Priced:
+    def price(self, offer: Offer, participants: Participants, rows: Rows, until_slots: Ints | None = None) -> Priced:
         """Price the transfers of `rows` [r], each repeated until it gets through or its attempts are used up.
 
         Args:
             offer: what the direction offers.
-            who: all participants; their fading begins with `who.start`.
+            participants: all participants; their fading begins with `participants.start`.
             rows: whose transfers to price.
             until_slots: [r] where each is cut short; None: only at the scenario's longest time, if it has one.
 
@@ -134,11 +136,11 @@ class Pricing:
         limit_slots = until_slots
         if limit_slots is None and self.longest_slots is not None:
             limit_slots = np.full(rows.size, self.longest_slots)
-        fails = self.fails(offer.way, who)[rows]
+        fails = self.fails(offer.way, participants)[rows]
         slots = np.zeros(rows.size, dtype=np.int64)
         sent_bits = np.zeros(rows.size)
         delivered = np.zeros(rows.size, dtype=bool)
-        gain = who.start[rows]
+        gain = participants.start[rows]
         for number in range(self.radio.faults.attempts):
             under_way = ~delivered
             if limit_slots is not None:
@@ -150,7 +152,7 @@ class Pricing:
             if limit_slots is not None:
                 left_slots = (limit_slots - slots)[at]
             # Attempts follow each other at once: the fading goes on from where the one before has left it.
-            attempt = offer.attempt(who, rows[at], number, gain[at], left_slots)
+            attempt = offer.attempt(participants, rows[at], number, gain[at], left_slots)
             walk = self.engine.carry(attempt)
             slots[at] += walk.slots
             sent_bits[at] += walk.sent_bits * offer.payload_share[rows[at]]  # bits of payload again, not scaled up
@@ -168,52 +170,52 @@ class Pricing:
             return None
         return steps_completed(longest_s, self.radio.slot_s)  # whole slots within it: the limit is never exceeded
 
-    def fails(self, way: Way, who: Participants) -> Bools:
+    def fails(self, way: Way, participants: Participants) -> Bools:
         """Return which attempts [n, attempts] fail at their end."""
         faults = self.radio.faults
         if not faults.failure_probability:
-            return np.zeros((len(who), faults.attempts), dtype=bool)
+            return np.zeros((len(participants), faults.attempts), dtype=bool)
         # Attempts take the numbers of one keyed sequence in order, those of earlier turns first: each has its own.
-        count = who.attempts_before + faults.attempts
-        uniform = self._streams.uniform(FAULT[way], who.drop.ids, who.index, count=count)
-        return uniform[:, who.attempts_before :] < faults.failure_probability
+        count = participants.attempts_before + faults.attempts
+        uniform = self._streams.uniform(FAULT[way], participants.drop.ids, participants.index, count=count)
+        return uniform[:, participants.attempts_before :] < faults.failure_probability
 
-    def refuse_hopeless(self, way: Way, who: Participants, payload_bits: float) -> None:
+    def refuse_hopeless(self, way: Way, participant: Participants, payload_bits: float) -> None:
         """Refuse a transfer that nothing would ever end.
 
         Args:
             way: its direction.
-            who: its participant [1].
+            participant: its participant [1].
             payload_bits: what is to be sent.
 
         Raises:
             RunError: the link is too weak for the payload, and nothing limits its time.
         """
         # A scenario that limits the time wants such transfers to fail, not to be refused.
-        if self.longest_slots is None and self.hopeless(way, who, payload_bits):
-            raise self.too_long(way, who)
+        if self.longest_slots is None and self.hopeless(way, participant, payload_bits):
+            raise self.too_long(way, participant)
 
-    def hopeless(self, way: Way, who: Participants, payload_bits: float) -> bool:
+    def hopeless(self, way: Way, participant: Participants, payload_bits: float) -> bool:
         """Return whether a transfer of one participant [1] takes more than `MAX_SLOTS` in the mean, alone on the band.
 
-        Without this question a shared band would look through the fading of ten thousand seconds before it fails.
+        Without this check a shared band would walk through all `MAX_SLOTS` slots of fading before it fails.
         """
         # The mean over Rayleigh fading says nothing about a line of sight, nor about a channel that does not change.
-        unchanging = abs(who.correlation[0]) == 1.0
-        if who.drop.k_factor[0] > 0 or unchanging:
+        unchanging = abs(participant.correlation[0]) == 1.0
+        if participant.drop.k_factor[0] > 0 or unchanging:
             return False
         # The best case: the whole band, and no interference (0.0).
         budget = self.budget
         resources = budget.resources
-        mean_snr = budget.snr_hz(way, who.drop.path_gain, who.tx_power_w, 0.0) / resources.band_hz
+        mean_snr = budget.snr_hz(way, participant.drop.path_gain, participant.tx_power_w, 0.0) / resources.band_hz
         payload_share = resources.time_share(way) * resources.payload_share(way)
         mean_bps_hz = float(budget.mean_bps_hz(mean_snr)[0])
         slot_bits = resources.band_hz * payload_share * self.radio.slot_s * mean_bps_hz
         return payload_bits > slot_bits * MAX_SLOTS
 
-    def too_long(self, way: Way, who: Participants) -> RunError:
+    def too_long(self, way: Way, participant: Participants) -> RunError:
         """Return the error of a transfer of one participant [1] that does not end."""
-        device = int(who.drop.ids[0])
+        device = int(participant.drop.ids[0])
         transfer = "download" if way == "down" else "upload"
         text = f"device {device}'s {transfer} needs more than {MAX_SLOTS} slots"
-        return RunError(f"round {who.index + 1}: {text}: {remedy(way)}")
+        return RunError(f"round {participant.index + 1}: {text}: {remedy(way)}")

@@ -27,19 +27,19 @@ class SharedCarrier:
         self,
         env: simpy.Environment,
         pricing: Pricing,
-        who: Participants,
+        participants: Participants,
         messages: Messages,
         bands: Mapping[Way, Band],
     ) -> None:
         self._env = env
         self._pricing = pricing
-        self._who = who
+        self._participants = participants
         self._messages = messages
         self._bands = bands
         self._alone: dict[int, Participants] = {}  # participants [1] by row, with the draws' keys of their last turn
-        self._pauses = [pricing.fading.pauses(who.only(group.rows), group.turns) for group in messages.groups]
-        self.gain = who.start.copy()  # [n] of the fading when each participant's last transfer ended
-        self._ended_s = np.full(len(who), float(env.now))  # when that was; or when the round began
+        self._pauses = [pricing.fading.pauses(participants.only(group.rows), group.turns) for group in messages.groups]
+        self.gain = participants.start.copy()  # [n] of the fading when each participant's last transfer ended
+        self._ended_s = np.full(len(participants), float(env.now))  # when that was; or when the round began
 
     def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
         """See Carrier."""
@@ -67,17 +67,17 @@ class SharedCarrier:
     def _participant(self, row: int) -> Participants:
         # On a band every transfer goes its own way, so each participant is taken out of the round's arrays.
         if row not in self._alone:
-            self._alone[row] = self._who.only(np.array([row]))
+            self._alone[row] = self._participants.only(np.array([row]))
         return self._alone[row]
 
     def _pause(self, row: int, turn: int) -> None:
         """Let the fading go on from the end of the transfer before until now."""
-        # The next transfer begins at a border of a slot, so a slot that has begun counts as a whole.
+        # The next transfer begins at a slot boundary, so a slot that has begun counts as a whole.
         pause_slots = steps_begun(self._env.now - self._ended_s[row], self._pricing.radio.slot_s)
         group, place = self._messages.place(row)
         draw = self._pauses[group][place, turn - 1]
         at = slice(row, row + 1)  # arrays [1], as under fixed shares, where this is done for all at once
-        self.gain[at] = channel.fading.advance(self.gain[at], self._who.correlation[at], pause_slots, draw)
+        self.gain[at] = channel.fading.advance(self.gain[at], self._participants.correlation[at], pause_slots, draw)
 
     def _count_earlier_attempts(self, row: int, turn: int) -> None:
         """Let the keys of the draws count the attempts of earlier turns in the same direction."""
@@ -89,7 +89,7 @@ class SharedCarrier:
     def _attempts(self, way: Way, row: int, bits: float) -> Generator[simpy.Event, Any, TransferResult]:
         """Carry a message, with as many attempts as it takes and the scenario allows."""
         pricing = self._pricing
-        began_s = self._env.now  # also counts the wait for the border of a slot
+        began_s = self._env.now  # the wait for the slot boundary counts, too
         sent_bits = 0.0
         air_s = 0.0
         # Whether an attempt fails does not depend on handovers: keys count those of the participant, not of a piece.
@@ -97,12 +97,12 @@ class SharedCarrier:
         pricing.refuse_hopeless(way, self.serving(row), bits)
         left_slots = pricing.longest_slots
         for attempt in range(pricing.radio.faults.attempts):
-            who = self.serving(row)
-            draws = pricing.fading.innovations(way, who, attempt)
+            participant = self.serving(row)
+            draws = pricing.fading.innovations(way, participant, attempt)
             limit_slots = (
                 MAX_SLOTS if left_slots is None else left_slots
             )  # a guard against links that never get through
-            transfer = BandTransfer(who, attempt, bits, limit_slots, self.gain[row], draws)
+            transfer = BandTransfer(participant, attempt, bits, limit_slots, self.gain[row], draws)
             cut = yield from self.carry(way, row, transfer)
             sent_bits += transfer.sent_bits
             air_s += transfer.air_slots * pricing.radio.slot_s
@@ -114,7 +114,7 @@ class SharedCarrier:
                 return TransferResult(self._env.now - began_s, air_s, sent_bits, delivered=True)
             if left_slots is None:
                 if not complete:
-                    raise pricing.too_long(way, who)
+                    raise pricing.too_long(way, participant)
             else:
                 left_slots -= transfer.slots  # `max_transfer_s` is for all attempts together
                 if left_slots <= 0:

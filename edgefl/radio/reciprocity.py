@@ -1,4 +1,4 @@
-"""Estimates of uploads from downloads: the path is the same both ways, so a device can tell one from the other."""
+"""Estimates of uploads from downloads: the path is the same both ways, so a device can infer one from the other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from edgefl.core.arrays import Floats
 
 MOST_BPS_HZ = 100.0  # no channel carries more
-TINY_RATE = 1e-300  # where there is nothing to divide by
+TINY_RATE = 1e-300  # in place of 0 as a divisor
 
 
 @dataclass(frozen=True)

@@ -32,14 +32,14 @@ class RoamingCarrier(SharedCarrier):
         self,
         env: simpy.Environment,
         pricing: Pricing,
-        who: Participants,
+        participants: Participants,
         messages: Messages,
         bands: Mapping[Way, Band],
         handover: Handover,
     ) -> None:
-        super().__init__(env, pricing, who, messages, bands)
+        super().__init__(env, pricing, participants, messages, bands)
         self._handover = handover
-        self.index = who.index
+        self.index = participants.index
         self._handed_over: dict[int, Participants] = {}  # [1] each, with the base station after the last handover
         self._under_way: dict[int, simpy.Event] = {}  # fires at a handover of a participant whose transfer is on air
 
@@ -55,7 +55,7 @@ class RoamingCarrier(SharedCarrier):
         before = self.serving(row)
         attempts_before = before.attempts_before + attempts
         self._handed_over[row] = replace(before, drop=drop, attempts_before=attempts_before)
-        handovers = attempts_before // attempts  # so far, with this one, which takes the last of as many draws
+        handovers = attempts_before // attempts  # so far, this one included: it takes the last of that many draws
         starts = self._pricing.fading.complex_normals("handover_start", drop.ids, self.index, handovers)
         self.gain[row] = starts[0, -1]
         handed_over = self._under_way.pop(row, None)
@@ -73,9 +73,9 @@ class RoamingCarrier(SharedCarrier):
                 if self._handover.in_transfer == "drop":
                     return HANDOVER_FAILED
                 yield self._env.timeout(pause_s)
-                who = self.serving(row)
-                draws = self._pricing.fading.innovations(way, who, transfer.attempt)
-                transfer.go_on(who, self.gain[row], draws, pause_slots)
+                participant = self.serving(row)
+                draws = self._pricing.fading.innovations(way, participant, transfer.attempt)
+                transfer.go_on(participant, self.gain[row], draws, pause_slots)
                 if self._handover.in_transfer == "restart":
                     transfer.restart(bits)
         except simpy.Interrupt as cut:

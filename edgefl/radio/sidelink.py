@@ -52,9 +52,9 @@ class DirectLinks:
         index: int,
         peer: Peer | None,
     ) -> Carrier:
-        """Return the carrier of one device, whose upload goes to `peer`; None is the base station.
+        """Return the carrier of one device, whose upload goes to `peer`, or to the base station if None.
 
-        What the device before has handed on is its download. It asks the base station where that did not get through.
+        Its download is what the device before it has handed on; if that did not get through, it asks the base station.
 
         Args:
             env: the clock.
@@ -76,8 +76,8 @@ class DirectLinks:
             up_bits=up_bits if peer is None else 0.0,
             computing_s=computing_s,
         )
-        who = self._link.participants(drop, speed_mps, tx_power_w, index)
-        cell = self._link.open(env, who, cell_messages)
+        participants = self._link.participants(drop, speed_mps, tx_power_w, index)
+        cell = self._link.open(env, participants, cell_messages)
         if peer is None:
             return DirectLink(self, cell, cell, received)
         path = path_between(self._link.channel, drop, peer.distance_m, index)

@@ -29,20 +29,20 @@ class FadingDraws:
         # CN(0, 1) has unit power: real and imaginary part have half of it each.
         return np.asarray((parts[:, ::2] + 1j * parts[:, 1::2]) * np.sqrt(0.5))
 
-    def pauses(self, who: Participants, turns: int) -> Complex:
+    def pauses(self, participants: Participants, turns: int) -> Complex:
         """Return draws of CN(0, 1) [n, turns - 1], with which the fading jumps over the pauses between turns."""
-        return self.complex_normals("fading_gap", who.drop.ids, who.index, turns - 1)
+        return self.complex_normals("fading_gap", participants.drop.ids, participants.index, turns - 1)
 
-    def innovations(self, way: Way, who: Participants, number: int) -> Innovations:
+    def innovations(self, way: Way, participants: Participants, number: int) -> Innovations:
         """Return the source of the draws during attempt `number` of each participant's transfer.
 
         Each attempt has a stream of its own. So a walk can be repeated up to any slot, as an interrupt asks for.
         """
-        ids = who.drop.ids
-        attempt = who.attempts_before + number
+        ids = participants.drop.ids
+        attempt = participants.attempts_before + number
 
         def generator(row: int) -> np.random.Generator:
-            return self._streams.sequence(INNOVATIONS[way], int(ids[row]), who.index, attempt)
+            return self._streams.sequence(INNOVATIONS[way], int(ids[row]), participants.index, attempt)
 
         return channel.transfer.innovations_of(cache(generator))  # cached: a row's next draws continue its sequence
 

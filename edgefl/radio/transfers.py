@@ -1,4 +1,4 @@
-"""The words of a transfer: its direction, its result, and the listener that follows whose radio is on."""
+"""Types of a transfer: its direction, its result, and the listener that follows which radios are on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Way = Literal["down", "up"]
 WAYS: tuple[Way, Way] = ("down", "up")
 
 OnAir = Callable[[int, Way, float], None]
-"""Told a device, a direction, and the share of the time for which its radio is on from now on."""
+"""Called with a device, a direction, and the share of the time for which its radio is on from now on."""
 
 
 def ignore_on_air(device: int, way: Way, air: float) -> None:

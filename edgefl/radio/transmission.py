@@ -31,7 +31,7 @@ class TransmissionAttempt:
     """One attempt of the transfers [r] of some participants, in one direction."""
 
     way: Way
-    who: Participants  # [r]; their fading starts with `who.start`
+    participants: Participants  # [r]; their fading starts with `participants.start`
     number: int  # of the attempt, from 0
     payload_bits: Floats  # scaled up as if all slots carried nothing else
     mean_snr: Floats
@@ -45,7 +45,7 @@ class TransmissionAttempt:
             limit_slots = limit_slots[rows]
         return replace(
             self,
-            who=self.who.only(rows),
+            participants=self.participants.only(rows),
             payload_bits=self.payload_bits[rows],
             mean_snr=self.mean_snr[rows],
             bandwidth_hz=self.bandwidth_hz[rows],
@@ -65,9 +65,9 @@ class TransmissionEngine:
         self._walking_s = 0.0  # wall-clock
         self.needless_s = 0.0  # wall-clock of slots that `fast` would not walk
 
-    def estimates(self, who: Participants) -> bool:
+    def estimates(self, participants: Participants) -> bool:
         """Return whether `fast` is asked for, and can estimate all these transfers: it knows no block fading."""
-        return self._fast and not who.fades_in_blocks.any()
+        return self._fast and not participants.fades_in_blocks.any()
 
     def carry(self, attempt: TransmissionAttempt) -> Walk:
         """Return the slots, the bits and the fading afterwards of an attempt.
@@ -76,12 +76,12 @@ class TransmissionEngine:
             RunError: a link is too weak for its payload, and nothing limits its time.
         """
         try:
-            if self.estimates(attempt.who):
+            if self.estimates(attempt.participants):
                 return self._estimate(attempt)
             began = time.perf_counter()
             walk = self._walk(attempt)
         except TransferTooLong as error:
-            raise RunError(f"round {attempt.who.index + 1}: {error}: {remedy(attempt.way)}") from None
+            raise RunError(f"round {attempt.participants.index + 1}: {error}: {remedy(attempt.way)}") from None
         self._count(attempt, walk.slots, time.perf_counter() - began)
         return walk
 
@@ -92,12 +92,14 @@ class TransmissionEngine:
 
     def _walk(self, attempt: TransmissionAttempt) -> Walk:
         """Carry an attempt slot by slot, each slot with its own draws."""
-        who = attempt.who
-        draws = self._fading.innovations(attempt.way, who, attempt.number)
-        rest = (self.budget.efficiency, who.drop.k_factor, who.hold_slots)
+        participants = attempt.participants
+        draws = self._fading.innovations(attempt.way, participants, attempt.number)
+        rest = (self.budget.efficiency, participants.drop.k_factor, participants.hold_slots)
         if attempt.limit_slots is not None:
-            return channel.transfer.walk_until(attempt.limit_slots, *self._arguments(attempt), draws, who.start, *rest)
-        duration_s, gain = channel.transfer.walk(*self._arguments(attempt), draws, who.start, MAX_SLOTS, *rest)
+            return channel.transfer.walk_until(
+                attempt.limit_slots, *self._arguments(attempt), draws, participants.start, *rest
+            )
+        duration_s, gain = channel.transfer.walk(*self._arguments(attempt), draws, participants.start, MAX_SLOTS, *rest)
         slots = np.rint(duration_s / self._slot_s).astype(np.int64)
         return Walk(slots, attempt.payload_bits, gain)
 
@@ -107,19 +109,21 @@ class TransmissionEngine:
         Transfers so short that `fast` would walk them are walked here where there is a limit: only a walk can be cut
         at a slot.
         """
-        who = attempt.who
+        participants = attempt.participants
         limit_slots = attempt.limit_slots
         # The key counts attempts, and each takes the next draws of its device's sequence.
-        count = NORMALS * (who.attempts_before + attempt.number + 1)
-        normals = self._streams.normal(FAST[attempt.way], who.drop.ids, who.index, count=count)[:, -NORMALS:]
+        count = NORMALS * (participants.attempts_before + attempt.number + 1)
+        normals = self._streams.normal(FAST[attempt.way], participants.drop.ids, participants.index, count=count)[
+            :, -NORMALS:
+        ]
         new_gain = (normals[:, 1] + 1j * normals[:, 2]) * np.sqrt(0.5)
-        gain = np.where(who.constant, who.start, new_gain)
+        gain = np.where(participants.constant, participants.start, new_gain)
         if limit_slots is None:
             slots = self._estimated_slots(attempt, normals[:, 0]).astype(np.int64)
             return Walk(slots, attempt.payload_bits, gain)
         mean_slot_bits = attempt.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.mean_snr)
         needed_slots = attempt.payload_bits / np.maximum(mean_slot_bits, TINY_BITS)
-        walks = who.constant | self._walks(attempt)
+        walks = participants.constant | self._walks(attempt)
         # Beyond MAX_SLOTS in the mean, any limit comes first: the mean itself will do.
         estimated = np.flatnonzero(~walks & (needed_slots < MAX_SLOTS))
         needed_slots[estimated] = self._estimated_slots(attempt.only(estimated), normals[estimated, 0])
@@ -134,15 +138,15 @@ class TransmissionEngine:
 
     def _estimated_slots(self, attempt: TransmissionAttempt, normals: Floats) -> Floats:
         """Return the slots [r] that transfers take if nothing cuts them short."""
-        who = attempt.who
+        participants = attempt.participants
         duration_s = channel.transfer.fast(
             *self._arguments(attempt),
             normals,
-            self._fading.innovations(attempt.way, who, attempt.number),
-            who.start,
+            self._fading.innovations(attempt.way, participants, attempt.number),
+            participants.start,
             MAX_SLOTS,
             self.budget.efficiency,
-            who.drop.k_factor,
+            participants.drop.k_factor,
         )
         return np.rint(duration_s / self._slot_s)
 
@@ -153,20 +157,20 @@ class TransmissionEngine:
             attempt.mean_snr,
             attempt.bandwidth_hz,
             self._slot_s,
-            attempt.who.correlation,
+            attempt.participants.correlation,
         )
 
     def _walks(self, attempt: TransmissionAttempt) -> Bools:
         """Return whether `fast` walks each transfer [r], because it is short."""
         efficiency = self.budget.efficiency
-        return channel.first_passage.walked(*self._arguments(attempt), efficiency, attempt.who.drop.k_factor)
+        return channel.first_passage.walked(*self._arguments(attempt), efficiency, attempt.participants.drop.k_factor)
 
     def _count(self, attempt: TransmissionAttempt, slots: Ints, wall_s: float) -> None:
         """Note the wall-clock of those slots that `fast` would not have walked."""
         self._walking_s += wall_s
         if self._walking_s < NOTICEABLE_S:  # the tables that tell what `fast` walks take as long
             return
-        who = attempt.who
-        needless = ~self._walks(attempt) & ~who.constant & ~who.fades_in_blocks
+        participants = attempt.participants
+        needless = ~self._walks(attempt) & ~participants.constant & ~participants.fades_in_blocks
         needless_share = int(slots[needless].sum()) / max(int(slots.sum()), 1)
         self.count_needless(wall_s * needless_share)

@@ -186,7 +186,7 @@ def test_what_an_interrupted_participant_has_done_is_entered_exactly(sharing, fa
             assert row["status"] == ("received" if ended else "late")
             assert (rounds["late"].item(), rounds["received"].item()) == (int(not ended), int(ended))
         first_s = 0.0
-        if sharing == "processor" and up_s > 0:  # the upload waits for the border of a slot
+        if sharing == "processor" and up_s > 0:  # the upload waits for the slot boundary
             first_s = min(math.ceil(compute_s / SLOT_S - 1e-6) * SLOT_S - compute_s, up_s)
         assert row["rx_energy_j"] == pytest.approx(0.3 * 0.6 * down_s, rel=1e-9)
         assert row["tx_energy_j"] == pytest.approx(DEVICE_W * 0.4 * (up_s - first_s), rel=1e-6, abs=1e-15)

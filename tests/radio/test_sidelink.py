@@ -47,7 +47,7 @@ def hops_s(rows, number, seed=2):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_a_round_lasts_the_sum_over_all_links_and_trainings(sharing):
-    """Server to first, device to device, last to server; under processor sharing each from the border of a slot."""
+    """Server to first, device to device, last to server; under processor sharing each from a slot boundary."""
     result = run(DIRECT, radio={**BASE["radio"], "sharing": sharing})
     clocks, border_s = cpu_hz(result), SLOT_S if sharing == "processor" else 1e-9
     for number in range(1, 5):

@@ -38,7 +38,7 @@ def test_a_power_control_changes_rate_and_energy_together(monkeypatch, changes):
     lower = run(**changes)
     for devices, power_w in ((full, DEVICE_W), (lower, LOWER * DEVICE_W)):
         air_s = devices["upload_s"].to_numpy()  # there is no frame: the radio is on for all of an upload
-        begins_s = SLOT_S  # but before the border of a slot at which a shared one begins
+        begins_s = SLOT_S  # but before the slot boundary at which a shared one begins
         assert devices["tx_energy_j"].to_numpy() == pytest.approx(power_w * air_s, abs=power_w * begins_s)
     assert (lower["upload_s"] > full["upload_s"]).all()
     assert lower["download_s"].equals(full["download_s"])

@@ -21,5 +21,5 @@ class EqualAllocation(Allocation):
         """Return the shares of `channel.allocation.equal`."""
         from channel import allocation
 
-        # Neither payloads nor channels count: who has a weak channel or more to send takes longer.
+        # Neither payloads nor channels count: a device with a weak channel or more to send takes longer.
         return allocation.equal(band_hz, len(payload_bits))
