@@ -61,6 +61,7 @@ def check_overlapping_rounds(scenario: Sections) -> None:
     if scenario.radio.sharing == "fixed":
         text = "fixed shares need rounds that all devices begin together; with this server.policy set it to processor"
         raise fault_at(("radio", "sharing"), text)
+    # Such churn draws who is present by the number of the round; rounds that overlap have several at a time.
     if scenario.churn.by_round:
         name = CHURN.name_of(scenario.churn)
         text = f"{name} needs rounds that do not overlap; with this server.policy set it to none"
@@ -103,6 +104,7 @@ def check_cells(scenario: Sections) -> None:
     reason = radio.propagation.check(nearest_m, cells.farthest_m, radio.carrier_hz, cells.bs_height_m, heights_m)
     if reason:
         raise fault_at(("radio", "propagation"), reason)
+    # Reuse is a key of the radio, but only the cells know which of them are neighbours.
     if reason := cells.check_reuse(radio.reuse):
         raise fault_at(("radio", "reuse"), reason)
 
@@ -193,9 +195,10 @@ def check_departed_state(scenario: Sections) -> None:
     where = ("server", "departed_state")
     if server.departed_state == "kept":
         return
-    if server.on_departure == "completes":
+    if server.on_departure == "completes":  # it finishes its participation out of sight
         text = "with on_departure: completes a departing device loses nothing: set it to kept"
         raise fault_at(where, text)
+    # Groups that take turns leave as other devices do.
     if scenario.churn.by_round and scenario.groups == 1:
         name = CHURN.name_of(scenario.churn)
         raise fault_at(where, f"with the churn {name} devices miss rounds, and none departs: set it to kept")
@@ -218,7 +221,9 @@ def check_sessions(scenario: Sections) -> None:
         return
     policy = scenario.server.policy
     if policy.overlapping or policy.edge_models:
-        missing = "one global model" if policy.edge_models else "rounds that do not overlap"
+        missing = "rounds that do not overlap"
+        if policy.edge_models:
+            missing = "one global model"
         text = f"need {missing}, which the policy {POLICIES.name_of(policy)} does not have: leave them out"
         raise fault_at(("sessions",), text)
     if policy.splits_model and properties.has_own_loss(scenario.learning):
@@ -266,6 +271,7 @@ def check_selection(scenario: Sections) -> None:
     if selection.report_floats and policy.splits_model:
         text = "needs a report with each update, which the policy split does not send: take another selection"
         raise fault_at(("server", "selection"), text)
+    # Polled losses are those of the model that the round then trains: there must be one such model for all.
     trains_one_model_together = policy.averages and not (
         policy.overlapping or policy.edge_models or policy.splits_model
     )
@@ -285,6 +291,7 @@ def check_backhaul(scenario: Sections) -> None:
     if policy.direct_links or policy.splits_model:
         text = f"is not modelled under the policy {POLICIES.name_of(policy)}: leave it out"
         raise fault_at(("backhaul",), text)
+    # The policy's own keys are a short form of the section: beside it, one of the two would be ignored.
     star = policy.star_backhaul
     if star is not None and (star.rate_bps or star.delay_s):
         text = "describes a backhaul of its own beside the section backhaul: leave one of the two out"
@@ -296,6 +303,7 @@ def _needs_only_the_last_model(algorithm: Algorithm) -> bool:
     return properties.only_averages(algorithm) and properties.is_divisible(algorithm)
 
 
+# Only the first fault between sections is told: another order would change which one that is.
 CHECKS: tuple[Callable[[Sections], None], ...] = (
     check_split,
     check_devices,

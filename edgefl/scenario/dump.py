@@ -18,7 +18,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
-    style = None
+    style = None  # PyYAML decides
     try:
         if not isinstance(parse(value)[0], str):
             style = '"'

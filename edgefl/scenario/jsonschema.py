@@ -42,6 +42,7 @@ def _put_dataset_keys_beside_its_name(section: dict[str, Any]) -> None:
         name = variant["properties"].pop("kind")["const"]
         variant["properties"] = {"dataset": {"const": name}, **variant["properties"], **other_keys}
         variant["required"] = ["dataset", *(key for key in variant["required"] if key != "kind")]
+    # In place, as the schema refers to this very definition.
     section.clear()
     section["anyOf"] = variants
     section["description"] = f"dataset: one of {', '.join(DATASETS.members)}"

@@ -48,18 +48,20 @@ def load_with_source(
         path = Path(source)
         raw, origin = read(path)
         base = path.resolve().parent
-        if raw.get("name") is None:
+        if raw.get("name") is None:  # results of two files must not meet in one folder
             raw["name"] = name_from(path)[:100] or "scenario"
     for override in overrides:
         if isinstance(override, str):
             override = parse_override(override)  # noqa: PLW2901
         keys, value, where = override
+        # Before validation, so that an override meets the same checks as a key of the file.
         raw = replaced(raw, keys, value, where)
         origin.overrides[keys] = where
     try:
         scenario = Scenario.model_validate(_with_defaults(raw), context={"base": base})
     except ValidationError as error:
         found = [(item["loc"], item["msg"]) for item in error.errors(include_url=False)]
+        # Pydantic goes by its classes; whoever mends a file reads it from the top.
         found.sort(key=lambda item: origin.line(item[0]))
         lines = dict.fromkeys(origin.fault(path, text) for path, text in found)  # each once
         raise InputError(*lines) from None
@@ -75,7 +77,10 @@ def _with_defaults(raw: dict[str, Any]) -> dict[str, Any]:
     """Fill in the keys that the dataset implies, unless the file gives them."""
     implied: dict[str, Any] = {"model": {"kind": "mlp"}}
     data = raw.get("data")
-    name = data.get("dataset") if isinstance(data, dict) else None
+    name = None
+    if isinstance(data, dict):
+        name = data.get("dataset")
+    # The dataset implies keys of other sections, such as its model: its own section is read before the whole.
     if isinstance(name, str) and name in DATASETS.members:
         with suppress(ValidationError):  # the same faults are reported when the whole scenario is validated
             implied = _merged(implied, DataSection.model_validate(data).dataset.defaults())

@@ -29,7 +29,7 @@ def parse_override(text: str) -> Override:
     if not equals or not all(keys):
         raise InputError(f"--set {text}: must be KEY=VALUE with a dotted key, such as radio.bandwidth_hz=50e6")
     try:
-        parsed, _ = parse(value)
+        parsed, _ = parse(value)  # as the file would be read: lists, mappings and 50e6 work here too
     except NotYaml as error:
         raise InputError(f"--set {text}: not valid YAML: {error.problem}") from None
     return Override(keys, parsed, f"--set {text}")
@@ -39,7 +39,7 @@ def with_seed(overrides: Sequence[str], seed: int | None) -> list[str]:
     """Return overrides with one more for the seed, if there is one."""
     if seed is None:
         return list(overrides)
-    return [*overrides, f"seed={seed}"]
+    return [*overrides, f"seed={seed}"]  # the last one counts
 
 
 def replaced(raw: Any, keys: tuple[str, ...], value: Any, where: str) -> Any:

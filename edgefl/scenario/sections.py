@@ -60,6 +60,8 @@ class Sections(Section):
     cost: Literal["full", "paper"] = "full"  # paper: one model each way, whatever else the algorithm sends or computes
     report: ReportSection = ReportSection()
 
+    # Both validators below see the file's own keys: once validated, a default looks like a value that was given.
+
     @model_validator(mode="before")
     @classmethod
     def _rounds_or_sessions(cls, value: Any) -> Any:
@@ -99,6 +101,7 @@ class Sections(Section):
     @property
     def in_sessions(self) -> Sessions:
         """The run as sessions; a run without the section is a single one."""
+        # So that the server has one path for both kinds of run.
         return self.sessions or Sessions(count=1, rounds=cast("int", self.rounds))
 
     @property
@@ -110,7 +113,7 @@ class Sections(Section):
     def groups(self) -> int:
         """The number of groups of devices that take turns from session to session."""
         if self.sessions is None or self.sessions.trigger:
-            return 1
+            return 1  # with a trigger churn decides who is present, not a turn
         return self.sessions.groups or self.data.partition.groups
 
     @property
@@ -121,8 +124,10 @@ class Sections(Section):
 
 def _rounds_overlap(server: Any, info: ValidationInfo) -> bool:
     """Return whether the section `server`, not yet validated, has a policy whose rounds overlap."""
-    policy = server.get("policy") if isinstance(server, dict) else None
-    if policy is None:
+    policy = None
+    if isinstance(server, dict):
+        policy = server.get("policy")
+    if policy is None:  # the default policy is synchronous
         return False
     try:
         return POLICIES.parse(policy, info).overlapping

@@ -30,7 +30,13 @@ class RelativeTarget(Section):
         if self.accuracy is not None:
             return self
         best, best_by_session = _best_accuracies(self.reference)
-        by_session = [None if one is None else self.relative * one for one in best_by_session]
+        by_session: list[float | None] = []
+        for best_of_session in best_by_session:
+            if best_of_session is None:  # the reference measured no accuracy in it
+                by_session.append(None)
+            else:
+                by_session.append(self.relative * best_of_session)
+        # Sections are frozen: the resolved target is a copy.
         return self.model_copy(update={"accuracy": self.relative * best, "by_session": tuple(by_session) or None})
 
     def within(self, session: int) -> float | None:
@@ -62,6 +68,7 @@ def _best_accuracies(folder: Path) -> tuple[float, list[float | None]]:
     return float(best), best_by_session
 
 
+# Pydantic's own union would tell the faults of both forms, of which the user meant one.
 def _parse(value: Any, info: ValidationInfo) -> float | RelativeTarget:
     if isinstance(value, dict):
         return RelativeTarget.model_validate(value, context=info.context)

@@ -70,7 +70,10 @@ def _whole_number(text: str) -> int:
     # int() of a long text takes quadratic time.
     if len(text) > MOST_DIGITS:
         raise ValueError
-    return int(text, 16 if "x" in text else 10)
+    base = 10
+    if "x" in text:
+        base = 16
+    return int(text, base)
 
 
 def _register_scalar(tag: str, convert: Callable[[str], Any], pattern: str) -> None:
@@ -121,7 +124,9 @@ def parse(text: str) -> tuple[Any, Lines]:
         if node is not None:
             _collect_lines(node, (), lines)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        line = 1
+        if error.problem_mark:
+            line = error.problem_mark.line + 1  # PyYAML counts from 0
         raise NotYaml(line, str(error.problem)) from None
     except yaml.YAMLError as error:
         raise NotYaml(1, str(error).splitlines()[0]) from None

@@ -227,7 +227,7 @@ def test_other_samples_under_the_same_labels_are_learned_anew(tmp_path, jobs, ca
 def test_what_another_version_has_learned_is_learned_anew(tmp_path, jobs, caplog, monkeypatch):
     """Rounding may differ from version to version, so that a mixture would be the result of neither."""
     with monkeypatch.context() as earlier:
-        earlier.setattr("edgefl.runs.assembly.version", {"edgefl": "0.1.0", "torch": "2.0", "numpy": "2.0"}.get)
+        earlier.setattr("edgefl.runs.learning_key.version", {"edgefl": "0.1.0", "torch": "2.0", "numpy": "2.0"}.get)
         killed(BASE, tmp_path / "cut")
     jobs.clear()
     with caplog.at_level(logging.WARNING):
