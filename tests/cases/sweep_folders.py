@@ -9,6 +9,8 @@ import yaml
 from result_folders import LEARNING, ROUNDS, write_csv
 
 COSTS = ("round", "time_s", "energy_j")
+BANDWIDTHS = {"radio.bandwidth_hz": [50_000_000, 100_000_000, 200_000_000]}
+ALGORITHMS = {"algorithm": ["fedavg", {"kind": "fedprox", "mu": 0.1}]}
 
 
 def curve(seed, pace, rounds):

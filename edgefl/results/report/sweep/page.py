@@ -12,6 +12,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.units import fitting, short, top, with_unit
+from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.label_heatmap import SAMPLES_SCALE
 from edgefl.results.report.resources import as_json, packed, plotly, resource
 from edgefl.results.report.style import DASHES, RUN_COLOURS, Figure, prose, template
@@ -19,7 +20,7 @@ from edgefl.results.report.sweep.answer import answer
 from edgefl.results.report.sweep.curves import SweepCurves
 from edgefl.results.report.sweep.estimates import EstimateColumn
 from edgefl.results.report.sweep.measures import WHOLE_RUN, Goal, goals
-from edgefl.results.report.sweep.study import FAILED, FINISHED, Study, SweptKey
+from edgefl.results.report.sweep.study import FAILED_STATUS, Study, SweptKey
 from edgefl.results.report.sweep.tables import POINTS_LEGEND, failed_section, points_table
 from edgefl.results.report.sweep.texts import estimate_text
 
@@ -81,13 +82,13 @@ def _banner(study: Study) -> str:
     """Return a line that says how many runs have finished; nothing where all have."""
     status = study.texts["status"]
     counts = Counter(status)
-    finished = counts.pop(FINISHED, 0)
+    finished = counts.pop(FINISHED_STATUS, 0)
     if not counts:
         return ""
     others = ", ".join(f"{number:,} {name}" for name, number in counts.items())
     runs = _count(len(status), "run")
     text = f"{finished:,} of {runs} have finished ({others}). This page covers the finished runs only."
-    style = "bad" if counts[FAILED] else ""
+    style = "bad" if counts[FAILED_STATUS] else ""
     return f'<p class="banner {style}" role="status">{escape(text)}</p>'
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting
-from edgefl.results.reader import text_of, yaml_of
+from edgefl.results.reader import FINISHED_STATUS, text_of, yaml_of
 from edgefl.results.report import describe
 
 CONTENT_FILE = "sweep.yaml"
@@ -26,8 +26,7 @@ INDEX_FILE = "index.csv"
 TOTALS = ("rounds", "time_s", "energy_j")  # every finished run has them
 REQUIRED_COLUMNS = ("point", "seed", "status", "error", "folder", *TOTALS, "final_accuracy", "best_accuracy")
 TEXT_COLUMNS = frozenset({"point", "status", "error", "folder"})
-FINISHED = "finished"
-FAILED = "failed"
+FAILED_STATUS = "failed"
 
 
 class SweptKey(NamedTuple):
@@ -43,7 +42,7 @@ class SweptKey(NamedTuple):
     unit: Unit
 
 
-class SweepPoint(NamedTuple):
+class StudyPoint(NamedTuple):
     """One setting of all keys: for each key [keys] the index of its value, and the rows of its runs in the index."""
 
     label: str
@@ -58,7 +57,7 @@ class Study:
     folder: Path
     name: str
     keys: Sequence[SweptKey]
-    points: Sequence[SweepPoint]
+    points: Sequence[StudyPoint]
     texts: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Floats]
 
@@ -66,7 +65,7 @@ class Study:
     def finished_rows(self) -> list[list[int]]:
         """Return the rows of the finished runs of each point."""
         status = self.texts["status"]
-        return [[row for row in point.rows if status[row] == FINISHED] for point in self.points]
+        return [[row for row in point.rows if status[row] == FINISHED_STATUS] for point in self.points]
 
     @property
     def has_accuracy(self) -> bool:
@@ -175,7 +174,7 @@ def _check_runs(folder: Path, texts: Mapping[str, Sequence[str]], numbers: Mappi
         if (point, seed) in seen:
             raise InputError(f"{where}: point {point} has a second run with seed {seed:g}")
         seen.add((point, seed))
-        if status != FINISHED:
+        if status != FINISHED_STATUS:
             continue
         for name in TOTALS:
             if np.isnan(numbers[name][row]):
@@ -237,7 +236,7 @@ def _parsed(cell: str) -> Any:
         return cell
 
 
-def _points(labels: Sequence[str], indices_by_key: Sequence[Sequence[int]]) -> list[SweepPoint]:
+def _points(labels: Sequence[str], indices_by_key: Sequence[Sequence[int]]) -> list[StudyPoint]:
     """Group the runs [runs] by point, in the order of the index."""
     # Runs of one point differ in their seeds only, so the first run has the values of all.
     rows_by_label: dict[str, list[int]] = {}
@@ -247,5 +246,5 @@ def _points(labels: Sequence[str], indices_by_key: Sequence[Sequence[int]]) -> l
     for label, rows in rows_by_label.items():
         first_row = rows[0]
         value_indices = tuple(indices[first_row] for indices in indices_by_key)
-        points.append(SweepPoint(label, value_indices, rows))
+        points.append(StudyPoint(label, value_indices, rows))
     return points

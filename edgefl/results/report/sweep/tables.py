@@ -8,7 +8,7 @@ from html import escape
 
 from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn
 from edgefl.results.report.sweep.measures import ACCURACY_TITLES, Goal
-from edgefl.results.report.sweep.study import FAILED, Study
+from edgefl.results.report.sweep.study import FAILED_STATUS, Study
 from edgefl.results.report.sweep.texts import difference_text, estimate_text, p_text
 from edgefl.results.report.tables import table
 
@@ -92,7 +92,7 @@ def _difference_from_best(column: EstimateColumn, point: int) -> str:
 
 def failed_section(study: Study) -> str:
     """Return a section with the runs that failed and their errors; nothing where none has."""
-    rows = [row for row, status in enumerate(study.texts["status"]) if status == FAILED]
+    rows = [row for row, status in enumerate(study.texts["status"]) if status == FAILED_STATUS]
     if not rows:
         return ""
     names = ["point", "seed", "error"]

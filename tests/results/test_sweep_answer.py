@@ -1,0 +1,83 @@
+"""The sentences of a sweep's report."""
+
+import re
+
+from sweep_folders import ALGORITHMS, BANDWIDTHS, NEVER, make
+
+from edgefl.results.report.sweep.answer import answer
+from edgefl.results.report.sweep.estimates import estimate_columns
+from edgefl.results.report.sweep.measures import goals
+from edgefl.results.report.sweep.study import load
+
+
+def sentences(folder, goal, key=0):
+    """Return the answer on a goal, given by its title, and a key, given by its number."""
+    study = load(folder)
+    chosen = next(one for one in goals(study) if one.title == goal)
+    return answer(study, estimate_columns(study), chosen, key)
+
+
+def test_the_effect_of_a_key_from_its_lowest_to_its_highest_value(tmp_path):
+    (text,) = sentences(make(tmp_path / "s", BANDWIDTHS), "to 90 %")
+    pattern = (
+        r"With bandwidth raised from 50 MHz to 200 MHz, "
+        r"the time to 90 % falls from .* s to .* ms \(−.* s, −74\.6 %; p .*\) "
+        r"and the energy to 90 % falls from .* J to .* mJ \(−.* J, −74\.6 %; p .*\)\."
+    )
+    assert re.fullmatch(pattern, text)
+
+
+def test_the_value_that_gives_most_of_the_saving_is_named(tmp_path):
+    (text,) = sentences(make(tmp_path / "s", {"radio.bandwidth_hz": [10e6, 100e6, 150e6]}), "the whole run")
+    assert text.endswith("100 MHz already gives 96 % of the time saved.")  # 1 / 101 of 1 / 11, and that of 1 / 151
+
+
+def test_few_settings_have_a_sentence_each_and_the_best_point_follows(tmp_path):
+    texts = sentences(make(tmp_path / "s", BANDWIDTHS | ALGORITHMS), "to 80 %")
+    assert texts[0].startswith(
+        "With algorithm fedavg and bandwidth raised from 50 MHz to 200 MHz, the time to 80 % falls"
+    )
+    assert texts[1].startswith("With algorithm fedprox, mu 0.1 and bandwidth")
+    assert texts[2].startswith("The lowest time to 80 % is ")
+    assert "bandwidth 200 MHz · algorithm fed" in texts[2]
+
+
+def test_many_settings_share_one_sentence(tmp_path):
+    grid = BANDWIDTHS | {"training.lr": [0.1, 0.2, 0.3, 0.4]}
+    texts = sentences(make(tmp_path / "s", grid), "the whole run")
+    assert texts[0].startswith(
+        "With bandwidth raised from 50 MHz to 200 MHz, at 4 settings of the other keys, "
+        "the time of the whole run changes by −75 %"
+    )
+
+
+def test_a_key_without_effect_is_said_to_have_none(tmp_path):
+    (text, *_) = sentences(make(tmp_path / "s", {"radio.bandwidth_hz": [1e8], "training.lr": [0.1, 0.2]}), "to 80 %", 1)
+    assert "the time to 80 % stays at" in text
+
+
+def test_points_that_missed_a_target_are_named(tmp_path):
+    folder = make(
+        tmp_path / "s", BANDWIDTHS, change=lambda at, seed: NEVER if at["radio.bandwidth_hz"] < 6e7 and seed > 1 else {}
+    )
+    first, second = sentences(folder, "to 90 %")
+    assert "time to 90 % goes from > " in first
+    assert second == "Not all runs reached 90 %: 1 of 3 with bandwidth 50 MHz did."
+
+
+def test_equal_medians_stay_where_they_are(tmp_path):
+    """Two medians have no paired difference, but they can be equal."""
+    grid = {"radio.bandwidth_hz": [1e8], "training.lr": [0.1, 0.2]}
+    folder = make(tmp_path / "s", grid, change=lambda _, seed: NEVER if seed == 1 else {})
+    first, *_ = sentences(folder, "to 90 %", 1)
+    assert re.search(r"the time to 90 % stays at median \S+ s \(2 of 3\)", first), first
+
+
+def test_a_point_where_a_run_missed_is_not_compared_with_the_best(tmp_path):
+    grid = BANDWIDTHS | ALGORITHMS
+    folder = make(
+        tmp_path / "s", grid, change=lambda at, seed: NEVER if at["algorithm"] != "fedavg" and seed == 1 else {}
+    )
+    text = next(text for text in sentences(folder, "to 90 %", 1) if "lowest time" in text)
+    assert text.startswith("Where all runs reached 90 %, the lowest time to 90 % is ")
+    assert "Next is bandwidth 100 MHz · algorithm fedavg (+" in text
