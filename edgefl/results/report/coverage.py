@@ -11,12 +11,12 @@ from edgefl.core.arrays import Floats
 from edgefl.core.section import Section
 from edgefl.core.units import as_number, short
 from edgefl.radio.propagation import PathDraws
+from edgefl.radio.radio_section import Radio
 from edgefl.results.report.describe import at
 from edgefl.results.report.read import Run
 from edgefl.results.report.style import Figure
 
 if TYPE_CHECKING:
-    from edgefl.radio.radio_section import Radio
     from edgefl.world.cells_section import Cells
 
 Known = TypeVar("Known", bound=Section)
@@ -31,14 +31,12 @@ DEVICE_HEIGHT_M = 1.5  # where devices differ: the least of 3GPP TR 38.901, Tabl
 
 def cells_of(run: Run) -> Cells | None:
     """Return the scenario's base stations; None where another version wrote what this one does not know."""
-    from edgefl.world.cells_section import Cells
+    from edgefl.world.cells_section import Cells  # late: scipy comes with it, which is slow to import
 
     return known(Cells, at(run.scenario, "cells"))
 
 
 def _radio_of(run: Run) -> Radio | None:
-    from edgefl.radio.radio_section import Radio
-
     return known(Radio, at(run.scenario, "radio"))
 
 

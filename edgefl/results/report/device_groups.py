@@ -13,6 +13,7 @@ from edgefl.results.report import describe
 from edgefl.results.report.coverage import known
 from edgefl.results.report.describe import at
 from edgefl.results.report.read import Run
+from edgefl.world.devices_section import Devices
 
 GROUP_COLOURS = ("#0072b2", "#009e73", "#56b4e9", "#4d4d4d", "#cc79a7", "#e69f00")
 
@@ -37,8 +38,6 @@ def hardware(run: Run) -> list[ChartedGroup]:
 
     The list is empty where another version wrote what this one does not know.
     """
-    from edgefl.world.devices_section import Devices
-
     devices = known(Devices, at(run.scenario, "devices"))
     if devices is None:
         return []
