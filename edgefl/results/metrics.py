@@ -157,7 +157,7 @@ def last(run: AccuracyCurve, count: int) -> Spread:
 
 
 def initial(run: AccuracyCurve, rounds: int) -> Spread:
-    """Return those of the tests in the first `rounds` rounds of each session (dynamic-devices paper, Table II: 10)."""
+    """Return mean and deviation of the tests in each session's first rounds (dynamic-devices paper, Table II: 10)."""
     tested = np.isfinite(run.accuracy) & (run.round <= rounds)
     return _spread(run.accuracy[tested])
 
@@ -170,7 +170,7 @@ def _spread(accuracies: Floats) -> Spread:
 
 
 def common(reference: AccuracyCurve, run: AccuracyCurve) -> tuple[Floats, Floats]:
-    """Return the accuracies [n] of both in the rounds, of the same sessions, in which both were tested."""
+    """Return the accuracies [n] of both runs in those rounds of the same session in which both were tested."""
     reference_tested = np.isfinite(reference.accuracy)
     run_tested = np.isfinite(run.accuracy)
     _, reference_rows, run_rows = np.intersect1d(

@@ -1,4 +1,4 @@
-"""A run's results as Python users have them: DataFrames, a summary and the final model."""
+"""A run's results as Python users get them: DataFrames, a summary and the final model."""
 
 from __future__ import annotations
 

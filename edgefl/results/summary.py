@@ -26,7 +26,7 @@ def summarize(
     *,
     by_session: bool = False,
 ) -> dict[str, Any]:
-    """Return what summary.json holds, less the wall-clock times.
+    """Return what summary.json holds, without the wall-clock times.
 
     Args:
         ledger: the finished rounds.

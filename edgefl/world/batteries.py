@@ -70,14 +70,14 @@ class Batteries:
         return float(self._ran_out_s[device])
 
     def draw(self, ids: Ids, power_w: Floats | float, time_s: float) -> None:
-        """Let devices [n] draw so much from now on; those that have run out draw their idle power instead."""
-        self.advance(time_s, ids)  # a device that runs out before keeps its idle power
+        """Let devices [n] draw `power_w` from now on; those that have run out draw their idle power instead."""
+        self.advance(time_s, ids)  # a device that runs out before that draws its idle power
         self._start_lines(ids, time_s)
         self._draw_w[ids] = np.where(self.usable[ids], power_w, self._parameters.idle_w[ids])
         self._plan(ids)
 
     def begin(self, ids: Ids, power_w: Floats, time_s: float) -> None:
-        """Let devices [n] begin to take part, and draw so much."""
+        """Let devices [n] begin to take part, and draw `power_w`."""
         self.draw(ids, power_w, time_s)
         self._ran_out_s[ids] = np.inf
         self._participating[ids] = self.usable[ids]
@@ -88,7 +88,7 @@ class Batteries:
         self._participating[ids] = False
 
     def advance(self, time_s: float, ids: Ids | None = None) -> None:
-        """Let everything happen that is not later than a time, to some devices or to all."""
+        """Handle all events of batteries up to a time, those of some devices or of all."""
         advance_to(time_s, self._next_s, self._handle_next_events, ids)
 
     def changes(self) -> Changes:

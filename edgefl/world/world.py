@@ -53,7 +53,7 @@ class World:
             self.batteries = Batteries(BatteryParameters.drawn(devices, streams))
         self._track = mobility.track(cells.area, devices.count, streams)
         self._cells = cells
-        # Only where movement can lead out must anyone look where devices are.
+        # Positions cost time: they are only looked at where movement can lead out of coverage.
         if self._track.can_leave:
             presence = within_coverage(presence)
         presence.observe_coverage(self.is_covered, self.coverage_holds_until_s)

@@ -64,7 +64,7 @@ class Dataset(Member):
         """Read the dataset.
 
         Raises:
-            InputError: it is not there, or not what it should be.
+            InputError: its files are missing or damaged.
         """
         raise NotImplementedError
 
@@ -75,7 +75,7 @@ def find(path: Path | None, candidates: Sequence[str], what: str, inside: Sequen
     Args:
         path: the only folder to look in, or None; may also be one of the files itself.
         candidates: paths relative to a data folder, best first.
-        what: what to download to where, for the message.
+        what: what to download and where to put it, for the message.
         inside: paths relative to the dataset's own folder, which `path` may name as well.
 
     Raises:

@@ -42,12 +42,12 @@ def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[
 
     Args:
         name: of the dataset.
-        options: all else that the arrays depend on; its repr counts.
+        options: everything else that the arrays depend on; its `repr` is part of the key.
         sources: the files they are made of; a change of path, size or modification time makes the arrays anew.
         make: reads the sources.
 
     Raises:
-        InputError: a source is not there, or `make` raises it.
+        InputError: a source is missing, or `make` raises it.
     """
     # The first half of the name says what is kept, the second one of which version of the sources.
     paths = [str(path) for path in sources]

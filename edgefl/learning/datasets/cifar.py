@@ -70,7 +70,7 @@ def read_batches(paths: Sequence[Path], labels: str, classes: int, what: str) ->
         paths: the batches, in order.
         labels: the name under which they hold the labels.
         classes: how many there are.
-        what: what to download to where, for the message.
+        what: what to download and where to put it, for the message.
 
     Raises:
         InputError: one is missing or damaged.

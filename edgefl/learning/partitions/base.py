@@ -35,7 +35,7 @@ class Partition(Member):
     groups: ClassVar[int] = 1  # groups of devices with consecutive ids, which alternate from session to session
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Return the sample numbers of each device: none empty, disjoint unless the partition says otherwise.
+        """Return the sample numbers of each device: no list empty, all disjoint unless the partition says otherwise.
 
         Args:
             labels: [n] class of each training sample.
@@ -61,7 +61,7 @@ class Partition(Member):
 def divide_alike(labels: Indices, parts: list[Indices], others: Indices, rng: np.random.Generator) -> list[Indices]:
     """Divide other samples as these are divided: a device gets the fraction of each class that it already holds.
 
-    The samples of a class are shuffled and cut at the rounded cumulative fractions of the devices, so that nobody is
+    The samples of a class are shuffled and cut at the rounded cumulative fractions of the devices, so that no device is
     off by more than one sample. Samples of a class that no device holds stay unused. Where several devices hold all
     samples of a class (overlapping partitions), each gets all of the others, too: the cuts start over at the beginning
     of the class.
@@ -102,7 +102,7 @@ def keep(parts: list[Indices], shares: Floats, rng: Callable[[int], np.random.Ge
         rng: makes the generator of a device.
 
     Raises:
-        InputError: there are shares below 1, but nobody holds enough samples to lose one.
+        InputError: there are shares below 1, but no device holds enough samples to lose one.
     """
     sizes = np.array([len(part) for part in parts])
     left = np.maximum(np.floor(shares * sizes + 0.5).astype(np.int64), 1)

@@ -25,8 +25,8 @@ class ExportFormat(NamedTuple):
     """A way to write results: the module with `write(folders, part, sink, form)`."""
 
     module: str  # in this folder
-    parts: tuple[str, ...] = ()  # what of the results can be asked for
-    option: str = ""  # of the command line, which asks for it
+    parts: tuple[str, ...] = ()  # the tables or figures that can be asked for
+    option: str = ""  # the command-line option that asks for one of them
     binary: bool = False
 
 

@@ -1,4 +1,4 @@
-"""Runs of one scenario under different seeds, taken together."""
+"""Groups of runs that differ in nothing but their seed."""
 
 from __future__ import annotations
 

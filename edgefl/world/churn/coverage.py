@@ -16,7 +16,7 @@ from edgefl.world.churn.base import Changes, Churn, CoverageHorizon, CoverageTes
 from edgefl.world.next_events import due_devices
 
 CHECK_S = 1.0  # also where movement leads out under another churn
-CHECKS_AHEAD = 60  # how far `stays_until_s` looks; whoever wants to know more asks again then
+CHECKS_AHEAD = 60  # how far `stays_until_s` looks; callers ask again after that
 MOST_CHECKS = 100_000  # until the search for an arrival gives up; checks at which nothing can change are not counted
 
 

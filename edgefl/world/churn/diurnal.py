@@ -14,7 +14,7 @@ from edgefl.core.streams import Streams
 from edgefl.world.churn.alternating import AlternatingPresence
 from edgefl.world.churn.base import Churn, Presence
 
-DAY_BITS = 40  # a day's draws are keyed by its number beyond the ids, of which there are fewer than 2^40
+DAY_BITS = 40  # a day's draws are keyed by its number above the bits of the ids, which are below 2^40
 LEAST_SWING = 1e-12  # where high is low, the curve is flat: dividing by this sends each draw above or below it
 
 NO_WINDOW = 0.0  # half a window's length, in days, where a device is away for the whole day

@@ -13,7 +13,7 @@ from edgefl.world.churn.alternating import AlternatingPresence
 from edgefl.world.churn.base import Churn, Presence
 from edgefl.world.churn.stays import Stay, StaySeconds
 
-CHANGE_BITS = 40  # a change's draws are keyed by its number beyond the ids, of which there are fewer than 2^40
+CHANGE_BITS = 40  # a change's draws are keyed by its number above the bits of the ids, which are below 2^40
 
 
 class PoissonChurn(Churn):

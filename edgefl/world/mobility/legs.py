@@ -101,7 +101,7 @@ def timed(corners: Corners, speed_mps: float) -> Corners:
     if speed_mps > 0:
         for distance, point in corners:
             yield distance / speed_mps, point
-    # Distances are of no time: the device is where its own distance is 0, between two corners.
+    # Without speed a distance takes no time: the device stands where its distance is 0, between two corners.
     behind, start = next(corners)
     for ahead, end in corners:
         if ahead > 0:
