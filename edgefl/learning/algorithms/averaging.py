@@ -27,7 +27,7 @@ class Averaging(Algorithm):
         return updates.vectors["delta"].new_tensor(n / n.sum())
 
     def counts(self, updates: Updates) -> Floats | Ints:
-        """Return by what each participant counts in the mean [C]: its samples, or 1."""
+        """Return how much each participant counts in the mean [C]: its number of samples, or 1."""
         return updates.samples if self.weighting == "samples" else np.ones(len(updates.ids))
 
     def mean_delta(self, updates: Updates) -> Tensor:

@@ -26,32 +26,32 @@ class RunInfo:
     """Facts that all rounds of a run share."""
 
     population: int = 1  # devices in the scenario, N
-    rounds: int = 1  # before the server's state begins anew, T
-    participants: float = 1.0  # expected in a round, m
+    rounds: int = 1  # until the server's state begins anew, T
+    participants: float = 1.0  # expected number of participants in a round, m
     lr: float = 1.0  # learning rate that the schedule starts from, eta_0
     steps: float = 1.0  # local steps of a device with the mean number of samples, K_ref
     momentum: float = 0.0  # of local SGD
     labels: tuple[int, ...] = ()  # samples of each class that all devices hold together
     test_labels: tuple[int, ...] = ()  # samples of each class in the test set
     presence: tuple[float, ...] = ()  # probability that each device is present in a round; empty: always present
-    groups: int = 1  # of devices, of which one is present before the server's state begins anew
-    began: int = 0  # index of the round with which that state began
-    samples: float = 1.0  # that a device holds on average
-    work: tuple[int | None, int | None, int | None] = (None, 1, None)  # epochs or steps, and batch size, None for all
+    groups: int = 1  # groups of devices that take turns: one is present until the server's state begins anew
+    began: int = 0  # index of the round in which that state began
+    samples: float = 1.0  # mean number of samples of a device
+    work: tuple[int | None, int | None, int | None] = (None, 1, None)  # epochs, steps and batch size; see `LocalWork`
 
 
 class ForwardPass(NamedTuple):
     """Outputs and representations that a model computes from a batch."""
 
     outputs: Tensor  # [..., B, classes]
-    z: Tensor  # [..., B, features] representations: inputs of the last linear layer; the outputs if that is the first
+    z: Tensor  # [..., B, features] representations: inputs of the last linear layer; the outputs if it is the only one
 
 
 class Batch(NamedTuple):
-    """A step's samples, as the hook `loss` sees them."""
+    """The samples of a local step, as the hook `loss` sees them."""
 
     y: Tensor  # [..., B] labels
-    weight: Tensor  # [..., B] of each in the loss; 0 for padding
+    weight: Tensor  # [..., B] weight of each sample in the loss; 0 for padding
     received: Mapping[str, Tensor]  # what `downlink` sent besides w
 
 
@@ -64,13 +64,13 @@ class LocalContext:
     received: Mapping[str, Tensor] = field(default_factory=dict)  # what `downlink` sent besides w
     state: Mapping[str, Tensor] = field(default_factory=dict)  # what `remember` kept in its last round
     steps: Tensor | float = 1.0  # local steps of this round, K
-    weight: Tensor | float = 1.0  # its samples over the mean of all devices, omega
-    index: Tensor | float = 0.0  # of the round, from 0
-    gradient: Tensor | float = 0.0  # [d] of the mean loss of all its samples at `start`, where `needs_gradient`
+    weight: Tensor | float = 1.0  # its number of samples over the mean of all devices, omega
+    index: Tensor | float = 0.0  # index of the round, from 0
+    gradient: Tensor | float = 0.0  # [d] gradient of the mean loss over all its samples at `start`, if `needs_gradient`
     run: RunInfo = RunInfo()
 
     def rate(self, which: Literal["initial", "current"]) -> Tensor | float:
-        """Return the learning rate that the schedule starts from, or the one of this round."""
+        """Return the learning rate that the schedule starts from, or that of this round."""
         return self.run.lr if which == "initial" else self.lr
 
 
@@ -82,19 +82,24 @@ class Updates:
     ids: Ids  # [C]
     samples: Ints  # [C] size of each device's data set
     population: int  # devices in the scenario, N
-    steps: Floats | None = None  # [C] local steps that each took
-    losses: Floats | None = None  # [C] mean training loss of each
-    staleness: Ints | None = None  # [C] aggregations since each received its model; None is 0
-    starts: tuple[Tensor, ...] | None = None  # [C] models [d] that each received; None: all the server's present one
-    index: int = 0  # of the round, from 0
+    steps: Floats | None = None  # [C] local steps that each device took
+    losses: Floats | None = None  # [C] mean training loss of each device
+    staleness: Ints | None = None  # [C] aggregations since each device received its model; None: 0
+    starts: tuple[Tensor, ...] | None = None  # [C] model [d] that each device received; None: the server's current one
+    index: int = 0  # index of the round, from 0
     lr: float = 1.0  # learning rate of the round
     labels: Ints | None = None  # [C, classes] how many samples of each class a device has
-    statistics: Tensor | None = None  # [C, b] of batch normalisation
-    weights: Floats | None = None  # [C], in place of the algorithm's own in `mean`
+    statistics: Tensor | None = None  # [C, b] statistics of batch normalisation
+    weights: Floats | None = None  # [C] weights of means over participants, in place of the algorithm's own
     run: RunInfo = RunInfo()
 
     def mean(self, name: str = "delta", *, by_samples: bool = False) -> Tensor:
-        """Return the mean [d] of an upload over participants: by `weights` if given, else uniform or by samples."""
+        """Return the mean [d] of an upload over participants: by `weights` if given, else uniform or by samples.
+
+        Args:
+            name: name of the vector in `vectors`.
+            by_samples: weigh participants by their number of samples.
+        """
         vectors = self.vectors[name]
         weights = self.weights
         if weights is None and by_samples:
@@ -107,8 +112,16 @@ class Updates:
         """Return the updates of some participants, given by their rows."""
 
         def cut(value: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
-            return None if value is None else value[rows]
+            if value is None:
+                return None
+            return value[rows]
 
+        starts = self.starts
+        if starts is not None:
+            starts = tuple(starts[row] for row in rows.tolist())
+        statistics = self.statistics
+        if statistics is not None:
+            statistics = statistics[rows]
         return replace(
             self,
             vectors={name: vector[rows] for name, vector in self.vectors.items()},
@@ -117,9 +130,9 @@ class Updates:
             steps=cut(self.steps),
             losses=cut(self.losses),
             staleness=cut(self.staleness),
-            starts=None if self.starts is None else tuple(self.starts[row] for row in rows.tolist()),
+            starts=starts,
             labels=cut(self.labels),
-            statistics=None if self.statistics is None else self.statistics[rows],
+            statistics=statistics,
             weights=cut(self.weights),
         )
 
@@ -127,75 +140,81 @@ class Updates:
 class Algorithm(Member):
     """Base of all algorithms; the fields of a subclass are its hyper-parameters.
 
-    The hooks stand in the order in which a run calls them. Each has a default, which together make FedAvg but for the
-    mean in `aggregate`. What can be asked about an algorithm stands in `properties`.
+    The hooks stand in the order in which a run calls them. All but `aggregate` have a default, which is what FedAvg
+    does. The module `properties` answers questions about an algorithm.
     """
 
     # Flags: what the code around an algorithm cannot find out by calling its hooks.
 
     @property
     def needs_gradient(self) -> bool:
-        """True if devices take one more pass over all their samples, for `LocalContext.gradient`."""
+        """True if devices need `LocalContext.gradient`, for which they pass over all their samples once more."""
         return False
 
     @property
     def replays(self) -> bool:
-        """True if the server learns from stored updates in a round without new ones: `aggregate` then gets no rows."""
+        """True if the server learns from stored updates even in a round without new ones; `aggregate` gets no rows."""
         return False
 
     @property
     def weighs_population(self) -> bool:
-        """True if the weights of updates depend on all devices, so that no part of them can be served alone."""
+        """True if the weights of updates depend on all devices, so that several servers cannot share them out."""
         return False
 
     @property
     def uploads_changes(self) -> bool:
-        """True if devices send how a vector that they keep has changed, and the server adds these changes up."""
+        """True if devices upload the change of a vector that they keep, and the server adds up these changes."""
         return False
 
     # Before the first round.
 
     def check(self, population: int) -> str | None:
-        """Return why this algorithm cannot work with so many devices; None if it can."""
+        """Return why this algorithm cannot work with `population` devices; None if it can."""
         return None
 
     def check_sessions(self, groups: int) -> tuple[str, str] | None:
         """Return the hyper-parameter that does not suit sessions, and why; None if all do.
 
         Args:
-            groups: of devices that take turns; 1 if all devices may take part in each session.
+            groups: number of groups of devices that take turns; 1 if all devices may take part in each session.
         """
         return None
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return what the server keeps, from the initial model [d]; the entry "w" is the global model."""
+        """Return the server's initial state, given the initial model w [d]; the entry "w" is the global model."""
         return {"w": w}
 
     def device_rows(self, w: Tensor) -> dict[str, Tensor]:
-        """Return what the server keeps of a device before its first update: its state has N such rows, by device id."""
+        """Return what the server's state has for a device before its first update: tables [N, ...] have N such rows."""
         return {}
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return what a device keeps between rounds, before its first one; from the initial model [d]."""
+        """Return the state of a device before its first round, given the initial model w [d]."""
         return {}
 
     # Who takes part.
 
     def awaited(self, awaited: Ids, received: Ids, population: int, rng: np.random.Generator) -> Ids:
-        """Return the ids of the devices for which the next model waits: the server's entry "awaited", if any.
+        """Return the ids of the devices that the next model waits for: the server's entry "awaited", if any.
 
-        Called before the first round without devices, and after each round, also where nothing is learned.
+        Called with empty ids before the first round, and then after each round, in runs without learning too.
 
         Args:
-            awaited: ids of the devices for which the model waited in the round.
-            received: ids of the devices whose update has arrived in it.
+            awaited: ids of the devices that the model waited for in the round.
+            received: ids of the devices whose update arrived in the round.
             population: devices in the scenario, N.
-            rng: of the round.
+            rng: the round's random numbers.
         """
         return awaited
 
     def admit(self, ids: Ids, server: Mapping[str, Any], rng: np.random.Generator) -> Ids:
-        """Return which of the selected devices take part, in the same order; `server` may hold "awaited" alone."""
+        """Return those selected devices that take part, in the same order.
+
+        Args:
+            ids: ids of the selected devices.
+            server: the server's state; in runs without learning it has nothing but "awaited".
+            rng: the round's random numbers.
+        """
         return ids
 
     # The way down.
@@ -209,20 +228,20 @@ class Algorithm(Member):
         return {}
 
     def sent_once(self) -> frozenset[str]:
-        """Return the names of those vectors that never change in a session, so that a device receives them once."""
+        """Return the names in `downlink` that never change within a session, so that a device receives them once."""
         return frozenset()
 
     # Local training.
 
     def references(self, local: LocalContext) -> dict[str, Tensor]:
-        """Return the fixed models [d] with which `loss` compares; each costs a forward pass a step."""
+        """Return the fixed models [d] that `loss` compares with; each costs one forward pass in every step."""
         return {}
 
     def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
         """Return the loss of each sample [..., B].
 
         Args:
-            losses: [..., B] of the task.
+            losses: [..., B] losses of the task.
             own: outputs and representations of the model in training.
             references: the same of each model that the hook `references` returned.
             batch: the samples' labels and weights.
@@ -234,7 +253,7 @@ class Algorithm(Member):
         return gradient
 
     def decay(self, local: LocalContext) -> Tensor | float:
-        """Return the weight decay beside the scenario's; it is not clipped, and the same at every step of a round."""
+        """Return weight decay to add to the scenario's; it is not clipped, and is the same in all steps of a round."""
         return 0.0
 
     # The way up; w [d] is the result of local training.
@@ -244,11 +263,11 @@ class Algorithm(Member):
         return {"delta": w - local.start}
 
     def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
-        """Return the vectors of `finish` that the server can work out, so that they need not be sent.
+        """Return the vectors of `finish` that the server can work out itself, so that they need not be sent.
 
         Args:
-            upload: the other vectors.
-            local: what the server knows too: all but the device's `state` and `gradient`.
+            upload: the vectors that are sent.
+            local: the device's context, of which the server knows all but `state` and `gradient`.
         """
         return {}
 
@@ -263,17 +282,18 @@ class Algorithm(Member):
         raise NotImplementedError
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """Return more columns of the round's row, from the server's next state and the updates that led to it."""
+        """Return more columns of the round's row, given the server's next state and the updates that led to it."""
         return {}
 
     def contributors(self, server: Mapping[str, Tensor], updates: Updates) -> Ids:
-        """Return the ids of the devices whose update, new or stored, is part of the server's next state; ascending.
+        """Return the ids, ascending, of the devices whose update, new or stored, is part of the server's next state.
 
         Args:
             server: the next state.
-            updates: those that led to it.
+            updates: the updates that led to it.
         """
         found = [updates.ids]
+        # A row that differs from the initial one holds an update from an earlier round.
         for name, row in self.device_rows(server["w"]).items():
             has_stored = (server[name] != row).any(dim=1).cpu().numpy()
             found.append(np.flatnonzero(has_stored))
@@ -286,10 +306,10 @@ class Algorithm(Member):
         return {}
 
     def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """Return what a device's state adds to the server's means over N devices, by their names there, times N.
+        """Return N times what a device's state adds to means over N devices, by their names in the server's state.
 
         Args:
-            state: the device's, as `remember` left it.
-            weight: its samples over the mean of all devices, omega.
+            state: the device's state, as `remember` left it.
+            weight: its number of samples over the mean of all devices, omega.
         """
         return {}

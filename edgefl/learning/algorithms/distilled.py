@@ -34,11 +34,11 @@ class Distilled(Wrapper):
         return {**self.base.downlink(server), TEACHER: server[TEACHER]}
 
     def sent_once(self) -> frozenset[str]:
-        """Return also the teacher, which stays the same in a session."""
+        """Return the base's names and the teacher, which stays the same throughout a session."""
         return self.base.sent_once() | {TEACHER}
 
     def references(self, local: LocalContext) -> dict[str, Tensor]:
-        """Return also the teacher."""
+        """Return the base's references and the teacher."""
         return {**self.base.references(local), TEACHER: local.received[TEACHER]}
 
     def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
@@ -47,6 +47,7 @@ class Distilled(Wrapper):
 
         student = log_softmax(own.outputs, dim=-1)
         teacher = log_softmax(references[TEACHER].outputs, dim=-1)
+        # Logarithms of probabilities stay finite where the probabilities underflow to 0.
         distance = (teacher.exp() * (teacher - student)).sum(dim=-1)
         return self.base.loss(losses, own, references, batch) + self.weight * distance
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class FedACG(Averaging):
-    """FedACG: devices start ahead, where momentum leads, and stay near it (Kim et al., CVPR 2024, algorithm 1)."""
+    """FedACG: devices start where the momentum leads, and stay near that point (Kim et al., CVPR 2024, algorithm 1)."""
 
     server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.85  # lambda
-    beta: NonNegativeFloat = 0.002  # of (beta/2) |w - start|^2
+    beta: NonNegativeFloat = 0.002  # weight of the pull (beta/2) |w - start|^2
     weighting: Literal["samples", "uniform"] = "uniform"
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
@@ -35,5 +35,6 @@ class FedACG(Averaging):
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """Return `m+ = lambda m + mean(delta)` and `w + m+`, which is the mean of the local models."""
+        # w, not the look-ahead, is what moves: the look-ahead's share lambda m is part of m+.
         m = self.server_momentum * server["m"] + self.mean_delta(updates)
         return {**server, "w": server["w"] + m, "m": m}

@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 class FedAR(Algorithm):
     """FedAR: last updates of all devices, rectified by their age (FedAR paper, algorithm 1 and eq. 7, ECML PKDD 2024).
 
-    Updates do not count from an age of g(t) rounds on. The paper has two rules for g(t), for strongly convex losses
-    (linear) and for others (root), and gives no numbers for either.
+    Updates that are g(t) rounds old or older do not count. The paper has one rule of g(t) for strongly convex losses
+    (linear) and another for all other losses (root), and gives no numbers for either.
     """
 
     rho: Annotated[float, Field(ge=0, le=1)] = 0.1
     psi_max: Annotated[float, Field(ge=1)] = 2.0
     cutoff_rule: Literal["linear", "root", "constant"] = "linear"
     cutoff: PositiveFloat = 50.0  # rounds, t_0
-    cutoff_slope: Annotated[float, Field(ge=0, lt=0.5)] = 0.4  # rounds a round, 1 / b; of linear
-    smoothness: PositiveFloat = 1.0  # L of gradients; of root, as the next two
-    dissimilarity: NonNegativeFloat = 1.0  # beta: |grad F_i|^2 <= alpha |grad F|^2 + beta on average
-    hessian_lipschitz: NonNegativeFloat = 1.0  # lambda
+    cutoff_slope: Annotated[float, Field(ge=0, lt=0.5)] = 0.4  # for linear: 1 / b, in rounds per round
+    smoothness: PositiveFloat = 1.0  # for root: Lipschitz constant L of the gradients
+    dissimilarity: NonNegativeFloat = 1.0  # for root: beta, with |grad F_i|^2 <= alpha |grad F|^2 + beta on average
+    hessian_lipschitz: NonNegativeFloat = 1.0  # for root: lambda
 
     @property
     def replays(self) -> bool:
-        """The table of updates is kept, and grows older (algorithm cards, 1.12.5)."""
+        """True: every round uses the table of last updates, which grow older (algorithm 1)."""
         return True
 
     def device_rows(self, w: Tensor) -> dict[str, Tensor]:
-        """Return a device's last update, `G_i = 0`, and its age tau_i in rounds, infinite before there is one."""
+        """Return a device's last update, `G_i = 0`, and its age tau_i in rounds, infinite before the first update."""
         return {"G": 0 * w, "age": 0 * w[:1] + inf}
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
@@ -47,23 +47,25 @@ class FedAR(Algorithm):
         return {"G": (local.start - w) / local.lr}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Return `w - lr sum_i psi_i G_i / N_t`; N_t devices have a psi_i above 0, and without any w stays (eq. 7)."""
+        """Return `w - lr sum_i psi_i G_i / N_t`, where N_t devices have `psi_i > 0`; w if none has (eq. 7)."""
         last = server["G"].clone()
         last[updates.ids] = updates.vectors["G"]
         age = server["age"] + 1
         age[updates.ids] = 0.0
         psi = self.weights(age, updates.index, updates.run)[:, 0]
+        # N_t as in the text at eq. 7. Algorithm 1 also subtracts devices that were never seen, and can fall below 0.
         n_t = (psi > 0).sum()
         step = updates.lr * (psi @ last) / n_t.clamp(min=1)
         return {**server, "w": server["w"] - step, "G": last, "age": age}
 
     def weights(self, age: Tensor, index: int, run: RunInfo) -> Tensor:
-        """Return psi_i [N, 1] for the ages tau_i: `min((tau_i + 1)^rho, psi_max)`, and 0 from the cut-off on."""
+        """Return psi_i [N, 1] for the ages tau_i: `min((tau_i + 1)^rho, psi_max)`, or 0 from the cut-off on."""
         counts = age < self.cutoff_rounds(index, run)
+        # The limit comes before the product: an infinite age would make it inf * 0, which is NaN.
         return ((age + 1) ** self.rho).clamp(max=self.psi_max) * counts
 
     def cutoff_rounds(self, index: int, run: RunInfo) -> float:
-        """Return g(t) in round `t = index + 1`; N and K are the run's.
+        """Return g(t) in round `t = index + 1`; N are the run's devices, K the local steps of a mean device.
 
         Linear is `t_0 + t / b` (theorem 1), constant is `t_0`, and root is
         `(1/4) sqrt(L / ((L^2 + beta lambda N) K N)) max(sqrt t, sqrt t_0)` (theorem 2).
@@ -74,7 +76,7 @@ class FedAR(Algorithm):
             return self.cutoff + self.cutoff_slope * t
         if self.cutoff_rule == "constant":
             return self.cutoff
-        # Often below 1, so that only fresh updates count.
+        # With many devices this is often below 1, so that only fresh updates count.
         l_2 = self.smoothness**2 + self.dissimilarity * self.hessian_lipschitz * n
         return sqrt(self.smoothness / (l_2 * run.steps * n) * max(t, self.cutoff)) / 4
 

@@ -19,7 +19,7 @@ class FedAsync(Algorithm):
     """FedAsync: the server mixes in one local model after another, old ones less (Xie et al., arXiv 1903.03934)."""
 
     mixing: Annotated[float, Field(gt=0, le=1)] = 0.6  # alpha
-    staleness: Literal["constant", "polynomial", "hinge"] = "polynomial"  # s(tau), tau the aggregations since
+    staleness: Literal["constant", "polynomial", "hinge"] = "polynomial"  # s(tau) of a model tau aggregations old
     exponent: NonNegativeFloat = 0.5  # a of the polynomial
     hinge_slope: NonNegativeFloat = 10.0  # a of the hinge
     hinge_start: NonNegativeFloat = 4.0  # b of the hinge, aggregations
@@ -30,9 +30,9 @@ class FedAsync(Algorithm):
         return gradient + self.mu * (w - local.start)
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Return `(1 - alpha s(tau_i)) w + alpha s(tau_i) w_i`, for one device after another in the order of ids.
+        """Return `(1 - alpha s(tau_i)) w + alpha s(tau_i) w_i`, applied to one device after another by ascending id.
 
-        The server knows w_i: the model that device i received, plus the move that it has sent.
+        The server works out w_i: the model that device i received, plus the move that it sent.
         """
         w = server["w"]
         age = np.zeros(len(updates.ids))
@@ -45,7 +45,7 @@ class FedAsync(Algorithm):
         return {**server, "w": w}
 
     def discount(self, age: Floats) -> Floats:
-        """Return s(tau): `1`, `(1 + tau)^-a`, or `1` up to `tau = b` and `1 / (a (tau - b) + 1)` from there."""
+        """Return s(tau): `1`, `(1 + tau)^-a`, or `1` up to `tau = b` and `1 / (a (tau - b) + 1)` beyond."""
         if self.staleness == "constant":
             return np.ones(age.shape)
         if self.staleness == "polynomial":
@@ -54,7 +54,7 @@ class FedAsync(Algorithm):
         return 1.0 / (1.0 + self.hinge_slope * late)
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """Return the mean age of the updates, in aggregations, and the mean of their weights s(tau)."""
+        """Return the mean age of the updates in aggregations, and their mean weight s(tau)."""
         age = updates.staleness
         if age is None:
             return {}

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def _in_one_sentence(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """Replace the faults of all three alternatives by one sentence."""
+    """Replace the faults of all three alternatives with one sentence."""
     try:
         return handler(value)
     except ValidationError:
-        raise fault(f'must be "selection", a number in (0, 1] or a list of such, got {shown(value)}') from None
+        raise fault(f'must be "selection", a number in (0, 1] or a list of such numbers, got {shown(value)}') from None
 
 
 Probability = Annotated[float, Field(gt=0, le=1)]
@@ -37,22 +37,23 @@ Availability = Annotated[
 class FedAvg(Averaging):
     """FedAvg: the mean of the local models, by samples or uniform (McMahan et al., AISTATS 2017, algorithm 1).
 
-    With `availability` it is FedAvg-IS: devices that are present less often count more, so that the mean is right in
-    expectation. "selection" takes the probability that a device is present (churn) and selected.
+    With `availability` it is FedAvg-IS: devices that take part less often count more, so that the mean is unbiased.
+    "selection" takes the probability that a device is present (churn) and selected.
 
-    With `max_participants` it is FedAvg(S). Under `mode: cap` at most S of the selected devices take part in a round.
-    Under `mode: wait` S of all devices are drawn, and the model waits until each of them has taken part once (Gu et
-    al., NeurIPS 2021).
+    With `max_participants` it is FedAvg(S). With `mode: cap` at most S of the selected devices take part in a round.
+    With `mode: wait` S of all devices are drawn, and the model waits until each of them has taken part once (Gu et al.,
+    NeurIPS 2021).
     """
 
     max_participants: Count | None = None  # S, drawn at random
     mode: Literal["cap", "wait"] = "cap"
-    availability: Availability = None  # p_i of all devices, or a list of one each: weights 1 / (N p_i)
+    availability: Availability = None  # p_i, one for all devices or a list with one for each: weights 1 / (N p_i)
 
     @model_validator(mode="after")
     def _check_mode_and_availability(self) -> FedAvg:
         if self.mode == "wait" and (self.max_participants is None or self.availability is not None):
-            raise fault_at(("mode",), "wait needs max_participants, how many to draw and wait for, and no availability")
+            text = "wait needs max_participants (how many devices to draw and wait for)"
+            raise fault_at(("mode",), f"{text}, and does not go with availability")
         if self.max_participants is not None and self.availability is not None:
             text = "weighs devices by the probability that they take part, which max_participants changes"
             raise fault_at(("availability",), f"{text}: leave one out")
@@ -60,15 +61,16 @@ class FedAvg(Averaging):
 
     @property
     def weighs_population(self) -> bool:
-        """With `availability`, whose weights count all devices."""
+        """True with `availability`, as the weights `1 / (N p_i)` depend on all N devices."""
         return self.availability is not None
 
     def check(self, population: int) -> str | None:
-        """Ask for one probability a device, and for no more devices to wait for than there are."""
+        """Refuse to wait for more devices than there are, and a list of probabilities that does not fit the devices."""
         if self.mode == "wait" and (self.max_participants or 0) > population:
             return f"max_participants asks for {self.max_participants} devices, but there are {population}"
         if isinstance(self.availability, tuple) and len(self.availability) != population:
-            return f"availability lists {len(self.availability)} devices, but there are {population}"
+            listed = len(self.availability)
+            return f"availability lists {listed} devices, but there are {population}: give one number for each"
         return None
 
     def check_sessions(self, groups: int) -> tuple[str, str] | None:
@@ -78,13 +80,13 @@ class FedAvg(Averaging):
         return None
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return the model; to wait also the weighted sum of the moves since it changed, and the sum of the weights."""
+        """Return the model; with `mode: wait` also the weighted sum of moves since it changed, and that of weights."""
         if self.mode == "wait":
             return {"w": w, "moves": 0 * w, "total": 0 * w[:1]}
         return {"w": w}
 
     def awaited(self, awaited: Ids, received: Ids, population: int, rng: np.random.Generator) -> Ids:
-        """Return which of the S drawn devices have not taken part yet; S others once all have."""
+        """Return those of the S drawn devices that have not taken part yet; once all have, S newly drawn ones."""
         if self.mode == "cap":
             return awaited
         left = np.setdiff1d(awaited, received)
@@ -93,15 +95,16 @@ class FedAvg(Averaging):
         return np.sort(rng.choice(population, self.max_participants, replace=False))
 
     def admit(self, ids: Ids, server: Mapping[str, Any], rng: np.random.Generator) -> Ids:
-        """Return at most S of the selected devices, or those that are awaited."""
+        """Return at most S of the selected devices (cap), or the awaited ones among them (wait)."""
         if self.mode == "wait":
             return ids[np.isin(ids, server["awaited"])]
         if self.max_participants is None or len(ids) <= self.max_participants:
             return ids
+        # Sorted places keep the order of selection, which sequential policies follow.
         return ids[np.sort(rng.permutation(len(ids))[: self.max_participants])]
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Return `w + sum_i a_i delta_i` with the weights a_i; to wait, of all S devices at once."""
+        """Return `w + sum_i a_i delta_i` with weights a_i; with `mode: wait` once all S devices have taken part."""
         if self.mode == "wait":
             return self._aggregate_when_complete(server, updates)
         return {**server, "w": server["w"] + self.mean_delta(updates)}
@@ -118,12 +121,13 @@ class FedAvg(Averaging):
         n = updates.population
         if self.availability != "selection":
             return np.broadcast_to(np.asarray(self.availability, dtype=np.float64), n)
-        # m of the devices that are present are selected, whatever their number: on average m / sum of presence of each.
+        # However many devices are present, m of them are selected: each with a probability of m / sum(presence) on
+        # average.
         presence = np.array(updates.run.presence or np.ones(n))
         return np.asarray(presence * updates.run.participants / presence.sum())
 
     def _aggregate_when_complete(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Add the moves to those since the model changed; the last awaited device moves the model by their mean."""
+        """Sum up the moves since the model changed; once no device is awaited any more, move it by their mean."""
         delta = updates.vectors["delta"]
         counts = delta.new_tensor(self.counts(updates))
         moves = server["moves"] + counts @ delta
@@ -133,10 +137,11 @@ class FedAvg(Averaging):
         return {**server, "w": server["w"] + moves / total, "moves": 0 * moves, "total": 0 * total}
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """Return how many devices have still to take part before the model changes, if it waits."""
+        """Return how many devices the model still waits for, with `mode: wait`."""
         if self.mode == "cap":
             return {}
         return {"awaited": float(self._still_awaited(server, updates))}
 
     def _still_awaited(self, server: Mapping[str, Any], updates: Updates) -> int:
+        # The entry "awaited" is from before this round.
         return len(np.setdiff1d(server["awaited"], updates.ids))

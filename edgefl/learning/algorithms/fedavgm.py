@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FedAvgM(Averaging):
-    """FedAvgM: momentum at the server (Hsu et al., arXiv 1909.06335, 2019); a moving mean, or their heavy ball."""
+    """FedAvgM: momentum at the server (Hsu et al., arXiv 1909.06335, 2019), a moving mean or the paper's heavy ball."""
 
     server_lr: PositiveFloat = 1.0
     server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9  # beta

@@ -19,13 +19,16 @@ class FedBuff(Algorithm):
     """FedBuff: the mean of a buffer of moves, old ones less (Nguyen et al., AISTATS 2022, algorithm 1)."""
 
     server_lr: PositiveFloat = 1.0
-    exponent: NonNegativeFloat = 0.5  # of the staleness, a; 0 counts old and new alike
+    exponent: NonNegativeFloat = 0.5  # a, of the staleness; with 0 old and new moves count alike
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """Return `w + server_lr mean_i (1 + tau_i)^-a delta_i`, tau_i the aggregations since i received its model."""
         delta = updates.vectors["delta"]
-        age = np.zeros(len(updates.ids)) if updates.staleness is None else updates.staleness
+        age: Floats | Ints = np.zeros(len(updates.ids))
+        if updates.staleness is not None:
+            age = updates.staleness
         discount = delta.new_tensor(self.discount(age))
+        # The mean divides by the number of moves, not by the sum of discounts: a stale buffer takes a shorter step.
         return {**server, "w": server["w"] + self.server_lr * (discount @ delta) / len(delta)}
 
     def discount(self, age: Floats | Ints) -> Floats:
@@ -33,7 +36,7 @@ class FedBuff(Algorithm):
         return np.asarray((1.0 + age) ** -self.exponent)
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """Return the mean age of the updates, in aggregations, and the mean of their weights."""
+        """Return the mean age of the updates in aggregations, and their mean weight."""
         age = updates.staleness
         if age is None:
             return {}

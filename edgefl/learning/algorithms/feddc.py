@@ -17,7 +17,7 @@ class FedDC(Algorithm):
     """FedDC: a drift h_i and a gradient correction g_i that each device keeps (Gao et al., CVPR 2022, algorithm 1)."""
 
     alpha: NonNegativeFloat = 0.01
-    cv_lr: Literal["initial", "current"] = "initial"  # in g_i; initial as in the authors' program
+    cv_lr: Literal["initial", "current"] = "initial"  # learning rate in g_i; the authors' program takes the initial one
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model, the mean drift of all devices, `h = 0`, and their mean correction, `g = 0`."""
@@ -61,5 +61,5 @@ class FedDC(Algorithm):
         return {**server, "w": server["w"] + updates.mean() + h, "h": h, "g": g}
 
     def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """Return `h_i` and `omega_i g_i`, whose means h and g are."""
+        """Return `h_i` and `omega_i g_i`: h and g are their means."""
         return {"h": state["h"], "g": weight * state["g"]}

@@ -32,14 +32,15 @@ BASES: Catalogue[Algorithm] = Catalogue("base algorithm", {name: ALGORITHMS.memb
 class FedDisco(Wrapper):
     """FedDisco: less weight for devices whose labels are far from uniform (Ye et al., ICML 2023, eq. 6).
 
-    The weights take the place of those with which `base` averages over participants; FedSSG's paper has it on FedDyn.
+    Its weights replace those with which `base` averages over participants. The FedSSG paper compares with FedDisco on
+    top of FedDyn.
     """
 
     base: Annotated[Algorithm, BASES] = FedAvg()
-    a: NonNegativeFloat = 0.5  # how much the distance counts
+    a: NonNegativeFloat = 0.5  # weight of the distance
     b: NonNegativeFloat = 0.1  # added to every device's weight
     distance: Literal["kl", "l1", "l2", "cosine"] = "kl"
-    reference: Literal["uniform", "global", "test"] = "uniform"  # or the labels of all devices, or of the test set
+    reference: Literal["uniform", "global", "test"] = "uniform"  # global: all devices' labels; test: the test set's
 
     @model_validator(mode="after")
     def _check_base(self) -> FedDisco:
@@ -51,14 +52,15 @@ class FedDisco(Wrapper):
         """Aggregate as `base` does, with the weights of `disco_weights`: `w + sum_k a_k delta_k` for FedAvg.
 
         Raises:
-            RunError: labels are not known, or devices have some that the reference lacks, at an infinite distance.
+            RunError: labels are not known, or devices have labels that the reference lacks (an infinite distance).
         """
         if updates.labels is None:
             raise RunError("FedDisco needs to know how many samples of each class devices have")
         reference = self.reference_counts(updates)
         distance = discrepancy(updates.labels, reference, self.distance)
         if not np.isfinite(distance).all():
-            raise RunError(f"FedDisco: devices have labels that the reference {self.reference} lacks: take another")
+            text = f"FedDisco: devices have labels that the reference {self.reference} lacks"
+            raise RunError(f"{text}: take another reference or distance")
         weights = disco_weights(updates.samples, distance, self.a, self.b)
         return self.base.aggregate(server, replace(updates, weights=weights))
 
@@ -68,16 +70,27 @@ class FedDisco(Wrapper):
             return np.array(updates.run.labels, dtype=np.float64)
         if self.reference == "test":
             return np.array(updates.run.test_labels, dtype=np.float64)
-        classes = 0 if updates.labels is None else updates.labels.shape[1]
-        return np.ones(classes)
+        if updates.labels is None:
+            return np.ones(0)
+        return np.ones(updates.labels.shape[1])
 
 
 def disco_weights(samples: npt.ArrayLike, distance: Floats, a: float, b: float) -> Floats:
-    """Return weights [C] in proportion to `max(0, n_k / sum n - a d_k / sum d + b)`; n_k / sum n where all are 0."""
+    """Return weights [C] in proportion to `max(0, n_k / sum n - a d_k / sum d + b)`; if all are 0, `n_k / sum n`.
+
+    Args:
+        samples: [C] number n_k of samples of each device.
+        distance: [C] distance d_k of each device's labels from the reference.
+        a: weight of the distance.
+        b: added to every weight.
+    """
     shares = np.asarray(samples) / np.sum(samples)
+    # Without any distance every term is 0: dividing by 1 keeps it 0.
     relative_distance = a * distance / (distance.sum() or 1.0)
     raw = np.maximum(shares - relative_distance + b, 0)
-    return np.asarray(raw / raw.sum() if raw.any() else shares)
+    if not raw.any():
+        return np.asarray(shares)
+    return np.asarray(raw / raw.sum())
 
 
 def discrepancy(labels: Ints, reference: Floats, distance: str) -> Floats:
@@ -87,15 +100,16 @@ def discrepancy(labels: Ints, reference: Floats, distance: str) -> Floats:
         labels: [C, classes] counts.
         reference: [classes] counts.
         distance: kl is Kullback and Leibler's, infinite where the reference lacks a label; l1 and l2 are norms of
-            the difference; cosine is 1 minus the cosine of the angle between both.
+            the difference; cosine is 1 minus the cosine of the angle between the distributions.
     """
     p = labels / np.maximum(labels.sum(axis=1, keepdims=True), 1)
+    # A label that the reference lacks divides by 0: the caller looks for infinite distances.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(DISTANCES[distance](p, reference))
 
 
 def kullback_leibler(p: Floats, u: Floats) -> Floats:
-    """Return `sum_c p_c log(p_c / u_c)` [C] of distributions p [C, classes] from counts u [classes]."""
+    """Return `sum_c p_c log(p_c / u_c)` [C] for distributions p [C, classes] and counts u [classes]."""
     ratio = p * u.sum() / u
     terms = p * np.log(np.where(p > 0, ratio, 1))  # 0 log 0 is 0
     return np.asarray(terms.sum(axis=1))
@@ -107,12 +121,12 @@ def l1(p: Floats, u: Floats) -> Floats:
 
 
 def l2(p: Floats, u: Floats) -> Floats:
-    """Return the Euclidean distance [C]."""
+    """Return `sqrt(sum_c (p_c - u_c)^2)` [C]."""
     return np.asarray(np.sqrt(((p - u / u.sum()) ** 2).sum(axis=1)))
 
 
 def cosine(p: Floats, u: Floats) -> Floats:
-    """Return 1 minus the cosine of the angle between both [C]."""
+    """Return 1 minus the cosine of the angle between p and u [C]."""
     return np.asarray(1 - p @ u / np.sqrt((p**2).sum(axis=1) * (u**2).sum()))
 
 

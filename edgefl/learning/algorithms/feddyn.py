@@ -44,5 +44,5 @@ class FedDyn(Algorithm):
         return {**server, "w": server["w"] + updates.mean() + h, "h": h}
 
     def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """Return `h_i`, whose mean h is."""
+        """Return `h_i`: h is their mean."""
         return {"h": state["h"]}

@@ -21,14 +21,16 @@ class FedEve(Averaging):
     """FedEve: a Kalman filter weighs the predicted against the observed move (the FedEve paper, eq. 12 and 13)."""
 
     server_lr: PositiveFloat = 1.0  # eta_g
-    q: Literal["paper", "code"] = "paper"  # variances: eq. 13, or as the authors' program has them
+    q: Literal["paper", "code"] = "paper"  # variances as in eq. 13, or as in the authors' program
 
     @model_validator(mode="after")
     def _choose_variant(self) -> FedEve:
-        return become_variant(self, PROGRAM) if self.q == "code" else self
+        if self.q == "code":
+            return become_variant(self, PROGRAM)
+        return self
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return the model, its predicted descent `M = 0` with the variance `sigma^2 = 0`, and the Kalman gain."""
+        """Return the model, the predicted descent `M = 0`, its variance `sigma^2 = 0`, and the Kalman gain."""
         return {"w": w, "m": 0 * w, "variance": 0 * w[:1], "gain": 0 * w[:1]}
 
     def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
@@ -44,9 +46,10 @@ class FedEve(Averaging):
         drift, noise = self.variances(server["m"], observed, updates)
         predicted = server["variance"] + drift
         total = predicted + noise
-        gain = (predicted / total).where(total > 0, 1)  # a single device: neither has a variance, so trust what it sent
+        # From a single device that moves as predicted there is no variance at all: 0 / 0 counts as 1.
+        gain = (predicted / total).where(total > 0, 1)
         m = server["m"] + gain * (observed - server["m"])
-        w = server["w"] - self.server_lr * m
+        w = server["w"] - self.server_lr * m  # from w, not from the prediction that devices started from
         return {**server, "w": w, "m": m, "variance": (1 - gain) * predicted, "gain": gain}
 
     def variances(self, m: Tensor, observed: Tensor, updates: Updates) -> tuple[Tensor, Tensor]:
@@ -55,7 +58,10 @@ class FedEve(Averaging):
 
     @staticmethod
     def spread(drift: Tensor, descents: Tensor, centre: Tensor) -> tuple[Tensor, Tensor]:
-        """Return `|drift|^2 / (m d)`, and `sum_k |D_k - centre|^2 / (m^2 d)` for descents D_k [m, d]."""
+        """Return `|drift|^2 / (m d)`, and `sum_k |D_k - centre|^2 / (m^2 d)` for the descents D_k [m, d].
+
+        Here m counts the participants and d the parameters.
+        """
         count, d = descents.shape
         return (drift**2).sum() / (count * d), ((descents - centre) ** 2).sum() / (count**2 * d)
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class FedNova(Averaging):
-    """FedNova: moves count by the step, so that devices with more steps do not lead (Wang et al., NeurIPS 2020)."""
+    """FedNova: averages moves per step, so that devices with more steps do not dominate (Wang et al., NeurIPS 2020)."""
 
-    mu: NonNegativeFloat = 0.0  # of a proximal pull (mu/2) |w - start|^2
+    mu: NonNegativeFloat = 0.0  # weight of the proximal pull (mu/2) |w - start|^2
     server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0  # gamma
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
@@ -41,12 +41,14 @@ class FedNova(Averaging):
         return vectors
 
     def normaliser(self, local: LocalContext) -> Tensor:
-        """Return |a_i|_1 [1]: the move, in units of -lr, that gradients of 1 would make.
+        """Return `|a_i|_1` [1]: the move, in units of -lr, that gradients of 1 would make.
 
-        It is `K` for plain SGD, `sum_k (1 - rho^k) / (1 - rho)` with training.momentum, `(1 - (1 - lr mu)^K) / (lr mu)`
-        with a pull; with both, what they make together, where the authors' program counts each step twice.
+        It is `K` for plain SGD, `sum_k (1 - rho^k) / (1 - rho)` with the momentum rho of the section `training`, and
+        `(1 - (1 - lr mu)^K) / (lr mu)` with a pull. With both it follows from the recursion of SGD, as below; the
+        authors' program counts each step twice then.
         """
         steps = 0 * local.start[..., :1] + local.steps
+        # One recursion for a batch of devices: those with fewer steps stop moving earlier.
         velocity = 0 * steps
         a = 0 * steps
         for step in range(int(steps.max())):
@@ -61,11 +63,13 @@ class FedNova(Averaging):
         """
         p = self.weights(updates)
         a = updates.vectors["a"][:, 0]
-        steps = updates.vectors["steps"][:, 0] if self.mu else a
+        steps = a
+        if self.mu:
+            steps = updates.vectors["steps"][:, 0]
         tau = p @ steps
         move = tau * ((p / a) @ updates.vectors["delta"])
         if not self.server_momentum:
             return {**server, "w": server["w"] + move}
-        lr = updates.lr or 1.0  # without a learning rate no device moves
+        lr = updates.lr or 1.0  # at a learning rate of 0 no device moves, so the move of 0 may be divided by anything
         u = self.server_momentum * server["u"] + move / lr
         return {**server, "w": server["w"] + updates.lr * u, "u": u}

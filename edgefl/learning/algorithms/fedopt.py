@@ -19,18 +19,20 @@ Decay = Annotated[float, Field(ge=0, lt=1)]
 class FedOpt(Averaging):
     """Base: the mean move takes the place of a gradient (Reddi et al., ICLR 2021, algorithm 2); no bias correction."""
 
-    server_lr: PositiveFloat = 0.01  # what suits one model makes another diverge: tune it
+    server_lr: PositiveFloat = 0.01  # a value that suits one model makes another diverge: tune it
     beta1: Decay = 0.9
     tau: PositiveFloat = 1e-3  # adaptivity
-    v0: NonNegativeFloat | None = None  # tau^2 where not given
+    v0: NonNegativeFloat | None = None  # initial v; tau^2 if not given
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model and the moments of its moves, `m = 0` and `v = v0`."""
-        v0 = self.tau**2 if self.v0 is None else self.v0
+        v0 = self.v0
+        if v0 is None:
+            v0 = self.tau**2
         return {"w": w, "m": 0 * w, "v": 0 * w + v0}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Return `m+ = beta1 m + (1 - beta1) mean(delta)` and `w + server_lr m+ / (sqrt(v+) + tau)`."""
+        """Return `m+ = beta1 m + (1 - beta1) mean(delta)`, v+ and `w + server_lr m+ / (sqrt(v+) + tau)`."""
         delta = self.mean_delta(updates)
         m = self.beta1 * server["m"] + (1 - self.beta1) * delta
         v = self.second_moment(server["v"], delta**2)

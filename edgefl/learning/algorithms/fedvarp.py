@@ -30,7 +30,8 @@ class FedVarp(Algorithm):
         delta = updates.vectors["delta"]
         y = server["y"].clone()
         v = y.mean(dim=0)
-        if len(delta):  # none of them is new in a coalition of stored updates alone
+        # A coalition, whose value is part of Shapley values, may consist of stored updates alone; their mean is NaN.
+        if len(delta):
             v = v + (delta - y[updates.ids]).mean(dim=0)
         y[updates.ids] = delta
         return {**server, "w": server["w"] + self.server_lr * v, "y": y}

@@ -19,18 +19,20 @@ PROGRAM = "edgefl.learning.algorithms.as_published.fedssg_program:FedVRAInFedSSG
 class FedVRA(Algorithm):
     """FedVRA: augmented Lagrangian, a dual variable that each device keeps (Wang et al., AAAI 2023; FedSSG, eq. 14).
 
-    With `a = 1` and `d = gamma` it is FedDyn with `alpha = gamma` where all devices have as many samples.
+    With `a = 1` and `d = gamma` it is FedDyn with `alpha = gamma` if all devices have equally many samples.
     """
 
-    alpha: NonNegativeFloat = 0.01  # of the variant ssg_code, which is FedDyn
+    alpha: NonNegativeFloat = 0.01  # alpha of the variant ssg_code, which is FedDyn
     variant: Literal["general", "ssg_code"] = "general"
-    gamma: NonNegativeFloat = 0.1  # of the penalty
+    gamma: NonNegativeFloat = 0.1  # weight of the penalty
     a: NonNegativeFloat = 7.0  # dual step
     d: PositiveFloat = 10.0  # divisor of the duals in the server's mean
 
     @model_validator(mode="after")
     def _choose_variant(self) -> FedVRA:
-        return become_variant(self, PROGRAM) if self.variant == "ssg_code" else self
+        if self.variant == "ssg_code":
+            return become_variant(self, PROGRAM)
+        return self
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model and the mean dual of all devices, `lambda = 0`."""
@@ -55,5 +57,5 @@ class FedVRA(Algorithm):
         return {**server, "w": server["w"] + updates.mean() + dual / self.d, "dual": dual}
 
     def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """Return `lambda_i`, whose mean lambda is."""
+        """Return `lambda_i`: lambda is their mean."""
         return {"dual": state["dual"]}

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 class Mifa(Algorithm):
     """MIFA: the mean of all devices' last updates, of whatever age (Gu et al., NeurIPS 2021, algorithm 1).
 
-    Under `state: client` a device keeps its last update itself and sends the difference: two models at the server in
-    place of N + 1.
+    With `state: client` a device keeps its last update itself and sends the difference, so that the server keeps two
+    vectors of the model's size instead of N + 1.
     """
 
-    state: Literal["server", "client"] = "server"
-    wait: bool = False  # no step before every device has taken part, as the paper assumes; else absent ones count as 0
+    state: Literal["server", "client"] = "server"  # where last updates are kept
+    wait: bool = False  # take no step until all devices have taken part, as in the paper; else the others count as 0
 
     @property
     def replays(self) -> bool:
-        """The table of updates is kept (algorithm cards, 1.10.5)."""
+        """True: every round uses the last updates of all devices (algorithm 1)."""
         return True
 
     @property
     def uploads_changes(self) -> bool:
-        """Under `state: client`."""
+        """True with `state: client`."""
         return self.state == "client"
 
     def check_sessions(self, groups: int) -> tuple[str, str] | None:
@@ -38,20 +38,20 @@ class Mifa(Algorithm):
         return None
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return the model; with the updates at the devices also their mean, `G = 0`."""
+        """Return the model; if devices keep their updates, also the mean of these, `G = 0`."""
         if self.uploads_changes:
             return {"w": w, "mean": 0 * w}
         return {"w": w}
 
     def device_rows(self, w: Tensor) -> dict[str, Tensor]:
-        """Return a device's last update, `G_i = 0`, unless the device keeps it, and whether there was one."""
+        """Return a flag that the device has taken part, and its last update, `G_i = 0`, unless it keeps that itself."""
         seen = 0 * w[:1]
         if self.uploads_changes:
             return {"seen": seen}
         return {"G": 0 * w, "seen": seen}
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return the last update, `G_i = 0`, if the device keeps it."""
+        """Return the device's last update, `G_i = 0`, if it keeps that itself."""
         if self.uploads_changes:
             return {"G": 0 * w}
         return {}
@@ -61,7 +61,7 @@ class Mifa(Algorithm):
         return (local.start - w) / local.lr
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """Return `G_i`, or how it has changed."""
+        """Return `G_i`, or its change if the device keeps it."""
         if self.uploads_changes:
             return {"G": self.update(w, local) - local.state["G"]}
         return {"G": self.update(w, local)}
@@ -94,7 +94,7 @@ class Mifa(Algorithm):
         return {"seen": float(server["seen"].sum())}
 
     def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """Return `G_i`, if the device keeps it: the server's mean is theirs."""
+        """Return `G_i`, if the device keeps it: the server has their mean."""
         if self.uploads_changes:
             return {"mean": state["G"]}
         return {}

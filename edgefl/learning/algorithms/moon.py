@@ -17,18 +17,20 @@ if TYPE_CHECKING:
 class Moon(FedAvg):
     """MOON: representations near the received model's, far from the device's last one's (Li et al., CVPR 2021, eq. 3).
 
-    In its first round a device has no last model: the received one stands in, and the loss is the task's.
+    In its first round a device has no last model: the received one stands in, and the contrast is a constant.
+
     """
 
-    mu: NonNegativeFloat = 1.0  # of the contrast
+    mu: NonNegativeFloat = 1.0  # weight of the contrast
     temperature: PositiveFloat = 0.5
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return the result of the device's last training, and whether there was one."""
+        """Return the model that the device trained last, and a flag that it has trained one."""
         return {"previous": 0 * w, "seen": 0 * w[:1]}
 
     def references(self, local: LocalContext) -> dict[str, Tensor]:
-        """Return the received model, and the device's last one."""
+        """Return the received model, and the one that the device trained last."""
+        # Arithmetic in place of an if: in a batch of devices some are new and some are not.
         seen = local.state["seen"]
         previous = seen * local.state["previous"] + (1 - seen) * local.start
         return {"received": local.start, "previous": previous}
@@ -36,7 +38,7 @@ class Moon(FedAvg):
     def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
         """Return `L - mu log(e^p / (e^p + e^q))` with cosines `p = cos(z, z_received) / temperature` (eq. 3).
 
-        `q` is the same of `z_previous`. The logarithm is a softplus of their difference, which does not overflow.
+        `q` is the same with `z_previous`. The logarithm is computed as a softplus of `q - p`, which does not overflow.
         """
         from torch.nn.functional import cosine_similarity, softplus
 
@@ -45,5 +47,5 @@ class Moon(FedAvg):
         return losses + self.mu * softplus((far - near) / self.temperature)
 
     def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """Return the trained model."""
+        """Return the trained model, and the flag."""
         return {"previous": w, "seen": 0 * local.state["seen"] + 1}

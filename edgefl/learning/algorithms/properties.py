@@ -15,17 +15,17 @@ DEVICE_HOOKS = (  # hooks that decide how a device trains and what it sends
 
 
 def trains_by_plain_sgd(algorithm: Algorithm) -> bool:
-    """Return whether devices run nothing but SGD on the task's loss, and send nothing but how far they moved."""
+    """Return whether devices run nothing but SGD on the task's loss, and send nothing but their move."""
     return all(getattr(type(algorithm), hook) is getattr(Algorithm, hook) for hook in DEVICE_HOOKS)
 
 
 def only_averages(algorithm: Algorithm) -> bool:
-    """Return whether the next model is a weighted mean of the participants' models: of one device's, that model."""
+    """Return whether the next model is a weighted mean of the participants' models; a single one's is then the next."""
     return type(algorithm).aggregate is FedAvg.aggregate
 
 
 def is_divisible(algorithm: Algorithm) -> bool:
-    """Return whether several servers can each run it for their own devices: it keeps nothing but the model."""
+    """Return whether several servers can each run it for their own devices, as it keeps nothing but the model."""
     return not algorithm.weighs_population and not keeps_more_than_model(algorithm)
 
 
@@ -38,12 +38,13 @@ def keeps_more_than_model(algorithm: Algorithm) -> bool:
 
 def keeps_updates(algorithm: Algorithm) -> bool:
     """Return whether the server keeps a vector of the model's size for each device."""
+    # Rows of length 1 are numbers such as ages, so a model of two parameters tells the vectors from them.
     rows = algorithm.device_rows(zeros(algorithm, 2))
     return any(len(row) == 2 for row in rows.values())
 
 
 def is_coupled(algorithm: Algorithm) -> bool:
-    """Return whether the server keeps sums of what devices keep, so that neither can begin anew alone."""
+    """Return whether the server keeps sums of devices' states, so that neither can begin anew without the other."""
     own = unwrapped(algorithm)
     return keeps_more_than_model(own) and bool(own.client_state(zeros(own, 1)))
 
@@ -55,8 +56,9 @@ def can_forget(algorithm: Algorithm) -> bool:
 
 
 def divides_by_lr(algorithm: Algorithm) -> bool:
-    """Return whether devices send or keep a move over the learning rate, which then must not be 0."""
+    """Return whether devices send or keep a move divided by the learning rate, which then must not be 0."""
     w = zeros(algorithm, 1)
+    # A move of 0 over a rate of 0 is NaN, which tells.
     local = first_round(algorithm, w, lr=0.0)
     with np.errstate(all="ignore"):
         vectors = [*algorithm.finish(w, local).values(), *algorithm.remember(w, local).values()]
@@ -64,7 +66,7 @@ def divides_by_lr(algorithm: Algorithm) -> bool:
 
 
 def has_own_loss(algorithm: Algorithm) -> bool:
-    """Return whether devices minimise another loss than the task's."""
+    """Return whether devices minimise a loss other than the task's."""
     if type(algorithm).loss not in {Algorithm.loss, Wrapper.loss}:
         return True
     return isinstance(algorithm, Wrapper) and has_own_loss(algorithm.base)

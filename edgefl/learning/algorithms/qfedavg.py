@@ -13,7 +13,7 @@ from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 if TYPE_CHECKING:
     from torch import Tensor
 
-SMALLEST_LOSS = 1e-10  # of a device that has nothing left to learn; the authors' program adds as much
+SMALLEST_LOSS = 1e-10  # in place of 0, which has no power q - 1 < 0; the authors' program adds as much to each loss
 
 
 class QFedAvg(Algorithm):
@@ -45,7 +45,8 @@ class QFedAvg(Algorithm):
         curvature = updates.vectors["curvature"][:, 0]
         loss = delta.new_tensor(updates.losses)
         if bool((loss < 0).any()):
-            raise RunError("q-FedAvg takes powers of the training losses, which must not be negative here")
+            text = "q-FedAvg takes powers of the training losses, which must not be negative here"
+            raise RunError(f"{text}: take another algorithm")
         loss = loss.clamp(min=SMALLEST_LOSS)
         h = loss**self.q + self.q * loss ** (self.q - 1) * curvature
         return {**server, "w": server["w"] + loss**self.q @ delta / h.sum()}

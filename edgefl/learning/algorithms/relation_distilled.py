@@ -11,8 +11,8 @@ from edgefl.learning.algorithms.distilled import TEACHER, Distilled
 if TYPE_CHECKING:
     from torch import Tensor
 
-LEARNED = "learned"  # [classes] 1 for the classes of all participants so far; empty before the first update
-OLD = "old"  # the same, at the session's beginning
+LEARNED = "learned"  # [classes] 1 for classes that a participant has had so far; empty before the first update
+OLD = "old"  # the same at the beginning of the session
 TINY = 1e-12
 
 
@@ -23,15 +23,15 @@ class RelationDistilled(Distilled):
     """
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return also which classes have been learned: none."""
+        """Return the base's state, the teacher and the learned classes: none."""
         return {**super().server_state(w), LEARNED: w[:0], OLD: w[:0]}
 
     def carried_over(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return also the classes: in the next session all that have been learned are old ones."""
+        """Return the base's entries and the classes: all that have been learned are old in the next session."""
         return {**self.base.carried_over(server), LEARNED: server[LEARNED], OLD: server[LEARNED]}
 
     def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Send also which classes are old."""
+        """Send the old classes besides the teacher and what the base sends."""
         return {**super().downlink(server), OLD: server[OLD]}
 
     def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
@@ -40,7 +40,7 @@ class RelationDistilled(Distilled):
         return self.base.loss(losses, own, references, batch)
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Aggregate as the base does; the classes of the participants have been learned then."""
+        """Aggregate as the base does, and add the participants' classes to the learned ones."""
         after = super().aggregate(server, updates)
         if updates.labels is None:
             return after
@@ -51,25 +51,29 @@ class RelationDistilled(Distilled):
 
 
 def relation_loss(outputs: Tensor, taught: Tensor, batch: Batch, weight: float) -> Tensor:
-    """Return `(L_GC + weight L_RD) / 2` of each sample [..., B], as in GLFC's program; L_GC alone without old classes.
+    """Return `(L_GC + weight L_RD) / 2` of each sample [..., B], as in GLFC's program; `L_GC` without old classes.
 
-    Both are the binary cross entropy of sigmoids, in the mean over classes. In L_GC it is towards the label, times the
-    output's error for its class over the batch's mean error for classes of the same age, old or new. In L_RD it is
-    towards the label with the teacher's outputs in the place of old classes.
+    Both are a binary cross entropy of sigmoids, averaged over classes. `L_GC` (gradient compensation) compares with the
+    label; it is multiplied by the error of the output for the sample's own class, over the mean of that error in the
+    batch among classes of the same age, old or new. `L_RD` (relation distillation) compares with the label in which the
+    teacher's outputs replace the entries of old classes.
 
     Args:
-        outputs: [..., B, classes] of the student.
-        taught: [..., B, classes] of the teacher.
-        batch: labels and weights, and which classes are OLD.
-        weight: of L_RD; 1 in the paper.
+        outputs: [..., B, classes] outputs of the student.
+        taught: [..., B, classes] outputs of the teacher.
+        batch: labels and weights; `received` has the classes that are OLD.
+        weight: weight of `L_RD`; 1 in the paper.
     """
     from torch.nn.functional import binary_cross_entropy_with_logits as entropy
     from torch.nn.functional import one_hot
 
     has_old = batch.received[OLD].shape[-1] > 0
-    old = batch.received[OLD][..., None, :] if has_old else outputs.new_zeros(1)
+    old = outputs.new_zeros(1)
+    if has_old:
+        old = batch.received[OLD][..., None, :]
     label = one_hot(batch.y, outputs.shape[-1]).to(outputs)
-    # L_GC: samples of old and new classes are each scaled by the mean error of their own age.
+    # L_GC: samples of old and of new classes are each scaled by the mean error of their own kind. The scale is detached
+    # from the graph, as it weighs gradients and is not minimised itself.
     error = 1 - (label * outputs.detach().sigmoid()).sum(dim=-1)
     is_old = (label * old).sum(dim=-1)
     is_new = 1 - is_old
@@ -84,5 +88,5 @@ def relation_loss(outputs: Tensor, taught: Tensor, batch: Batch, weight: float) 
 
 
 def _mean(values: Tensor, weights: Tensor) -> Tensor:
-    """Return the weighted mean over the last axis, which stays; 0 where all weights are 0."""
+    """Return the weighted mean over the last axis, which is kept with length 1; 0 where all weights are 0."""
     return (values * weights).sum(dim=-1, keepdim=True) / weights.sum(dim=-1, keepdim=True).clamp(min=TINY)

@@ -14,7 +14,7 @@ from edgefl.learning.algorithms.variants import become_variant
 if TYPE_CHECKING:
     from torch import Tensor
 
-VARIANTS = {  # by the key `variant`, what programs of other papers run under this name
+VARIANTS = {  # by the key `variant`: what the programs of other papers run under the name SCAFFOLD
     "ssg_code": "edgefl.learning.algorithms.as_published.fedssg_program:ScaffoldInFedSSG",
     "dyn": "edgefl.learning.algorithms.as_published.dynamic_devices_program:ScaffoldInDynamicDevices",
     "eve_code": "edgefl.learning.algorithms.as_published.fedeve_program:ScaffoldInFedEve",
@@ -25,8 +25,8 @@ class Scaffold(Algorithm):
     """SCAFFOLD: control variates against client drift (Karimireddy et al., ICML 2020, algorithm 1)."""
 
     server_lr: PositiveFloat = 1.0  # eta_g
-    option: Literal["I", "II"] = "II"  # control variates: the gradient at the received model, or from the move
-    cv_lr: Literal["initial", "current"] = "current"  # in option II; initial as in FedDyn's and FedSSG's programs
+    option: Literal["I", "II"] = "II"  # control variates: I gradients at the received model, II from moves
+    cv_lr: Literal["initial", "current"] = "current"  # learning rate in option II; FedDyn's program takes the initial
     variant: Literal["paper", "ssg_code", "dyn", "eve_code"] = "paper"
 
     @model_validator(mode="after")
@@ -39,7 +39,7 @@ class Scaffold(Algorithm):
 
     @property
     def needs_gradient(self) -> bool:
-        """In option I."""
+        """True in option I, whose control variates are gradients at the received model."""
         return self.option == "I"
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
@@ -63,7 +63,7 @@ class Scaffold(Algorithm):
         return {"delta": w - local.start, "delta_c": self.remember(w, local)["c"] - local.state["c"]}
 
     def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
-        """Return the change of the control variate, `-c - delta / (K lr)`, unless it depends on a gradient."""
+        """Return the change of the control variate, `-c - delta / (K lr)`; in option I only the device knows it."""
         if self.option == "I":
             return {}
         return {"delta_c": -local.received["c"] - upload["delta"] / self.divisor(local)}
@@ -75,11 +75,11 @@ class Scaffold(Algorithm):
         return {"c": local.state["c"] - local.received["c"] + (local.start - w) / self.divisor(local)}
 
     def divisor(self, local: LocalContext) -> Tensor | float:
-        """Return `K lr`, by which option II makes a mean gradient of a move."""
+        """Return `K lr`: a move divided by it is minus the mean gradient (option II)."""
         return local.steps * local.rate(self.cv_lr)
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Return `w + eta_g mean(delta)`, and c with its move (eq. 5)."""
+        """Return `w + eta_g mean(delta)`, and `c + sum(delta_c) / N` (eq. 5)."""
         w = server["w"] + self.server_lr * self.move(updates)
         return {**server, "w": w, "c": server["c"] + self.variate_move(updates)}
 

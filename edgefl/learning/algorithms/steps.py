@@ -1,4 +1,4 @@
-"""Steps around the hooks, which are the same for all algorithms."""
+"""Steps around an algorithm's hooks, the same for all algorithms."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ def new_session(algorithm: Algorithm, server: Mapping[str, Tensor], w: Tensor, p
 
 
 def upload(algorithm: Algorithm, w: Tensor, local: LocalContext, *, minimal: bool) -> dict[str, Tensor]:
-    """Return what a device sends: what `finish` returns, in a minimal upload without what the server can derive."""
+    """Return the vectors that a device sends; a minimal upload leaves out those that the server can derive."""
     vectors = algorithm.finish(w, local)
-    left_out = algorithm.derived(vectors, local) if minimal else {}
-    return {name: vector for name, vector in vectors.items() if name not in left_out}
+    if not minimal:
+        return vectors
+    derived = algorithm.derived(vectors, local)
+    return {name: vector for name, vector in vectors.items() if name not in derived}
 
 
 def forget(
@@ -39,16 +41,16 @@ def forget(
     shares: Iterable[Mapping[str, Tensor]],
     population: int,
 ) -> dict[str, Tensor]:
-    """Return the server's state as if some devices had never taken part, except for the model.
+    """Return the server's state as if some devices had never taken part, except that the model stays.
 
-    The means remain means over all N devices: those that are forgotten count as at the beginning.
+    The means remain means over all N devices: forgotten ones count as they did before their first round.
 
     Args:
-        algorithm: whose state it is.
+        algorithm: the algorithm that keeps this state.
         server: the state.
-        ids: of the devices [n] to forget.
-        shares: `share_in_means` of each [n].
-        population: N.
+        ids: ids [n] of the devices to forget.
+        shares: `share_in_means` of each of them [n].
+        population: number of devices, N.
     """
     after = dict(server)
     for share in shares:

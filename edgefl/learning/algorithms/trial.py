@@ -1,7 +1,7 @@
-"""Calls of an algorithm's hooks before anything is learned, on vectors of zeros: what they return can be counted.
+"""Trial calls of an algorithm's hooks on vectors of zeros, before anything is learned: what they return is counted.
 
-The shipped algorithms are arithmetic that NumPy arrays understand as well as torch tensors, so that a world without
-learning never loads torch. Any other algorithm may use every function of torch, and gets tensors.
+The shipped algorithms use arithmetic that NumPy arrays and torch tensors have in common, so that a run without learning
+never loads torch. Any other algorithm may call every function of torch, and gets tensors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NUMPY_SERVES = {"edgefl", "pydantic", "builtins"}  # packages of the shipped alg
 
 
 def uses_torch(algorithm: Algorithm) -> bool:
-    """Return whether a hook of an algorithm may call functions of torch: one that comes from outside the package."""
+    """Return whether an algorithm's hooks may call functions of torch: whether one comes from outside the package."""
     if isinstance(algorithm, Wrapper) and uses_torch(algorithm.base):
         return True
     packages = {cls.__module__.partition(".")[0] for cls in type(algorithm).__mro__}
@@ -29,7 +29,7 @@ def uses_torch(algorithm: Algorithm) -> bool:
 
 
 def zeros(algorithm: Algorithm, d: int) -> Tensor:
-    """Return zeros [d], float32, as an array or tensor that the algorithm's hooks can compute with."""
+    """Return zeros [d] in float32: an array or a tensor, whichever the algorithm's hooks can compute with."""
     if uses_torch(algorithm):
         import torch
 
@@ -38,11 +38,11 @@ def zeros(algorithm: Algorithm, d: int) -> Tensor:
 
 
 def first_round(algorithm: Algorithm, w: Tensor, lr: float = 1.0) -> LocalContext:
-    """Return what a device knows in its first round, if the initial model is w [d], an array or tensor."""
+    """Return what a device knows in its first round, given the initial model w [d], an array or a tensor."""
     received = algorithm.downlink(algorithm.server_state(w))
     context = LocalContext(w, lr, received, algorithm.client_state(w), run=RunInfo(lr=lr))
     if not hasattr(w, "new_ones"):
         return context
-    # Tensors, as the engine has them: a hook may call their methods.
+    # In the engine these numbers are tensors as well, and a hook may call their methods.
     one = w.new_ones(1)
     return replace(context, steps=one, weight=one, index=0 * one, gradient=0 * w)

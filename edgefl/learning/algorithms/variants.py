@@ -15,7 +15,7 @@ def become_variant(algorithm: A, path: str) -> A:
     """Return a freshly validated algorithm as an instance of the subclass at "module:Class".
 
     Raises:
-        ValidationError: the algorithm is of a subclass of its own, which has not got the variant's hooks.
+        ValidationError: the algorithm is of some other subclass, which lacks the variant's hooks.
     """
     module, _, name = path.partition(":")
     variant: type[A] = getattr(import_module(module), name)
@@ -23,7 +23,8 @@ def become_variant(algorithm: A, path: str) -> A:
         return algorithm
     if type(algorithm) is not variant.listed_as:
         raise fault(f"{type(algorithm).__name__} has other hooks than this variant: derive it from {name}")
-    # A variant has the same fields, and they are valid by now; only the hooks differ, so only the class has to change.
-    # Pydantic warns of a validator that returns another object, and both `model_validate` and `Class()` come by here.
+    # A variant has the same fields, which are valid by now. Only the hooks differ, so it is enough to change the class.
+    # A new object would not do: both `model_validate` and `Class()` call this from a validator, and pydantic warns if a
+    # validator returns another object than its own.
     object.__setattr__(algorithm, "__class__", variant)
     return algorithm

@@ -1,4 +1,4 @@
-"""Algorithms that change one thing of another."""
+"""Algorithms that change some of the hooks of another one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Wrapper(Algorithm):
-    """Base of algorithms that are another one, `base`, with some hooks changed: here every hook is the base's."""
+    """Base of algorithms that change some hooks of another one, `base`; here every hook still calls that of `base`."""
 
     base: Algorithm
 
@@ -40,7 +40,10 @@ class Wrapper(Algorithm):
 
     def check_sessions(self, groups: int) -> tuple[str, str] | None:
         misfit = self.base.check_sessions(groups)
-        return misfit and ("base", misfit[1])
+        if misfit is None:
+            return None
+        _, reason = misfit
+        return "base", reason
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         return self.base.server_state(w)

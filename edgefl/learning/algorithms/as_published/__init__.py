@@ -1,1 +1,1 @@
-"""Algorithms as programs of other papers run them, where these differ from the algorithm's own paper."""
+"""Algorithms as published programs run them, where these differ from the paper of the algorithm."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ScaffoldInDynamicDevices(Scaffold):
-    """SCAFFOLD without its correction, with means by samples and a server step times lr (algorithm cards, 1.3)."""
+    """SCAFFOLD without its correction, with means by samples and a server step times lr (the paper's program)."""
 
     listed_as: ClassVar[type[Member] | None] = Scaffold
 
@@ -31,5 +31,5 @@ class ScaffoldInDynamicDevices(Scaffold):
         return updates.mean("delta_c", by_samples=True)
 
     def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """Return nothing: `c` is no mean over all devices here."""
+        """Return nothing, as `c` is no mean over all devices here."""
         return {}

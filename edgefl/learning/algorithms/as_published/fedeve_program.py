@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 
 
 class ScaffoldInFedEve(Scaffold):
-    """SCAFFOLD whose c moves to the participants' mean c_i, with one batch more in K (algorithm cards, 1.3)."""
+    """SCAFFOLD whose `c` moves to the participants' mean `c_i`, and whose K counts one more batch in an epoch."""
 
     listed_as: ClassVar[type[Member] | None] = Scaffold
 
     def divisor(self, local: LocalContext) -> Tensor | float:
-        """Return `E (floor(n_i / B) + 1) lr`, where both epochs and a batch size are given, else `K lr`.
+        """Return `E (floor(n_i / B) + 1) lr` if both epochs E and a batch size B are given, else `K lr`.
 
-        An epoch of nothing but full batches has one step fewer than the program counts.
+        If B divides n_i, an epoch really has one step less than the program counts.
         """
         epochs, _, batch = local.run.work
         if not epochs or not batch:
             return super().divisor(local)
-        n = local.weight * local.run.samples + 0.5  # n_i; half a sample makes up for what omega has lost by rounding
+        n = local.weight * local.run.samples + 0.5  # n_i; the half keeps rounding in omega from losing a batch
         return epochs * (n // batch + 1) * local.rate(self.cv_lr)
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """Return the move, and how far the new control variate is from the server's, `c_i+ - c`."""
+        """Return the move, and the difference of the new control variate from the server's, `c_i+ - c`."""
         return {"delta": w - local.start, "delta_c": self.remember(w, local)["c"] - local.received["c"]}
 
     def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
-        """Return nothing: `c_i+ - c` depends on c_i, which only the device knows."""
+        """Return nothing, as `c_i+ - c` depends on `c_i`, which only the device knows."""
         return {}
 
     def variate_move(self, updates: Updates) -> Tensor:
@@ -43,16 +43,16 @@ class ScaffoldInFedEve(Scaffold):
         return self.server_lr * updates.vectors["delta_c"].mean(dim=0)
 
     def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """Return nothing: `c` is no mean over all devices here."""
+        """Return nothing, as `c` is no mean over all devices here."""
         return {}
 
 
 class FedEveProgram(FedEve):
-    """FedEve with other variances of the prediction and of the observation (algorithm cards, 1.15)."""
+    """FedEve with the variances of the authors' program, which differ from eq. 13."""
 
     listed_as: ClassVar[type[Member] | None] = FedEve
 
     def variances(self, m: Tensor, observed: Tensor, updates: Updates) -> tuple[Tensor, Tensor]:
-        """Return `sigma_Q^2 = |D|^2 / (m d)`, and `sigma_R^2` as in the paper but around the uniform mean."""
+        """Return `sigma_Q^2 = |D|^2 / (m d)`, without M, and `sigma_R^2` around the uniform mean of the descents."""
         descents = -updates.vectors["delta"]
         return self.spread(observed, descents, descents.mean(dim=0))

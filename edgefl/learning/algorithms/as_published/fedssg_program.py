@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ScaffoldInFedSSG(Scaffold):
-    """SCAFFOLD with c the mean of omega_i c_i, and with the K of a device of mean size (algorithm cards, 1.3)."""
+    """SCAFFOLD whose `c` is the mean of `omega_i c_i`, and whose K is that of a device of mean size."""
 
     listed_as: ClassVar[type[Member] | None] = Scaffold
 
@@ -26,7 +26,7 @@ class ScaffoldInFedSSG(Scaffold):
         return gradient - local.state["c"] + local.received["c"] / local.weight
 
     def divisor(self, local: LocalContext) -> Tensor | float:
-        """Return `K_ref lr`: the program takes so many steps on every device, whatever its size."""
+        """Return `K_ref lr`, the same for all devices, however many samples they have."""
         return local.run.steps * local.rate(self.cv_lr)
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
@@ -35,7 +35,7 @@ class ScaffoldInFedSSG(Scaffold):
         return {"delta": w - local.start, "delta_c": local.weight * change}
 
     def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
-        """Return `omega_i (-c - delta / (K_ref lr))`, unless it depends on the gradient of all samples."""
+        """Return `omega_i (-c - delta / (K_ref lr))`; nothing in option I."""
         derived = super().derived(upload, local)
         return {name: local.weight * change for name, change in derived.items()}
 
@@ -45,22 +45,22 @@ class ScaffoldInFedSSG(Scaffold):
 
 
 class FedVRAInFedSSG(FedDyn, FedVRA):
-    """FedVRA whose dual has no gradient in the model, which leaves FedDyn (algorithm cards, 1.7)."""
+    """FedVRA whose dual term has no gradient with respect to the model, so that FedDyn remains."""
 
     listed_as: ClassVar[type[Member] | None] = FedVRA
 
 
 class FedSSGProgram(FedSSG):
-    """FedSSG whose gate begins at 1 and weighs the memory alone, with FedDC's correction g (algorithm cards, 1.9)."""
+    """FedSSG whose gate begins at 1 and does not weigh the pull, and which has FedDC's gradient correction g."""
 
     listed_as: ClassVar[type[Member] | None] = FedSSG
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return also the mean correction of all devices, `g = 0`."""
+        """Return FedSSG's state and the mean correction of all devices, `g = 0`."""
         return {**super().server_state(w), "g": 0 * w}
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return also a device's correction, `g_i = 0`."""
+        """Return FedSSG's state and the device's correction, `g_i = 0`."""
         return {**super().client_state(w), "g": 0 * w}
 
     def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -68,7 +68,7 @@ class FedSSGProgram(FedSSG):
         return {"g": server["g"]}
 
     def gate(self, local: LocalContext) -> Tensor:
-        """Return `p_i = 1 + c_i / (T m/N)` [1]; c_i includes this round."""
+        """Return `p_i = 1 + c_i / (T m/N)` [1]; `c_i` includes this round."""
         return 1 + (local.state["count"] + 1) / (self.participation_rate(local.run) * local.run.rounds)
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
@@ -87,13 +87,13 @@ class FedSSGProgram(FedSSG):
         return {"delta_g": -local.received["g"] - change}
 
     def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """Remember also `g_i+ = g_i - g / omega_i - p_i delta / (K_ref lr)`."""
+        """Return FedSSG's next state and `g_i+ = g_i - g / omega_i - p_i delta / (K_ref lr)`."""
         slope = self.gated_move(w, local) / (local.run.steps * local.rate(self.cv_lr))
         g = local.state["g"] - local.received["g"] / local.weight - slope
         return {**super().remember(w, local), "g": g}
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Return also `g + sum(omega_i change of g_i) / N`."""
+        """Return FedSSG's next state and `g+ = g + sum(omega_i (g_i+ - g_i)) / N`."""
         g = server["g"] + updates.vectors["delta_g"].sum(dim=0) / updates.population
         return {**super().aggregate(server, updates), "g": g}
 
