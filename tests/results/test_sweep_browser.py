@@ -16,7 +16,7 @@ TRACES = "return document.getElementById(arguments[0]).data.map(one => [one.mode
 
 @pytest.fixture
 def opened(chromium, tmp_path):
-    """Makes the page of a sweep and opens it; afterwards the console must be without errors."""
+    """Make the page of a sweep and open it; afterwards the console must be without errors."""
 
     def build(folder):
         chromium.get(write([folder], tmp_path / "page.html").as_uri())
@@ -29,7 +29,7 @@ def opened(chromium, tmp_path):
 
 
 def lines(browser, chart):
-    """How many marks each of a chart's lines has."""
+    """Return the number of marks of each line of a chart."""
     return [count for mode, count in browser.execute_script(TRACES, chart) if mode == "lines+markers"]
 
 
@@ -42,7 +42,7 @@ def rows(browser):
 
 
 def shown(browser):
-    """The answer that can be read."""
+    """Return the answer that is visible."""
     return "".join(one.text for one in browser.find_elements(By.CSS_SELECTOR, ".story") if one.is_displayed())
 
 

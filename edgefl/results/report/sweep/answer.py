@@ -146,6 +146,7 @@ def _saving_sentence(study: Study, column: EstimateColumn, number: int, line: Li
     """Return which value gives most of the time saved already; nothing where only the last value does."""
     values = np.array([column.estimates[point].central for point in line])
     falls = values[0] > values[-1]
+    # With two points the last one gives all of the saving.
     if len(line) < 3 or not falls:
         return ""
     saved = (values[0] - values) / (values[0] - values[-1])
@@ -165,6 +166,7 @@ def _summary_of_lines(
     parts = []
     for column in costs:
         changes = np.array([_effect(study, column, line).relative_change for line in lines])
+        # Where a line ends at an unknown median there is no change to count.
         percentages = 100 * changes[np.isfinite(changes)]
         if not percentages.size:
             continue

@@ -51,6 +51,7 @@ def learning_curves(study: Study) -> SweepCurves | None:
     for point in chosen:
         rows = study.finished_rows[point][:most_seeds]
         runs_by_point[point] = [_rounds(study, row) for row in rows]
+    # All points share measure and units, as they share the axes of one chart.
     every_run = [run for runs in runs_by_point.values() for run in runs]
     measure = _measure_of(every_run)
     if measure is None:

@@ -144,6 +144,7 @@ def _key_choices(study: Study) -> str:
     first_axis = int(np.argmax(has_range))  # 0 where no key has one
     choices = [_select("axis", "horizontal axis", [key.title for key in study.keys], first_axis)]
     for number, key in enumerate(study.keys):
+        # Choice 0 is all values, so the script takes 1 from the number of a choice.
         choices.append(_select(f"only-{number}", key.title, ["all", *key.texts], 0))
     return "".join(choices)
 
@@ -155,6 +156,7 @@ def _select(name: str, title: str, texts: Sequence[str], chosen: int) -> str:
         state = " selected" if number == chosen else ""
         options.append(f'<option value="{number}"{state}>{escape(text)}</option>')
     select = f'{escape(title)} <select id="{name}">{"".join(options)}</select>'
+    # The script reads the choice all the same.
     if len(texts) < 2:
         return f"<label hidden>{select}</label>"
     return f"<label>{select}</label>"

@@ -186,6 +186,7 @@ def _titles(paths: Sequence[str]) -> list[str]:
     short = [describe.bare(path) for path in paths]
     titles = []
     for path, title in zip(paths, short, strict=True):
+        # Keys of different sections may share their last part, such as training.lr and algorithm.lr.
         if short.count(title) > 1:
             titles.append(path)
         else:
@@ -220,6 +221,7 @@ def _units(path: str) -> Sequence[Unit]:
 
 def _category_texts(values: Sequence[str]) -> list[str]:
     """Return values that are no numbers as short texts; as they stand where short ones would not differ."""
+    # A block in few words leaves out its texts and switches, so two blocks may look alike.
     short = [describe.block(_parsed(value)) or NO_NUMBER for value in values]
     if len(set(short)) < len(short):
         return [describe.cut(value) for value in values]
@@ -228,6 +230,7 @@ def _category_texts(values: Sequence[str]) -> list[str]:
 
 def _parsed(cell: str) -> Any:
     """Return the block that a cell holds as JSON; any other cell as it stands."""
+    # A sweep writes a block of the scenario, such as an algorithm with its keys, as JSON into one cell.
     if not cell.startswith("{"):
         return cell
     try:

@@ -51,6 +51,7 @@ def _row(study: Study, shown: Sequence[EstimateColumn], point: int) -> str:
     """Return the cells of a point: its values, its runs, its estimates."""
     cells = []
     for key, index in zip(study.keys, study.points[point].value_indices, strict=True):
+        # The index, as texts would sort 100 MHz before 50 MHz.
         cells.append(f'<td data-sort="{index}">{escape(key.texts[index])}</td>')
     finished = len(study.finished_rows[point])
     runs = len(study.points[point].rows)
@@ -85,6 +86,7 @@ def _difference_from_best(column: EstimateColumn, point: int) -> str:
     text = escape(difference_text(paired, column.measure))
     if math.isfinite(p):
         text += f"; {p_text(p)}"
+    # Equal values have no p-value, and no difference that could be significant.
     if p >= SIGNIFICANCE_LEVEL or paired.mean == 0:
         return f'<small class="same">{text}</small>'
     return f"<small>{text}</small>"
