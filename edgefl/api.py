@@ -20,7 +20,7 @@ from edgefl.runs.report_page import write_report
 from edgefl.runs.sweeps import SweepOptions
 from edgefl.scenario import Scenario, load, load_sweep
 from edgefl.scenario.overrides import with_seed
-from edgefl.server.replay import Progress
+from edgefl.server.replay import RoundListener
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ def run(
     overwrite: bool = False,
     resume: bool = False,
     pace: Pace | None = None,
-    progress: Progress = silent,
+    progress: RoundListener = silent,
 ) -> Result:
     """Run one emulation.
 

@@ -30,7 +30,7 @@ from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.global_model import GlobalModel
 from edgefl.server.ledger import Ledger
 from edgefl.server.population import Population
-from edgefl.server.replay import Keeping, Progress, Replay
+from edgefl.server.replay import Keeping, Replay, RoundListener
 from edgefl.server.server import Server
 from edgefl.server.session_groups import SessionGroups
 from edgefl.world.world import World
@@ -58,7 +58,7 @@ def build(
     device: str,
     *,
     train: bool,
-    progress: Progress,
+    progress: RoundListener,
     divided: Divided | None = None,
     keeping: Keeping | None = None,
 ) -> Server:
@@ -122,7 +122,7 @@ def _replay(
     outside: Outside,
     ledger: Ledger,
     streams: Streams,
-    progress: Progress,
+    progress: RoundListener,
     keeping: Keeping | None,
     *,
     train: bool,

@@ -28,7 +28,7 @@ from edgefl.runs.assembly import build
 from edgefl.runs.data_division import Divided, divide
 from edgefl.scenario import Scenario, dump
 from edgefl.server.ledger import Columns
-from edgefl.server.replay import Progress
+from edgefl.server.replay import RoundListener
 from edgefl.server.server import Server
 from edgefl.server.trajectories import trajectories
 
@@ -68,7 +68,7 @@ def default_folder(scenario: Scenario) -> Path:
     return RESULTS / scenario.name / f"seed-{scenario.seed}"
 
 
-def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Result:
+def run(scenario: Scenario, options: Options, progress: RoundListener = silent) -> Result:
     """Run a scenario to its end, or to the first reason to stop; finished rounds are never lost.
 
     To resume, the world is run again from the beginning, and what is on record of the learning is not learned again.
@@ -96,7 +96,7 @@ def run(scenario: Scenario, options: Options, progress: Progress = silent) -> Re
         return result
 
 
-def _run(scenario: Scenario, options: Options, device: str, progress: Progress, journal: Journal | None) -> Result:
+def _run(scenario: Scenario, options: Options, device: str, progress: RoundListener, journal: Journal | None) -> Result:
     """Run a scenario on a device, with the journal of a result folder if there is one.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Accounts of ended participations: their rows of devices.csv, and what the server has seen of them."""
+"""Accounts of ended participations: their rows of devices.csv, and what the server has observed of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from edgefl.scenario import RoundKey
 from edgefl.server.columns import ENERGY_COLUMNS
 from edgefl.server.participation import POLLED, RECEIVED, Participation
 
-DeviceColumns = dict[str, npt.NDArray[Any]]  # by name, one value a participant [n]
+DeviceColumns = dict[str, npt.NDArray[Any]]  # by column name, one value for each participant [n]
 
 
 def device_columns(
@@ -25,9 +25,9 @@ def device_columns(
     """Return ended participations [n] as columns of devices.csv.
 
     Args:
-        parts: in order of their devices.
-        round_key: of the round in which they ended.
-        now_s: the time at which that round ends [s].
+        parts: the participations, in order of their devices.
+        round_key: the round in which they ended.
+        now_s: when that round ends [s].
         powers_w: what each device [n] draws while receiving (rx), computing (cpu), sending (tx) and waiting (idle) [W].
     """
     count = len(parts)
@@ -37,19 +37,19 @@ def device_columns(
     began_s = np.array([part.began_s for part in parts])
     end_s = np.array([part.end_s for part in parts])
 
-    # A device waits along its way, for the server's computing, the backhaul or other candidates, and then for the end
-    # of the round; who has left or was not chosen does not wait for that end.
-    waited_on_the_way_s = np.array([part.server_s + part.idle_s for part in parts])
+    # A device waits during its participation (for the server, the backhaul or other candidates), and afterwards for the
+    # end of the round, unless it has left or was not chosen.
+    waited_s = np.array([part.server_s + part.idle_s for part in parts])
     until_s = np.array([part.end_s if part.gone else min(now_s, part.waits_until_s) for part in parts])
-    wait_s = until_s - (end_s - waited_on_the_way_s)
+    wait_s = until_s - (end_s - waited_s)
 
-    # Over a direct link a device listens while its predecessor sends, before its own turn: its activities add up to
-    # more than the time since that turn began, and it started so much earlier.
-    busy_s = download_s + compute_s + upload_s + waited_on_the_way_s
+    # Over a direct link a device receives while its predecessor sends, before its own participation begins. Its
+    # activities then add up to more than the participation lasted, and it started earlier by the difference.
+    busy_s = download_s + compute_s + upload_s + waited_s
     early_s = busy_s - (end_s - began_s)
     early_s = np.where(early_s > SAME_TIME_S, early_s, 0.0)
 
-    # Within a transfer the radio is off in the frame's other direction and in the turns of others: idle power.
+    # During a transfer the radio is off in slots of the other direction and of other devices, and draws idle power.
     radio_off_s = download_s - download_on_air_s + upload_s - upload_on_air_s
 
     def of_drop(name: str) -> list[Any]:
@@ -59,7 +59,7 @@ def device_columns(
         "session": np.full(count, round_key.session),
         "round": np.full(count, round_key.round),
         "device": np.array([part.device for part in parts], dtype=np.int64),
-        # Where it was, and what the channel was like, when it began: handovers are events.
+        # Position and channel are those at the beginning; later changes are events.
         "cell": np.array([part.cell for part in parts], dtype=np.int64),
         "distance_m": np.array(of_drop("distance_m")),
         "los": np.array(of_drop("los"), dtype=bool),
@@ -68,7 +68,7 @@ def device_columns(
         "compute_s": compute_s,
         "upload_s": upload_s,
         "wait_s": wait_s,
-        # Energy is power times the time for which it is drawn; the radio's, the time on the air.
+        # Energy is power times time; the radio draws its power only while it is on the air.
         "rx_energy_j": powers_w["rx"] * download_on_air_s,
         "cpu_energy_j": powers_w["cpu"] * compute_s,
         "tx_energy_j": powers_w["tx"] * upload_on_air_s,
@@ -84,7 +84,7 @@ def device_columns(
 
 
 def spent_j(devices: Mapping[str, npt.NDArray[Any]], which: npt.NDArray[np.bool_] | slice = slice(None)) -> float:
-    """Return the energy [J] of participants, or of some of them, from their columns of devices.csv."""
+    """Return the energy [J] that all participants, or those in rows `which`, have spent."""
     return float(sum(devices[name][which].sum() for name in ENERGY_COLUMNS))
 
 
@@ -94,18 +94,20 @@ def device_reports(
     losses: Mapping[int, float],
     now_s: float,
 ) -> DeviceReports:
-    """Return what the server has seen of ended participations [n] at the round's end, but for polls, which it knows.
+    """Return what the server observes at the round's end of the participations [n] that ended in it.
+
+    Polls are left out, as the server noted their answers when they came.
 
     Args:
-        parts: in order of their devices.
-        devices: their columns.
-        losses: of the local training, by device, of those whose update has arrived.
+        parts: the participations, in order of their devices.
+        devices: the same as columns of devices.csv.
+        losses: training losses by device, of the devices whose update has arrived.
         now_s: the time [s].
     """
     rows = np.flatnonzero(devices["status"] != POLLED)
     reporting = [parts[row] for row in rows.tolist()]
     received = devices["status"][rows] == RECEIVED
-    # The server's clock knows when an update came; for one that did not come it has waited until now.
+    # The server knows when an update arrived; for one that never arrived it has waited until now.
     until_s = np.where(received, [part.end_s for part in reporting], now_s)
     return DeviceReports(
         ids=devices["device"][rows],
@@ -126,5 +128,6 @@ def _transfers(transfers: Sequence[TransferResult]) -> tuple[Floats, Floats, Flo
 
 
 def _whole_bytes(bits: Floats) -> npt.NDArray[np.int64]:
-    """Return whole bytes [n]; a payload added up in parts may lack its last digit, which must not cost a byte."""
+    """Return the whole bytes [n] of a number of bits [n]."""
+    # A payload that is added up in parts may fall short by its last digit, which must not cost a byte.
     return np.floor(bits / 8.0 + 1e-3).astype(np.int64)

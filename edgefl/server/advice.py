@@ -1,19 +1,19 @@
-"""Advice on how a run could be faster, from what its rounds have taken on this machine."""
+"""Advice on how a run could be faster, from the wall-clock time of its rounds on this machine."""
 
 from __future__ import annotations
 
 import logging
 
-WORTH_SAYING_S = 60.0  # wall-clock
+WORTH_SAYING_S = 60.0  # least wall-clock time saved for which the advice is given
 
 log = logging.getLogger(__name__)
 
 
 class FastTransferAdvice:
-    """Says once that the fast engine would save more than a minute of the rounds to come.
+    """Logs once that the fast engine would save more than a minute of the remaining rounds.
 
     Args:
-        rounds: of the whole run.
+        rounds: number of rounds of the whole run.
     """
 
     def __init__(self, rounds: int) -> None:
@@ -22,17 +22,18 @@ class FastTransferAdvice:
         self._said = False
 
     def end_round(self, ended: int, needless_s: float) -> None:
-        """Take in that a round has ended.
+        """Note that a round has ended, and give the advice if it is worth it.
 
         Args:
-            ended: how many rounds have.
+            ended: number of rounds that have ended.
             needless_s: wall-clock time that the fast engine would have saved in all of them [s].
         """
         if ended == 1:
-            self._first_needless_s = needless_s  # compiling and warming up say nothing about the rest
+            # The first round also compiles and warms up, so it says nothing about the others.
+            self._first_needless_s = needless_s
         elif not self._said:
-            each_s = (needless_s - self._first_needless_s) / (ended - 1)
-            saved_s = each_s * (self._rounds - ended)
+            per_round_s = (needless_s - self._first_needless_s) / (ended - 1)
+            saved_s = per_round_s * (self._rounds - ended)
             if saved_s > WORTH_SAYING_S:
                 self._said = True
                 log.warning("radio.transfer: fast would save about %.0f s of the rounds to come", saved_s)

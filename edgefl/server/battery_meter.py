@@ -1,4 +1,4 @@
-"""Meters what devices with batteries draw while they take part, and notices the moment at which one runs out."""
+"""Meters what devices with batteries draw while they take part, and ends a participation when its battery runs out."""
 
 from __future__ import annotations
 
@@ -23,54 +23,55 @@ RADIO_POWER: dict[Way, Literal["rx", "tx"]] = {"down": "rx", "up": "tx"}
 
 @dataclass(slots=True)
 class MeteredParticipation:
-    """A participation whose device runs on a battery, until its round has ended."""
+    """A participation of a device with a battery, until its round has ended."""
 
     part: Participation
-    process: simpy.Process | None  # None once it was interrupted
+    process: simpy.Process | None  # None once it has been interrupted
     powers_w: dict[str, float]  # what the device draws, by activity
 
 
 class BatteryMeter:
-    """Tells the batteries at once when a device draws something else, so that they know when each will be empty.
+    """Tells the batteries at once when a device's power changes, so that they know when each will be empty.
 
     Args:
         env: the clock.
-        world: what devices draw.
-        batteries: their levels.
+        world: the devices, and the power of each of their activities.
+        batteries: the batteries of those that have one.
     """
 
     def __init__(self, env: simpy.Environment, world: World, batteries: Batteries) -> None:
         self._env = env
         self._world = world
         self._batteries = batteries
-        self._metered: dict[int, MeteredParticipation] = {}  # by device: under way, or waiting for the round's end
-        self._next_check_s: dict[int, float] = {}  # by device
+        self._metered: dict[int, MeteredParticipation] = {}  # by device, until its round ends
+        self._next_check_s: dict[int, float] = {}  # time of the planned check, by device
 
     def begin(self, parts: Sequence[Participation], processes: Iterable[simpy.Process]) -> None:
-        """Meter participations that begin now as these processes, as far as their devices have batteries."""
+        """Meter participations that begin now, each run by the process beside it, if their devices have batteries."""
         of_device = {}
         for part, process in zip(parts, processes, strict=True):
             if self._batteries.has_battery[part.device]:
                 of_device[part.device] = (part, process)
         ids = np.array(list(of_device), dtype=np.int64)
         powers_w = self._world.powers_w(ids)
-        self._batteries.begin(ids, powers_w["idle"], self._env.now)  # until the radio says that it is on the air
+        # A device draws its idle power until the radio reports that it is on the air.
+        self._batteries.begin(ids, powers_w["idle"], self._env.now)
         for row, (device, (part, process)) in enumerate(of_device.items()):
-            own_w = {activity: float(values[row]) for activity, values in powers_w.items()}
-            self._metered[device] = MeteredParticipation(part, process, own_w)
+            device_w = {activity: float(values[row]) for activity, values in powers_w.items()}
+            self._metered[device] = MeteredParticipation(part, process, device_w)
             self._plan_check(device)
 
     def capacity_j(self, ids: Ids) -> Floats:
-        """Return what the batteries of devices [n] can hold [J]; nan on mains."""
+        """Return the battery capacities of devices [n] [J]; nan on mains."""
         return self._batteries.capacity_j(ids)
 
     def on_air(self, device: int, way: Way, air: float) -> None:
-        """Note that a device's radio is on for a share `air` of the time, from now on."""
+        """Note that from now on a device's radio is on the air for a share `air` of the time."""
         if device in self._metered:
             self._draw(device, RADIO_POWER[way], air)
 
     def on_activity(self, device: int, activity: Activity) -> None:
-        """Note that a device begins to compute, or to wait."""
+        """Note that a device begins to compute or to wait."""
         if device in self._metered:
             self._draw(device, activity)
 
@@ -86,7 +87,7 @@ class BatteryMeter:
         part.measure_battery(float(self._batteries.levels_j(device, self._env.now)[0]))
 
     def close(self, parts: Iterable[Participation]) -> None:
-        """Note that the round has ended in which these participations have ended: their devices wait no more."""
+        """Stop metering participations whose round has ended, so that their devices wait no longer."""
         # A device that failed and began anew in the same round has two of them; only the last one is metered.
         last = [part for part in parts if self._is_metered(part)]
         self._batteries.release(np.array([part.device for part in last], dtype=np.int64), self._env.now)
@@ -94,7 +95,7 @@ class BatteryMeter:
             self._forget(part)
 
     def leave(self, part: Participation) -> None:
-        """Note that a device has left that had only waited for the round's end."""
+        """Note that a device has left after its participation ended and before the round does."""
         if self._is_metered(part):
             self._batteries.release(np.array([part.device]), self._env.now)
             self._forget(part)
@@ -108,19 +109,20 @@ class BatteryMeter:
         del self._metered[part.device]
 
     def _draw(self, device: int, activity: str, share: float = 1.0) -> None:
-        """Draw the power of an activity for a share of the time, and that of waiting for the rest."""
+        """Draw the power of an activity for a share of the time, and idle power for the rest."""
         metered = self._metered[device]
         power_w = share * metered.powers_w[activity] + (1 - share) * metered.powers_w["idle"]
-        if activity == "cpu":  # its clock may be slower than the fastest one (DVFS), and was chosen only now
+        if activity == "cpu":  # DVFS has chosen the clock only now, and it may be below the highest
             clock_hz = np.array([metered.part.cpu_hz])
             power_w = self._world.powers_w(np.array([device]), clock_hz)["cpu"].item()
         self._batteries.draw(np.array([device]), power_w, self._env.now)
         self._plan_check(device)
 
     def _plan_check(self, device: int) -> None:
-        """Check a device when its battery changes next, unless a check comes before; at once if it has run out.
+        """Plan to check a device when its battery changes next; at once if it has run out.
 
-        A check that comes too early costs little, as it plans the next one; an event cannot be taken back.
+        SimPy cannot cancel an event. So if a check is planned for an earlier time it stays: it will find the battery
+        usable, and plan the next check.
         """
         time_s = self._env.now
         if self._batteries.usable[device]:
@@ -143,5 +145,5 @@ class BatteryMeter:
             self._plan_check(device)
         else:
             process = metered.process
-            metered.process = None  # interrupt it once: what it has sent already may go on without it
+            metered.process = None  # never interrupt it again: an update on the backhaul goes on without the device
             process.interrupt(DEPARTED)

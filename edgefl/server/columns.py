@@ -1,8 +1,8 @@
 """The columns of all result files: one table of names, types, units and meanings.
 
 The ledger, the readers of result folders, the exports and `results/README.md` take their columns from here, and the
-ledger refuses a column that is missing here. To add a column to ``devices.csv``, add one entry to `DEVICE_COLUMNS` and
-one statement where its value is known (`edgefl.server.accounting.device_columns`); nothing else.
+ledger refuses a column that is missing here. To add a column to ``devices.csv``, add an entry to `DEVICE_COLUMNS` and
+a statement where its value is known (`edgefl.server.accounting.device_columns`); nothing else is needed.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ class ResultColumn:
     type: type[bool | int | float | str]
     unit: str  # empty for counts, fractions and texts
     meaning: str
-    when: str = ""  # which runs have it; empty: all of them
-    added_later: bool = False  # every run writes it now, but folders of earlier versions lack it
+    when: str = ""  # which runs have it; empty: all runs
+    added_later: bool = False  # True if every run writes it now, but folders of earlier versions lack it
 
     @property
     def optional(self) -> bool:
-        """True if some runs do without this column."""
+        """True if only some runs have this column."""
         return bool(self.when)
 
 
-# Which runs have an optional column
+# The runs that have an optional column
 BATTERY_RUNS = "`devices.battery`"
 RANKING_RUNS = "data sets of rankings (MovieLens)"
 SCALAR_RUNS = "`data.dataset: quadratic`"
 SEL_RUNS = "`report.models` with `sel`"
 ALL_RUNS = "`report.models` with `all`"
-# Keys of rows, which several files share
+# Keys of rows that several files share
 SESSION = ResultColumn("session", int, "", "number of the session, from 1; always 1 without sessions")
 ROUND = ResultColumn("round", int, "", "number of the round in its session, from 1; extra rounds have 0 and less")
 DEVICE = ResultColumn("device", int, "", "number of the device, from 0")
@@ -219,7 +219,8 @@ COLUMNS_OF = {
     "events.parquet": EVENT_COLUMNS,
 }
 
-ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j")  # all that a participant spends
+# All that a participant spends is the sum of these.
+ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j")
 
 
 def fixed_names(columns: Iterable[ResultColumn]) -> tuple[str, ...]:
@@ -228,10 +229,10 @@ def fixed_names(columns: Iterable[ResultColumn]) -> tuple[str, ...]:
 
 
 def check_known(names: Iterable[str], columns: Sequence[ResultColumn]) -> None:
-    """Check that columns stand in the table.
+    """Check that all columns stand in the table.
 
     Raises:
-        KeyError: one does not.
+        KeyError: a column does not.
     """
     known = {column.name for column in columns}
     for name in names:

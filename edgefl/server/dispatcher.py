@@ -1,4 +1,4 @@
-"""Builds what participants do that begin together: what they download, compute and upload, over which links."""
+"""Builds the processes of participants that begin together: their messages, links and local computation."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.payload import Payload, SplitPayload
 from edgefl.learning.workload import Workload
 from edgefl.radio.backhaul import Routes
+from edgefl.radio.carrier import Carrier
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
 from edgefl.radio.messages import round_trip
@@ -19,9 +20,9 @@ from edgefl.radio.participants import Participants
 from edgefl.radio.sidelink import DirectLinks, Peer
 from edgefl.server.handover import Roaming
 from edgefl.server.ledger import Ledger
-from edgefl.server.participation import POLLED, ProcessFactory
-from edgefl.server.round_trip import RoundTrip
-from edgefl.server.split_trip import SplitTrip, split_messages, split_turns
+from edgefl.server.participant_processes import ParticipantProcesses
+from edgefl.server.participation import POLLED, RECEIVED, ProcessFactory
+from edgefl.server.split_learning_processes import SplitLearningProcesses, split_messages, split_turns
 from edgefl.world.cells_section import Handover
 from edgefl.world.compute import LocalComputation
 from edgefl.world.world import World
@@ -32,16 +33,16 @@ class Dispatcher:
 
     Args:
         env: the clock.
-        section: how rounds run.
+        section: the section `server` of the scenario.
         world: the devices.
         link: the radio.
-        polling: the radio for answers to polls, whose draws are others.
-        routes: what a participant's message takes between the server and its base station.
-        handover: when devices change their base stations; None where they do not.
+        polling: the radio for polls, with draws of its own.
+        routes: the backhaul that participants' messages take between the server and the base stations.
+        handover: when devices change their base stations; None if they do not.
         payload: what a participant sends and computes.
-        split: the same where the model is cut in two; None where it is not.
+        split: the same for each half of a model that is cut in two; None if it is not cut.
         workload: how much a participant trains.
-        ledger: for events.
+        ledger: records events.
     """
 
     def __init__(
@@ -68,41 +69,39 @@ class Dispatcher:
         self._ledger = ledger
         self._direct_links = DirectLinks(link) if section.policy.direct_links else None
         self._roaming = Roaming(env, ledger, world, link, handover) if handover else None
-        self._equipped: set[int] = set()  # devices that have got what is sent once a session
+        self._equipped: set[int] = set()  # devices that have downloaded the per-session payload
         self.polling = polling
         self.workload = workload
 
     @property
     def hands_over(self) -> bool:
-        """True in runs in which devices change their base stations."""
+        """True if devices may change their base stations while they take part."""
         return self._roaming is not None
 
     # Which devices have the per-session payload
 
     def begin_session(self) -> None:
-        """Note that no device has what is sent once in the session that begins."""
+        """Note that a session begins, whose payload no device has yet."""
         self._equipped.clear()
 
     def note_download(self, device: int) -> None:
-        """Note that a device has got its download, and with it what is sent once a session."""
+        """Note that a device's download has arrived, and with it the per-session payload."""
         self._equipped.add(device)
 
     def forget(self, ids: Ids) -> None:
-        """Note that devices [n] have lost what they had got."""
+        """Note that devices [n] have lost the per-session payload."""
         self._equipped -= set(ids.tolist())
 
     # Processes of participants
 
     def processes(self, drop: Drop, index: int, number: int, successor: int | None) -> ProcessFactory:
-        """Return what devices that begin together do.
-
-        A model goes down, is trained and goes up; or it is trained in halves, by device and server.
+        """Return the factory of the processes of devices [n] that begin together.
 
         Args:
             drop: their large-scale channel [n].
-            index: of the selection that chose them: the key of the radio's draws.
-            number: of rounds that have ended: the key of the workload's draws.
-            successor: the device that gets the model next over a direct link; None is the base station.
+            index: index of the selection that chose them; it keys the radio's draws.
+            number: number of rounds that have ended; it keys the workload's draws.
+            successor: the device to which the update goes over a direct link; None: it goes to the base station.
         """
         if self._split is not None:
             return self._split_processes(self._split, drop, index, number)
@@ -111,7 +110,9 @@ class Dispatcher:
         flops = self._payload.flops_in(drop.ids, number, self.workload)
         computing = self._computing(drop, flops, down_bits, up_bits)
         if self._direct_links is not None:
-            peer = None if successor is None else self._peer(drop.ids, successor)
+            peer = None
+            if successor is not None:
+                peer = self._peer(drop.ids, successor)
             carrier = self._direct_links.open(
                 self._env,
                 drop,
@@ -123,61 +124,78 @@ class Dispatcher:
                 index,
                 peer,
             )
-            return RoundTrip(self._env, self._ledger, carrier, computing, self._routes, down_bits, up_bits)
-        who = self._participants(self._link, drop, index)
-        messages = round_trip(len(who), down_bits, up_bits, computing.durations_s)
+            return self._ordinary(carrier, computing, down_bits, up_bits)
+        participants = self._participants(self._link, drop, index)
+        messages = round_trip(len(participants), down_bits, up_bits, computing.durations_s)
         if self._roaming is not None:
-            roamer = self._link.roam(self._env, who, messages, self._roaming.section)
-            processes = RoundTrip(self._env, self._ledger, roamer, computing, self._routes, down_bits, up_bits)
+            roamer = self._link.roam(self._env, participants, messages, self._roaming.section)
+            processes = self._ordinary(roamer, computing, down_bits, up_bits)
             return self._roaming.during(processes, roamer)
-        carrier = self._link.open(self._env, who, messages)
-        return RoundTrip(self._env, self._ledger, carrier, computing, self._routes, down_bits, up_bits)
+        carrier = self._link.open(self._env, participants, messages)
+        return self._ordinary(carrier, computing, down_bits, up_bits)
 
     def _split_processes(self, split: SplitPayload, drop: Drop, index: int, number: int) -> ProcessFactory:
-        """Return what devices do that train the model's front, while the server trains its back."""
-        server_flops_per_s = self._section.flops_per_s or float("inf")  # unless said, the server takes no time
+        """Return the factory of split learning's processes: devices train the model's front, the server its back."""
+        server_flops_per_s = self._section.flops_per_s or float("inf")  # by default the server takes no time
         device_flops_per_s = self._world.flops_per_s(drop.ids).tolist()
         steps = self.workload.steps(drop.ids, number).tolist()
         turns = []
         for device, flops_per_s, count in zip(drop.ids.tolist(), device_flops_per_s, steps, strict=True):
             turns.append(split_turns(split, device, flops_per_s, server_flops_per_s, int(count)))
-        who = self._participants(self._link, drop, index)
-        carrier = self._link.open(self._env, who, split_messages(turns))
-        return SplitTrip(self._env, self._ledger, carrier, turns)
+        participants = self._participants(self._link, drop, index)
+        carrier = self._link.open(self._env, participants, split_messages(turns))
+        return SplitLearningProcesses(self._env, self._ledger, carrier, turns)
 
     def poll_processes(self, drop: Drop, index: int, samples: Ids) -> ProcessFactory:
-        """Return what candidates do: the model goes down, its loss on `samples` [n] of each is computed and goes up."""
+        """Return the factory of the processes of polled devices [n].
+
+        Each downloads the model, computes its loss on `samples` [n] of its own samples, and uploads that number.
+        """
         flops = np.asarray(self._payload.loss_flops * samples, dtype=np.float64)
         down_bits = self._down_bits(drop.ids)
         up_bits = float(BITS_PER_FLOAT)
         computing = self._computing(drop, flops, down_bits, up_bits)
-        # Polls have a link of their own: a poll's draws must not be those of the participation that may follow.
-        who = self._participants(self.polling, drop, index)
-        carrier = self.polling.open(self._env, who, round_trip(len(who), down_bits, up_bits, computing.durations_s))
-        return RoundTrip(self._env, self._ledger, carrier, computing, self._routes, down_bits, up_bits, POLLED)
+        # Polls have a link of their own: a poll and the participation that may follow it must not share draws.
+        candidates = self._participants(self.polling, drop, index)
+        messages = round_trip(len(candidates), down_bits, up_bits, computing.durations_s)
+        carrier = self.polling.open(self._env, candidates, messages)
+        return self._ordinary(carrier, computing, down_bits, up_bits, POLLED)
 
-    # What they need for it
+    def _ordinary(
+        self,
+        carrier: Carrier,
+        computing: LocalComputation,
+        down_bits: Floats | float,
+        up_bits: float,
+        outcome: str = RECEIVED,
+    ) -> ProcessFactory:
+        """Return the factory of processes that download, compute and upload over a carrier."""
+        return ParticipantProcesses(
+            self._env, self._ledger, carrier, computing, self._routes, down_bits, up_bits, outcome
+        )
+
+    # Parts of a process: local computation, participants, payload, peer
 
     def _computing(self, drop: Drop, flops: Floats, down_bits: Floats | float, up_bits: float) -> LocalComputation:
         """Return the local computation of devices [n] between their downloads and uploads."""
         down = np.broadcast_to(down_bits, flops.shape)
         up = np.broadcast_to(up_bits, flops.shape)
-        # A message on the backhaul takes from the deadline what no clock can win back.
+        # Time on the backhaul does not depend on the clock, so it comes off the deadline first.
         backhaul_s = self._routes.one_way_s(down, drop.cell) + self._routes.one_way_s(up, drop.cell)
         deadline_s = (self._section.deadline_s or float("inf")) - backhaul_s
         if not self._world.dvfs.needs_deadline:
             return self._world.computing(drop.ids, flops, deadline_s)
-        # The clock is chosen when the download has ended, and by then that tells how long the upload will take.
+        # A device chooses its clock after its download, and estimates the upload from how long the download took.
         reciprocity = self._link.reciprocity(drop, self._world.tx_power_w(drop.ids), down, up)
         return self._world.computing(drop.ids, flops, deadline_s, reciprocity.upload_s)
 
     def _participants(self, link: Link, drop: Drop, index: int) -> Participants:
-        """Return the devices [n] as a link sees them."""
+        """Return the devices [n] as participants of a link."""
         speeds_mps = self._world.speeds_mps(drop.ids, self._env.now)
         return link.participants(drop, speeds_mps, self._world.tx_power_w(drop.ids), index)
 
     def _down_bits(self, ids: Ids) -> Floats | float:
-        """Return what devices [n] download [bits]; those that lack the per-session payload get that, too."""
+        """Return the download of devices [n] [bits], with the per-session payload for those that lack it."""
         payload = self._payload
         if not payload.once_bits:
             return payload.down_bits
@@ -185,7 +203,7 @@ class Dispatcher:
         return np.where(is_equipped, 0.0, payload.once_bits) + payload.down_bits
 
     def _peer(self, ids: Ids, successor: int) -> Peer:
-        """Return the device that gets the model after these."""
+        """Return the successor, to which devices [n] send the model, and its distance from them."""
         world = self._world
         now_s = self._env.now
         peer = np.array([successor])

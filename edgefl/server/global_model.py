@@ -1,7 +1,7 @@
-"""The global model and all that learning keeps beside it: commands change it, and nothing else.
+"""The global model and all other state of learning, which nothing but commands changes.
 
-So its state is a function of the commands that it was given: it can be saved and restored, and commands can be given
-again.
+So the state is a function of the commands so far. It can be saved and restored, and the commands after a saved state
+can be applied again.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 NOT_EVALUATED: dict[str, Any] = {"train_loss": None, "test_loss": None, "test_accuracy": None}
 
-Evaluations = Mapping[str, "Pending"]  # by the name of the model: test (the global one), sel, all
+Evaluations = Mapping[str, "Pending"]  # by the model's name in columns: test (the global model), sel, all
 
 
 class Received(NamedTuple):
-    """The model as a device receives it, and what comes with it."""
+    """A model as devices receive it, and what is sent with it."""
 
     w: Any  # [d] the model
     downlink: Mapping[str, Any]  # what the algorithm sends with it
-    statistics: Any  # [b] of batch normalisation
-    lr: float  # the learning rate
+    statistics: Any  # [b] its statistics of batch normalisation
+    lr: float  # the learning rate of the round
 
 
 class WalkedModel(NamedTuple):
-    """A model that a device has trained and that the next device gets, without averaging."""
+    """A model that a device has trained and passes on to the next device, without averaging."""
 
     w: Any  # [d]
-    loss: float  # of the training
-    samples: int  # of the device
+    loss: float  # the device's training loss
+    samples: int  # number of the device's samples
 
 
 class Arrival(NamedTuple):
@@ -55,25 +55,25 @@ class Arrival(NamedTuple):
 
     device: int
     cell: int
-    stage: int  # of the model that the device had received
-    version: int  # of that model: aggregations before
+    stage: int  # number of commands before the model that the device had received
+    version: int  # number of aggregations before that model
 
 
 @dataclass(frozen=True)
 class Send:
-    """Devices receive the model as it is at a stage; their updates may arrive."""
+    """The present model is sent to devices, whose updates may arrive later."""
 
-    stage: int
+    stage: int  # number of commands so far; tells the models apart that were sent at different times
     round_key: RoundKey
 
     def apply_to(self, model: GlobalModel) -> None:
-        """Keep the model of this stage."""
+        """Keep the model until no device in flight has it."""
         model.send(self.stage, self.round_key)
 
 
 @dataclass(frozen=True)
 class Forget:
-    """Devices in flight have the model of these stages, and of no others."""
+    """Devices in flight have received the models of these stages only."""
 
     in_flight: frozenset[int]
 
@@ -87,7 +87,7 @@ class Enter:
     """A round begins."""
 
     round_key: RoundKey
-    number: int  # aggregations before
+    number: int  # number of aggregations before
 
     def apply_to(self, model: GlobalModel) -> None:
         """Begin a session, if the round is its first."""
@@ -96,13 +96,13 @@ class Enter:
 
 @dataclass(frozen=True)
 class PassOn:
-    """The model that has just arrived is the one that the next device gets."""
+    """The model that has just arrived goes to the next device as it is."""
 
     round_key: RoundKey
     arrivals: tuple[Arrival, ...]
 
     def apply_to(self, model: GlobalModel) -> None:
-        """Train it."""
+        """Train the model that has arrived."""
         model.pass_on(self)
 
 
@@ -111,10 +111,10 @@ class Learn:
     """A round ends."""
 
     round_key: RoundKey
-    number: int  # aggregations before
+    number: int  # number of aggregations before
     arrivals: tuple[Arrival, ...]  # in order of devices
-    awaited: tuple[int, ...]  # devices for which the next model waits
-    merge: bool  # the cloud averages the models of the base stations
+    awaited: tuple[int, ...]  # devices whose updates the algorithm waits for before it changes the model
+    merge: bool  # True if the cloud averages the models of the base stations
 
     def apply_to(self, model: GlobalModel) -> dict[str, Any]:
         """Train and aggregate."""
@@ -123,13 +123,13 @@ class Learn:
 
 @dataclass(frozen=True)
 class Depart:
-    """Devices have left and lost what they kept."""
+    """Devices have left and lost their state."""
 
     devices: tuple[int, ...]  # ascending; only those whose update arrived since they last left
-    forget: bool  # the server takes them out of what it keeps
+    forget: bool  # True if the server, too, removes them from its state
 
     def apply_to(self, model: GlobalModel) -> None:
-        """Forget what the devices kept."""
+        """Forget the devices' state."""
         model.depart(self)
 
 
@@ -140,14 +140,14 @@ class GlobalModel:
     """Holds the server's state of learning.
 
     Args:
-        learner: trains.
-        algorithm: the mathematics, with what sessions add to it.
-        training: the learning rate.
-        sessions: when a session begins, and what it starts from.
-        groups: of devices, of which one is present in each session.
-        report: what is evaluated and written down how often.
-        probabilities: [devices] with which each is present in a round.
-        participants: of a round, as is expected.
+        learner: trains and evaluates models.
+        algorithm: the scenario's algorithm, with what the sessions' initialisation adds to it.
+        training: the section `training` of the scenario, for the learning rate.
+        sessions: when a session begins, and from which model.
+        groups: the groups of devices, one of which is present in each session.
+        report: the section `report` of the scenario: which models are evaluated, and how often contributions.
+        probabilities: [devices] the probability that each is present in a round.
+        participants: the expected number of participants of a round.
         cells: how many base stations there are.
         edge_models: whether each base station has a model of its own.
         learning_rates: the keys that set a learning rate, as messages name them.
@@ -179,7 +179,8 @@ class GlobalModel:
         if sessions.keep_state:
             rounds = sessions.total
             turns = 1
-        else:  # the server's state begins anew in each session, which meets one of the groups
+        else:
+            # The server's state begins anew in each session, for the devices of one group.
             rounds = sessions.rounds
             turns = groups.count
         self.state: dict[str, Any] = learner.begin(rounds, participants, probabilities.tolist(), turns)
@@ -190,22 +191,22 @@ class GlobalModel:
         self._edges: EdgeModels | None = None
         if edge_models:
             self._edges = EdgeModels.alike(self.state["w"], learner.statistics, cells)
-        self._walk: list[WalkedModel] = []  # the models of a walk from device to device
-        self._losses: list[list[float]] = []  # device and training loss of each update since the last round ended
+        self._walk: list[WalkedModel] = []  # the models of this round's walk from device to device
+        self._losses: list[list[float]] = []  # [device, training loss] of each update in this round
         self._received: Ids = np.empty(0, dtype=np.int64)  # the devices whose updates the last round learned from
-        self._sent: dict[int, list[Received]] = {}  # by stage: what the devices of each cell have received
+        self._sent: dict[int, list[Received]] = {}  # by stage: what devices received in each cell
 
     # Commands
 
     def enter(self, round_key: RoundKey, number: int) -> None:
-        """Begin a round after `number` aggregations; where a session begins, with the model that it starts from."""
+        """Begin a round after `number` aggregations; a session's first round begins with the session's own model."""
         self.state, statistics = self._session_models.enter(round_key, self.state, self.learner.statistics)
         self.learner.use_statistics(statistics)
         if self._sessions.begins_anew(round_key):
             self.learner.restart(number)
 
     def send(self, stage: int, round_key: RoundKey) -> None:
-        """Keep what the devices of each cell receive now."""
+        """Keep the model that the devices of each cell receive now."""
         lr = self._lr(round_key)
         if self._edges is None:
             everywhere = Received(self._model(), self._algorithm.downlink(self.state), self.learner.statistics, lr)
@@ -218,11 +219,11 @@ class GlobalModel:
         self._sent[stage] = sent
 
     def forget(self, in_flight: frozenset[int]) -> None:
-        """Forget the models of stages that no device in flight has received."""
+        """Drop the models that no device in flight has."""
         self._sent = {stage: sent for stage, sent in self._sent.items() if stage in in_flight}
 
     def pass_on(self, command: PassOn) -> None:
-        """Make the model that has just arrived the one that the next device gets, without averaging."""
+        """Make the model that has just arrived the one that the next device receives, without averaging."""
         updates, loss = self._train(command)
         start = self._sent[command.arrivals[0].stage][0].w
         self._losses.append([int(updates.ids[0]), loss])
@@ -232,8 +233,8 @@ class GlobalModel:
         """End a round: train and aggregate.
 
         Returns:
-            `columns`: those of the round, without the test's; `losses`: the training loss of each device, with its id;
-            `contributions`: each player's id and value, in rounds that compute them.
+            A dictionary with `columns`, the learning columns of the round before it is tested; `losses`, the id and the
+            training loss of each device; and in rounds that compute them `contributions`, each player's id and value.
         """
         if command.awaited:
             self.state = {**self.state, "awaited": np.array(command.awaited)}
@@ -253,32 +254,34 @@ class GlobalModel:
         return outcome
 
     def depart(self, command: Depart) -> None:
-        """Forget what devices kept that have left."""
+        """Forget the state of devices that have left."""
         self.state = dict(self.learner.depart(np.array(command.devices), self.state, forget=command.forget))
 
-    # How it learns
+    # Steps of learning
 
     def _model(self) -> Any:
         """Return the model [d] that the next device starts from."""
-        return self._walk[-1].w if self._walk else self._algorithm.broadcast(self.state)
+        if self._walk:
+            return self._walk[-1].w
+        return self._algorithm.broadcast(self.state)
 
     def _lr(self, round_key: RoundKey) -> float:
-        """Return the learning rate of a round; the schedule begins anew in each session.
+        """Return the learning rate of a round; its schedule begins anew in each session.
 
-        Extra rounds have half of it, as in the dynamic-devices paper's program.
+        Extra rounds use half of the initial rate, as in the dynamic-devices paper's program.
         """
         if round_key.extra:
             return self._training.lr / 2
         return self._training.rate(round_key.round - 1, self._sessions.rounds)
 
     def _train(self, command: PassOn | Learn) -> tuple[Updates, float]:
-        """Train for all updates that have arrived, from what each device had received; also the mean training loss."""
+        """Train each update that has arrived from the model its device had received; return updates and mean loss."""
         for device, cell, stage, version in command.arrivals:
             self.learner.submit(device, version, *self._sent[stage][cell])
         return self.learner.collect(command.round_key.named(several=self._sessions.several))
 
     def _end_walk(self) -> float:
-        """Make the model that has walked the global one; return the mean training loss, weighted by samples."""
+        """Make the last model of the walk the global one; return the mean training loss, weighted by samples."""
         self._received = np.unique(np.array([device for device, _ in self._losses], dtype=np.int64))
         self.state = {**self.state, "w": self._walk[-1].w}
         losses = [model.loss for model in self._walk]
@@ -287,15 +290,17 @@ class GlobalModel:
         return float(np.average(losses, weights=samples))
 
     def _aggregate(self, command: Learn, columns: dict[str, Any]) -> dict[str, Any]:
-        """Train for all updates that have arrived and learn from them; return the outcome of `learn`, less losses."""
+        """Train all updates that have arrived and aggregate them; return the outcome of `learn` without `losses`."""
         updates, loss = self._train(command)
         if updates.losses is not None:
-            self._losses = [list(each) for each in zip(updates.ids.tolist(), updates.losses.tolist(), strict=True)]
+            pairs = zip(updates.ids.tolist(), updates.losses.tolist(), strict=True)
+            self._losses = [[device, device_loss] for device, device_loss in pairs]
         staleness = np.array([command.number - arrival.version for arrival in command.arrivals])
         updates = replace(updates, staleness=staleness)
         before = self.state
         state = self._next_state(updates, np.array([arrival.cell for arrival in command.arrivals]))
-        if not math.isfinite(state["w"].sum()):  # one pass: a single number that is none spoils the sum
+        # A single NaN or infinity spoils the sum, so that one pass finds it.
+        if not math.isfinite(state["w"].sum()):
             where = command.round_key.named(several=self._sessions.several)
             raise diverged(where, "it has NaN or infinite numbers", self._learning_rates)
         self.state = state
@@ -305,12 +310,12 @@ class GlobalModel:
         return {"columns": columns, "contributions": self._contributions(before, updates, command.round_key.session)}
 
     def _computes_contributions(self, round_key: RoundKey) -> bool:
-        """Return True in a round that computes what each update contributes to the model."""
+        """Return True if this round computes what each update contributes to the model."""
         section = self._report.contributions
         return section is not None and not round_key.extra and round_key.round % section.every == 0
 
     def _contributions(self, before: dict[str, Any], updates: Updates, session: int) -> list[tuple[int, float]]:
-        """Return each player's id and what its update is worth, to the model that the state `before` led to."""
+        """Return the id of each player and what its update adds to the model that follows from `before`."""
         section = self._report.contributions
         if section is not None and section.players == "participants":
             players = updates.ids
@@ -326,7 +331,10 @@ class GlobalModel:
         return self._algorithm.trace(self.state, updates)
 
     def _next_state(self, updates: Updates, cells: Ids) -> dict[str, Any]:
-        """Return the server's next state; with edge models, their mean, which is what a cloud would get."""
+        """Return the server's next state.
+
+        With edge models the global model is their mean, which is what a cloud would have if it merged them now.
+        """
         if self._edges is None:
             return self.learner.aggregate(self.state, updates)
         self._edges = self._edges.learn(updates, cells, self.learner.aggregate)
@@ -334,14 +342,14 @@ class GlobalModel:
         self.learner.use_statistics(statistics)
         return {**self.state, "w": w}
 
-    # What it is worth
+    # Losses and evaluations
 
     def losses_of(self, ids: Ids, samples: Ids, index: int) -> Floats:
-        """Return the model's loss [n] on `samples` [n] of each device's own, which are drawn for a round."""
+        """Return the model's loss [n] on `samples` [n] of each device's own samples, drawn by the round's `index`."""
         return self.learner.losses(self._model(), ids, samples, index)
 
     def evaluations(self, session: int) -> Evaluations:
-        """Begin to evaluate the global model and those that the report wants besides, in the background."""
+        """Begin to evaluate the global model, and the other models that the report wants, in the background."""
         models = {"test": self.state["w"], **self.learner.mean_models(self._received)}
         labels = self._groups.labels(session)
         return {name: self.learner.evaluate(w, labels) for name, w in models.items()}
@@ -349,27 +357,27 @@ class GlobalModel:
     # Checkpoints
 
     def save(self, file: BinaryIO) -> None:
-        """Write all of it, between two rounds."""
+        """Write the whole state, between two rounds."""
         values = {
             "state": self.state,
-            "heard": self._received,
+            "received": self._received,
             "sent": {stage: [list(received) for received in sent] for stage, sent in self._sent.items()},
             "edges": None if self._edges is None else vars(self._edges),
-            "starts": self._session_models.dump(),
+            "session_models": self._session_models.dump(),
         }
         self.learner.save(file, values)
 
     def restore(self, file: BinaryIO) -> None:
-        """Take back what `save` has written."""
+        """Restore the state that `save` has written."""
         values = self.learner.restore(file)
         self.state = values["state"]
-        self._received = values["heard"]
+        self._received = values["received"]
         self._sent = {stage: [Received(*received) for received in sent] for stage, sent in values["sent"].items()}
         self._edges = values["edges"] and EdgeModels(**values["edges"])
-        self._session_models.restore(values["starts"])
+        self._session_models.restore(values["session_models"])
 
 
 def diverged(where: str, how: str, learning_rates: str) -> RunError:
-    """Return the error that ends a run whose global model is of no use: where, the likely cause, and what to lower."""
+    """Return the error that ends a run whose global model has diverged, with the likely cause and the keys to lower."""
     text = f"{where}: the global model diverged ({how}); the likely cause is a learning rate that is too high"
     return RunError(f"{text}: lower {learning_rates}")

@@ -1,4 +1,4 @@
-"""Handover: when a device under way changes its base station."""
+"""Handover: devices change their base stations while they take part."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from edgefl.server.participation import ParticipantProcess, Participation, Proce
 from edgefl.world.cells_section import Handover
 from edgefl.world.world import World
 
-LOOKED_AT = 64  # measurements that are searched together
+MEASUREMENTS_PER_SEARCH = 64  # measurements that are searched for a handover in one go
 
 
 @dataclass(frozen=True)
 class Roaming:
     """Hands devices over while they take part.
 
-    What a device receives is a function of (device, time), so its next handover is searched for ahead of the clock.
+    The power that a device receives is a function of (device, time). So the next handover can be searched for ahead of
+    the clock, many measurements at a time, and the event loop needs no event for each measurement.
 
     Args:
         env: the clock.
-        ledger: for events.
+        ledger: records events.
         world: where the devices are.
         link: the radio.
         section: the section `cells.handover`.
@@ -43,10 +44,10 @@ class Roaming:
     section: Handover
 
     def during(self, processes: ProcessFactory, carrier: RoamingCarrier) -> ProcessFactory:
-        """Return the processes with handovers while they last."""
+        """Return the same processes, each with handovers for as long as it lasts."""
 
         def roaming(part: Participation) -> ParticipantProcess:
-            over = self.env.event()
+            over = self.env.event()  # stops the search for handovers when the participation ends
             self.env.process(self._follow(part, carrier, over))
             outcome = yield from processes(part)
             over.succeed()
@@ -57,18 +58,19 @@ class Roaming:
     def _follow(
         self, part: Participation, carrier: RoamingCarrier, over: simpy.Event
     ) -> Generator[simpy.Event, Any, None]:
-        """Hand a device over whenever it has to be, until its participation is over."""
+        """Hand a device over whenever a measurement triggers it, until its participation is over."""
         measure_s = self.section.measure_s
         # A neighbour must have been better at this many measurements before the one that reports it.
         waited = steps_begun(self.section.time_to_trigger_s, measure_s)
         first = self._next_measurement(self.env.now)
         while True:
-            measurements = first + np.arange(waited + LOOKED_AT)
+            measurements = first + np.arange(waited + MEASUREMENTS_PER_SEARCH)
             powers_db = self._received_db(part.device, carrier.index, measurements)
             handover = triggered(powers_db, part.serving, self.section.hysteresis_db, waited)
             last = first + len(powers_db) - 1
             if handover is not None:
                 last = first + handover[0]
+            # Sleep until the handover, or else until the last measurement that was searched.
             yield self.env.timeout(last * measure_s - self.env.now) | over
             if over.triggered:
                 return
@@ -83,7 +85,7 @@ class Roaming:
         return steps_completed(time_s, self.section.measure_s) + 1
 
     def _received_db(self, device: int, index: int, measurements: Ints) -> Floats:
-        """Return the powers [t, sites] that a device receives at measurements [t], over what base stations send."""
+        """Return the powers [t, sites] received by a device at measurements [t], relative to the power sent [dB]."""
         ids = np.array([device])
         times_s = measurements * self.section.measure_s
         positions_m = np.concatenate([self.world.positions_m(ids, time_s) for time_s in times_s.tolist()])
@@ -106,13 +108,13 @@ def triggered(powers_db: Floats, cell: int, hysteresis_db: float, waited: int) -
     """Return the first measurement that reports event A3 (3GPP TS 38.331, clause 5.5.4.4, no offsets), and the target.
 
     Args:
-        powers_db: received from each base station at successive measurements [t, sites].
-        cell: the one that serves the device.
-        hysteresis_db: by how much more a neighbour must be received.
-        waited: number of measurements before the report at all of which it must have been so, too.
+        powers_db: powers received from each base station at successive measurements [t, sites].
+        cell: the serving cell.
+        hysteresis_db: by how much a neighbour must be stronger.
+        waited: number of measurements before the report at which the neighbour must have been stronger, too.
 
     Returns:
-        Measurement, and the strongest of the cells that are reported then; None if there is none.
+        The number of the measurement and the strongest cell that it reports; None if there is none.
     """
     better = powers_db > powers_db[:, cell, None] + hysteresis_db
     windows = np.lib.stride_tricks.sliding_window_view(better, waited + 1, axis=0)

@@ -1,4 +1,4 @@
-"""The ledger: what happened and what it cost, row by row; the one place where results pile up."""
+"""The ledger: what happened in a run and what it cost, row by row."""
 
 from __future__ import annotations
 
@@ -24,30 +24,29 @@ Columns = dict[str, list[Any]]
 
 
 class Ledger:
-    """Records finished rounds; it only records, and what it has recorded nobody changes.
+    """Records finished rounds; what it has recorded never changes.
 
-    A round is entered whole, when it ends, and its row is final then. What becomes known later is an entry of its own,
-    which is added when rows are read: the evaluation of the round's model, which goes on in the background; devices
-    that come and go between two rounds; the cost of participations that the end of the run has cut short.
+    A round is entered when it ends, and its row is final from then on. What becomes known later is an entry of its own,
+    which is merged when rows are read: the evaluation of the round's model, which runs in the background; devices that
+    arrive or leave between two rounds; the cost of participations that the end of the run cuts off.
     """
 
     def __init__(self) -> None:
         self._closed: list[RoundRow] = []
-        self._evaluations: dict[int, RoundRow] = {}  # by the number of the row
-        self._additions: defaultdict[int, list[Mapping[str, float]]] = defaultdict(list)  # likewise
+        self._evaluations: dict[int, RoundRow] = {}  # by row number
+        self._additions: defaultdict[int, list[Mapping[str, float]]] = defaultdict(list)  # by row number
         self._devices: list[Mapping[str, npt.NDArray[Any]]] = []
         self._events: list[tuple[float, str, int, int, str]] = []
-        self._pending: list[tuple[float, str, int, int, str]] = []  # of the round under way
+        self._pending: list[tuple[float, str, int, int, str]] = []  # events since the last round ended
         self._contributions: list[tuple[int, int, int, float]] = []
 
     @property
     def rounds(self) -> list[RoundRow]:
-        """All rows, with what was entered later; read-only."""
+        """All rows, merged with what was entered later; read-only."""
         return [self.row(number) for number in range(len(self._closed))]
 
     def row(self, number: int) -> RoundRow:
-        """Return a row by its number, from 0, with what was entered later; read-only."""
-        # Rows are merged when they are read, so that what was closed stays as it was.
+        """Return a row by its number, from 0, merged with what was entered later; read-only."""
         merged = dict(self._closed[number])
         for addition in self._additions.get(number, ()):
             for name, more in addition.items():
@@ -76,13 +75,13 @@ class Ledger:
 
     @property
     def participants(self) -> npt.NDArray[np.int64]:
-        """Ids [n] of the devices that have taken part in any finished round, in order."""
+        """Ids [n] of the devices that took part in any finished round, ascending."""
         if not self._devices:
             return np.empty(0, dtype=np.int64)
         return np.unique(np.concatenate([devices["device"] for devices in self._devices]))
 
     def event(self, time_s: float, kind: str, device: int = -1, cell: int = 0, detail: str = "") -> None:
-        """Note an event; device -1 is the server."""
+        """Record an event; device -1 is the server."""
         self._pending.append((time_s, kind, device, cell, detail))
 
     def close_round(self, row: RoundRow, devices: Mapping[str, npt.NDArray[Any]], traced: Iterable[str] = ()) -> int:
@@ -91,7 +90,7 @@ class Ledger:
         Args:
             row: the round's columns.
             devices: the participants' columns [n].
-            traced: which columns of the row an algorithm has traced; algorithms from outside may choose any name.
+            traced: the columns that the algorithm adds; an algorithm from outside the package may choose any name.
 
         Returns:
             The number of the row, from 0.
@@ -105,32 +104,33 @@ class Ledger:
         return len(self._closed) - 1
 
     def enter_participants(self, devices: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Enter participants, and the events so far, below those of the last round.
+        """Enter participants and the events so far, below those of the last round.
 
         Raises:
             KeyError: a column stands in no table (edgefl.server.columns).
         """
         check_known(devices, DEVICE_COLUMNS)
         self._devices.append(MappingProxyType(dict(devices)))
-        # Simultaneous events have one order, by time, kind and device: the event loop's leaves no trace.
+        # Sort by time, kind and device, so that the order in which the event loop ran simultaneous events leaves no
+        # trace in the results.
         self._events += sorted(self._pending)
         self._pending.clear()
 
     def add_to_last_round(self, numbers: Mapping[str, float]) -> None:
-        """Enter what is to be added to columns of the last round, although it has ended."""
+        """Add numbers to columns of the last round, which has ended already."""
         self._additions[len(self._closed) - 1].append(MappingProxyType(dict(numbers)))
 
     def enter_evaluation(self, number: int, columns: RoundRow) -> None:
-        """Enter what the evaluation of a round's model has found, by the number of the round's row."""
+        """Enter the results of evaluating a round's model; `number` is that of the round's row."""
         self._evaluations[number] = MappingProxyType({**self._evaluations.get(number, {}), **columns})
 
     def contribute(self, session: int, number: int, values: Iterable[tuple[int, float]]) -> None:
-        """Note what each device has contributed to a round."""
+        """Record what each device contributed to a round."""
         self._contributions += [(session, number, device, value) for device, value in values]
 
     def round_columns(self) -> Columns:
-        """Return the rounds as columns; those that not every run has come last."""
-        names = dict.fromkeys(fixed_names(ROUND_COLUMNS))  # a dict keeps the order and drops what comes twice
+        """Return the rounds as columns; columns that only some runs have come last."""
+        names = dict.fromkeys(fixed_names(ROUND_COLUMNS))  # a dict keeps the order and drops duplicates
         rows = self.rounds
         for row in rows:
             names |= dict.fromkeys(row)

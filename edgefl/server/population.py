@@ -1,4 +1,4 @@
-"""Devices that come and go while rounds run: who leaves during a round, who arrives, how many are present."""
+"""Devices that arrive and leave while rounds run: how many are present, and which participations a departure ends."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from edgefl.world.batteries import Batteries
 from edgefl.world.churn import Presence
 from edgefl.world.churn.base import Changes
 
-LISTED = 10_000  # devices in all up to which single arrivals and departures are events
+LISTED = 10_000  # in populations up to this size each arrival and departure is an event
 
 log = logging.getLogger(__name__)
 
 
 class Population:
-    """The population as the rounds of a run meet it.
+    """Watches arrivals and departures for the rounds of a run.
 
     Args:
         env: the clock.
         presence: which devices are present.
-        batteries: what they run on, where they have any.
-        ledger: where arrivals and departures are entered as events.
-        wanted: how many devices a round asks for; 0 is everybody who is present.
+        batteries: their batteries; None if no device has one.
+        ledger: records arrivals and departures as events.
+        wanted: how many devices a round asks for; 0: all that are present.
     """
 
     def __init__(
@@ -42,18 +42,18 @@ class Population:
         self._batteries = batteries
         self._ledger = ledger
         self._wanted = wanted
-        self._present = 0  # devices that were present when the round under way began
+        self._present = 0  # devices that were present when the present round began
         self._warned = False
 
     # Between rounds
 
-    def wait_s(self, members: Bools, index: int, *, someone: bool) -> float:
+    def wait_s(self, members: Bools, index: int, *, any_present: bool) -> float:
         """Return the seconds until a device arrives, or is charged, that could take part in the next round.
 
         Args:
-            members: [devices] which may take part at all.
-            index: of the round.
-            someone: whether some devices are present, so that rounds may go on where none arrives any more.
+            members: [devices] which may take part in the session.
+            index: index of the next selection, from 0.
+            any_present: whether any device is present; then rounds go on even if no other ever arrives.
 
         Raises:
             RunError: no device is present, and none will ever come.
@@ -64,28 +64,29 @@ class Population:
         if self._batteries is not None:
             ids = np.flatnonzero(members)
             without_charge = not self._batteries.with_charge(ids, now_s).size
-            next_s = self._usable_s(self._batteries, ids, index, next_s, wait=without_charge or someone)
+            next_s = self._usable_s(self._batteries, ids, index, next_s, wait=without_charge or any_present)
         if next_s < float("inf"):
             return next_s - now_s
-        if someone:
+        if any_present:
             return 0.0
         if without_charge:
             raise RunError(
                 f"devices.battery: no device has charge at {now_s:g} s, and none will be charged: "
-                "give it charging, or a larger capacity_j"
+                "add charging, or set a larger capacity_j"
             )
         raise RunError(
-            f"churn: no device is there at {now_s:g} s, and none will come: "
-            "end the run before with stop.time_s, or choose a churn whose devices come back"
+            f"churn: no device is present at {now_s:g} s, and none will arrive: "
+            "set stop.time_s to an earlier time, or choose a churn whose devices come back"
         )
 
     def _usable_s(self, batteries: Batteries, ids: Ids, index: int, next_s: float, *, wait: bool) -> float:
-        """Return when the next of devices [n] is charged, or arrives at `next_s` [s]; inf if none ever takes part."""
+        """Return when the next of devices [n] can take part: one arrives at `next_s`, or one is charged; inf: never."""
         now_s = self._env.now
         charged_s = batteries.next_charged_s(ids, now_s)
         if not batteries.with_charge(ids, now_s).size and charged_s == float("inf"):
             return charged_s
-        if next_s <= now_s:  # presence does not depend on time: the next round may find others
+        if next_s <= now_s:
+            # Presence is drawn for each round and not for each time: another round may find other devices right now.
             if wait:
                 return charged_s
             return now_s
@@ -96,21 +97,21 @@ class Population:
     # Rounds
 
     def begin_round(self, present: int, number: int) -> None:
-        """Begin round `number`, from 1, with so many devices; warn once if they are fewer than it asks for."""
+        """Begin round `number`, from 1, with `present` devices; warn once if the round asks for more."""
         self._present = present
         if present < self._wanted and not self._warned:
             self._warned = True
-            text = "round %d: %d devices are there, server.participants: %d asks for more; it takes whom it gets"
+            text = "round %d: %d devices are present, fewer than server.participants: %d; it goes on with these"
             log.warning(text, number, present, self._wanted)
 
     def end_round(self, members: Bools, began_s: float) -> tuple[dict[str, float], Ids]:
-        """End a round: return its columns of rounds.csv, and the ids of the devices that have left during it.
+        """End a round: return its columns of rounds.csv, and the ids of the devices that left during it.
 
-        In small populations each change is an event.
+        In small populations each arrival and departure is recorded as an event.
 
         Args:
             members: [devices] which may take part in the session.
-            began_s: when the round before it ended [s].
+            began_s: when the previous round ended [s].
         """
         now_s = self._env.now
         battery_columns: dict[str, float] = {}
@@ -125,30 +126,31 @@ class Population:
         return columns, departed
 
     def change_groups(self, before: Bools, after: Bools, index: int) -> tuple[Ids, Ids]:
-        """Let a session's group make room for the next one's, after round `index`: return who arrives and who leaves.
+        """Replace a session's group by the next one's; return the devices that arrive and those that leave.
 
-        Each change is an event.
+        In small populations each arrival and departure is recorded as an event.
 
         Args:
             before: [devices] the group that leaves.
             after: [devices] the group that arrives.
-            index: of the round that has ended.
+            index: index of the selection that was last, from 0.
         """
         now_s = self._env.now
         departed = np.intersect1d(self._presence.present(now_s, index), np.flatnonzero(before & ~after))
         arrived = np.intersect1d(self._presence.present(now_s, index + 1), np.flatnonzero(after & ~before))
         ids = np.concatenate([departed, arrived])
-        came = np.arange(len(ids)) >= len(departed)  # those that leave come first in ids
+        came = np.arange(len(ids)) >= len(departed)  # departures stand first in ids
         self._note(Changes(np.full(len(ids), now_s), ids, came), "arrival", "departure")
         return arrived, departed
 
     def _note(self, changes: Changes, came: str, left: str) -> None:
-        """Enter changes in small populations as events of these kinds."""
+        """Record changes in small populations as events of kind `came` or `left`."""
         if len(self._presence.probabilities) > LISTED:
             return
         rows = zip(changes.times_s.tolist(), changes.ids.tolist(), changes.came.tolist(), strict=True)
         for time_s, device, has_come in rows:
-            self._ledger.event(time_s, came if has_come else left, device)
+            kind = came if has_come else left
+            self._ledger.event(time_s, kind, device)
 
     # During a round
 
@@ -161,9 +163,9 @@ class Population:
         """Interrupt the processes of participations [n] whose devices leave during them.
 
         Args:
-            processes: [n] of them.
-            parts: [n].
-            on_departure: called with a participation that has ended and whose device leaves before the round does.
+            processes: [n] the participations' processes.
+            parts: [n] the participations.
+            on_departure: called if a device leaves after its participation has ended and before its round does.
         """
         ids = np.array([part.device for part in parts], dtype=np.int64)
         stays_until_s = self._presence.stays_until_s(ids, self._env.now).tolist()
@@ -182,9 +184,9 @@ class Population:
             return
 
         def check() -> None:
-            if part.closed:  # a later round has the device, and looks for itself
+            if part.closed:  # its round is over; a later round that asks the device watches it anew
                 return
-            # The bound may have moved on: presence knows only a time until which a device certainly stays.
+            # Presence knows only a time until which a device certainly stays; by now that time may be later.
             stays_until_s = float(self._presence.stays_until_s(np.array([part.device]), self._env.now)[0])
             if stays_until_s > self._env.now:
                 self._check_at(stays_until_s, process, part, on_departure)

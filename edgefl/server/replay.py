@@ -38,24 +38,27 @@ from edgefl.server.global_model import (
 from edgefl.server.ledger import Ledger
 from edgefl.server.participation import Participation
 
-Progress = Callable[[Mapping[str, Any]], None]
-Keeping = tuple[Record, Pace]
+RoundListener = Callable[[Mapping[str, Any]], None]  # called with each finished round's row
+Keeping = tuple[Record, Pace]  # what has been learned before, and when states are put on record
 NO_IDS: Ids = np.empty(0, dtype=np.int64)
 
 
 class ModelTest(NamedTuple):
-    """An evaluation that is under way, or on record."""
+    """An evaluation of a round's models, in the background or from the record."""
 
     key: str
-    columns: dict[str, Any] | None = None  # where it is on record
-    evaluations: Evaluations | None = None  # where it is not
+    columns: dict[str, Any] | None = None  # the result, if it is on record
+    evaluations: Evaluations | None = None  # evaluations in the background, if it is not
 
     def done(self) -> bool:
-        """Return True when nobody has to wait for the result."""
+        """Return True if `result` would not have to wait."""
         return all(pending.done() for pending in (self.evaluations or {}).values())
 
     def result(self) -> dict[str, Any]:
-        """Wait for the result: return columns of the round; only the global model's has more than loss and accuracy."""
+        """Wait for the result, and return it as columns of rounds.csv.
+
+        Each model has a loss and an accuracy; the global model may have further metrics.
+        """
         columns = dict(self.columns or {})
         for name, pending in (self.evaluations or {}).items():
             test = pending.result()
@@ -66,10 +69,10 @@ class ModelTest(NamedTuple):
 
 
 class TestedRound(NamedTuple):
-    """A finished round whose evaluation is under way."""
+    """A finished round whose evaluation runs in the background."""
 
     round_key: RoundKey
-    number: int  # of its row in the ledger
+    number: int  # number of its row in the ledger
     test: ModelTest
 
 
@@ -79,23 +82,23 @@ NO_TEST = ModelTest("", {})
 class Replay:
     """Replays the record, or lets the global model learn.
 
-    Whatever changes the global model is a command, and the key on the record is a digest of all commands so far. As
-    long as every outcome is on record, no model is built and nothing is learned. Where an outcome is not, the last
-    state on record is restored and given the commands that came after it.
+    Only commands change the global model, and outcomes are on record under a digest of all commands so far. As long as
+    every outcome is on record, no model is built and nothing is learned. At the first outcome that is not on record,
+    the last recorded state is restored, and the commands that came after it are applied to it.
 
     Args:
-        build: makes the global model as it is at the beginning; None prices the world without any learning.
-        algorithm: says which devices take part and are awaited, also where nothing is learned.
+        build: builds the initial global model; None: the world is only priced, and nothing is learned.
+        algorithm: decides which devices take part and are awaited, also if nothing is learned.
         sessions: when a session begins.
-        devices: how many there are.
-        eval_every: the model is evaluated after every so many rounds, and after a session's last.
-        ledger: where evaluations and contributions are entered.
+        devices: number of devices.
+        eval_every: number of rounds from one evaluation to the next; a session's last round is always evaluated.
+        ledger: records evaluations and contributions.
         streams: keyed randomness.
-        progress: called with each round's row when its evaluation is there.
+        progress: called with each round's row once its evaluation is finished.
         edge_models: whether each base station has a model of its own.
         learning_rates: the keys that set a learning rate, as messages name them.
         keeping: what has been learned before, and when states are put on record; None keeps nothing.
-        base: what learning depends on besides commands, as a text: the key before the first command.
+        base: a digest of all that learning depends on besides commands; the key before the first command.
     """
 
     def __init__(
@@ -107,7 +110,7 @@ class Replay:
         eval_every: int,
         ledger: Ledger,
         streams: Streams,
-        progress: Progress,
+        progress: RoundListener,
         *,
         edge_models: bool,
         learning_rates: str,
@@ -124,64 +127,64 @@ class Replay:
         self._progress = progress
         self._edge_models = edge_models
         self._learning_rates = learning_rates
-        self._record = Record()  # which keeps nothing
+        self._record = Record()  # a record that keeps nothing
         self._pace: Pace | None = None
         if keeping is not None:
             self._record, self._pace = keeping
-        self._model: GlobalModel | None = None  # None as long as all outcomes are on record
+        self._model: GlobalModel | None = None  # None while all outcomes are on record
         self._key = base  # digest of all commands
-        self._stage = 0  # how many commands there were
-        self._postponed: list[tuple[str, Command]] = []  # commands that no model has been given, with the key then
-        self._in_flight: dict[int, int] = {}  # by device: the stage of the model that it has received
-        self._arrived: list[Arrival] = []  # updates since the last command that took them
-        self._tested: deque[TestedRound] = deque()  # rounds whose evaluation is under way
+        self._stage = 0  # number of commands so far
+        self._postponed: list[tuple[str, Command]] = []  # commands not yet applied to a model, with the key after each
+        self._in_flight: dict[int, int] = {}  # by device: the stage of the model it received
+        self._arrived: list[Arrival] = []  # updates that arrived since a command last took them
+        self._tested: deque[TestedRound] = deque()  # rounds whose evaluation runs in the background
         self._learned_from: set[int] = set()  # devices whose update arrived since they last left
-        self.losses: dict[int, float] = {}  # training losses of the round that ended last, by device
+        self.losses: dict[int, float] = {}  # training losses of the last round, by device
         self.learning_s = 0.0  # wall-clock time spent on learning
-        self._nesting = 0  # of calls whose wall-clock time is measured
-        self._awaited = NO_IDS  # devices for which the next model waits
+        self._nesting = 0  # depth of calls whose wall-clock time is measured
+        self._awaited = NO_IDS  # devices that the algorithm waits for before it changes the model
         self._await(NO_IDS, 0)
 
-    # Who takes part
+    # Which devices take part
 
     def admit(self, ids: Ids, index: int) -> Ids:
-        """Return the devices that are to take part, of those that selection `index` chose, as the algorithm says."""
+        """Return the devices that the algorithm admits, of those [n] that selection `index` chose."""
         rng = self._streams.generator("selection", 0, index)
         return self._algorithm.admit(ids, {"awaited": self._awaited}, rng)
 
     def _await(self, received: Ids, number: int) -> None:
-        """Let the algorithm say for which devices the next model waits, when these have been received."""
+        """Let the algorithm decide which devices the next model waits for, after updates of `received` have arrived."""
         rng = self._streams.generator("awaited", 0, number)
         self._awaited = self._algorithm.awaited(self._awaited, received, self._devices, rng)
 
-    # What happens in a round
+    # Events of a round
 
     def enter(self, round_key: RoundKey, number: int) -> None:
-        """Begin a round after `number` aggregations; where a session begins, with the model that it starts from."""
+        """Begin a round after `number` aggregations; a session's first round begins with the session's own model."""
         self.losses = {}
         if self._sessions.several:
             self._command(Enter(round_key, number))
 
     def send(self, ids: Ids, round_key: RoundKey) -> None:
-        """Send devices the model as it is now."""
+        """Send the present model to devices [n]."""
         self._in_flight |= dict.fromkeys(ids.tolist(), self._stage)
         if self._build is not None:
-            # No command of its own in the digest: which devices learn from it, their arrivals say.
+            # Sending is not part of the digest: arrivals already say which devices learn from this model.
             self._give(Send(self._stage, round_key))
 
     def submit(self, part: Participation) -> None:
-        """Take an update that has arrived; nothing is computed before a result is needed."""
-        # All cells receive one model, unless base stations have their own: the record must not know cells then, so
-        # that runs with other cells share what they learn.
+        """Note that an update has arrived; it is trained only when a result is needed."""
+        # Unless base stations have models of their own, all cells receive one model. Then cells stay out of the digest,
+        # so that runs with different cells share what they learn.
         cell = part.cell if self._edge_models else 0
         self._arrived.append(Arrival(part.device, cell, self._in_flight.pop(part.device), part.version))
 
     def lose(self, device: int) -> None:
-        """Note that no update of a device will arrive."""
+        """Note that a device's update will never arrive."""
         self._in_flight.pop(device, None)
 
     def pass_on(self, round_key: RoundKey) -> None:
-        """Make the model that has just arrived the one that the next device gets, without averaging."""
+        """Make the model that has just arrived the one that the next device receives, without averaging."""
         if self._arrived:
             self._command(PassOn(round_key, self._take_arrived()))
 
@@ -189,13 +192,13 @@ class Replay:
         """End a round: train and aggregate.
 
         Args:
-            received: [n] the devices whose updates have arrived, in order.
-            round_key: of the round.
-            number: aggregations before.
-            merge: the cloud averages the models of the base stations.
+            received: [n] the devices whose updates have arrived, ascending.
+            round_key: the round.
+            number: number of aggregations before.
+            merge: whether the cloud averages the models of the base stations.
 
         Returns:
-            The learning columns of the round; those of the test are entered when the evaluation is there.
+            The learning columns of the round; the evaluation adds those of the test later.
         """
         awaited = tuple(self._awaited.tolist())
         outcome = self._command(Learn(round_key, number, self._take_arrived(), awaited, merge))
@@ -209,14 +212,14 @@ class Replay:
         return dict(outcome["columns"])
 
     def depart(self, ids: Ids, *, forget: bool) -> None:
-        """Note that devices have left and lost what they kept; the server may `forget` it, too."""
+        """Note that devices have left and lost their state; if `forget`, the server removes them from its own state."""
         departed = self._learned_from & set(ids.tolist())
         if departed:
             self._learned_from -= departed
             self._command(Depart(tuple(sorted(departed)), forget))
 
     def _take_arrived(self) -> tuple[Arrival, ...]:
-        """Return the updates that have arrived, in order of their devices, and wait for others."""
+        """Return the updates that have arrived, in order of their devices, and begin a new list."""
         arrived = tuple(sorted(self._arrived))
         self._arrived = []
         return arrived
@@ -233,13 +236,13 @@ class Replay:
         try:
             return self._give(command)
         except RunError:
-            self.settle(wait=True)  # a test under way may find that an earlier model had diverged already
+            self.settle(wait=True)  # a test in the background may find that an earlier model had diverged already
             raise
 
     def _give(self, command: Command) -> Any:
-        """Return the outcome of a command, from the record if it is there; else from the model.
+        """Return the outcome of a command: from the record if it is there, otherwise from the model.
 
-        While there is no model, commands are kept for it. Only `Learn` has an outcome.
+        As long as no model is built, commands are postponed. Only `Learn` has an outcome.
         """
         has_outcome = isinstance(command, Learn)
         recorded = self._record.outcome(self._key) if has_outcome else None
@@ -255,7 +258,7 @@ class Replay:
 
     @property
     def model(self) -> GlobalModel:
-        """The global model after all commands; built, or restored from the record, where there is none yet.
+        """The global model after all commands; if there is none yet, it is built or restored from the record.
 
         Raises:
             ValueError: nothing is learned.
@@ -270,33 +273,35 @@ class Replay:
         return self._model
 
     def _since_the_last_state(self, model: GlobalModel) -> list[tuple[str, Command]]:
-        """Restore the last state on record, if there is one; return the postponed commands that came after it."""
+        """Restore the last recorded state, if there is one; return the postponed commands that came after it."""
         for place in reversed(range(len(self._postponed))):
             key, command = self._postponed[place]
-            # States are kept between two rounds, after these commands. `Forget` comes behind `Learn` under the same
-            # key; given once more it changes nothing.
+            # States are saved between two rounds, so after one of these commands. `Forget` follows `Learn` under the
+            # same key; applying it once more changes nothing.
             if isinstance(command, (Learn, Depart)) and self._record.restore(key, model.restore):
                 return self._postponed[place + 1 :]
         return self._postponed
 
     def prepare(self) -> None:
-        """Build the model now, if anything is to be learned."""
+        """Build the model now, if anything is learned."""
         if self._build is not None:
             self._model = self.model
 
     def give_up(self) -> None:
-        """Learn no more than has been learned by now."""
+        """Learn nothing more, if nothing has been learned so far."""
         if self._model is None:
             self._build = None
 
-    # What comes of it
+    # Results
 
     def described(self) -> dict[str, object] | None:
-        """Return how clients are trained, for the manifest; None where none has been."""
-        return None if self._model is None else self._model.learner.described()
+        """Return how devices' updates are trained, for the manifest; None if none has been trained."""
+        if self._model is None:
+            return None
+        return self._model.learner.described()
 
     def parameters(self) -> npt.NDArray[np.float32] | None:
-        """Return the model [d] as it is, and put it on record; None without learning."""
+        """Return the present model [d], and put it on record; None without learning."""
         if self._build is None:
             return None
         key = f"{self._key}/model"
@@ -307,13 +312,13 @@ class Replay:
 
         if self._model is None and self._record.restore(key, load):
             return found[0]
-        with np.errstate(over="ignore"):  # scalars are float64; a model that has diverged may be too large
+        with np.errstate(over="ignore"):  # the scalar problem is float64: a diverged model may not fit in float32
             w: npt.NDArray[np.float32] = self.model.state["w"].cpu().numpy().astype(np.float32)
         self._record.save(key, lambda file: np.save(file, w, allow_pickle=False), lasting=True)
         return w
 
     def losses_of(self, ids: Ids, samples: Ids, index: int) -> Floats:
-        """Return the loss [n] of the model that devices [n] have received in round `index`, on `samples` [n] of each.
+        """Return the model's loss [n] on `samples` [n] of the own samples of devices [n], drawn by `index`.
 
         Raises:
             ValueError: nothing is learned.
@@ -331,14 +336,14 @@ class Replay:
     # Evaluations
 
     def evaluate(self, round_key: RoundKey, number: int, *, last: bool) -> None:
-        """Begin to evaluate the models of a finished round in the background, if it is their turn.
+        """Begin to evaluate the models of a finished round in the background, if the round is to be tested.
 
         This ends the round, and may put the state on record.
 
         Args:
-            round_key: of the round.
-            number: of its row in the ledger.
-            last: whether it is its session's last.
+            round_key: the round.
+            number: number of its row in the ledger.
+            last: whether it is the last round of its session.
         """
         due = last or round_key.round % self._eval_every == 0
         tests = due and not round_key.extra and self._build is not None
@@ -349,11 +354,11 @@ class Replay:
             self._tested.append(TestedRound(round_key, number, test))
             if self._model is not None and self._pace is not None and self._pace.due():
                 with self._pace.taking():
-                    self.settle(wait=True)  # a state does not hold evaluations that are under way
+                    self.settle(wait=True)  # a saved state does not hold running evaluations
                     self._record.save(self._key, self._model.save)
 
     def _test(self, session: int, name: str) -> ModelTest:
-        """Begin to evaluate the models as they are, unless the result is on record."""
+        """Begin to evaluate the present models, unless the result is on record."""
         key = f"{self._key}/{name}"
         recorded = self._record.outcome(key)
         if self._model is None and recorded is not None:
@@ -361,7 +366,7 @@ class Replay:
         return ModelTest(key, None, self.model.evaluations(session))
 
     def settle(self, *, wait: bool) -> None:
-        """Enter evaluations that are done, or all of them, into the ledger, in order of their rounds."""
+        """Enter finished evaluations into the ledger in order of their rounds; if `wait`, wait for all of them."""
         with self._measured():
             while self._tested and (wait or self._tested[0].test.done()):
                 tested = self._tested.popleft()
@@ -380,10 +385,10 @@ class Replay:
         self._ledger.enter_evaluation(tested.number, columns)
 
     def finish(self) -> Floats | None:
-        """Wait for all evaluations, of which the last round always has one; return the final model's accuracies.
+        """Wait for all evaluations, evaluate the last round if it was not, and return the final model's accuracies.
 
         Returns:
-            [devices] the accuracy on each device's own samples; None where there are no classes, or no learning.
+            [devices] the accuracy on each device's own samples; None without classes or without learning.
         """
         self.settle(wait=True)
         rows = self._ledger.rounds
@@ -399,18 +404,20 @@ class Replay:
                 values = recorded["accuracies"]
                 return None if values is None else np.array(values)
             accuracies = self.model.learner.device_accuracies(self.model.state["w"])
-            values = None if accuracies is None else accuracies.tolist()
+            values = None
+            if accuracies is not None:
+                values = accuracies.tolist()
             self._record.note(key, {"accuracies": values})
             return accuracies
 
     def close(self) -> None:
-        """Let the workers go."""
+        """End the learner's worker processes."""
         if self._model is not None:
             self._model.learner.close()
 
     @contextmanager
     def _measured(self) -> Iterator[None]:
-        """Count the wall-clock time of the outermost call; calls within it are part of that time."""
+        """Add the wall-clock time of the outermost call to `learning_s`; nested calls are part of it."""
         began_s = time.perf_counter()
         self._nesting += 1
         try:

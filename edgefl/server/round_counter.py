@@ -1,4 +1,4 @@
-"""Counts rounds and sessions: the round under way, and the one that follows it."""
+"""Counts rounds and sessions, and decides when a session begins."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ class RoundCounter:
     """Counts a run's rounds and sessions.
 
     Args:
-        sessions: how many sessions of how many rounds, or what begins one.
+        sessions: the number of sessions and of their rounds, or what triggers a session.
     """
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
-        self.key: RoundKey = sessions.first(1)  # of the round under way, or the next to begin
-        self.ended = 0  # rounds, extra ones among them
-        self._arrivals = 0  # of devices since the session began
+        self.key: RoundKey = sessions.first(1)  # the present round, or the next one between two rounds
+        self.ended = 0  # rounds that have ended, extra ones included
+        self._arrivals = 0  # devices that arrived since the session began
         self._present_at_first = 0  # devices that were present when the session's first round began
 
     @property
@@ -26,7 +26,7 @@ class RoundCounter:
 
     @property
     def session_begins(self) -> bool:
-        """True if a session begins with the round under way."""
+        """True if the present round is the first of a session, extra rounds included."""
         return self._sessions.begins(self.key)
 
     def end_round(self, arrivals: int, present: int) -> None:
@@ -46,10 +46,10 @@ class RoundCounter:
             self._arrivals = 0
 
     def _population_has_changed(self) -> bool:
-        """Return True if so many devices have arrived that a session begins.
+        """Return True if enough devices have arrived for the next session to begin.
 
-        None begins before the session under way has had an ordinary round, nor without room for the extra rounds of
-        the next one and an ordinary round behind them.
+        A session lasts for at least one ordinary round. The next one begins only if enough rounds are left for its
+        extra rounds and one ordinary round.
         """
         trigger = self._sessions.trigger
         if trigger is None or self.key.extra:

@@ -28,6 +28,7 @@ from edgefl.server.participation import (
     LATE,
     POLLED,
     RECEIVED,
+    ActivityListener,
     ParticipantProcess,
     Participation,
     ProcessFactory,
@@ -42,25 +43,25 @@ from edgefl.world.world import World
 
 
 class Server:
-    """Runs rounds as its policy says: it is what a policy sees as its Coordinator (coordination.policies.base).
+    """Runs the rounds of a policy, which sees it as a `Coordinator` (coordination.policies.base).
 
     Args:
         env: the clock.
-        section: how rounds run.
-        sessions: how many rounds there are, in which sessions.
+        section: the section `server` of the scenario.
+        sessions: the number of sessions and of their rounds.
         stop: when to end before the last round.
         participants: how many devices a round asks for.
         cells: how many base stations there are.
-        backhaul_s: time of a model between the server and all base stations, side by side [s].
+        backhaul_s: how long a model takes from the server to all base stations, which are sent it side by side [s].
         world: the devices.
-        groups: of devices, of which one is present in each session.
+        groups: the groups of devices, one of which is present in each session.
         link: the radio.
         payload: what a participant sends and computes.
         dispatcher: builds the participants' processes.
-        population: who comes and goes.
-        battery_meter: what devices with batteries draw; None where there are none.
+        population: which devices are present, arrive and leave.
+        battery_meter: meters what devices with batteries draw; None if no device has one.
         replay: the server's side of learning.
-        ledger: where finished rounds are entered.
+        ledger: records finished rounds.
         streams: keyed randomness.
     """
 
@@ -104,52 +105,56 @@ class Server:
         self._tracker = DeviceTracker(payload.samples)
         self._advice = FastTransferAdvice(sessions.total)
         self._rounds = RoundCounter(sessions)
-        self._index = -1  # of the last selection, from 0: the key of its draws
-        self._began_s = 0.0  # when the round under way began
+        # A round may select several times (refills), so selections have a count of their own.
+        self._index = -1  # index of the last selection, from 0; it keys that selection's draws
+        self._began_s = 0.0  # when the present round began
         self._last_end_s = 0.0  # when the last round ended
-        self._energy_j = 0.0  # of all devices until then
-        self._without_effect = False  # whether the last round had no participants, and took no time
-        self._busy: set[int] = set()  # devices under way, or whose update waits to be learned from
-        self._ended: list[Participation] = []  # since the last round's end
-        self._answers: dict[int, Participation] = {}  # of candidates, until participants have been chosen
+        self._energy_j = 0.0  # what all devices had spent by then
+        self._without_effect = False  # True if the last round had no participants and took no time
+        self._busy: set[int] = set()  # devices that are taking part, or whose update has not been aggregated yet
+        self._ended: list[Participation] = []  # participations that ended since the last round did
+        self._answers: dict[int, Participation] = {}  # answers to the poll by device, until participants are chosen
 
-    # What a policy may ask (see Coordinator)
+    # What a policy may read (see Coordinator)
 
     @property
     def participants(self) -> int:
-        """Number of devices that a round asks for; everybody in an extra round of a session."""
-        return self.world.count if self._rounds.key.extra else self._participants
+        """Number of devices that a round asks for; all devices in an extra round of a session."""
+        if self._rounds.key.extra:
+            return self.world.count
+        return self._participants
 
     @property
     def backhaul_s(self) -> float:
-        """Time of a model between the server and all base stations, side by side [s]."""
+        """How long a model takes from the server to all base stations, which are sent it side by side [s]."""
         return self._backhaul_s
 
     @property
     def deadline_s(self) -> float:
-        """The longest waiting time [s]; inf where there is none."""
+        """The longest time that a round may last [s]; inf without a deadline."""
         return self._section.deadline_s or float("inf")
 
     def received(self) -> int:
-        """Return how many updates wait to be learned from."""
+        """Return how many updates have arrived and have not been aggregated yet."""
         return sum(part.status == RECEIVED for part in self._ended)
 
     # Beginning a round
 
     def ready(self) -> Generator[simpy.Event, Any, bool]:
-        """Begin another round, as soon as devices are present; return whether there is one.
+        """Begin the next round as soon as devices are present, and return True; return False if the run has ended.
 
         Raises:
             RunError: no device is present, and none will ever come.
         """
         while self._goes_on():
             present = self._present(self._index + 1)
-            someone = bool(self._busy) or len(present) > 0
+            any_present = bool(self._busy) or len(present) > 0
             wait_s = 0.0
-            # A round that nobody took part in and that took no time would be followed by the same one for ever.
-            if not someone or self._without_effect:
+            # Virtual time did not move in a round without participants. The next one would find the same devices,
+            # and so on for ever: wait for an arrival first.
+            if not any_present or self._without_effect:
                 members = self._groups.members(self._rounds.key.session)
-                wait_s = self._population.wait_s(members, self._index + 1, someone=someone)
+                wait_s = self._population.wait_s(members, self._index + 1, any_present=any_present)
             if wait_s <= 0:
                 self._begin_round(len(present))
                 yield from self._poll()
@@ -160,14 +165,14 @@ class Server:
         return False
 
     def _goes_on(self) -> bool:
-        """Return True if another round is to begin: rounds are left, and no stop condition holds."""
+        """Return True if rounds are left and no stop condition holds."""
         stop = self._stop
-        # Evaluation goes on in the background, and a run waits for it only where the accuracy may end it.
+        # Models are evaluated in the background. The run waits for them only if the accuracy may end it.
         self.replay.settle(wait=stop.accuracy is not None)
         last_row = self.ledger.last_row
         if self._rounds.all_ended:
             return False
-        if last_row is None or last_row["round"] < 1:  # the model of an extra round is no result
+        if last_row is None or last_row["round"] < 1:  # an extra round is no result to stop for
             return True
         if stop.time_s is not None and self._last_end_s >= stop.time_s:
             return False
@@ -177,7 +182,7 @@ class Server:
         return stop.accuracy is None or accuracy is None or accuracy < stop.accuracy
 
     def _begin_round(self, present: int) -> None:
-        """Begin a round with so many devices present."""
+        """Begin a round while `present` devices are present."""
         self._index += 1
         self._began_s = self.env.now
         self.ledger.event(self.env.now, "round_start")
@@ -187,7 +192,7 @@ class Server:
             self.dispatcher.begin_session()
 
     def _poll(self) -> Generator[simpy.Event, Any, None]:
-        """Ask candidates for the model's loss on their samples, where the selection wants to know it."""
+        """Ask the selection's candidates for the model's loss on their samples, if the selection polls."""
         selection = self._section.selection
         self._answers = {}
         if not selection.polls or self._rounds.key.extra:
@@ -198,42 +203,44 @@ class Server:
         candidates = selection.candidates(free, self._participants, self._index, self._streams, self._tracker.view)
         yield self.env.all_of(self._begin(candidates, self._poll_processes))
         self._answers = {part.device: part for part in self._ended if part.status == POLLED}
-        for part in self._ended:  # until it is chosen, which only those who have answered can be
+        # Every candidate counts as passed over for now, also one that failed or left. Only those that answered can
+        # still be chosen, and `_begin` then continues their participation.
+        for part in self._ended:
             part.pass_over()
         ids = np.array(sorted(self._answers), dtype=np.int64)
         samples = selection.polled_samples(self._tracker.view.samples[ids])
         self._tracker.note_poll(ids, self.replay.losses_of(ids, samples, self._index))
 
     def _poll_processes(self, drop: Drop) -> ProcessFactory:
-        """Return what candidates do."""
+        """Return the factory of the candidates' processes."""
         samples = self._section.selection.polled_samples(self._tracker.view.samples[drop.ids])
         return self.dispatcher.poll_processes(drop, self._index, samples)
 
     # Choosing participants
 
     def _present(self, index: int) -> Ids:
-        """Return the devices that are present in round `index` and may take part in the session, busy or not."""
+        """Return the devices of the session's group that are present for selection `index`, busy or not."""
         present = self.world.present(self.env.now, index)
         return present[self._groups.members(self._rounds.key.session)[present]]
 
     def _free(self, index: int) -> Ids:
-        """Return the devices that round `index` can ask."""
+        """Return the devices that are present for selection `index` and not busy."""
         present = self._present(index)
         if not self._busy:
             return present
         return present[~np.isin(present, list(self._busy))]
 
     def select(self, count: int | None = None, *, refill: bool = False) -> Ids:
-        """Choose devices for the round that has begun, or to `refill` it, of which the algorithm admits some.
+        """Return the devices that the selection chooses and the algorithm admits, to begin a round or to `refill` it.
 
-        Those that are busy are left out. In an extra round of a session everybody is chosen.
+        Busy devices are left out. An extra round of a session asks all devices that are present.
         """
         return self.replay.admit(self._chosen(count, refill=refill), self._index)
 
     def _chosen(self, count: int | None, *, refill: bool) -> Ids:
-        """Return the devices that the selection chooses; a refill is a selection with draws of its own."""
+        """Return the devices that the selection chooses, before the algorithm admits them."""
         index = self._index
-        if refill:
+        if refill:  # a selection with draws of its own
             index += 1
         free = self._free(index)
         if self._rounds.key.extra:
@@ -244,37 +251,42 @@ class Server:
         wanted = min(self.participants if count is None else count, len(free))
         if wanted == 0:
             return free[:0]
-        self._index = index
+        self._index = index  # a refill counts only if somebody is wanted and available
         return selection.choose(free, wanted, index, self._streams, self._tracker.view)
 
     # Participations
 
     def dispatch(self, ids: Ids, successor: int | None = None) -> list[simpy.Process]:
-        """Send the model to the participants: one process each. Interrupting one cuts its participation short."""
+        """Send the model to devices [n]; return one process for each participation, in the same order."""
         self._tracker.note_sent(ids)
         if len(ids):
             self.replay.send(ids, self._rounds.key)
         number = self._rounds.ended
-        processes = partial(self.dispatcher.processes, index=self._index, number=number, successor=successor)
-        return self._begin(ids, processes)
+        processes_of = partial(self.dispatcher.processes, index=self._index, number=number, successor=successor)
+        return self._begin(ids, processes_of)
 
     def _begin(self, ids: Ids, processes_of: Callable[[Drop], ProcessFactory]) -> list[simpy.Process]:
-        """Begin the participations of devices [n]; a device that has answered a poll goes on from there.
+        """Begin the participations of devices [n], and return their processes in the same order.
+
+        A device that has answered a poll continues where its answer ended.
 
         Args:
-            ids: of the devices.
-            processes_of: what they do, from the large-scale channel of all of them, in order of their ids.
+            ids: the devices.
+            processes_of: returns what makes their processes, given the large-scale channel of all of them by id.
         """
         if not len(ids):
             return []
         now_s = self.env.now
         ordered = np.sort(ids)
-        for failed in self._ended:  # a device that failed in this round and begins anew does not wait for its end
-            if failed.device in ordered:
-                failed.stop_waiting(now_s)
+        # A device that failed earlier in this round may be asked again: its first participation then waits no longer.
+        for earlier in self._ended:
+            if earlier.device in ordered:
+                earlier.stop_waiting(now_s)
         positions_m = self.world.positions_m(ordered, now_s)
         drop = self.link.drop(ordered, positions_m, self.world.height_m[ordered], self._index)
-        on_activity = self._battery_meter.on_activity if self._battery_meter else ignore_activity
+        on_activity: ActivityListener = ignore_activity
+        if self._battery_meter:
+            on_activity = self._battery_meter.on_activity
         cpu_hz = self.world.cpu_hz[ordered]
         begun = participations(drop, positions_m, self._rounds.ended, now_s, cpu_hz, on_activity)
         for part in begun:
@@ -284,10 +296,11 @@ class Server:
                 part.resume_after_poll(answer)
         process_of = processes_of(drop)
         self._busy.update(ordered.tolist())
-        # The draws of the link go by device, but processes begin in the order of the selection, which a walk follows.
+        # The link takes devices in order of their ids. Processes begin in the order of the selection, which is the
+        # order in which the policy `sequential` visits devices.
         part_of = {part.device: part for part in begun}
         parts = [part_of[device] for device in ids.tolist()]
-        # One process each: a policy waits for it, or interrupts it, and knows nothing else of a participation.
+        # A policy only ever waits for a process or interrupts it; it knows nothing else of a participation.
         processes = [self.env.process(self._participate(part, process_of(part))) for part in parts]
         if self._battery_meter:
             self._battery_meter.begin(parts, processes)
@@ -296,16 +309,16 @@ class Server:
         return processes
 
     def _leave(self, part: Participation) -> None:
-        """Note that a device has left that had only waited for the round's end."""
+        """Note that a device has left after its participation ended and before the round does."""
         part.stop_waiting(self.env.now)
         if self._battery_meter:
             self._battery_meter.leave(part)
 
     def _participate(self, part: Participation, process: ParticipantProcess) -> ParticipantProcess:
-        """Follow a participation to its end, whatever that is; return its status."""
+        """Run a participation to its end, record how it ended, and return its status."""
         status = yield from process
         if status == RECEIVED and self.dispatcher.workload.dropped(part.device, part.version):
-            status = LATE  # a straggler's update comes too late, although it arrives
+            status = LATE  # the update arrived, but the scenario drops what this straggler did
         part.finish(status, self.env.now)
         self._ended.append(part)
         if self._battery_meter:
@@ -327,7 +340,7 @@ class Server:
         self.replay.pass_on(self._rounds.key)
 
     def aggregate(self, *, merge: bool = False) -> None:
-        """End the round: learn from what has arrived, enter the round into the ledger, begin to evaluate its model."""
+        """End the round: learn from the updates that arrived, record the round, begin to evaluate its model."""
         now_s = self.env.now
         key = self._rounds.key
         parts = self._take_ended()
@@ -340,7 +353,7 @@ class Server:
         row = {
             **self._accounts(key, parts, devices),
             **learned,
-            **_losses_of_parts(parts, devices),
+            **_failures(parts, devices),
             **population_columns,
             **self._optional_columns(key, parts, merge=merge),
         }
@@ -351,6 +364,7 @@ class Server:
         self._last_end_s = now_s
         self._energy_j = row["energy_j"]
         self._forget_departed(departed)
+        # From here on the counter stands at the next round, which may open a session and with it another group.
         self._rounds.end_round(row["arrivals"], row["present"])
         session_ends = self._rounds.key.session > key.session
         self.replay.evaluate(key, number, last=session_ends)
@@ -359,7 +373,7 @@ class Server:
         self._advice.end_round(self._rounds.ended, self.link.needless_s)
 
     def close(self) -> None:
-        """Enter what has been cut short since the last round ended into that round: its cost, no update."""
+        """Add the cost of participations that were cut off after the last round to that round."""
         parts = self._take_ended()
         last_row = self.ledger.last_row
         if not parts or last_row is None:
@@ -386,14 +400,15 @@ class Server:
         return parts
 
     def _close(self, parts: Sequence[Participation], key: RoundKey) -> DeviceColumns:
-        """Close participations [n] with their round; return them as columns of devices.csv."""
+        """Close participations [n], whose round ends; return them as columns of devices.csv."""
         ids = np.array([part.device for part in parts], dtype=np.int64)
         powers_w = self.world.powers_w(ids, np.array([part.cpu_hz for part in parts]))
         for part in parts:
             part.close()
         if self._battery_meter is None:
             return device_columns(parts, key, self.env.now, powers_w)
-        self._battery_meter.close(parts)  # first: it knows who ran out while it waited
+        # The meter comes first: it knows which devices ran out while they waited, and so when their waiting ended.
+        self._battery_meter.close(parts)
         return {
             **device_columns(parts, key, self.env.now, powers_w),
             "battery_j": np.array([part.battery_j for part in parts]),
@@ -401,7 +416,7 @@ class Server:
         }
 
     def _change_groups(self, session: int) -> None:
-        """Let the group of the session that has ended make room for the next one's: both count in the round's row."""
+        """Let the next session's group replace the present one; count arrivals and departures in the last round."""
         before = self._groups.members(session)
         after = self._groups.members(self._rounds.key.session)
         arrived, departed = self._population.change_groups(before, after, self._index)
@@ -409,7 +424,7 @@ class Server:
         self._forget_departed(departed)
 
     def _forget_departed(self, ids: Ids) -> None:
-        """Let devices that have left lose what they kept, where they do: they get it all anew."""
+        """Make departed devices lose their state, if the scenario says so; they will download all of it anew."""
         state = self._section.departed_state
         if state != "kept":
             self.dispatcher.forget(ids)
@@ -418,7 +433,7 @@ class Server:
     # Columns of rounds.csv
 
     def _accounts(self, key: RoundKey, parts: Sequence[Participation], devices: DeviceColumns) -> dict[str, Any]:
-        """Return what a round has taken: time, energy, participations and bytes."""
+        """Return the columns of a round's time, energy, participations and bytes."""
         now_s = self.env.now
         spent = spent_j(devices)
         status = [part.status for part in parts]
@@ -441,11 +456,11 @@ class Server:
         """Return the columns that only some runs have."""
         found: dict[str, float] = {}
         model_bytes = int(self.payload.model_bits / 8)
-        if self._section.policy.edge_models:  # a model up and down for each base station
+        if self._section.policy.edge_models:  # each base station sends its model up and gets one back
             found["backhaul_bytes"] = 2 * self._cells * model_bytes if merge else 0
-        if self._sessions.several:  # models that the server keeps for the starts of sessions to come
+        if self._sessions.several:  # the server keeps models that later sessions may start from
             found["history_bytes"] = self._sessions.initialisation.stored_vectors(key.session) * model_bytes
-        if self._section.policy.splits_model:  # for its half of the model
+        if self._section.policy.splits_model:  # the server computes its half of the model
             found["server_energy_j"] = self._section.power_w * sum(part.server_s for part in parts)
         found.update(self._handovers(parts))
         if self._section.selection.polls:
@@ -453,14 +468,14 @@ class Server:
         return found
 
     def _handovers(self, parts: Sequence[Participation]) -> dict[str, int]:
-        """Return how often devices changed their cells, as a column, in runs in which they do."""
+        """Return the column of handovers, in runs that have them."""
         if not self.dispatcher.hands_over:
             return {}
         return {"handovers": sum(len(part.handovers) for part in parts)}
 
 
-def _losses_of_parts(parts: Sequence[Participation], devices: DeviceColumns) -> dict[str, float]:
-    """Return how many participations failed, and the energy of all whose update was not used, as columns."""
+def _failures(parts: Sequence[Participation], devices: DeviceColumns) -> dict[str, float]:
+    """Return the columns of failed participations and of the energy spent without an update that was used."""
     failed = sum(part.status in FAILED for part in parts)
     unused = ~np.isin(devices["status"], (RECEIVED, POLLED))
     return {"failed": failed, "wasted_j": spent_j(devices, unused)}

@@ -1,4 +1,4 @@
-"""Groups of devices of which one is present in each session, in order (dynamic-devices paper)."""
+"""Groups of devices that take turns: one is present in each session (dynamic-devices paper)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SessionGroups:
     Args:
         group: [devices] the group of each device, from 0.
         first: the group of the first session, from 0.
-        labels: [groups] the classes of which each group has samples; None where it has samples of all.
+        labels: [groups] the classes of which each group has samples; None if it has samples of all classes.
     """
 
     def __init__(self, group: Ids, first: int, labels: Sequence[tuple[int, ...] | None]) -> None:
@@ -28,15 +28,15 @@ class SessionGroups:
     def divide(
         cls, count: int, first: int, train_y: Ids, test_y: Ids, parts: Sequence[Ids], classes: int
     ) -> SessionGroups:
-        """Divide the devices into groups of consecutive ids, as equal as can be.
+        """Divide the devices into groups of consecutive ids whose sizes differ by at most one.
 
         Args:
-            count: how many groups; 1 without sessions.
+            count: number of groups; 1 without sessions.
             first: the group of the first session, from 0.
             train_y: [n] classes of the training samples.
             test_y: [m] classes of the test samples.
-            parts: [devices] which training samples each device has.
-            classes: in the data; 0 without labels.
+            parts: [devices] the training samples of each device.
+            classes: number of classes in the data; 0 without labels.
 
         Raises:
             InputError: no test sample is of a class that a group has.
@@ -51,7 +51,7 @@ class SessionGroups:
             members = np.flatnonzero(group == number).tolist()
             found = np.unique(train_y[np.concatenate([parts[device] for device in members])])
             if not classes or len(found) == classes:
-                labels.append(None)  # no need to pick test samples
+                labels.append(None)  # all test samples count
                 continue
             if not np.isin(test_y, found).any():
                 raise InputError(
@@ -80,5 +80,5 @@ class SessionGroups:
         return self._labels[self._group_of(session)]
 
     def _group_of(self, session: int) -> int:
-        """Return the group that is present in a session; after the last group comes the first again."""
+        """Return the group that is present in a session; the first group follows the last."""
         return (self._first + session - 1) % self.count

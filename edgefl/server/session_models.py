@@ -1,4 +1,4 @@
-"""The models that sessions start from, and the models and moves of ended sessions from which they are made."""
+"""The models that sessions start from, made from the models and moves of ended sessions."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ State = dict[str, Any]
 
 
 class SessionModel(NamedTuple):
-    """The model that a session has ended with, or that the run has begun with."""
+    """The model with which a session ended, or the run began."""
 
     w: Tensor  # [d]
-    statistics: Tensor  # [b] of batch normalisation
+    statistics: Tensor  # [b] its statistics of batch normalisation
 
 
 class SessionModels:
     """Makes the model that a session starts from, by the scenario's initialisation strategy.
 
     Args:
-        sessions: the scenario's section.
-        initial: [d] the model at the run's beginning.
-        statistics: [b] its batch normalisation's.
-        restarted: makes the server's state where a session begins, from the last session's state and the model.
+        sessions: the section `sessions` of the scenario.
+        initial: [d] the model at the beginning of the run.
+        statistics: [b] its statistics of batch normalisation.
+        restarted: returns the server's state for a new session, from the last session's state and the model.
         tensors: where the model's weight tensors lie in the flat vector.
     """
 
@@ -45,15 +45,17 @@ class SessionModels:
         self._sessions = sessions
         self._restarted = restarted
         self._tensors = tensors
-        self._ended = {0: SessionModel(initial, statistics)}  # by session; 0 is the run's beginning
-        self._moves: dict[int, npt.NDArray[np.floating]] = {}  # by session: how far its extra rounds moved the pilot
-        self._last_state: State = {}  # the server's, at the end of the last session
+        self._ended = {0: SessionModel(initial, statistics)}  # by session; 0: the beginning of the run
+        self._moves: dict[
+            int, npt.NDArray[np.floating]
+        ] = {}  # by session: from the pilot to the model after extra rounds
+        self._last_state: State = {}  # the server's state at the end of the last session
 
     def enter(self, round_key: RoundKey, state: State, statistics: Tensor) -> tuple[State, Tensor]:
-        """Return the server's state and the statistics with which a round begins, from those that the last one left.
+        """Return the server's state and statistics at the beginning of a round, from those after the previous round.
 
-        A session has up to two beginnings. Before its extra rounds it starts from the pilot model, only to see in
-        which direction its devices move that (its move); before its first ordinary round from the strategy's model.
+        A session with extra rounds begins twice. It first starts from the pilot model, only to find in which direction
+        its devices move that model (its move). Before its first ordinary round it starts from the strategy's model.
         """
         strategy = self._sessions.initialisation
         session = round_key.session
@@ -82,12 +84,12 @@ class SessionModels:
         self._moves = {session: move for session, move in self._moves.items() if session in kept}
 
     def dump(self) -> dict[str, Any]:
-        """Return all that is remembered, for a checkpoint."""
+        """Return the whole state, for a checkpoint."""
         ended = {session: list(model) for session, model in self._ended.items()}
         return {"ended": ended, "moves": self._moves, "last": self._last_state}
 
     def restore(self, values: Mapping[str, Any]) -> None:
-        """Take back what `dump` has returned."""
+        """Restore the state that `dump` has returned."""
         self._ended = {session: SessionModel(*model) for session, model in values["ended"].items()}
         self._moves = values["moves"]
         self._last_state = values["last"]
@@ -96,7 +98,7 @@ class SessionModels:
         """Return the weighted sum of ended sessions' models, by session."""
         weighted = [(weight, self._ended[session]) for session, weight in blend.items() if weight]
         if [weight for weight, _ in weighted] == [1.0]:
-            return weighted[0][1]  # a single model is itself, bit by bit
+            return weighted[0][1]  # a single model stays as it is, bit by bit
         w = [weight * model.w for weight, model in weighted]
         statistics = [weight * model.statistics for weight, model in weighted]
         return SessionModel(sum(w[1:], w[0]), sum(statistics[1:], statistics[0]))

@@ -1,4 +1,4 @@
-"""A sample of the paths of devices during a run, for maps."""
+"""Trajectories of a sample of the devices, for maps."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from edgefl.core.arrays import Ids
 from edgefl.server.ledger import Columns
 from edgefl.world.world import World
 
-MOST_TRACKED = 30
-INSTANTS = 200
+MOST_TRACKED = 30  # devices
+INSTANTS = 200  # of each trajectory
 
 
 def trajectories(world: World, took_part: Ids, end_s: float) -> Columns:
-    """Return the columns device, time_s, x_m, y_m of tracks.csv: some devices at even instants, device after device.
+    """Return the columns of tracks.csv: positions of some devices at evenly spaced instants, device after device.
 
-    A device has no rows for the instants at which the map or trace does not have it.
+    A device has no rows for instants at which it is not on the map or in the trace.
 
     Args:
         world: the devices.
-        took_part: ids [n], each once, of devices that come before all others; an even pick of them.
-        end_s: the last of the instants, of which the first is 0.
+        took_part: ids [n], without duplicates, of the devices that took part, which are preferred to others.
+        end_s: the last instant; the first is 0.
     """
     ids = _sample(world.count, took_part)
     times_s = np.linspace(0.0, end_s, INSTANTS)
@@ -39,7 +39,7 @@ def trajectories(world: World, took_part: Ids, end_s: float) -> Columns:
 def _sample(count: int, took_part: Ids) -> Ids:
     """Return the ids of an even pick of participants, filled up with an even pick of the other devices."""
     participants = _even_pick(took_part, MOST_TRACKED)
-    # A million devices need not be compared with the participants: a few more than are wanted are enough.
+    # Comparing a million devices with the participants is not needed: this many candidates leave enough others.
     candidates = _even_pick(np.arange(count), MOST_TRACKED + len(took_part))
     others = np.setdiff1d(candidates, took_part)
     fill = _even_pick(others, MOST_TRACKED - len(participants))
@@ -47,6 +47,6 @@ def _sample(count: int, took_part: Ids) -> Ids:
 
 
 def _even_pick(ids: Ids, most: int) -> Ids:
-    """Return an even pick of at most so many ids that keeps the first and the last."""
+    """Return at most `most` evenly spaced ids, the first and the last among them."""
     places = np.linspace(0, len(ids) - 1, min(len(ids), most)).round().astype(np.intp)
     return np.take(ids, places)

@@ -142,8 +142,8 @@ def test_a_run_ends_with_a_reason_where_nobody_will_ever_come(tmp_path, name):
     """All leave for good; the rounds until then are kept."""
     result = run(POLICIES[name], churn=everybody(tmp_path, 0.0, 0.13), rounds=1_000)
     assert result.status == "failed"
-    assert "no device is there at" in result.error
-    assert "none will come" in result.error
+    assert "no device is present at" in result.error
+    assert "none will arrive" in result.error
     assert 1 <= len(result.rounds) < 1_000
     assert result.rounds["received"].sum() > 0
 
@@ -210,7 +210,7 @@ def test_too_few_devices_are_said_once(tmp_path, caplog):
         result = run({"participants": 6}, churn=presence_trace(tmp_path, rows))
     assert (result.rounds["selected"] == 4).all()
     said = [record.message for record in caplog.records if "fewer" in record.message or "takes whom" in record.message]
-    assert said == ["round 1: 4 devices are there, server.participants: 6 asks for more; it takes whom it gets"]
+    assert said == ["round 1: 4 devices are present, fewer than server.participants: 6; it goes on with these"]
 
 
 def test_the_world_is_the_same_under_two_algorithms():

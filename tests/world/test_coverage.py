@@ -154,7 +154,7 @@ def test_where_all_have_left_for_good_the_run_ends(tmp_path, mobility):
     slow = {"count": 5, "cpu_hz": 1e5, "flops_per_cycle": 1.0}
     result = edgefl.run({**BASE, "rounds": 1000, "mobility": kinds[mobility], "devices": slow}, train=False)
     assert result.status == "failed"
-    assert "none will come" in result.error
+    assert "none will arrive" in result.error
     assert (result.devices["distance_m"] <= 250 + 30).all()  # looked at once a second
     assert result.rounds["departures"].sum() == 5
 

@@ -1,4 +1,4 @@
-"""A participation in split learning: the device computes the front, the server the back (algorithm cards, 1.19)."""
+"""The processes of split learning: a device computes the model's front, the server its back (algorithm card 1.19)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from edgefl.server.ledger import Ledger
 from edgefl.server.participation import RECEIVED, ParticipantProcess, Participation
 from edgefl.world.compute import compute_s
 
-BACKWARD = 2  # operations of a backward pass over those of a forward pass
+BACKWARD = 2  # a backward pass takes this many times the operations of a forward pass
 
 
 class SplitTurns(NamedTuple):
-    """The 2 K + 2 turns of a device with K local steps: the messages, and what is computed before each."""
+    """The 2 K + 2 turns of a device with K local steps: a turn is one message, and the computing before it."""
 
-    bits: Floats  # [2 K + 2] front down; activations up and gradients down, K times; front up
-    compute_s: Floats  # of the device
-    server_s: Floats
+    bits: Floats  # [2 K + 2] of each message: front down; activations up and gradients down, K times; front up
+    compute_s: Floats  # [2 K + 2] how long the device computes before each message
+    server_s: Floats  # [2 K + 2] how long the server then computes before it
 
     @property
     def pause_s(self) -> Floats:
@@ -43,18 +43,19 @@ def split_turns(
 
     Args:
         payload: what is sent and computed.
-        device: whose samples count.
-        flops_per_s: of the device.
-        server_flops_per_s: of the server, for this device.
-        steps: K; what is asked of the device where not given.
+        device: the device, whose samples are divided into batches.
+        flops_per_s: the device's speed.
+        server_flops_per_s: the server's speed for this device.
+        steps: the number K of local steps; None: as many as the payload asks of the device.
     """
     samples = payload.batches(device, steps)
     front = payload.front
     back = payload.back
     turns = 2 * len(samples) + 2
-    activations = slice(1, -1, 2)  # turns in which they go up
-    gradients = slice(2, -1, 2)  # turns in which they come down
-    after_gradients = slice(3, None, 2)  # turns up before which the device has gradients
+    # Turn 0 brings the front down and the last turn takes it up; between them uploads are odd and downloads even.
+    activations = slice(1, -1, 2)
+    gradients = slice(2, -1, 2)
+    after_gradients = slice(3, None, 2)  # the uploads before which the device computes a backward pass
     bits = np.full(turns, payload.front_bits)
     bits[activations] = samples * payload.up_bits
     bits[gradients] = samples * payload.down_bits
@@ -72,24 +73,24 @@ def split_messages(participants: Sequence[SplitTurns]) -> Messages:
 
 
 @dataclass(frozen=True)
-class SplitTrip:
-    """Makes the processes of a round's participants.
+class SplitLearningProcesses:
+    """Makes the processes of participants that begin together.
 
     Args:
         env: the clock.
-        ledger: for events.
-        carrier: of the messages of each participant.
-        participants: their turns, in the same order.
+        ledger: records events.
+        carrier: carries the messages of each participant over the radio.
+        turns: the turns of each participant, in the order of the carrier's rows.
     """
 
     env: simpy.Environment
     ledger: Ledger
     carrier: Carrier
-    participants: list[SplitTurns]
+    turns: list[SplitTurns]
 
     def __call__(self, part: Participation) -> ParticipantProcess:
         """Take part; return the status at the end."""
-        turns = self.participants[part.row]
+        turns = self.turns[part.row]
         first = 0
         last = len(turns.bits) - 1
         for turn in range(last + 1):
@@ -111,16 +112,18 @@ class SplitTrip:
         return RECEIVED
 
     def _send(self, part: Participation, turn: int) -> ParticipantProcess:
-        """Carry one message; return why it has not arrived, if so."""
+        """Carry one message; return "" if it arrived, otherwise the status of the participation."""
         transfer = yield from self.carrier.send(part.row, turn)
         upwards = turn % 2 == 1
         if upwards:
+            failure = "upload_failed"
             part.add_upload(transfer)
         else:
+            failure = "download_failed"
             part.add_download(transfer)
         if transfer.delivered:
             return ""
-        return transfer.cut or ("upload_failed" if upwards else "download_failed")
+        return transfer.cut or failure
 
     def _note(self, kind: str, part: Participation) -> None:
         self.ledger.event(self.env.now, kind, part.device, part.cell)

@@ -1,4 +1,4 @@
-"""An ordinary participation: the model comes down, is trained, and the update goes up."""
+"""The processes of ordinary participants: download the model, train it, upload the update."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from edgefl.world.compute import LocalComputation
 
 
 @dataclass(frozen=True)
-class RoundTrip:
-    """Makes the processes of a round's participants: two turns, and the computing between them.
+class ParticipantProcesses:
+    """Makes the processes of participants that begin together: a download, local computation, an upload.
 
-    Model and update travel by way of the device's base station: over the backhaul, and over the radio.
+    Model and update pass through the base station, so each crosses both the backhaul and the radio. A poll is the same
+    with other bits and another outcome: a candidate uploads its loss.
 
     Args:
         env: the clock.
-        ledger: for events.
-        carrier: of the two messages of each participant.
-        computing: of the participants, in the same order.
-        routes: between the server and the base stations.
-        down_bits: of the download, for all participants alike or [n].
-        up_bits: of the upload.
-        outcome: the status of a participation that nothing goes wrong with.
+        ledger: records events.
+        carrier: carries the two messages of each participant over the radio.
+        computing: the local computation of the participants, in the order of the carrier's rows.
+        routes: the backhaul between the server and the base stations.
+        down_bits: size of the download, one for all participants or [n].
+        up_bits: size of the upload.
+        outcome: the status of a participation in which nothing goes wrong.
     """
 
     env: simpy.Environment
@@ -44,10 +45,12 @@ class RoundTrip:
 
     def __call__(self, part: Participation) -> ParticipantProcess:
         """Take part; return the status at the end."""
-        if not part.down.delivered:  # a device that has answered a poll has the model already
+        # A device that has answered a poll has the model already.
+        if not part.down.delivered:
             failure = yield from self._download(part)
             if failure:
                 return failure
+        # With DVFS the clock depends on the time that the download has left until the deadline.
         clock_hz, computing_s = self.computing.of_device(part.row, part.down.duration_s)
         part.choose_clock(clock_hz)
         cut = yield from part.compute(self.env, computing_s)
@@ -63,7 +66,7 @@ class RoundTrip:
         return self.outcome
 
     def _download(self, part: Participation) -> ParticipantProcess:
-        """Bring the model to the device; return why it has not arrived, if so."""
+        """Carry the model to the device; return "" if it arrived, otherwise the status of the participation."""
         bits = np.broadcast_to(self.down_bits, self.computing.flops.shape)[part.row]
         backhaul_s = float(self.routes.one_way_s(bits, part.cell))
         cut = yield from part.wait_for_backhaul(self.env, backhaul_s)
@@ -77,13 +80,14 @@ class RoundTrip:
         return ""
 
     def _upload(self, part: Participation) -> ParticipantProcess:
-        """Bring the update to the server; return why it has not arrived, if so."""
+        """Carry the update to the server; return "" if it arrived, otherwise the status of the participation."""
         transfer = yield from self.carrier.send(part.row, UPLOAD)
         part.add_upload(transfer)
         if not transfer.delivered:
             return transfer.cut or "upload_failed"
         backhaul_s = float(self.routes.one_way_s(self.up_bits, part.serving))
-        # What the base station has arrives, though the device may leave meanwhile.
+        # What has reached the base station arrives, even if the device leaves meanwhile. A handover may have changed
+        # the base station since the download, so the route starts at the one that serves the device now.
         return (yield from part.wait_for_backhaul(self.env, backhaul_s, arrives=True))
 
     def _note(self, kind: str, part: Participation) -> None:
