@@ -173,17 +173,14 @@ def test_default_budgets_are_half_of_what_is_free(store, monkeypatch):
 
 
 def test_a_container_limits_the_host_budget(monkeypatch, tmp_path):
-    files = {"/proc/meminfo": "MemTotal: 9 kB\nMemAvailable:   8 kB\n", "/sys/fs/cgroup/memory.max": "max\n"}
-
-    def fake(name):
-        path = tmp_path / name.replace("/", "_")
-        if name in files:
-            path.write_text(files[name])
-        return path
-
-    monkeypatch.setattr(machine, "Path", fake)
+    meminfo = tmp_path / "meminfo"
+    limit = tmp_path / "memory.max"
+    meminfo.write_text("MemTotal: 9 kB\nMemAvailable:   8 kB\n")
+    limit.write_text("max\n")
+    monkeypatch.setattr(machine, "MEMINFO", meminfo)
+    monkeypatch.setattr(machine, "CONTAINER_LIMIT", limit)
     assert memory_module.budget(torch.device("cpu")) == 4096
-    files["/sys/fs/cgroup/memory.max"] = "2000\n"
+    limit.write_text("2000\n")
     assert memory_module.budget(torch.device("cpu")) == 1000
 
 
