@@ -44,7 +44,7 @@ class Link:
         self.channel = LargeScaleChannel(radio, cells, streams)
         self.pricing = Pricing(radio, cells, streams)
         self._on_air = on_air
-        self._bands: dict[Way, Band] = {}
+        self._bands: dict[Way, Band] = {}  # of processor sharing; rounds that overlap send on the same ones
 
     def drop(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int, cell: Ids | None = None) -> Drop:
         """Return the large-scale channel of a round's participants; see LargeScaleChannel."""

@@ -46,6 +46,7 @@ class Resources:
             efficiency: the rate model.
             spread: whether the transmitter spreads its power over the whole band.
         """
+        # The allocation knows real-valued shares; whole blocks come afterwards, by largest remainders.
         shares = self._radio.allocation.shares(self.band_hz, payload_bits, snr_hz, efficiency, spread=spread)
         takes_turns = (shares.duty < 1).any()
         if self.blocks is None or takes_turns:  # a transfer that takes turns has all blocks in its turn

@@ -56,6 +56,7 @@ class RoamingCarrier(SharedCarrier):
         attempts_before = before.attempts_before + attempts
         self._handed_over[row] = replace(before, drop=drop, attempts_before=attempts_before)
         handovers = attempts_before // attempts  # so far, this one included: it takes the last of that many draws
+        # Scatter around another base station: its fading is independent, and starts from a stationary draw.
         starts = self._pricing.fading.complex_normals("handover_start", drop.ids, self.index, handovers)
         self.gain[row] = starts[0, -1]
         handed_over = self._under_way.pop(row, None)
@@ -75,6 +76,7 @@ class RoamingCarrier(SharedCarrier):
                 yield self._env.timeout(pause_s)
                 participant = self.serving(row)
                 draws = self._pricing.fading.innovations(way, participant, transfer.attempt)
+                # Slots of the pause count towards the transfer's limit, though nothing is on air in them.
                 transfer.go_on(participant, self.gain[row], draws, pause_slots)
                 if self._handover.in_transfer == "restart":
                     transfer.restart(bits)

@@ -28,7 +28,7 @@ class Half(Partition):
         for label, pool in enumerate(pools):
             group = in_first_half if label < len(pools) // 2 else ~in_first_half
             devices = group.sum()
-            if len(pool) < devices:
+            if len(pool) < devices:  # some would get nothing of the class, and so not be equal
                 raise InputError(f"devices.count: {devices} devices cannot share the {len(pool)} samples of a class")
             table[label, group] = len(pool) // devices  # of equal size, so the remainder stays unused
         return deal(pools, table)

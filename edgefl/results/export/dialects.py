@@ -27,7 +27,7 @@ _LATEX = str.maketrans(
         "…": r"\ldots{}",
     }
 )
-_MARKDOWN_SPECIAL = r"\`*_[]"
+_MARKDOWN = str.maketrans({character: f"\\{character}" for character in r"\`*_[]"})
 
 
 class Cell(NamedTuple):
@@ -133,7 +133,7 @@ def _markdown_text(text: str) -> str:
     """Return a text in which Markdown finds nothing to interpret, on one line."""
     # The ampersand first: what replaces the others has one.
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
-    return "".join(f"\\{character}" if character in _MARKDOWN_SPECIAL else character for character in text)
+    return text.translate(_MARKDOWN)
 
 
 DIALECTS: dict[str, Callable[[Sequence[TextColumn]], str]] = {"latex": latex, "markdown": markdown}

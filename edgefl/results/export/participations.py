@@ -55,6 +55,8 @@ def _phases(row: TableRow) -> Iterator[TimedPhase]:
     for columns in PHASES_IN_ORDER:
         duration_s = row[columns.seconds]
         energy_j = row.get(columns.joules) or 0.0  # earlier versions had no idle energy
-        carried = row[columns.bytes] if columns.bytes else 0
+        carried = 0
+        if columns.bytes is not None:
+            carried = row[columns.bytes]
         yield TimedPhase(columns.name, start_s, duration_s, energy_j, carried)
         start_s += duration_s

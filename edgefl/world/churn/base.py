@@ -79,7 +79,7 @@ class Presence:
     """Devices are present exactly while a base station covers them."""
 
     def __init__(self, probabilities: Floats) -> None:
-        self.probabilities = probabilities
+        self.probabilities = probabilities  # for selections and algorithms that correct for availability
 
     def observe_coverage(self, is_covered: CoverageTest, holds_until_s: CoverageHorizon | None = None) -> None:
         """Take what tells whether devices are covered, before anything is asked.

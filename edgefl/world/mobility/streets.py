@@ -173,6 +173,7 @@ class _StreetTrack(Legs):
         while True:
             start = int(rng.integers(len(self.points)))
             nodes, along_m = self.route(start, self._draw_destination(rng, start))
+            # By rejection: a trip is kept with a chance in proportion to its length.
             if rng.random() * self.longest_m < along_m[-1]:
                 break
         distance_m = -rng.random() * along_m[-1]  # of the start, which lies behind the device
