@@ -87,10 +87,10 @@ def _levels(run: Run, device: float) -> Floats:
     """
     devices = run.devices
     rows = np.flatnonzero((devices["device"] == device) & np.isfinite(devices["battery_j"]))
-    rows = rows[even_pick(len(rows), MOST_LEVELS)]
+    rows = rows[even_pick(len(rows), MOST_LEVELS)]  # so that the page stays small
     levels_j = devices["battery_j"][rows]
     capacity_j = devices["battery_capacity_j"][rows]
-    highest_j = levels_j.max() or 1.0
+    highest_j = levels_j.max() or 1.0  # a battery that was empty throughout stays at 0
     levels = levels_j / np.where(np.isfinite(capacity_j), capacity_j, highest_j)
     charged = np.flatnonzero(np.diff(levels) > 0) + 1
     gaps = [*charged, len(rows)]

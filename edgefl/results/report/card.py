@@ -21,6 +21,7 @@ class Card(NamedTuple):
 
 def card_html(card: Card, title: str = "", above: str = "") -> str:
     """Return a card as HTML, with another title and with more above its figure where these are given."""
+    # From top to bottom: the line of text, what stands above the figure, the figure.
     inner = f"{above}{card.above}{plot_area(card.name, card.height)}"
     if card.note:
         inner = f'<p class="note">{escape(card.note)}</p>{inner}'

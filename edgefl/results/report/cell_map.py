@@ -129,7 +129,7 @@ def _frame(run: Run, cells: Cells | None) -> MapFrame:
     together; and only devices where they would then be a spot beside the base stations.
     """
     points_m = np.stack([run.devices["x_m"], run.devices["y_m"]], axis=-1)
-    points_m = points_m[np.isfinite(points_m).all(axis=1)]
+    points_m = points_m[np.isfinite(points_m).all(axis=1)]  # folders may lack positions
     # Where the cells are not known, the map is drawn as if one base station stood in the middle.
     sites_m = np.zeros((1, 2))
     coverage_m = 1.0
@@ -141,7 +141,7 @@ def _frame(run: Run, cells: Cells | None) -> MapFrame:
     if near.half_m >= NEAR_MARGIN * NEAR_PART * coverage_m:
         furthest_m = float(np.abs(with_sites_m).max())
         return MapFrame(0.0, 0.0, COVERAGE_MARGIN * max(coverage_m, furthest_m))
-    if not len(points_m):
+    if not len(points_m):  # no device has a known position
         return near
     spot = _square_around(points_m, SPOT_MARGIN)
     if spot.half_m < SPOT_PART * near.half_m:
@@ -169,6 +169,7 @@ def _base_stations_text(cells: Cells, frame: MapFrame) -> str:
     distances_m = np.hypot(offsets_m[:, 0], offsets_m[:, 1])
     x_m, y_m = offsets_m[distances_m.argmin()].tolist()
     eighth_of_turn = math.pi / 4
+    # Angles count from east, against the clock.
     direction = COMPASS[round(math.atan2(y_m, x_m) / eighth_of_turn) % len(COMPASS)]
     name = "nearest base station" if cells.sites > 1 else "base station"
     return f"The {name} is not in the picture: it is {math.hypot(x_m, y_m):.0f} m to the {direction}."
@@ -194,6 +195,7 @@ def _devices(run: Run) -> Figure:
     """Return the marks of the devices, of which an even pick is drawn."""
     columns = run.devices
     seen = _seen_devices(run)
+    # More marks than `MOST_MARKS` would only hide each other.
     picked = even_pick(len(seen.devices), MOST_MARKS)
     rows = seen.last_rows[picked]
     unit = fitting(top(seen.mean_phases_s), TIME)
@@ -234,7 +236,7 @@ def _rims(run: Run, devices: Floats) -> Figure:
 
 
 def _diameters(participations: Floats) -> Floats:
-    """Return diameters [n] in pixels of marks whose areas grow with the number of participations."""
+    """Return diameters [n] in pixels of marks whose areas, which the eye compares, grow with participations."""
     base = 9.0 if len(participations) <= SMALLER_MARKS else 6.0
     return np.asarray(base * np.sqrt(0.6 + 0.9 * participations / participations.max()))
 

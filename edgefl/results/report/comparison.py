@@ -26,7 +26,7 @@ TABLE_LEGEND = (
 
 
 class ComparedRun(NamedTuple):
-    """What a comparison needs of a run."""
+    """The parts of a run that a comparison needs."""
 
     name: str
     scenario: Mapping[str, Any]
@@ -80,7 +80,7 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
     Raises:
         InputError: there is no run, an option is out of range, or a relative target has no reference accuracy.
     """
-    if not runs:
+    if not runs:  # the Python interface takes any list
         raise InputError("compare: name a reference and the runs to compare with it")
     _check(options)
     reference = runs[0]
@@ -142,6 +142,7 @@ def _scenario_targets(scenario: Mapping[str, Any]) -> list[float]:
     """Return the accuracies that a scenario has as targets."""
     accuracies = []
     for target in scenario.get("targets") or []:
+        # A relative target is a mapping whose accuracy is known once its reference is.
         value = target.get("accuracy") if isinstance(target, Mapping) else target
         if isinstance(value, int | float):
             accuracies.append(float(value))
@@ -168,6 +169,7 @@ def _row(
 
 def _differing_keys(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
     """Return the keys, beside the algorithm's, that make a run incomparable with its reference."""
+    # Runs that differ in more than the algorithm differ in their results for two reasons at once.
     keys = describe.differences([reference, scenario])
     return [key for key in keys if key.partition(".")[0] not in OWN_KEYS]
 
@@ -240,6 +242,7 @@ def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: Accur
     """
     reach = metrics.reach(run, target.accuracy)
     reference_reach = metrics.reach(reference, target.accuracy)
+    # All columns exist in all rows, as the rows are one table.
     row: ComparisonRow = {"accuracy": target.accuracy} | dict.fromkeys((*COSTS, *SPEED_UPS))
     if reach.reached:
         _, *costs = reach
@@ -250,7 +253,7 @@ def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: Accur
 
 
 def overview(comparison: Comparison) -> Block:
-    """Return what ran, what it cost in all, and in what else than the algorithm it differs from the reference."""
+    """Return the costs of each run, and the keys but the algorithm's in which it differs from the reference."""
     head = ["algorithm", "rounds", "time", "energy", "differs from the reference in"]
     body = []
     for row in comparison.rows:
@@ -282,7 +285,7 @@ def _accuracy_block(comparison: Comparison) -> Block:
             gain = points(row["accumulated_gain_points"])
             test = _test_cell(row)
         last = spread(row["last_mean_accuracy"], row["last_std_accuracy"])
-        if 0 < row["last_tests"] < options.last:
+        if 0 < row["last_tests"] < options.last:  # the mean is over fewer tests than the head says
             last += f" ({row['last_tests']})"
         initial = score(row["initial_mean_accuracy"], 2)
         body.append([score(row["best_accuracy"], 2), best_gain, last, initial, gain, test])
@@ -324,7 +327,7 @@ def _test_cell(row: ComparisonRow) -> str:
 
 def _target_cells(row: ComparisonRow, reference: ComparisonRow, target: TargetAccuracy) -> list[str]:
     """Return costs with their speed-ups; where a target was never reached, those of the whole run, as bounds."""
-    if not row["tests"]:
+    if not row["tests"]:  # a run without learning neither reaches nor misses a target
         return [NO_NUMBER] * len(COSTS)
     prefix = f"to_{target.name}_"
     reached = row[f"{prefix}rounds"] is not None

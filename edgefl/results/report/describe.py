@@ -89,7 +89,7 @@ def _numbered(texts: Sequence[str]) -> list[str]:
     so_far = Counter[str]()
     result = []
     for text in texts:
-        so_far[text] += 1
+        so_far[text] += 1  # the number of this occurrence, from 1
         if occurrences[text] == 1:
             result.append(text)
         else:
@@ -103,6 +103,7 @@ def differences(scenarios: Sequence[ScenarioTree]) -> dict[str, list[str]]:
     keys = dict.fromkeys(key for values in flat for key in values)  # in the order of the scenarios
     no_value = {NO_NUMBER, "null"}  # a key without a value is as good as no key
     differing = {}
+    # As texts, since a key may be a number in one scenario and a block in another.
     for key in keys:
         texts = [values.get(key, NO_NUMBER) for values in flat]
         if len(set(texts)) > 1 and not no_value.issuperset(texts):
@@ -115,7 +116,7 @@ def readable(key: str, texts: Sequence[str]) -> list[str]:
     units = _units_of(key)
     rounded = []
     for text in texts:
-        is_number = as_number(text) is not None
+        is_number = as_number(text) is not None  # a key may also hold a word or a distribution
         rounded.append(quantity(text, units) if is_number else text)
     if len(set(rounded)) < len(set(texts)):
         rounded = list(texts)
@@ -141,7 +142,7 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _leaf_text(value: Any) -> str:
-    if isinstance(value, float):
+    if isinstance(value, float):  # 12 digits, as the results have: 0.1 + 0.2 is 0.3
         return f"{value:.12g}"
     if isinstance(value, str):
         return value

@@ -31,11 +31,12 @@ def detail_sections(
         data_section: who holds which labels, as HTML.
     """
     drawn_runs = [run for run, cards in zip(runs, costs, strict=True) if cards]
-    if not drawn_runs:
+    if not drawn_runs:  # no participation ended
         return data_section
     time_bars = share_bars(drawn_runs, TIME_PHASES, TIME)
     energy_phases = phase_bars.present_phases([run.run for run in drawn_runs], ENERGY_PHASES)
     energy_bars = share_bars(drawn_runs, energy_phases, ENERGY)
+    # The bars of one run stand above its charts by round; those of several runs below each other, to be compared.
     if len(runs) == 1:
         time_card, energy_card, *other_cards = costs[0]
         cost_blocks = [card_html(time_card, "Time", time_bars), card_html(energy_card, "Energy", energy_bars)]
@@ -70,6 +71,7 @@ def _foldable(title: str, inner: str, *, is_open: bool) -> str:
 
 def narrative_text(run: Run) -> str:
     """Return what happened in a run, in a few sentences; an empty text for a run without any round."""
+    # Numbers keep to their units at the end of a line.
     text = prose(" ".join(narrative.sentences(run)))
     if not text:
         return ""
@@ -109,7 +111,7 @@ def data_section(
         caption = escape(label_heatmap.caption(table))
         plot = plot_area(name, label_heatmap.height(figures[name]))
         block = f'<div class="card"><p class="note">{caption}</p>{plot}</div>'
-        if len(table_runs) < len(runs):
+        if len(table_runs) < len(runs):  # a table that all runs share needs no names
             names = "".join(f"<span>{swatch(run)}</span> " for run in table_runs)
             is_open = len(tables) <= MOST_UNFOLDED or index < FIRST_UNFOLDED
             block = _foldable(names, block, is_open=is_open)

@@ -32,7 +32,7 @@ def figure(run: Run) -> Figure:
     # Of many devices an even pick keeps the shape of the curve, from the largest sum to the smallest.
     count = len(devices)
     rows = even_pick(count, MOST_BARS)
-    ranks = (rows + 1).tolist()
+    ranks = (rows + 1).tolist()  # among all devices, also those that are not drawn
     unit = fitting(top([energies_j.sum(axis=0)]), ENERGY)
     hover_values = list(zip(short(devices[rows], 9), ranks, _group_names(run, devices[rows]), strict=True))
     hover_device = f"device %{{customdata[0]}}%{{customdata[2]}}, %{{customdata[1]:,}} of {count:,}"
@@ -99,5 +99,6 @@ def caption(run: Run) -> str:
         text += f" ({MOST_BARS} of them drawn)"
     tenth = max(1, round(len(sums_j) / 10))
     devices = "one device" if tenth == 1 else f"{tenth:,} devices"
+    # The share of the tenth that spent most: 10 % where all spend the same.
     share = digits(100 * float(sums_j[:tenth].sum() / (total_j or 1.0)), 0)
     return f"{text}; {devices} of them spent {share} % of {quantity(total_j, ENERGY)}."

@@ -112,7 +112,7 @@ def labels_text(run: Run, group: ChartedGroup) -> str:
     if not labels.size:
         return ""
     consecutive = labels[-1] - labels[0] == len(labels) - 1
-    if len(labels) > 2 and consecutive:
+    if len(labels) > 2 and consecutive:  # "0, 1" is shorter than "0 to 1"
         return f"{quantity(labels[0])} to {quantity(labels[-1])}"
     return ", ".join(map(quantity, labels.tolist()))
 

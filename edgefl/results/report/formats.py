@@ -38,7 +38,7 @@ def _table(comparison: Comparison) -> str:
 
 
 def _aligned(cells: TextRows) -> str:
-    """Return a table with the first column to the left and all others to the right."""
+    """Return a table with the first column to the left, all others to the right, where digits line up."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     first_width, *other_widths = widths
     lines = []
@@ -55,6 +55,7 @@ def _markdown(comparison: Comparison) -> str:
     parts = []
     for title, cells in _titled_cells(comparison):
         head, *body = cells
+        # A colon on the right aligns numbers to the right, as in the tables for terminals.
         alignment = ["---", *["---:"] * (len(head) - 1)]
         lines = [_markdown_row(row) for row in (head, alignment, *body)]
         parts.append(f"**{title}**\n\n" + "\n".join(lines))
@@ -85,6 +86,7 @@ def _csv(comparison: Comparison) -> str:
 
 def _json(comparison: Comparison) -> str:
     """Return the rows of numbers as JSON."""
+    # JSON has no NaN: an unknown number is None in the rows.
     return json.dumps(list(comparison.rows), indent=1, allow_nan=False) + "\n"
 
 

@@ -29,7 +29,7 @@ def figure(run: Run) -> Figure | None:
     if not run.has("handovers"):
         return None
     bars = time_charts.bars(run, run.rounds["handovers"], "handovers", HANDOVER_COLOUR)
-    axis = COUNT_AXIS | {"rangemode": "tozero"}
+    axis = COUNT_AXIS | {"rangemode": "tozero"}  # counts never go below 0, and bars are compared by length
     return time_charts.figure(run, [Panel("handovers in a round", [bars], 1.0, axis)])
 
 

@@ -1,4 +1,4 @@
-"""Who holds what: a heat map of labels and devices, with the sizes of the devices' data above it."""
+"""The labels that devices hold: a heat map of labels and devices, with the sizes of the devices' data above it."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def learning_section(runs: Sequence[StyledRun], figures: Mapping[str, Figure]) -
 def _notes(runs: Sequence[StyledRun]) -> list[str]:
     """Return the meaning of the session marks, and for each run without a learning curve the reason."""
     notes = []
-    if len(runs) == 1:
+    if len(runs) == 1:  # charts of several runs have no marks of sessions
         session_legend = views.legend(runs[0].run)
         if session_legend:
             notes.append(session_legend)
@@ -35,7 +35,7 @@ def _notes(runs: Sequence[StyledRun]) -> list[str]:
         name = "This run" if len(runs) == 1 else run.label
         if not run.run.length:
             notes.append(f"{name} ended no round: there is nothing to draw.")
-        elif not run.run.learned:
+        elif not run.run.learned:  # an empty chart would look like a fault of the page
             notes.append(f"{name} was priced without learning (--no-train): there is no accuracy and no loss.")
     return notes
 

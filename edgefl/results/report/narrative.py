@@ -1,4 +1,4 @@
-"""What happened, in a few sentences: how devices moved, came and left, what was learned and what it cost."""
+"""The story of a run in a few sentences: how devices moved, came and left, what was learned and what it cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NUMBER_WORDS = {2: "two", 3: "three", 4: "four"}
 
 def sentences(run: Run) -> list[str]:
     """Return the sentences in order, only those that have something to say."""
-    if not run.length:
+    if not run.length:  # a run that was stopped in its first round
         return []
     candidates = [
         _movement(run),
@@ -84,7 +84,7 @@ def _speed(run: Run) -> str:
     speed = at(run.scenario, "mobility.speed_mps")
     if isinstance(speed, Mapping):
         bounds = speed.get("uniform")
-        if isinstance(bounds, list) and len(bounds) == 2:
+        if isinstance(bounds, list) and len(bounds) == 2:  # other distributions need more than two numbers
             return f" at {quantity(bounds[0])} to {quantity(bounds[1])} m/s"
     if as_number(speed) is None:
         return ""
@@ -108,9 +108,11 @@ def _session_devices(run: Run, count: int) -> str:
     if at(run.scenario, "sessions.trigger"):
         return f"{count} sessions: one began whenever enough devices had arrived"
     groups = device_groups.session_groups(run)
+    # Without groups that take turns, devices can only come and go by churn, which has a sentence of its own.
     if not groups:
         return f"The same devices were present in all {count} sessions"
     number = NUMBER_WORDS.get(len(groups), len(groups))
+    # Groups differ in size by one device where the number of devices is not divisible.
     sizes = " and ".join(dict.fromkeys(quantity(group.size) for group in groups))
     labels = _group_labels(run, groups)
     return f"In {count} sessions {number} groups of {sizes} devices{labels} took turns"
@@ -118,6 +120,7 @@ def _session_devices(run: Run, count: int) -> str:
 
 def _group_labels(run: Run, groups: Sequence[ChartedGroup]) -> str:
     """Return the labels of each group where they are all different."""
+    # Groups with the same labels, or in a folder that does not know them, differ in nothing that is worth a word.
     labels = [device_groups.labels_text(run, group) for group in groups]
     if len(labels) < 2 or len(set(labels)) < len(labels):
         return ""
@@ -126,7 +129,7 @@ def _group_labels(run: Run, groups: Sequence[ChartedGroup]) -> str:
 
 def _extra_rounds(run: Run) -> str:
     """Return how many extra rounds there were, and what the server kept for sessions to come."""
-    extra = int((run.rounds["round"] < 1).sum())
+    extra = int((run.rounds["round"] < 1).sum())  # a session counts its own rounds from 1, extra ones below
     kept_bytes = run.rounds["history_bytes"]
     most_bytes = 0.0
     if np.isfinite(kept_bytes).any():
@@ -144,6 +147,7 @@ def _extra_rounds(run: Run) -> str:
 def _population(run: Run) -> str:
     """Return how many devices were present; with churn also how many arrived and left."""
     present = run.rounds["present"]
+    # Folders of earlier versions do not have the column.
     if not np.isfinite(present).any():
         return ""
     fewest = quantity(np.nanmin(present))
@@ -198,7 +202,7 @@ def _learning(run: Run) -> str:
     text = f"{rounds} trained {model} on {dataset} by {algorithm}"
     accuracy = run.rounds["test_accuracy"]
     tested = accuracy[np.isfinite(accuracy)]
-    if not tested.size:
+    if not tested.size:  # such as the toy problem, which has no test data
         return f"{text}{_distance(run)}."
     text += f"; the accuracy went from {score(tested[0])} to {score(tested[-1])}"
     return f"{text}{_highest_target(run)}{_missed_targets(run)}."
@@ -216,7 +220,7 @@ def _highest_target(run: Run) -> str:
     hits = [target for target in run.targets if reached(target)]
     if not hits:
         return ""
-    target = hits[-1]
+    target = hits[-1]  # the summary has targets in growing order
     time = quantity(target.get("time_s"), TIME)
     energy = quantity(target.get("energy_j"), ENERGY)
     return f", and {percent(target['accuracy'])} took {quantity(target['round'])} rounds, {time} and {energy}"
@@ -236,6 +240,7 @@ def _cost(run: Run) -> str:
         return ""
     text = f"Devices spent {quantity(energy_j, ENERGY)}"
     idled_j = run.sum("drained_j")
+    # Energy in the books is that of taking part; batteries also lose some in between.
     if idled_j is not None:
         idled = f"Batteries idled {quantity(idled_j, ENERGY)} away while their devices took no part"
         text = f"{idled}. {text} on taking part"

@@ -36,6 +36,7 @@ STATUS_TEXTS = {
 
 def render(runs: Sequence[Run]) -> str:
     """Return the complete page for one or several runs."""
+    # The label, colour and dash of a run are the same in all charts and tables of the page.
     labels = describe.labels(runs)
     styled_runs = [styled_run(run, label, index) for index, (run, label) in enumerate(zip(runs, labels, strict=True))]
     learning_figures = learning_curves.figures(styled_runs)
@@ -43,6 +44,7 @@ def render(runs: Sequence[Run]) -> str:
     label_figures = data_figures(data_tables)
     world = [world_cards(index, runs) for index in range(len(runs))]
     costs = [cost_cards(index, runs) for index in range(len(runs))]
+    # The page's script finds figures by name and draws each in the element that has this name.
     figures = learning_figures | label_figures
     for cards in (*world, *costs):
         figures |= {card.name: card.figure for card in cards}
@@ -96,7 +98,7 @@ def _banner(run: StyledRun, *, alone: bool) -> str:
     ended = STATUS_TEXTS.get(status, f"has the status {status!r} after")
     rounds = f"{run.run.length}"
     planned_rounds = describe.at(run.run.scenario, "rounds")
-    if type(planned_rounds) is int:
+    if type(planned_rounds) is int:  # a folder of another version may hold something else
         rounds += f" of {planned_rounds}"
     text = escape(f"{name} {ended} {rounds} rounds.")
     error = manifest.get("error")
@@ -108,6 +110,7 @@ def _banner(run: StyledRun, *, alone: bool) -> str:
 
 def _headline(runs: Sequence[StyledRun]) -> str:
     """Return the main results: tiles and sentences of one run, or a table of several."""
+    # Tiles of several runs would fill the page; a table sets their numbers below each other.
     if len(runs) > 1:
         return (
             f'<section><h2>Runs</h2><div class="card">{headline.runs_table(runs)}</div></section>'

@@ -1,4 +1,4 @@
-"""Where a round's time and energy go: means over the participants, as stacked bars round by round."""
+"""Time and energy by round: means over the participants, as stacked bars round by round."""
 
 from __future__ import annotations
 

@@ -109,6 +109,7 @@ def _fairness(run: Run) -> Facts:
 
 def _rounds_and_drops(run: Run) -> Facts:
     """Return how participations ended; a device whose battery ran out does not count as departed."""
+    # Columns that the run does not have are NaN.
     sums = {name: float(np.nansum(run.rounds[name])) for name in COUNTS}
     empty = int((wasted_energy.outcomes(run) == wasted_energy.BATTERY_EMPTY).sum())
     if empty:

@@ -56,6 +56,6 @@ def _cards(makers: Sequence[MakeCard], index: int, runs: Sequence[Run]) -> list[
     cards = []
     for make_card in makers:
         card = make_card(run, runs)
-        if card is not None:
+        if card is not None:  # the run has data for it
             cards.append(card._replace(name=f"{card.name}-{index}"))
     return cards

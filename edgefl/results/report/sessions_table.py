@@ -25,6 +25,7 @@ def sessions_table(run: Run) -> str:
         return ""
     head = ["session", "rounds", "time", "energy", f"first {INITIAL_ROUNDS} rounds", "best", "final accuracy"]
     head += [_target_title(target) for target in sessions[0].get("targets") or []]  # all sessions have the same
+    # A column that is empty in all sessions is left out.
     optional_columns = _optional_columns(run, sessions)
     head += optional_columns
 
@@ -76,7 +77,7 @@ def _optional_columns(run: Run, sessions: Sequence[SessionSummary]) -> dict[str,
         rows = np.flatnonzero(run.rounds["session"] == number)
         group = device_groups.group_of_session(run, int(number or 1))
         group_names.append(group.name if group else "")
-        extra_counts.append(int((run.rounds["round"][rows] < 1).sum()))
+        extra_counts.append(int((run.rounds["round"][rows] < 1).sum()))  # a session counts its own rounds from 1
         kept_bytes.append(float(np.nan_to_num(run.rounds["history_bytes"][rows]).max(initial=0)))
 
     columns = {}

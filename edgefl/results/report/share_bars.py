@@ -31,7 +31,7 @@ def share_bars(runs: Sequence[StyledRun], phases: Sequence[Phase], units: Sequen
         if len(runs) > 1:
             name = f"<span>{swatch(run)}</span>"
         text = f"{quantity(mean, units)} per device and round"
-        bar = _bar(phases, run_sums, mean / longest)
+        bar = _bar(phases, run_sums, mean / longest)  # lengths compare the runs, shares compare the phases
         rows.append(f'<div class="share"><div>{name}<span class="mean">{escape(text)}</span></div>{bar}</div>')
     return colour_key(phases) + "".join(rows)
 

@@ -16,7 +16,7 @@ CSS_LINES = {"solid": "solid", "dot": "dotted"}  # of Plotly's dashes; all other
 def table(head: Sequence[str], body: Iterable[Sequence[str]], css_class: str) -> str:
     """Return a table as HTML. Its cells are HTML already; the first cell of each row is the row's heading."""
     rows = "".join(_table_row(cells) for cells in body)
-    table_head = ""
+    table_head = ""  # a table of facts needs no titles
     if head:
         table_head = f"<thead><tr>{_column_titles(head)}</tr></thead>"
     return f'<div class="scroll"><table class="{css_class}">{table_head}<tbody>{rows}</tbody></table></div>'

@@ -135,7 +135,7 @@ def chosen(run: Run) -> Rows:
     working_s = durations_s[:3].sum(axis=0)  # without the wait for the end of the round
     order: Rows = np.lexsort((working_s, starts_s.round(START_DECIMALS), round_row))
     first_round: Rows = order[round_row[order] == round_row.min()]
-    if len(first_round) > MOST_PARTICIPATIONS:
+    if len(first_round) > MOST_PARTICIPATIONS:  # even one round is too large
         return np.take(first_round, even_pick(len(first_round), MOST_PARTICIPATIONS))
     last_round = round_row.min()
     for candidate in np.unique(round_row)[:MOST_ROUNDS]:
@@ -163,7 +163,7 @@ def _layout(run: Run, round_rows: Rows, devices: list[str], unit: Unit, begin_s:
     """Return the layout: the rounds' borders and numbers, and one row for each device."""
     ends = run.rounds["time_s"][round_rows] / unit.size
     lengths = run.rounds["duration_s"][round_rows] / unit.size
-    categories = list(dict.fromkeys(devices))
+    categories = list(dict.fromkeys(devices))  # each device once, in the order of the rows to draw
     rows = len(categories)
     height = max(LOWEST_HEIGHT, min(HIGHEST_HEIGHT, AXIS_HEIGHT + ROW_HEIGHT * rows))
     return {
@@ -199,6 +199,7 @@ def _device_axis(categories: list[str]) -> Figure:
 def _round_borders(ends: Floats, lengths: Floats) -> list[Figure]:
     """Return a line at each start and end of a round; where these coincide, one."""
     line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": "#7d8894", "width": 1, "dash": "dot"}}
+    # Rounds often follow each other without a pause: the end of one and the start of the next are then one border.
     borders = {*short(ends - lengths, 6), *short(ends, 6)}
     return [line | {"x0": border, "x1": border} for border in sorted(borders, key=lambda value: value or 0)]
 
