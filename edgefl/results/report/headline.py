@@ -163,7 +163,9 @@ def _cost_of_target(run: Run, accuracy: float) -> str:
         # Equal, not close: the accuracy comes from one of these very targets.
         if target["accuracy"] == accuracy and reached(target):
             return f"{quantity(target.get('time_s'), TIME)} · {quantity(target.get('energy_j'), ENERGY)}"
-    return NOT_REACHED if run.targets else NO_NUMBER
+    if run.targets:
+        return NOT_REACHED
+    return NO_NUMBER
 
 
 def differences_table(runs: Sequence[StyledRun]) -> str:

@@ -36,10 +36,11 @@ def figure(run: Run, panels: Sequence[Panel]) -> Figure:
     height_per_share = (1 - gaps) / sum(panel.share for panel in panels)
     data: list[Figure] = []
     layout: Figure = {}
-    axis_number = ""
+    axis_number = ""  # Plotly calls its first axis y, the second y2
     upper_edge = 1.0
     for number, panel in enumerate(panels, 1):
-        axis_number = "" if number == 1 else str(number)  # Plotly calls its first axis y, the second y2
+        if number > 1:
+            axis_number = str(number)
         lower_edge = max(0.0, upper_edge - height_per_share * panel.share)  # rounding may leave it just below 0
         axis = {"title": {"text": panel.title}, "domain": [lower_edge, upper_edge]}
         layout[f"yaxis{axis_number}"] = axis | panel.axis
