@@ -73,10 +73,10 @@ def test_devices_that_keep_together_are_shown_from_nearer(result):
 
 
 @pytest.mark.parametrize(
-    ("x_m", "y_m", "whither"),
+    ("x_m", "y_m", "direction"),
     [(60, 0, "60 m to the west"), (-60, -60, "85 m to the north-east"), (0, 80, "80 m to the south")],
 )
-def test_a_crowd_beside_the_base_station_fills_the_picture(result, x_m, y_m, whither):
+def test_a_crowd_beside_the_base_station_fills_the_picture(result, x_m, y_m, direction):
     """Half of 14 m and a margin around it; where the base station is stands in words."""
     places = {"x_m": lambda device: x_m + device / 99 - 0.5, "y_m": lambda device: y_m + 14 * device / 99 - 7}
     folder = rewrite(result(), "devices.csv", lambda row: {name: at(int(row["device"])) for name, at in places.items()})
@@ -85,4 +85,4 @@ def test_a_crowd_beside_the_base_station_fills_the_picture(result, x_m, y_m, whi
     half = 1.3 * 7
     assert across == pytest.approx([x_m - half, x_m + half], abs=0.3)
     assert up == pytest.approx([y_m - half, y_m + half], abs=0.3)
-    assert f"The base station is not in the picture: it is {whither}." in cell_map.caption(run)
+    assert f"The base station is not in the picture: it is {direction}." in cell_map.caption(run)

@@ -60,6 +60,12 @@ def test_targets(result):
     assert "not reached: 99 %" in text
 
 
+def test_the_highest_target_counts_in_any_order(result):
+    text = " ".join(narrative.sentences(load(result(targets=[0.9, 0.5]))))
+    assert "and 90 % took" in text
+    assert "50 %" not in text
+
+
 def test_a_priced_run(result):
     assert "priced, without any learning" in " ".join(narrative.sentences(load(result(kind="none"))))
 
