@@ -10,7 +10,7 @@ from edgefl.results.report import learning_curves
 def test_three_views_of_the_accuracy(result):
     it = loaded(result())
     figure = learning_curves.figures([it])["accuracy"]
-    rounds = it.run.rounds
+    rounds = it.data.rounds
     assert figure["data"][0]["y"] == pytest.approx(100 * rounds["test_accuracy"], rel=1e-3)
     for view, column in (("round", "round"), ("time", "time_s"), ("energy", "energy_j")):
         assert figure["views"][view]["data"][0]["x"] == pytest.approx(rounds[column], rel=1e-4)
@@ -21,7 +21,7 @@ def test_three_views_of_the_accuracy(result):
 def test_targets_are_lines_and_their_crossings_marked(result):
     it = loaded(result())
     figure = learning_curves.accuracy([it])
-    targets = it.run.summary["targets"]
+    targets = it.data.summary["targets"]
     marks = figure["views"]["time"]["data"][1]
     assert marks["x"] == pytest.approx([target["time_s"] for target in targets], rel=1e-4)
     texts = [note["text"] for note in figure["views"]["round"]["layout"]["annotations"]]
@@ -64,7 +64,7 @@ def test_a_long_run_is_thinned_and_keeps_its_ends(result):
 
 def test_rounds_without_a_test_are_left_out(result):
     it = loaded(result(rounds=6))
-    it.run.rounds["test_accuracy"][[0, 2, 4]] = np.nan
+    it.data.rounds["test_accuracy"][[0, 2, 4]] = np.nan
     assert learning_curves.accuracy([it])["views"]["round"]["data"][0]["x"] == [2, 4, 6]
 
 
@@ -88,7 +88,7 @@ def test_a_long_way_to_the_optimum_has_few_ticks(result):
 
 def test_a_distance_of_zero_has_no_place_on_a_log_axis(result):
     it = loaded(result(kind="quadratic", rounds=5))
-    it.run.rounds["distance_to_optimum"][3:] = 0
+    it.data.rounds["distance_to_optimum"][3:] = 0
     assert len(learning_curves.distance([it])["data"][0]["y"]) == 3
 
 
@@ -116,6 +116,6 @@ def test_labels_cannot_bring_markup(result):
 
 def test_a_new_session_is_marked(result):
     it = loaded(result(rounds=4))
-    it.run.rounds["session"][2:] = 2
+    it.data.rounds["session"][2:] = 2
     shapes = learning_curves.loss([it])["views"]["round"]["layout"]["shapes"]
     assert [shape["x0"] for shape in shapes] == [2]

@@ -34,7 +34,7 @@ def detail_sections(
     if not drawn_runs:  # no participation ended
         return data_section
     time_bars = share_bars(drawn_runs, TIME_PHASES, TIME)
-    energy_phases = phase_bars.present_phases([run.run for run in drawn_runs], ENERGY_PHASES)
+    energy_phases = phase_bars.present_phases([run.data for run in drawn_runs], ENERGY_PHASES)
     energy_bars = share_bars(drawn_runs, energy_phases, ENERGY)
     # The bars of one run stand above its charts by round; those of several runs below each other, to be compared.
     if len(runs) == 1:
@@ -59,7 +59,7 @@ def _grid(title: str, blocks: Iterable[str]) -> str:
 
 def _run_block(run: StyledRun, cards: Sequence[Card], *, is_open: bool) -> str:
     """Return everything about one of several runs, under its name."""
-    inner = narrative_text(run.run) + sessions_card(run.run)
+    inner = narrative_text(run.data) + sessions_card(run.data)
     inner += "".join(card_html(card) for card in cards)
     return _foldable(swatch(run), inner, is_open=is_open)
 

@@ -113,7 +113,7 @@ def _with_small_unit(text: str) -> str:
 
 def runs_table(runs: Sequence[StyledRun]) -> str:
     """Return a table of the main results, a row for each run; columns that no run has a value for are left out."""
-    targets = sorted({target["accuracy"] for run in runs for target in run.run.targets})
+    targets = sorted({target["accuracy"] for run in runs for target in run.data.targets})
     columns: dict[str, Callable[[Run], str]] = {
         "final accuracy": _final_accuracy,
         "distance to the optimum": _distance,
@@ -128,7 +128,7 @@ def runs_table(runs: Sequence[StyledRun]) -> str:
     head = ["run"]
     body = [[swatch(run)] for run in runs]
     for title, text_of in columns.items():
-        texts = [text_of(run.run) for run in runs]
+        texts = [text_of(run.data) for run in runs]
         if set(texts) == {NO_NUMBER}:  # such as accuracies of priced runs
             continue
         head.append(escape(title))
@@ -170,7 +170,7 @@ def _cost_of_target(run: Run, accuracy: float) -> str:
 
 def differences_table(runs: Sequence[StyledRun]) -> str:
     """Return a table of the scenario keys in which the runs differ."""
-    differing = describe.differences([run.run.scenario for run in runs])
+    differing = describe.differences([run.data.scenario for run in runs])
     if not differing:
         return "<p>Nothing: the scenarios are the same.</p>"
     body = []

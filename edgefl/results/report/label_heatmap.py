@@ -31,7 +31,7 @@ def runs_by_data(runs: Sequence[StyledRun]) -> list[tuple[ColumnArrays, list[Sty
     """
     found: list[tuple[ColumnArrays, list[StyledRun]]] = []
     for run in runs:
-        table = run.run.labels
+        table = run.data.labels
         if table is None or not table["device"].size:
             continue
         for other_table, sharing_runs in found:

@@ -49,15 +49,15 @@ def accuracy(runs: Sequence[StyledRun]) -> Figure:
     marks = []
     targets: set[float] = set()
     for run in runs:
-        if any(map(reached, run.run.targets)):
+        if any(map(reached, run.data.targets)):
             marks.append(target_marks.crossings(run))
-        targets.update(target["accuracy"] for target in run.run.targets)
-    highest = max([top([run.run.rounds["test_accuracy"] for run in runs]), *targets])
+        targets.update(target["accuracy"] for target in run.data.targets)
+    highest = max([top([run.data.rounds["test_accuracy"] for run in runs]), *targets])
     ceiling = 104 * highest or 100  # percent, with a margin above the curve; 100 where all is 0
     if highest > HIGH_ACCURACY:
         ceiling = 101
     alone = None
-    if len(runs) == 1 and runs[0].run.length:  # with several runs the texts at the crossings would overlap
+    if len(runs) == 1 and runs[0].data.length:  # with several runs the texts at the crossings would overlap
         alone = runs[0]
     layout = {
         "yaxis": {"title": {"text": "test accuracy [%]"}, "range": [0, ceiling]},
@@ -136,11 +136,11 @@ def _curves(runs: Sequence[StyledRun], measure: RoundMeasure) -> list[views.Curv
     """Return a curve for every run that has the measure."""
     curves = []
     for run in runs:
-        values = run.run.rounds[measure.column]
+        values = run.data.rounds[measure.column]
         rows = np.flatnonzero(np.isfinite(values) & (values > measure.above))
         if rows.size:
             drawn_rows = rows[even_pick(rows.size, MOST_CURVE_POINTS)]
-            curves.append(_curve(run, measure, _with_line_breaks(run.run, drawn_rows)))
+            curves.append(_curve(run, measure, _with_line_breaks(run.data, drawn_rows)))
     return curves
 
 
@@ -157,7 +157,7 @@ def _values_at(column: Floats, rows: Rows) -> Floats:
 
 
 def _curve(run: StyledRun, measure: RoundMeasure, rows: Rows) -> views.Curve:
-    rounds = run.run.rounds
+    rounds = run.data.rounds
     trace = {
         "type": "scatter",
         "mode": "lines" if rows.size > 1 else "markers",

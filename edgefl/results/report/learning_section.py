@@ -28,14 +28,14 @@ def _notes(runs: Sequence[StyledRun]) -> list[str]:
     """Return the meaning of the session marks, and for each run without a learning curve the reason."""
     notes = []
     if len(runs) == 1:  # charts of several runs have no marks of sessions
-        session_legend = views.legend(runs[0].run)
+        session_legend = views.legend(runs[0].data)
         if session_legend:
             notes.append(session_legend)
     for run in runs:
         name = "This run" if len(runs) == 1 else run.label
-        if not run.run.length:
+        if not run.data.length:
             notes.append(f"{name} ended no round: there is nothing to draw.")
-        elif not run.run.learned:  # an empty chart would look like a fault of the page
+        elif not run.data.learned:  # an empty chart would look like a fault of the page
             notes.append(f"{name} was priced without learning (--no-train): there is no accuracy and no loss.")
     return notes
 
@@ -65,7 +65,7 @@ def comparison_section(runs: Sequence[StyledRun]) -> str:
     """Return several runs compared with the first: accuracies, and what the targets took."""
     if len(runs) < 2:
         return ""
-    compared_runs = [comparison.compared_run(run.run, run.label) for run in runs]
+    compared_runs = [comparison.compared_run(run.data, run.label) for run in runs]
     compared = comparison.compare(compared_runs, comparison.ComparisonOptions())
     blocks = comparison.accuracy_blocks(compared)
     if not blocks:

@@ -90,14 +90,14 @@ def _shared(facts: Sequence[list[str]]) -> list[str]:
 
 def _banner(run: StyledRun, *, alone: bool) -> str:
     """Return a line for a run that did not finish."""
-    manifest = run.run.manifest
+    manifest = run.data.manifest
     status = str(manifest.get("status"))
     if status == "finished":
         return ""
     name = "This run" if alone else run.label
     ended = STATUS_TEXTS.get(status, f"has the status {status!r} after")
-    rounds = f"{run.run.length}"
-    planned_rounds = describe.at(run.run.scenario, "rounds")
+    rounds = f"{run.data.length}"
+    planned_rounds = describe.at(run.data.scenario, "rounds")
     if type(planned_rounds) is int:  # a folder of another version may hold something else
         rounds += f" of {planned_rounds}"
     text = escape(f"{name} {ended} {rounds} rounds.")
@@ -116,7 +116,7 @@ def _headline(runs: Sequence[StyledRun]) -> str:
             f'<section><h2>Runs</h2><div class="card">{headline.runs_table(runs)}</div></section>'
             f'<section><h2>What differs</h2><div class="card">{headline.differences_table(runs)}</div></section>'
         )
-    run = runs[0].run
+    run = runs[0].data
     top = headline.tiles(run) + narrative_text(run)
     sessions = sessions_card(run)
     if sessions:
@@ -129,10 +129,10 @@ def _sources(run: StyledRun, *, alone: bool) -> str:
     title = "Scenario and manifest"
     if not alone:
         title += f": {tables.swatch(run)}"
-    manifest = json.dumps(run.run.manifest, indent=2, ensure_ascii=False)
+    manifest = json.dumps(run.data.manifest, indent=2, ensure_ascii=False)
     return (
         f"<details><summary>{title}</summary>"
-        f'<div class="grid"><div><h3>scenario.yaml</h3><pre>{escape(run.run.scenario_text)}</pre></div>'
+        f'<div class="grid"><div><h3>scenario.yaml</h3><pre>{escape(run.data.scenario_text)}</pre></div>'
         f"<div><h3>manifest.json</h3><pre>{escape(manifest)}</pre></div></div></details>"
     )
 

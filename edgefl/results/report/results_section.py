@@ -33,7 +33,7 @@ COUNTS = ("selected", "received", "late", "departed")  # columns of rounds.csv
 
 def results(styled_runs: Sequence[StyledRun]) -> str:
     """Return the cards of the section, with a column for every run."""
-    runs = [styled.run for styled in styled_runs]
+    runs = [styled.data for styled in styled_runs]
     energy_name = energy_of(runs)
     cards: dict[str, list[Facts]] = {}
     if len(runs) == 1:  # of several runs the comparison says what their targets took

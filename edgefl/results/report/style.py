@@ -34,7 +34,7 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 class StyledRun(NamedTuple):
     """A run with the label, the colour and the dash that stand for it on the whole page."""
 
-    run: Run
+    data: Run
     label: str
     colour: str
     dash: str

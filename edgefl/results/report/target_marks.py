@@ -38,7 +38,7 @@ def crossings(run: StyledRun) -> Curve:
 
 
 def _hits(run: StyledRun) -> list[TargetResult]:
-    return [target for target in run.run.targets if reached(target)]
+    return [target for target in run.data.targets if reached(target)]
 
 
 def _hover_text(target: TargetResult) -> str:
@@ -52,10 +52,10 @@ def _height(run: StyledRun, target: TargetResult) -> float:
 
     So the mark lies on the curve, which may have jumped over the target.
     """
-    rows = np.flatnonzero(run.run.rounds["number"] == target["round"])
+    rows = np.flatnonzero(run.data.rounds["number"] == target["round"])
     accuracy = np.nan
     if rows.size:
-        accuracy = float(run.run.rounds["test_accuracy"][rows[0]])
+        accuracy = float(run.data.rounds["test_accuracy"][rows[0]])
     if not np.isfinite(accuracy):
         accuracy = float(target["accuracy"])
     return round(100 * accuracy, 3)
@@ -92,7 +92,7 @@ def lines(targets: Sequence[float], alone: StyledRun | None, ceiling: float, vie
         crossed = _crossed(alone, view, unit)
         for hit, x in crossed:
             shapes.append(DASHED | {"x0": x, "x1": x, "y0": 0, "y1": 100 * hit["accuracy"]})
-        end = float(alone.run.rounds[view.column][-1]) / unit.size
+        end = float(alone.data.rounds[view.column][-1]) / unit.size
         for index, (hit, x) in enumerate(reversed(crossed)):
             # Each text has a height of its own: targets are often reached soon after each other.
             height = ceiling * (LOWEST_COST + COST_SPACING * index)

@@ -65,11 +65,11 @@ def figure(
     views = {}
     for view in VIEWS:
         # All runs share the axis, and so its unit.
-        unit = fitting(top([run.run.rounds[view.column] for run in runs]), view.units)
+        unit = fitting(top([run.data.rounds[view.column] for run in runs]), view.units)
         view_layout = dict(marks(view, unit))
         shapes = view_layout.get("shapes", [])
         if len(runs) == 1:  # sessions of several runs end at different times
-            shapes = shapes + session_marks(runs[0].run, view.column, unit)
+            shapes = shapes + session_marks(runs[0].data, view.column, unit)
         view_layout["xaxis"] = _horizontal_axis(runs, view, unit)
         view_layout["shapes"] = shapes
         views[view.name] = {
@@ -83,9 +83,9 @@ def _horizontal_axis(runs: Sequence[StyledRun], view: View, unit: Unit) -> Figur
     """Return the axis of a view, titled with its unit."""
     title = view.title
     if view.name == "energy":
-        title = energy_of([run.run for run in runs])
+        title = energy_of([run.data for run in runs])
     axis: Figure = {"title": {"text": with_unit(title, unit)}, "rangemode": "tozero"}
-    rounds = top([run.run.rounds["number"] for run in runs])
+    rounds = top([run.data.rounds["number"] for run in runs])
     if view.name == "round" and rounds <= FEW_ROUNDS:
         axis["dtick"] = 1  # Plotly would put ticks between the rounds
     return axis
