@@ -1,4 +1,4 @@
-"""Puts the parts of a run together, from the sections of its scenario."""
+"""Builds the parts of a run from the sections of its scenario, and puts them together."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ IMAGE_AXES = (2, 3)  # [H, W] or [channels, H, W]
 
 
 class Outside(NamedTuple):
-    """All that rounds meet but learning and the radio."""
+    """All parts of a run besides learning, the radio and the server."""
 
     world: World
     groups: SessionGroups
     payload: Payload  # what a participant sends and computes
-    split: SplitPayload | None  # the same where the model is cut in two
-    cut: int | None  # where it is: the parameters of the front
+    split: SplitPayload | None  # the same for each half of a model that is cut in two; None if it is not cut
+    cut: int | None  # number of parameters of the front half; None if the model is not cut
 
 
 def build(
@@ -69,7 +69,7 @@ def build(
         device: where to train: cpu, cuda or cuda:i.
         train: whether anything is learned; otherwise the world is only priced.
         progress: called with each round's row when it is complete.
-        divided: the data; loaded and divided where they are not given.
+        divided: the data of all devices; None: they are loaded and divided here.
         keeping: what has been learned before, and when states are put on record; None keeps nothing.
 
     Raises:
@@ -81,7 +81,7 @@ def build(
     if scenario.server.selection.needs_losses and not train:
         name = SELECTIONS.name_of(scenario.server.selection)
         raise InputError(
-            f"server.selection: {name} chooses by losses, and without learning there are none: "
+            f"server.selection: {name} chooses by losses, which a run without learning does not have: "
             "run with learning, or choose another selection"
         )
     streams = Streams(scenario.seed)
@@ -92,10 +92,10 @@ def build(
 
 
 def rehearse(scenario: Scenario) -> None:
-    """Do all that a run does before it learns, but for reading data that would take long.
+    """Do all that a run does before it learns, except for reading data that would take long.
 
     Raises:
-        Unavailable: the data are not there, or not read yet.
+        Unavailable: the data are not on this machine, or were never read before.
         InputError: the data, partition, model or devices cannot be what the scenario says.
     """
     with without_reading():
@@ -103,7 +103,7 @@ def rehearse(scenario: Scenario) -> None:
 
 
 def _outside(scenario: Scenario, divided: Divided, streams: Streams) -> Outside:
-    """Build all that rounds meet but learning and the radio."""
+    """Build all parts besides learning, the radio and the server."""
     data = divided.data
     parts = divided.parts
     check(scenario, data)
@@ -127,8 +127,8 @@ def _replay(
     *,
     train: bool,
 ) -> Replay:
-    """Build the server's side of learning; a record of other learning is cleared."""
-    record = Record()  # keeps nothing
+    """Build the server's side of learning; clear a record that belongs to other learning."""
+    record = Record()  # a record that keeps nothing
     if keeping:
         record = keeping[0]
     edge_models = scenario.server.policy.edge_models
@@ -137,7 +137,7 @@ def _replay(
     if "server_lr" in type(scenario.algorithm).model_fields:
         learning_rates = "training.lr or algorithm.server_lr"
 
-    # Called only when an outcome is not on record: until then there is no learner, and there are no workers.
+    # Called only when an outcome is not on record. Until then there is no learner, and no worker is started.
     def model() -> GlobalModel:
         present = float(probabilities[outside.groups.members(1)].sum())
         return GlobalModel(
@@ -157,8 +157,11 @@ def _replay(
     base = ""
     if train and keeping:
         base = learning_key(scenario, device, divided, probabilities.tolist())
+    build_model = None
+    if train:
+        build_model = model
     replay = Replay(
-        model if train else None,
+        build_model,
         scenario.learning,
         scenario.in_sessions,
         scenario.devices.count,
@@ -174,15 +177,17 @@ def _replay(
     before = record.outcome("base")
     if before != base:
         if before is not None:
-            log.warning("what is on record was learned by other versions, from other data or elsewhere: it begins anew")
+            log.warning(
+                "the record was made by other versions, with other data or on another device: learning begins anew"
+            )
         record.clear()
         record.note("base", base)
-        replay.prepare()  # faults of model and data are found before anything is written
+        replay.prepare()  # find faults of model and data before anything is written
     return replay
 
 
 def _server(scenario: Scenario, outside: Outside, replay: Replay, ledger: Ledger, streams: Streams) -> Server:
-    """Build the clock and all that lives by it."""
+    """Build the clock, and all parts whose processes run on it."""
     env = new_clock()
     world = outside.world
     payload = outside.payload
@@ -190,11 +195,11 @@ def _server(scenario: Scenario, outside: Outside, replay: Replay, ledger: Ledger
     on_air: OnAir = ignore_on_air
     if world.batteries:
         battery_meter = BatteryMeter(env, world, world.batteries)
-        on_air = battery_meter.on_air  # the meter exists before the links, which tell it whose radio is on
+        on_air = battery_meter.on_air  # the links tell the meter whose radio is on, so it is built before them
     link = Link(scenario.radio, scenario.cells, streams, on_air)
-    polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # its draws are others
+    polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # draws of its own
     backhaul = routes(scenario.effective_backhaul, scenario.cells.sites)
-    # Where base stations have models of their own, only these cross the backhaul, and no participant waits for it.
+    # If base stations have models of their own, only those models cross the backhaul, and no participant waits for it.
     participants_routes = backhaul
     if scenario.server.policy.edge_models:
         participants_routes = routes(None, scenario.cells.sites)
@@ -233,10 +238,10 @@ def _server(scenario: Scenario, outside: Outside, replay: Replay, ledger: Ledger
 
 
 def check(scenario: Scenario, data: Data) -> None:
-    """Check that the data are what the scenario needs.
+    """Check that the data suit the scenario.
 
     Raises:
-        InputError: they are not.
+        InputError: they do not.
     """
     for samples in (data.train_x, data.test_x):
         reason = scenario.model.misfit(samples, data.classes)
@@ -250,20 +255,20 @@ def check(scenario: Scenario, data: Data) -> None:
     if scenario.learning.sent_once() and (data.ranked or not data.classes):
         raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
     if scenario.model.init.kind != "default":
-        # A vector of the wrong length is a fault also of a run without learning.
+        # A vector of the wrong length is an error even in a run without learning, which never uses it.
         scenario.model.init.vector(scenario.model.parameters(data.shape, data.classes))
 
 
 def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, SplitPayload | None, int | None]:
-    """Return what a participant sends and computes; where the model is cut, also in halves, and the front's parameters.
+    """Return what a participant sends and computes; the same for each half of a cut model; the front's parameters.
 
     Args:
         scenario: what to run.
-        data: all of them.
-        sizes: [devices] training samples of each.
+        data: the dataset.
+        sizes: [devices] number of training samples of each.
     """
-    weighed = (scenario.learning, scenario.training, data, sizes, scenario.cost)
-    payload = measure(scenario.model, *weighed)
+    measured = (scenario.learning, scenario.training, data, sizes, scenario.cost)
+    payload = measure(scenario.model, *measured)
     report_bits = BITS_PER_FLOAT * scenario.server.selection.report_floats
     # What a selection asks devices to report, such as losses, travels with the update.
     payload = replace(payload, up_bits=payload.up_bits + report_bits)
@@ -271,11 +276,11 @@ def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, 
     if not policy.splits_model:
         return payload, None, None
     front = scenario.model.front(policy.cut_layer, data.shape, data.classes)
-    return payload, measure_split(scenario.model, front, *weighed), front.parameters
+    return payload, measure_split(scenario.model, front, *measured), front.parameters
 
 
 def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None, record: Record) -> Learner:
-    """Return what trains, by the plan on record if there is one: another plan would round differently."""
+    """Return the learner, with the plan on record if there is one."""
     from edgefl.learning.learner import Learner, LearningTask
     from edgefl.learning.learner.plan import Plan
 
@@ -291,6 +296,7 @@ def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None,
         report=scenario.report,
         test_parts=divided.test_parts,
     )
+    # Another plan would round differently, so a resumed run keeps that of its first attempt.
     recorded = record.outcome("plan")
     plan = None
     if recorded:
@@ -301,10 +307,10 @@ def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None,
 
 
 def _lowest_labels(data: Data, parts: list[Indices]) -> Indices:
-    """Return the first of the classes [devices] that each device has samples of; 0 without labels."""
+    """Return the lowest class [devices] of which each device has samples; 0 without labels."""
     if not data.classes:
         return np.zeros(len(parts), dtype=np.int64)
     labels = data.train_y[np.concatenate(parts)]
     # All labels at once, device after device: a loop over devices would be slow with a million of them.
-    starts = np.cumsum([0, *map(len, parts[:-1])])  # of each device's labels
+    starts = np.cumsum([0, *map(len, parts[:-1])])  # where each device's labels begin
     return np.asarray(np.minimum.reduceat(labels, starts), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A worker pool of the machines of a Ray cluster; the tasks of a machine that is lost begin again elsewhere."""
+"""A worker pool on the machines of a Ray cluster; if a machine is lost, its tasks begin again on another."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from typing import Any
 from edgefl.core.errors import InputError
 from edgefl.runs.workers import Answer, Died, answered
 
-RETRIES = 5  # of a task whose machine or process is lost
-ANSWER_S = 5.0  # within which a cluster answers; Ray itself tries for many minutes
-CANCEL_S = 10.0  # within which an interrupted task writes what it has
+RETRIES = 5  # how often a task begins again if its machine or process is lost
+ANSWER_S = 5.0  # how long to wait for a cluster's answer; Ray itself would try for many minutes
+CANCEL_S = 10.0  # how long interrupted tasks have to write their results
 
 ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):(\d{1,5})")  # host:port, the host in brackets if it is IPv6
 
 
 class Cluster:
-    """At most as many tasks at once as the cluster has CPUs, or GPUs, for; see `WorkerPool`.
+    """Runs as many tasks at once as the CPUs, or GPUs, of a Ray cluster allow; see `WorkerPool`.
 
     Args:
-        work: called with each task; must be importable on all machines. Its files must lie where all machines see them,
-            and it must go on with what it finds there.
-        address: host:port of the head, or auto: that of RAY_ADDRESS, or of the cluster that this machine is part of.
-        gpus: for each task, a part of one or whole ones; one if not given and the cluster has any.
-        most: tasks at once.
+        work: called with each task; must be importable on all machines. It must write where all machines can read, and
+            continue from the files that an earlier attempt has left.
+        address: host:port of the head node, or auto: the address in RAY_ADDRESS, or else this machine's own cluster.
+        gpus: GPUs of each task: a part of one, or whole ones; None: one if the cluster has any.
+        most: how many tasks may run at once; None: as many as the cluster allows.
         settings: environment variables of each task.
 
     Raises:
-        InputError: Ray is not installed, nobody answers, or the cluster has no room for a task.
+        InputError: Ray is not installed, the cluster does not answer, or it has no room for a task.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Cluster:
             is_part = 0 < gpus <= 1
             is_whole = gpus > 0 and gpus % 1 == 0
             if not is_part and not is_whole:
-                raise InputError(f"--gpus-per-run {gpus:g}: must be a part of a GPU, such as 0.5, or whole ones")
+                raise InputError(f"--gpus-per-run {gpus:g}: must be a part of one GPU, such as 0.5, or a whole number")
         self._ray = _connected(address)
         self._work = work
         self._most = most
@@ -58,22 +58,24 @@ class Cluster:
         self._gpus = gpus
         self._settings = dict(settings)
         if not self._gpus:
-            # A run that was given no GPU must not train on one that others were given.
+            # A task without a GPU must not train on one that other tasks have been given.
             self._settings["CUDA_VISIBLE_DEVICES"] = ""
-        self._busy: dict[Any, int] = {}
+        self._busy: dict[Any, int] = {}  # the number of each running task, by Ray's reference
         if self._capacity() < 1:
             self.close()
-            needs = f"1 CPU and {self._gpus:g} GPU" if self._gpus else "1 CPU"
+            needs = "1 CPU"
+            if self._gpus:
+                needs = f"1 CPU and {self._gpus:g} GPU"
             text = f"a run takes {needs}, which the cluster does not have: let a machine join it first"
             raise InputError(f"--cluster {address}: {text}")
         self._serve = self._ray.remote(num_cpus=1, num_gpus=self._gpus, max_retries=RETRIES)(_serve)
 
     def _total(self, kind: str) -> float:
-        """Return how many CPUs or GPUs all machines have that are in the cluster now."""
+        """Return the number of CPUs or GPUs of all machines that are in the cluster now."""
         return float(self._ray.cluster_resources().get(kind, 0.0))
 
     def _capacity(self) -> int:
-        """Return how many tasks can run at once now; machines come and go."""
+        """Return how many tasks can run at once now; this changes when machines join or leave."""
         count = self._total("CPU")
         if self._gpus:
             count = min(count, self._total("GPU") / self._gpus)
@@ -83,7 +85,7 @@ class Cluster:
 
     @property
     def room(self) -> bool:
-        """True if another task can begin now; if all machines are gone, one task waits for a machine."""
+        """True if another task can begin now; if all machines have left, one task may wait for a machine."""
         return not self._busy or len(self._busy) < self._capacity()
 
     @property
@@ -98,21 +100,21 @@ class Cluster:
     def answers(self) -> Iterator[Answer]:
         """Wait until at least one task ends, and return the answers of all that have ended."""
         ended, _ = self._ray.wait(list(self._busy))
-        for one in ended:
+        for reference in ended:
             try:
-                value = self._ray.get(one)
+                value = self._ray.get(reference)
             # The work's own exceptions are values; this one is the cluster's, after the last retry.
             except self._ray.exceptions.RayError as error:
                 value = Died(_reason(error))
-            yield Answer(self._busy.pop(one), value)
+            yield Answer(self._busy.pop(reference), value)
 
     def close(self) -> None:
-        """Leave the cluster; tasks that are under way end as an interrupt ends them."""
+        """Leave the cluster; running tasks are interrupted, and write what they have."""
         if not self._ray.is_initialized():
             return
         under_way = list(self._busy)
-        for one in under_way:
-            self._ray.cancel(one)  # raises KeyboardInterrupt in the task, which then writes what it has
+        for reference in under_way:
+            self._ray.cancel(reference)  # raises KeyboardInterrupt in the task, which then writes what it has
         if under_way:
             self._ray.wait(under_way, num_returns=len(under_way), timeout=CANCEL_S)
         self._busy = {}
@@ -129,7 +131,7 @@ def _connected(address: str) -> Any:
     """Join a cluster, and return the module `ray`.
 
     Raises:
-        InputError: in one line, why that is not possible.
+        InputError: the cluster cannot be joined; the message says why in one line.
     """
     try:
         import ray
@@ -139,7 +141,7 @@ def _connected(address: str) -> Any:
     if address == "auto":
         named = os.environ.get("RAY_ADDRESS", "auto")
     if named != "auto":
-        _check_address(named)  # Ray itself would try for minutes
+        _check_address(named)  # fails within seconds, while Ray would try for minutes
     on_term = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=named, log_to_driver=False, logging_level=logging.ERROR)
@@ -149,15 +151,15 @@ def _connected(address: str) -> Any:
     except (RuntimeError, ValueError) as error:
         raise InputError(f"--cluster {address}: {_on_one_line(str(error).splitlines())}") from None
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, on_term)  # Ray's handler would end the program without a word
+        signal.signal(signal.SIGTERM, on_term)  # Ray's handler would end the program without any message
     return ray
 
 
 def _check_address(address: str) -> None:
-    """Check that somebody answers at an address.
+    """Check that something answers at an address.
 
     Raises:
-        InputError: nobody does, or it is no address.
+        InputError: nothing does, or it is not an address.
     """
     form = ADDRESS.fullmatch(address)
     if form is None:
@@ -168,12 +170,13 @@ def _check_address(address: str) -> None:
         socket.create_connection((host, port), ANSWER_S).close()
     except (OSError, OverflowError) as error:
         hint = "is it running? (ray start --head)"
-        raise InputError(f"--cluster {address}: nobody answers there ({error}); {hint}") from None
+        raise InputError(f"--cluster {address}: nothing answers there ({error}); {hint}") from None
 
 
 def _reason(error: Exception) -> str:
-    """Return what Ray says about a task without an answer, on one line; a traceback says it in its last line."""
+    """Return Ray's reason why a task ended without an answer, on one line."""
     lines = str(error).strip().splitlines()
+    # The last line of a traceback is the reason.
     if "Traceback" in str(error):
         lines = lines[-1:]
     return _on_one_line(lines)

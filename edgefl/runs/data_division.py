@@ -15,18 +15,18 @@ from edgefl.scenario import Scenario
 
 
 class Divided(NamedTuple):
-    """A dataset, and the numbers of the samples that each device holds."""
+    """A dataset, and the samples that each device holds."""
 
     data: Data
-    parts: list[Indices]  # for training
-    test_parts: list[Indices] | None = None  # for testing, where the test set is divided
+    parts: list[Indices]  # [devices] the training samples of each device
+    test_parts: list[Indices] | None = None  # [devices] the test samples of each device; None if they are not divided
 
 
 def divide(scenario: Scenario) -> Divided:
     """Load the data and divide them among the devices.
 
     Raises:
-        InputError: there are no such data, or they cannot be divided so.
+        InputError: the dataset does not exist, or cannot be divided as the scenario says.
     """
     section = scenario.data
     streams = Streams(scenario.seed)

@@ -37,26 +37,26 @@ RESULTS = Path("results")  # below which results are written, unless the user na
 
 @dataclass(frozen=True)
 class Options:
-    """Choices about how to run; they change no result but for rounding between CPU and GPU."""
+    """Choices about how to run; none changes a result, apart from rounding between CPU and GPU."""
 
     out: Path | None = None  # the result folder; None keeps the results in memory
     device: str = "auto"  # auto | cpu | cuda | cuda:i
     train: bool = True  # False prices the world without any learning
-    overwrite: bool = False  # replace what is in the folder
-    resume: bool = False  # go on with what is in the folder
-    pace: Pace | None = None  # of checkpoints; by default they take at most two per cent of the time
-    share: bool = False  # leave on record what has been learned, for other runs
-    shared: tuple[Path, ...] = ()  # result folders of runs that did
+    overwrite: bool = False  # replace the results in the folder
+    resume: bool = False  # continue the run in the folder
+    pace: Pace | None = None  # how often checkpoints are written; None: they take at most two per cent of the time
+    share: bool = False  # keep the record of what has been learned, for other runs
+    shared: tuple[Path, ...] = ()  # result folders of other runs that have kept theirs
 
 
 class Outcome(NamedTuple):
-    """The end of the event loop, and what learning had come to by then."""
+    """How the event loop ended, and the model that was learned by then."""
 
     status: str  # finished | interrupted | failed
     error: str | None
-    bug: Exception | None  # an error of ours that ended it
+    bug: Exception | None  # an error in edgefl itself that ended it
     parameters: npt.NDArray[np.float32] | None  # [d] the global model; None without learning
-    accuracies: Any  # by device
+    accuracies: Any  # [devices] of the final model on each device's own samples; None if not known
 
 
 def silent(row: Mapping[str, Any]) -> None:
@@ -64,14 +64,14 @@ def silent(row: Mapping[str, Any]) -> None:
 
 
 def default_folder(scenario: Scenario) -> Path:
-    """Return the folder of a scenario's results, unless the user names another."""
+    """Return the folder for a scenario's results if the user names none."""
     return RESULTS / scenario.name / f"seed-{scenario.seed}"
 
 
 def run(scenario: Scenario, options: Options, progress: RoundListener = silent) -> Result:
-    """Run a scenario to its end, or to the first reason to stop; finished rounds are never lost.
+    """Run a scenario until it ends or something stops it; finished rounds are never lost.
 
-    To resume, the world is run again from the beginning, and what is on record of the learning is not learned again.
+    A resumed run runs the world again from the beginning; what it has learned is on record and is not learned again.
 
     Raises:
         InputError: the scenario cannot be run; nothing was written.
@@ -100,7 +100,7 @@ def _run(scenario: Scenario, options: Options, device: str, progress: RoundListe
     """Run a scenario on a device, with the journal of a result folder if there is one.
 
     Raises:
-        Exception: an error of ours that ended the event loop, once the finished rounds are on disk.
+        Exception: an error in edgefl itself; it is raised once the finished rounds are on disk.
     """
     began_s = time.perf_counter()
     started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -145,7 +145,7 @@ def _run(scenario: Scenario, options: Options, device: str, progress: RoundListe
 
 
 def _open(folder: Path, journal: Journal, scenario: Scenario, divided: Divided, manifest: Mapping[str, Any]) -> None:
-    """Write what is known before the first round."""
+    """Write the files that are known before the first round."""
     writer.open_folder(folder)
     journal.open()
     _write_manifest(folder, {**manifest, "wall_s": None, "status": "running", "error": None})
@@ -155,7 +155,7 @@ def _open(folder: Path, journal: Journal, scenario: Scenario, divided: Divided, 
 
 
 def _run_event_loop(scenario: Scenario, server: Server) -> Outcome:
-    """Run the event loop until it ends or something ends it; then wait for what is still being learned."""
+    """Run the event loop until it ends or something stops it; then wait for learning to finish."""
     status = "finished"
     message: str | None = None
     bug: Exception | None = None
@@ -175,7 +175,7 @@ def _run_event_loop(scenario: Scenario, server: Server) -> Outcome:
         bug = error
     parameters = None
     accuracies = None
-    # Learning is lazy: the last rounds may still have to be learned, and that may fail in its turn.
+    # Learning is lazy: the last rounds may still have to be learned, which may fail as well.
     try:
         parameters = server.replay.parameters()
         accuracies = server.replay.finish()
@@ -186,24 +186,24 @@ def _run_event_loop(scenario: Scenario, server: Server) -> Outcome:
 
 
 def _finished(folder: Path, scenario: Scenario) -> Result | None:
-    """Return the result that a folder holds already; None if there is something to go on with, or to begin.
+    """Return the finished result that a folder holds; None if its run is unfinished or has not begun.
 
     Raises:
-        InputError: the folder holds something else.
+        InputError: the folder holds something else, or a run of another scenario.
     """
     file = folder / "scenario.yaml"
     if not file.exists():
         if not folder.exists():
             return None
-        names = {path.name for path in folder.iterdir() if path.suffix != ".part"}  # half a file is nothing
+        names = {path.name for path in folder.iterdir() if path.suffix != ".part"}  # an unfinished file does not count
         if names <= {writer.CHECKPOINTS, "manifest.json"}:
             return None  # a run was killed before its first round
-        raise InputError(f"{folder}: holds something else than a run; choose another folder with -o")
+        raise InputError(f"{folder}: holds other files than a run's; choose another folder with -o")
     before = file.read_text(encoding="utf-8").splitlines()
     now = dump(scenario).splitlines()
     for line_before, line_now in zip_longest(before, now):
         if line_before != line_now:
-            text = f"was begun with another scenario: {_quoted(line_before)} there, {_quoted(line_now)} here"
+            text = f"was begun with another scenario, with {_quoted(line_before)} in place of {_quoted(line_now)}"
             raise InputError(f"{folder}: {text}; choose another folder with -o, or replace it with --overwrite")
     result = read_result(folder)
     if result.status != "finished":
@@ -219,10 +219,10 @@ def _quoted(line: str | None) -> str:
 
 
 def _write(folder: Path, result: Result, tracks: Columns | None, manifest: Mapping[str, Any]) -> None:
-    """Write a result to its folder, with where its devices have gone if they move.
+    """Write a result to its folder, and the devices' trajectories if they move.
 
     Raises:
-        RunError: it cannot be written.
+        RunError: the folder cannot be written.
     """
     if result.ledger is None:
         return
@@ -237,12 +237,13 @@ def _write(folder: Path, result: Result, tracks: Columns | None, manifest: Mappi
 
 
 def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest, with digests of what the folder holds by now."""
+    """Write the manifest, with digests of the files that the folder holds now."""
     writer.write_json(folder / "manifest.json", {**manifest, "digests": provenance.digests(folder)})
 
 
 def _wall_s(total: float, setup: float, learning: float) -> dict[str, float]:
-    """Return where the machine's time [s] went; the world has what is left: event loop, radio, ledger."""
+    """Return how the wall-clock time [s] divides into setup, learning and world."""
+    # The world (event loop, radio, ledger) is not measured: it is what the others leave.
     world = total - setup - learning
     parts = {"total": total, "setup": setup, "learning": learning, "world": world}
     return {name: round(value, 3) for name, value in parts.items()}

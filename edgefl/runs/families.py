@@ -1,6 +1,6 @@
-"""Families of a sweep: runs that learn the same as long as they receive the same, such as those of two bandwidths.
+"""Families of a sweep: runs that learn the same as long as the same updates arrive, such as those of two bandwidths.
 
-The first run of a family learns alone and leaves on record what it learned; the others then find it there, and learn
+The first run of a family learns alone, and leaves on record what it has learned. The others find it there, and learn
 only what differs.
 """
 
@@ -42,14 +42,14 @@ class Family:
         return all(run.over for run in self.runs)
 
     def remove_records(self) -> None:
-        """Remove what was left on record for others."""
+        """Remove the records that finished runs have left for the others."""
         for run in self.runs:
             if run.record is not None:
                 shutil.rmtree(run.record, ignore_errors=True)
 
 
 def families_of(runs: Sequence[SweepRun], *, learning: bool) -> list[Family]:
-    """Return the runs in families; without learning each is a family of its own."""
+    """Return the families of a sweep's runs; without learning each run is a family of its own."""
     members: dict[str, list[SweepRun]] = defaultdict(list)
     for run in runs:
         key = str(run.number)  # nothing to share without learning: all may begin at once
@@ -60,7 +60,7 @@ def families_of(runs: Sequence[SweepRun], *, learning: bool) -> list[Family]:
 
 
 def unfinished(families: Sequence[Family]) -> list[Family]:
-    """Return the families with runs left; of the others the records are removed, as nobody needs them any more."""
+    """Return the families that are not over; remove the records of the others, which nobody needs any more."""
     left = []
     for family in families:
         if family.over:

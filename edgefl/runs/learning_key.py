@@ -1,7 +1,7 @@
 """The key of what a run learns: runs with the same key and the same commands learn the same.
 
-Resuming a run and sharing learning between the runs of a sweep both rest on it. Radio, cells and movement are not in
-the key, as they reach learning only by way of commands.
+Resuming a run and sharing learning between the runs of a sweep both rely on it. Radio, cells and movement are not in
+the key, because they affect learning only through the commands.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ DATA_KEYS = ("count", "share", "data_share")
 
 
 def learning_key(scenario: Scenario, device: str, divided: Divided, probabilities: list[float]) -> str:
-    """Return a digest of all that learning depends on besides commands: not of radio, cells or movement.
+    """Return a digest of all that learning depends on besides the commands.
 
     Args:
         scenario: what to run.
         device: where to train.
         divided: the data.
-        probabilities: [devices] with which each is present in a round.
+        probabilities: [devices] the probability that each is present in a round.
     """
     versions = [version("edgefl"), version("torch"), version("numpy")]
     digest = hashlib.sha256(json.dumps([versions, device, probabilities, learning_setting(scenario)]).encode())
@@ -42,7 +42,10 @@ def learning_key(scenario: Scenario, device: str, divided: Divided, probabilitie
 
 
 def learning_setting(scenario: Scenario) -> str:
-    """Return what learning depends on in a scenario besides commands: runs that differ in it share nothing."""
+    """Return the parts of a scenario that learning depends on besides the commands, as text.
+
+    Runs whose texts differ share nothing of what they learn.
+    """
     content = scenario.model_dump(mode="json")
     policy = scenario.server.policy
     edges = None

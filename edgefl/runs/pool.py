@@ -1,4 +1,4 @@
-"""A worker pool on this machine: processes that run one task after another; one that dies loses only its task."""
+"""A worker pool on this machine: processes that run one task after another; if one dies, only its task is lost."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from edgefl.core.machine import available_bytes
-from edgefl.runs.workers import LOOK_EVERY_S, Answer, Died, answered
+from edgefl.runs.workers import POLL_EVERY_S, Answer, Died, answered
 
-HEADROOM = 1.2  # memory that another process needs, over what the largest has taken
-EXIT_S = 10.0  # within which a process ends by itself before it is killed
+HEADROOM = 1.2  # free memory before another process is started, relative to the most that any has taken
+EXIT_S = 10.0  # how long a process has to end by itself before it is killed
 
 
 class Pool:
-    """At most so many processes at once, and no more than the memory has room for; see `WorkerPool`.
+    """Runs at most `count` processes at once, and no more than memory has room for; see `WorkerPool`.
 
     Args:
-        work: called with each task, in a process; must be importable from there.
-        count: processes.
-        settings: environment variables of each process, by its number from 0.
+        work: called with each task in one of the processes; must be importable there.
+        count: how many processes may run at once.
+        settings: returns the environment variables of a process, given its number from 0.
     """
 
     def __init__(self, work: Callable[[Any], Any], count: int, settings: Callable[[int], dict[str, str]]) -> None:
         self._work = work
         self._count = count
         self._settings = settings
-        # A forked process would share torch's thread pools and CUDA contexts with this one, which neither survives.
+        # torch's thread pools and CUDA contexts do not survive a fork, so processes are started afresh.
         self._context = multiprocessing.get_context("spawn")
         self._idle: list[_Process] = []
         self._busy: dict[Connection, _Process] = {}
-        self._most_bytes = 0  # that any process has taken
+        self._most_bytes = 0  # the most memory that any process has taken
 
     @property
     def room(self) -> bool:
@@ -46,7 +46,7 @@ class Pool:
             return True
         if len(self._busy) >= self._count:
             return False
-        # The first process always begins: nobody knows yet how much it takes.
+        # The first process always begins, as it is not known yet how much memory a task takes.
         return not self._busy or available_bytes() > HEADROOM * self._most_bytes
 
     @property
@@ -64,7 +64,7 @@ class Pool:
             try:
                 process.connection.send(task)
                 break
-            except OSError:  # it was killed while it was idle
+            except OSError:  # the process was killed while it was idle
                 process.end()
         process.number = number
         self._busy[process.connection] = process
@@ -75,7 +75,7 @@ class Pool:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, self._work, self._settings(slot)))
         process.start()
-        theirs.close()  # so that our end sees it when the process dies
+        theirs.close()  # otherwise our end would not see the process die
         return _Process(process, ours, slot)
 
     def answers(self) -> Iterator[Answer]:
@@ -92,7 +92,7 @@ class Pool:
             yield Answer(process.number, value)
 
     def close(self) -> None:
-        """End all processes; those that are at work end their task as an interrupt would."""
+        """End all processes; busy ones end their task as an interrupt would."""
         for process in (*self._busy.values(), *self._idle):
             process.end()
         self._busy = {}
@@ -101,12 +101,12 @@ class Pool:
 
 @dataclass
 class _Process:
-    """A process, and the task that it runs or ran last."""
+    """A process of the pool, and the task that it runs or ran last."""
 
     process: Any
     connection: Connection
-    slot: int  # among the processes of the pool, from 0: decides on its cores and its GPU
-    number: int = -1
+    slot: int  # its place in the pool, from 0, which decides on its cores and its GPU
+    number: int = -1  # of the task
 
     def cause_of_death(self) -> str:
         self.process.join()
@@ -114,12 +114,12 @@ class _Process:
         if code is not None and code < 0:
             hint = ""
             if -code == signal.SIGKILL:  # the signal of a system that has run out of memory
-                hint = "; was the memory too small?"
+                hint = "; was there too little memory?"
             return f"its process was killed by {signal.Signals(-code).name}{hint}"
         return f"its process ended with exit code {code}"
 
     def end(self) -> None:
-        self.connection.close()  # which ends a process that waits for a task
+        self.connection.close()  # this ends a process that waits for a task
         self.process.join(EXIT_S)
         if self.process.is_alive():
             self.process.kill()
@@ -135,13 +135,15 @@ def _serve(connection: Connection, work: Callable[[Any], Any], settings: dict[st
     with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         while True:
             value = answered(work, connection.recv())
-            usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-            taken_kb = sum(usage.ru_maxrss for usage in usages)
+            # The learner of a task may have worker processes of its own, whose memory counts too.
+            own = resource.getrusage(resource.RUSAGE_SELF)
+            children = resource.getrusage(resource.RUSAGE_CHILDREN)
+            taken_kb = own.ru_maxrss + children.ru_maxrss
             connection.send((value, taken_kb * 1024))
 
 
 def _end_with_parent(parent: int) -> None:
-    """End this process when its parent has been killed, or it would hold a folder that is to be resumed."""
+    """End this process when its parent has been killed; otherwise it would keep the lock of a folder to be resumed."""
     while os.getppid() == parent:
-        time.sleep(LOOK_EVERY_S)
+        time.sleep(POLL_EVERY_S)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""The page about a run or a sweep that has ended, in its own folder."""
+"""The report page that is written into the folder of a finished run or sweep."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ REPORT = "report.html"
 
 
 def write_report(folder: Path) -> Path:
-    """Write the page about the results in a folder, and return its path.
+    """Write the report of the results in a folder, and return its path.
 
     Raises:
-        RunError: it cannot be written. That is no wrong input: what it is about has been run and is on disk.
+        RunError: it cannot be written. The input was not wrong, as the run itself has ended and is on disk.
     """
-    from edgefl.results import report  # late, as the processes of a sweep write no pages
+    from edgefl.results import report  # imported late: the processes of a sweep never write pages
 
     try:
         return report.write([folder], folder / REPORT)

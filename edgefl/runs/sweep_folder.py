@@ -1,4 +1,4 @@
-"""The folder of a sweep: a folder for each run, and an index above them."""
+"""The folder of a sweep: an index, and a folder for each run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from edgefl.scenario import Scenario, Sweep
 INDEX = "index.csv"
 CONTENT = "sweep.yaml"
 STATISTICS_FILE = "statistics.csv"  # written with the report
-LOCK = Path("checkpoints") / "lock"  # held by the process that runs the sweep
+LOCK = Path("checkpoints") / "lock"  # locked by the process that runs the sweep
 
-INDEX_TOTALS = (  # entries of a run's summary
+INDEX_TOTALS = (  # entries of a run's summary that become columns
     "rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "bytes_down", "bytes_up", "wasted_j",
 )  # fmt: skip
 INDEX_OF_TARGET = ("round", "time_s", "energy_j")
@@ -34,24 +34,24 @@ def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool) -> N
     """Check that a sweep can be run in a folder, before anything is run.
 
     Raises:
-        InputError: it cannot: there is another sweep or something else, or nothing can be written.
+        InputError: the folder holds another sweep or other files, or cannot be written.
     """
     writer.check_folder(out, overwrite=overwrite or resume)
     if not out.exists():
         return
     names = {path.name for path in out.iterdir()}
     if CONTENT not in names and names - {LOCK.parent.name}:
-        raise InputError(f"{out}: holds something else than a sweep; choose another folder with -o")
+        raise InputError(f"{out}: holds other files than a sweep's; choose another folder with -o")
     if resume and CONTENT in names and (out / CONTENT).read_text(encoding="utf-8") != content:
         text = "was begun with another sweep; choose another folder with -o, or replace it with --overwrite"
         raise InputError(f"{out}: {text}")
 
 
 def clear(out: Path) -> None:
-    """Remove an earlier sweep: the folders that it names and its own files, but nothing else.
+    """Remove an earlier sweep: its own files and the folders that it names, and nothing else.
 
     Raises:
-        InputError: what it says about its folders is damaged.
+        InputError: the file that names its folders is damaged.
     """
     if not (out / CONTENT).exists():
         return
@@ -60,14 +60,15 @@ def clear(out: Path) -> None:
         labels = {str(point["folder"]).split("/")[0] for point in earlier["points"]}
     except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError):
         raise InputError(f"{out / CONTENT}: is damaged; remove the folder, or choose another with -o") from None
-    for label in labels - {"", ".", ".."}:  # a file that somebody edited must not make us remove `out` or its parent
+    # Somebody may have edited the file: it must never make us remove `out` itself or its parent.
+    for label in labels - {"", ".", ".."}:
         shutil.rmtree(out / label, ignore_errors=True)
     for name in (CONTENT, INDEX, STATISTICS_FILE, REPORT):
         (out / name).unlink(missing_ok=True)
 
 
 def content_of(sweep: Sweep) -> str:
-    """Return a sweep as YAML, every point with a digest of its scenario, to be compared when it is resumed."""
+    """Return a sweep as YAML, with a digest of every point's scenario; a resumed sweep must have the same text."""
     points = []
     for point in sweep.points:
         digest = _digest(point.scenario)  # the base file may change between two attempts
@@ -81,12 +82,12 @@ def _digest(scenario: Scenario) -> str:
 
 
 def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
-    """Return the index of a sweep as CSV: one row a run, with its values, its status, its totals and its targets.
+    """Return the index of a sweep as CSV: one row for each run, with its values, status, totals and targets.
 
     A cell is empty if a run has no such value.
     """
     reached = [_targets(run) for run in runs]
-    targets = dict.fromkeys(target for of_run in reached for target in of_run)  # each once, in order
+    targets = dict.fromkeys(target for of_run in reached for target in of_run)  # without duplicates, in order
     columns: dict[str, list[Any]] = defaultdict(list)
     for run, of_run in zip(runs, reached, strict=True):
         columns["point"].append(run.point.label)
@@ -106,13 +107,13 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
 
 
 def _targets(run: SweepRun) -> dict[str, Mapping[str, Any]]:
-    """Return the targets of a run's summary by their accuracy, as the index names it."""
+    """Return the targets of a run's summary, keyed by their accuracy as the index writes it."""
     targets = (run.summary or {}).get("targets", ())
     return {f"{target['accuracy']:.6g}": target for target in targets if target["accuracy"] is not None}
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as it stands in a cell: numbers and words as they are, the rest as JSON."""
+    """Return a value as a cell shows it: numbers and text as they are, mappings and lists as JSON."""
     if value is None or isinstance(value, (int, float, str)):
         return value
     return json.dumps(value)

@@ -1,4 +1,4 @@
-"""One run of a sweep: a point, its folder and how far it is."""
+"""One run of a sweep: its point, its folder and its status."""
 
 from __future__ import annotations
 
@@ -18,43 +18,47 @@ Status = Literal["waiting", "running", "finished", "interrupted", "failed"]
 
 @dataclass(eq=False)
 class SweepRun:
-    """A point of a sweep, and what has become of it."""
+    """A point of a sweep, the status of its run, and its result."""
 
-    number: int  # in the sweep, from 0
+    number: int  # place in the sweep, from 0
     point: SweepPoint
     folder: Path
     status: Status = "waiting"
     error: str | None = None  # why it failed
-    summary: Mapping[str, Any] | None = None  # once it has finished
+    summary: Mapping[str, Any] | None = None  # None until it has finished
 
     def read_folder(self) -> None:
-        """Take over the result if the run has finished before."""
+        """Read the result if the run has finished before."""
         try:
             manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
             if manifest["status"] == "finished":
                 self.summary = json.loads((self.folder / "summary.json").read_text(encoding="utf-8"))
                 self.status = "finished"
         except (OSError, ValueError, KeyError):
-            return  # not begun, or damaged: it is run
+            return  # not begun, or damaged: it has to be run
 
     def begin(self) -> None:
-        """Enter that the run is under way."""
+        """Note that the run is under way."""
         self.status = "running"
 
     def end(self, answer: Any) -> None:
-        """Enter how the run has ended: status, error and summary, or the exception that ended it."""
+        """Note how the run has ended.
+
+        Args:
+            answer: status, error and summary, or the exception that ended the run.
+        """
         if isinstance(answer, Exception):
             self.status = "failed"
             self.error = repr(answer)
             if isinstance(answer, (InputError, RunError, Died)):
-                self.error = str(answer)  # our own exceptions are sentences; of others the type is worth knowing
+                self.error = str(answer)  # our own exceptions are sentences; others need their type to be understood
             return
         self.status, self.error, summary = answer
         if self.status == "finished":
             self.summary = summary
 
     def interrupt(self) -> None:
-        """Enter that the sweep was interrupted before the run had ended."""
+        """Note that the sweep was interrupted; a run that has ended keeps its status."""
         if self.status in {"running", "waiting"}:
             self.status = "interrupted"
 
@@ -65,7 +69,7 @@ class SweepRun:
 
     @property
     def record(self) -> Path | None:
-        """The folder with what the run has learned, if it has finished and left that on record for others."""
+        """The folder in which a finished run has left what it learned for others; None if there is none."""
         folder = self.folder / CHECKPOINTS
         if self.status != "finished" or not folder.is_dir():
             return None

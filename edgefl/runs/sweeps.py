@@ -1,4 +1,4 @@
-"""Sweeps: many runs beside each other; those that learn the same learn it once. An index stands above their folders."""
+"""Sweeps: many runs side by side, with an index of their results; what several runs learn alike is learned once."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def ignore(statuses: Sequence[str], folder: str, status: str) -> None:
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """Choices about how to run a sweep; they change no result but for rounding between CPU and GPU."""
+    """Choices about how to run a sweep; none changes a result, apart from rounding between CPU and GPU."""
 
-    out: Path | None = None  # the folder of the sweep; results/<name> if not given
-    workers: int | None = None  # runs at a time; as many as there are GPUs, or cores, if not given
+    out: Path | None = None  # the folder of the sweep; None: results/<name>
+    workers: int | None = None  # how many runs at a time; None: one for each GPU, or else for each core
     device: str = "auto"  # auto | cpu | cuda | cuda:i
-    cluster: str | None = None  # address of a Ray cluster, or auto; this machine if not given
-    gpus_per_run: float | None = None  # of the cluster; one if not given and it has any
-    train: bool = True  # false prices the worlds, whatever the sweep says
-    resume: bool = False  # go on with the sweep in the folder
+    cluster: str | None = None  # address of a Ray cluster, or auto; None: this machine
+    gpus_per_run: float | None = None  # on a cluster; None: one if the cluster has any
+    train: bool = True  # False prices the worlds without any learning, whatever the sweep file says
+    resume: bool = False  # continue the sweep in the folder
     overwrite: bool = False  # replace the sweep in the folder
 
 
@@ -64,18 +64,18 @@ class SweepResult:
 
 
 class Task(NamedTuple):
-    """A run as a process gets it, perhaps on another machine."""
+    """A run as it is sent to a process, perhaps on another machine."""
 
     scenario: dict[str, Any]
-    out: Path  # absolute, as the two below
+    out: Path  # the result folder, absolute
     device: str
     train: bool
-    share: bool  # leave on record what is learned
-    shared: tuple[Path, ...]  # folders of runs that did
+    share: bool  # keep the record of what is learned, for other runs
+    shared: tuple[Path, ...]  # result folders of runs that have kept theirs, absolute
 
 
 def run(sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore) -> SweepResult:
-    """Run all points of a sweep; one that fails leaves the others alone. A page about those that finished is written.
+    """Run all points of a sweep, and write a report of those that finished; a point that fails does not stop others.
 
     Args:
         sweep: the points.
@@ -83,8 +83,8 @@ def run(sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore) -> S
         on_run_end: called after each run.
 
     Raises:
-        InputError: nothing can be run as asked for; nothing was written.
-        RunError: the page cannot be written.
+        InputError: the options or the folder do not allow the sweep to run; nothing was written.
+        RunError: the report cannot be written.
     """
     if options.workers is not None and options.workers < 1:
         raise InputError(f"--workers {options.workers}: must be >= 1")
@@ -93,37 +93,39 @@ def run(sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore) -> S
     out = options.out or RESULTS / sweep.name
     content = content_of(sweep)
     check_folder(out, content, resume=options.resume, overwrite=options.overwrite)
+    # The lock keeps a second process out of the folder while this one runs the sweep.
     with _joined(options, train=sweep.train) as cluster, closing(locked(out / LOCK)):
         if not options.resume:
             clear(out)
         write_atomically(out / CONTENT, content.encode())
         runs = [SweepRun(number, point, out / point.place) for number, point in enumerate(sweep.points)]
-        for one in runs:
-            one.read_folder()
+        for sweep_run in runs:
+            sweep_run.read_folder()
 
-        def on_end(one: SweepRun) -> None:
+        def on_end(ended: SweepRun) -> None:
             write_atomically(out / INDEX, index_of(sweep.keys, runs))
-            on_run_end([each.status for each in runs], str(one.point.place), one.status)
+            statuses = [sweep_run.status for sweep_run in runs]
+            on_run_end(statuses, str(ended.point.place), ended.status)
 
         try:
             _run_all(runs, cluster, options, train=sweep.train, on_end=on_end)
         except KeyboardInterrupt:
-            for one in runs:
-                one.interrupt()
+            for sweep_run in runs:
+                sweep_run.interrupt()
         write_atomically(out / INDEX, index_of(sweep.keys, runs))
     shutil.rmtree(out / LOCK.parent)
     page = None
-    if any(one.status == "finished" for one in runs):
+    if any(sweep_run.status == "finished" for sweep_run in runs):
         page = write_report(out)
     return SweepResult(out, runs, page)
 
 
 @contextmanager
 def _joined(options: SweepOptions, *, train: bool) -> Iterator[Cluster | None]:
-    """Join the cluster that a sweep is to run on; None stands for this machine."""
+    """Join the cluster on which a sweep is to run; None stands for this machine."""
     if options.cluster is None:
         if options.gpus_per_run is not None:
-            raise InputError("--gpus-per-run: is for --cluster; on this machine a run has a GPU of its own")
+            raise InputError("--gpus-per-run: needs --cluster; on this machine each run has one GPU: leave it out")
         yield None
         return
     if options.device.startswith("cuda:"):
@@ -164,37 +166,37 @@ def _run_all(
 
 
 def _begin_ready(families: Sequence[Family], workers: WorkerPool, device: str, *, train: bool) -> None:
-    """Begin runs that may begin, as long as there is room."""
+    """Begin the runs that are ready, as long as there is room."""
     for family in families:
-        for one in family.ready():
+        for sweep_run in family.ready():
             if not workers.room:
                 return
-            one.begin()
-            workers.begin(one.number, _task(one, family, device, train=train))
+            sweep_run.begin()
+            workers.begin(sweep_run.number, _task(sweep_run, family, device, train=train))
 
 
-def _task(one: SweepRun, family: Family, device: str, *, train: bool) -> Task:
-    scenario = one.point.scenario.model_dump(mode="json")
+def _task(sweep_run: SweepRun, family: Family, device: str, *, train: bool) -> Task:
+    scenario = sweep_run.point.scenario.model_dump(mode="json")
     share = train and len(family.runs) > 1
     shared = tuple(folder.absolute() for folder in family.records())
-    return Task(scenario, one.folder.absolute(), device, train, share, shared)
+    return Task(scenario, sweep_run.folder.absolute(), device, train, share, shared)
 
 
 def work(task: Task) -> tuple[str, str | None, Mapping[str, Any]]:
-    """Run a point, in a process of its own; return its status, why it failed if it did, and its summary."""
-    # A task of a machine that was lost begins again, with what its first attempt left in the folder.
+    """Run a point in a process of its own; return its status, why it failed (if it did) and its summary."""
+    # If a machine is lost, its task begins again elsewhere, and resumes what the first attempt left in the folder.
     options = Options(task.out, task.device, task.train, resume=True, share=task.share, shared=task.shared)
     result = emulation.run(load(task.scenario), options)
     return result.status, result.error, result.summary
 
 
 def _processes(families: int, options: SweepOptions, *, train: bool) -> Pool:
-    """Return the processes of this machine, and divide its cores and GPUs among them."""
+    """Return a pool of processes on this machine, which divide its cores and GPUs among them."""
     gpus = 0
     if train and options.device != "cpu":
         gpus = gpu_count()
     workers = options.workers or gpus or cores()
-    # No more processes will be busy at first than there are families.
+    # At first one run of each family is busy, so there is no use in keeping cores for more runs than that.
     threads = max(1, cores() // min(workers, max(1, families)))
 
     def settings(slot: int) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Worker pools run tasks beside each other: in processes of this machine (`pool`), or on a cluster (`cluster`)."""
+"""Worker pools run tasks side by side: in processes of this machine (`pool`), or on a cluster (`cluster`)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 from edgefl.core.errors import Taken
 
-RELEASE_S = 300.0  # within which the processes of a lost machine let go of their files
-LOOK_EVERY_S = 0.5
+RELEASE_S = 300.0  # how long the processes of a lost machine may keep their files locked
+POLL_EVERY_S = 0.5  # how often to try again, or to look whether the parent process is alive
 
 
 class Died(Exception):  # noqa: N818 - the name says what happened
@@ -19,7 +19,7 @@ class Died(Exception):  # noqa: N818 - the name says what happened
 class Answer(NamedTuple):
     """The outcome of a task."""
 
-    number: int
+    number: int  # as given to `begin`
     value: Any  # an exception if the task failed
 
 
@@ -41,13 +41,14 @@ class WorkerPool(Protocol):
         """Wait until at least one task ends, and return the answers of all that have ended."""
 
     def close(self) -> None:
-        """End what is under way as an interrupt would."""
+        """End running tasks as an interrupt would."""
 
 
 def answered(work: Callable[[Any], Any], task: Any) -> Any:
-    """Return what `work` makes of a task, or the exception that it raises.
+    """Return the result of `work` for a task, or the exception that it raises.
 
-    A process that was lost may hold the task's folder for a while, until its machine notices; that is waited for.
+    The process of an earlier attempt on a lost machine may keep the task's folder locked until that machine notices. So
+    a locked folder is tried again for some minutes.
     """
     give_up_s = time.monotonic() + RELEASE_S
     while True:
@@ -56,6 +57,6 @@ def answered(work: Callable[[Any], Any], task: Any) -> Any:
         except Taken as error:
             if time.monotonic() > give_up_s:
                 return error
-        except Exception as error:  # noqa: BLE001 - whoever asked decides what to make of it
+        except Exception as error:  # noqa: BLE001 - the caller decides what it means
             return error
-        time.sleep(LOOK_EVERY_S)
+        time.sleep(POLL_EVERY_S)

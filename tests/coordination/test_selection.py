@@ -386,5 +386,5 @@ def test_one_clear_line(case, tmp_path, capsys):
 
 @pytest.mark.parametrize("kind", ["oort", "power_of_choice"])
 def test_without_learning_there_are_no_losses(kind):
-    with pytest.raises(InputError, match=f"server.selection: {kind} chooses by losses, and without learning there are"):
+    with pytest.raises(InputError, match=f"server.selection: {kind} chooses by losses, which a run without learning"):
         run(kind, train=False)

@@ -40,9 +40,9 @@ def test_without_ray_the_extra_is_named(tmp_path, monkeypatch):
 
 
 def test_options_that_make_no_sense(tmp_path):
-    refused(tmp_path, "--gpus-per-run: is for --cluster", gpus_per_run=1)
+    refused(tmp_path, "--gpus-per-run: needs --cluster", gpus_per_run=1)
     for number in (-1, 1.5, float("nan"), float("inf")):
-        refused(tmp_path, "--gpus-per-run .* part of a GPU", cluster="auto", gpus_per_run=number, device="cuda")
+        refused(tmp_path, "--gpus-per-run .* part of one GPU", cluster="auto", gpus_per_run=number, device="cuda")
     refused(tmp_path, "leave the number out", cluster="auto", device="cuda:1")
 
 
@@ -50,7 +50,7 @@ def test_nobody_answers(tmp_path):
     pytest.importorskip("ray")
     with closing(socket.socket()) as silent:
         silent.bind(("127.0.0.1", 0))  # not listening
-        refused(tmp_path, "nobody answers there", cluster=f"127.0.0.1:{silent.getsockname()[1]}")
+        refused(tmp_path, "nothing answers there", cluster=f"127.0.0.1:{silent.getsockname()[1]}")
     for address in ("somewhere", "127.0.0.1", "http://127.0.0.1:6379"):
         refused(tmp_path, "must be auto, or the host:port", cluster=address)
 

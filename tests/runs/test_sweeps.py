@@ -260,7 +260,7 @@ def test_overwriting_removes_an_earlier_sweep_and_nothing_else(write, tmp_path, 
 def test_a_folder_of_something_else_is_refused(how, write, tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "letter.txt").write_text("dear")
-    with pytest.raises(InputError, match="something else than a sweep"):
+    with pytest.raises(InputError, match="other files than a sweep's"):
         edgefl.sweep(write(), out=tmp_path / "home", **how)
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter.txt"]
 
