@@ -1,4 +1,4 @@
-"""Models at the base stations: each learns from its own cell, and from time to time a cloud averages them."""
+"""Models at the base stations: each learns from its own cell, and a cloud averages them from time to time."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EdgeModels:
-    """The models of all edge servers (HierFAVG: Liu et al., ICC 2020, algorithm 1)."""
+    """The models of all base stations (HierFAVG: Liu et al., ICC 2020, algorithm 1)."""
 
     models: Tensor  # [cells, d]
-    statistics: Tensor  # [cells, b] of batch normalisation
-    samples: Ints  # [cells] of the updates that each has received since the cloud's last average
+    statistics: Tensor  # [cells, b] statistics of batch normalisation
+    samples: Ints  # [cells] samples behind the updates that each has received since the cloud's last average
 
     @classmethod
     def alike(cls, w: Tensor, statistics: Tensor, cells: int) -> EdgeModels:
-        """Return edge servers that all have the model w [d] with its statistics [b], and have received nothing."""
+        """Return base stations that all have the model w [d] with its statistics [b], and have received nothing."""
         return cls(w.repeat(cells, 1), statistics.repeat(cells, 1), np.zeros(cells, dtype=np.int64))
 
     def learn(self, updates: Updates, cell: Ints, aggregate: Aggregate) -> EdgeModels:
-        """Return the next models, given the `cell` [C] of each update; a base station without updates keeps its own."""
+        """Return the next models, given the `cell` [C] of each update; without updates a model stays."""
         models = self.models.clone()
         statistics = self.statistics.clone()
         samples = self.samples.copy()
-        for edge in np.unique(cell).tolist():
-            own = updates.only(np.flatnonzero(cell == edge))
-            models[edge] = aggregate({"w": self.models[edge]}, own)["w"]
+        for station in np.unique(cell).tolist():
+            own = updates.only(np.flatnonzero(cell == station))
+            models[station] = aggregate({"w": self.models[station]}, own)["w"]
             if own.statistics is not None:
                 weights = own.statistics.new_tensor(own.samples / own.samples.sum())
-                statistics[edge] = weights @ own.statistics
-            samples[edge] += own.samples.sum()
+                statistics[station] = weights @ own.statistics
+            samples[station] += own.samples.sum()
         return EdgeModels(models, statistics, samples)
 
     def mean(self) -> tuple[Tensor, Tensor]:
-        """Return the cloud's model [d] and statistics [b]: means over edges by the samples since its last average."""
-        if not self.samples.any():  # no edge has moved since then, so all are alike
+        """Return the cloud's model [d] and statistics [b]: means over base stations, weighted by `samples`."""
+        if not self.samples.any():  # no model has moved since the last average, so all are the same
             return self.models[0], self.statistics[0]
         return _mean(self.models, self.samples), _mean(self.statistics, self.samples)
 
     def merged(self) -> EdgeModels:
-        """Return edge servers that all have the cloud's model."""
+        """Return base stations that all have the cloud's model."""
         model, statistics = self.mean()
         return EdgeModels.alike(model, statistics, len(self.samples))
 
 
 def _mean(rows: Tensor, samples: Ints) -> Tensor:
-    """Return the mean [k] of rows [n, k] by samples [n]."""
-    # Row by row, as a matrix product would round differently with another number of threads.
+    """Return the mean [k] of rows [n, k], weighted by samples [n]."""
+    # Row by row: a matrix product would round differently for each number of threads.
     mean = 0.0 * rows[0]
     for share, row in zip((samples / samples.sum()).tolist(), rows, strict=True):
         mean += share * row

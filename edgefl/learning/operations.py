@@ -1,7 +1,7 @@
 """Arithmetic operations of an algorithm's hook `correct`, counted while it runs on zeros.
 
 An element-wise operation counts 1 for each element of its result, whichever function of NumPy or torch it is: `clamp`,
-`sign` and `where` of d elements count d. See `torch_operations` for what else torch can do.
+`sign` and `where` of d elements count d. The module `torch_operations` counts torch's other functions.
 """
 
 from __future__ import annotations
@@ -25,26 +25,27 @@ def correction_operations(algorithm: Algorithm, d: int) -> int:
 
 
 def counted_by_numpy(algorithm: Algorithm, d: int) -> int:
-    """Count on NumPy arrays, which needs no torch, but a hook of nothing but element-wise arithmetic."""
+    """Return the operations, counted on NumPy arrays: without torch, but only for element-wise arithmetic."""
     sizes: list[int] = []
 
     class CountingArray(np.ndarray[Any, Any]):
-        """An array that notes the size of each element-wise result."""
+        """An array that records the size of each element-wise result."""
 
         def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+            # On plain arrays, as the operation would come back here for ever otherwise.
             result = np.asarray(getattr(ufunc, method)(*map(np.asarray, inputs), **options))
             sizes.append(result.size)
             return result.view(CountingArray)
 
     w = cast("Tensor", np.zeros(d, dtype=np.float32).view(CountingArray))
     local = first_round(algorithm, w)
-    sizes.clear()  # of the hooks that made `local`
+    sizes.clear()  # the hooks that made `local` have been counted as well
     algorithm.correct(w, w, local)
     return sum(sizes)
 
 
 def counted_by_torch(algorithm: Algorithm, d: int) -> int:
-    """Count on torch tensors, so that the hook may call any function of torch."""
+    """Return the operations, counted on torch tensors: the hook may call any function of torch."""
     import torch
 
     from edgefl.learning.torch_operations import OperationCounter

@@ -1,4 +1,4 @@
-"""The price of a device's round: the floats that the algorithm really sends, and the operations that training takes."""
+"""The cost of a device's round: the floats that the algorithm really sends, and the operations of its training."""
 
 from __future__ import annotations
 
@@ -22,31 +22,32 @@ from edgefl.learning.operations import correction_operations
 from edgefl.learning.training_section import LocalWork, Training
 from edgefl.learning.workload import Workload, batch_sizes, local_samples, local_steps
 
-BITS_PER_LABEL = 8  # algorithm cards, section 8.4
+BITS_PER_LABEL = 8  # one byte for each label
 
 
 @dataclass(frozen=True)
 class Payload:
-    """Bits down and up for each participant, each device's operations in a round, and bits of the model alone."""
+    """The cost of one round: bits for each participant, operations of each device."""
 
     down_bits: float
     up_bits: float
-    flops: Floats  # [devices]
-    model_bits: float
-    samples: Ints  # [devices] that each holds
-    loss_flops: float  # operations of a sample's forward pass
-    once_bits: float = 0.0  # down, beside the others, for each device that has not received them in the session
-    sample_flops: float = 0.0  # operations of a sample in a step, of which `flops` consist
-    step_flops: float = 0.0  # operations of a step that do not depend on the number of samples
+    flops: Floats  # [devices] operations of a round
+    model_bits: float  # the model alone
+    samples: Ints  # [devices] samples that each device holds
+    loss_flops: float  # operations of one sample's forward pass
+    once_bits: float = 0.0  # besides `down_bits`, for a device that has not received them in this session
+    sample_flops: float = 0.0  # operations for one sample in a step, a part of `flops`
+    step_flops: float = 0.0  # operations of a step whatever its number of samples, the other part
 
     def flops_in(self, ids: Ids, index: int, workload: Workload) -> Floats:
-        """Return the operations [n] of devices [n] in the round `index`: less than `flops` for stragglers."""
+        """Return the operations [n] of the devices `ids` [n] in round `index`; stragglers take fewer than `flops`."""
         if workload.training.stragglers is None:
             return self.flops[ids]
-        full = local_steps(self.samples[ids], *workload.training.work)
+        all_steps = local_steps(self.samples[ids], *workload.training.work)
         done = workload.steps(ids, index)
-        left_out = workload.samples(ids, full) - workload.samples(ids, done)
-        return np.asarray(self.flops[ids] - left_out * self.sample_flops - (full - done) * self.step_flops)
+        left_out = workload.samples(ids, all_steps) - workload.samples(ids, done)
+        # Subtracted from `flops`, which also has the pass over all samples that a straggler takes just the same.
+        return np.asarray(self.flops[ids] - left_out * self.sample_flops - (all_steps - done) * self.step_flops)
 
 
 def measure(
@@ -59,24 +60,24 @@ def measure(
 ) -> Payload:
     """Return what one round of an algorithm costs.
 
-    The hooks of the way down and up are run on vectors of one and of two zeros, and what they return is counted: an
-    algorithm that sends two vectors pays for two without having to say so. Likewise `references`: a model that the
-    loss compares with costs a forward pass, a third of training, on every sample. The hook `correct` is run, too, and
-    its operations are counted. A shipped algorithm's hooks get NumPy arrays, so that torch stays out of worlds without
-    learning; any other algorithm's get torch tensors and may call all that torch has. As they run on zeros, an `if` in
-    a hook is priced the way that zeros take.
+    The hooks for the way down and up run on vectors of one and of two zeros, and what they return is counted: an
+    algorithm that sends two vectors pays for two without having to say so. The same goes for `references`: each model
+    that the loss compares with costs a forward pass, a third of training, on every sample. The hook `correct` runs,
+    too, and its operations are counted. A shipped algorithm's hooks get NumPy arrays, so that runs without learning
+    never load torch; any other algorithm's hooks get torch tensors and may call any torch function. As hooks run on
+    zeros, an `if` in a hook costs what the branch for zeros costs.
 
     Args:
-        model: its size and its operations a sample.
-        algorithm: the hooks.
-        training: how much a device trains.
-        data: the shape of a sample.
-        sizes: [devices] samples that each holds.
-        cost: full, or as the dynamic-devices paper prices every algorithm: a model each way and one pass forward and
-            backward, whatever else is sent and computed.
+        model: gives the number of parameters and the operations for a sample.
+        algorithm: gives the hooks.
+        training: says how much a device trains.
+        data: gives the shape of a sample.
+        sizes: [devices] samples that each device holds.
+        cost: full, or paper: as the dynamic-devices paper prices every algorithm, with a model each way and one pass
+            forward and backward, whatever else is sent and computed.
 
     Raises:
-        InputError: the algorithm cannot work with so many devices.
+        InputError: the algorithm cannot work with this number of devices.
     """
     if reason := algorithm.check(len(sizes)):
         raise InputError(f"algorithm: {reason}")
@@ -97,9 +98,12 @@ def measure(
     down, once, up = _traffic(algorithm, minimal=training.minimal_uploads)
     references = len(algorithm.references(first_round(algorithm, zeros(algorithm, 1))))
     # Training takes three times a forward pass; so does the pass over all samples that some algorithms need.
-    more_passes = sizes if algorithm.needs_gradient else 0
-    passes = samples * (1 + references / 3) + more_passes
-    step_flops = 0.0 if model.cost else _step_flops(algorithm, training) * d
+    passes = samples * (1 + references / 3)
+    if algorithm.needs_gradient:
+        passes = passes + sizes
+    step_flops = 0.0
+    if not model.cost:  # a price that the scenario names covers the whole step
+        step_flops = _step_flops(algorithm, training) * d
     return Payload(
         down_bits=float(BITS_PER_FLOAT * (down.vectors * d + down.scalars)),
         up_bits=float(up.vectors * training.codec.bits(d) + BITS_PER_FLOAT * up.scalars),
@@ -117,20 +121,20 @@ def measure(
 class HalfCost:
     """Operations of one of the two parts of a model."""
 
-    forward: float  # of a sample; backward takes twice as many
-    step: float  # of the solver, whatever the number of samples
+    forward: float  # operations of one sample's forward pass; its backward pass takes twice as many
+    step: float  # operations of a solver step, whatever its number of samples
 
 
 @dataclass(frozen=True)
 class SplitPayload:
-    """The price of local training where a device computes a model's front and the server its back."""
+    """The cost of local training in split learning: a device computes a model's front, the server its back."""
 
-    front_bits: float  # parameters, each way
-    up_bits: float  # of a sample in a step: activations at the cut, and the label
-    down_bits: float  # their gradients
+    front_bits: float  # the front's parameters, each way
+    up_bits: float  # for each sample of a step: the activations at the cut, and the label
+    down_bits: float  # for each sample of a step: the gradients of these activations
     front: HalfCost
     back: HalfCost
-    sizes: Ints  # [devices] samples that each holds
+    sizes: Ints  # [devices] samples that each device holds
     work: LocalWork
 
     def batches(self, device: int, steps: int | None = None) -> Ints:
@@ -147,24 +151,27 @@ def measure_split(
     sizes: Ints,
     cost: Literal["full", "paper"] = "full",
 ) -> SplitPayload:
-    """Return what one round of split learning costs (algorithm cards, 1.19 and 8.4).
+    """Return what one round of split learning costs.
 
     Args:
-        model: cut in two.
-        front: the part that devices compute.
-        algorithm: for its correction.
-        training: how much a device trains.
-        data: the shape of a sample.
-        sizes: [devices] samples that each holds.
-        cost: full, or no operations of the solver.
+        model: the model that is cut in two.
+        front: the cost of the part that devices compute.
+        algorithm: gives the hook `correct`.
+        training: says how much a device trains.
+        data: gives the shape of a sample.
+        sizes: [devices] samples that each device holds.
+        cost: full, or paper: without the operations of the solver.
     """
-    step = _step_flops(algorithm, training) if cost == "full" else 0.0
+    step = 0.0
+    if cost == "full":
+        step = _step_flops(algorithm, training)
     d = model.parameters(data.shape, data.classes)
     products = model.multiplications(data.shape, data.classes)
     return SplitPayload(
         front_bits=float(BITS_PER_FLOAT * front.parameters),
         up_bits=float(BITS_PER_FLOAT * front.outputs + BITS_PER_LABEL),
         down_bits=float(BITS_PER_FLOAT * front.outputs),
+        # A multiply-accumulate is two operations.
         front=HalfCost(2.0 * front.multiplications, step * front.parameters),
         back=HalfCost(2.0 * (products - front.multiplications), step * (d - front.parameters)),
         sizes=sizes,
@@ -175,21 +182,24 @@ def measure_split(
 class Traffic(NamedTuple):
     """Floats sent in one direction, for a model of any size."""
 
-    vectors: int  # of the model's size
-    scalars: int
+    vectors: int  # vectors of the model's size
+    scalars: int  # other floats
 
 
 def _traffic(algorithm: Algorithm, *, minimal: bool) -> tuple[Traffic, Traffic, Traffic]:
-    """Return what goes down in every round, down once a session, and up."""
-    # Floats are linear in the size d of the model, so two sizes tell vectors from scalars.
-    of_1 = _floats_sent(algorithm, 1, minimal=minimal)
-    of_2 = _floats_sent(algorithm, 2, minimal=minimal)
-    down, once, up = (Traffic(two - one, 2 * one - two) for one, two in zip(of_1, of_2, strict=True))
+    """Return the traffic down in every round, down once a session, and up in every round."""
+    # The floats are `vectors d + scalars`, linear in the size d of the model, so the sizes 1 and 2 give both numbers.
+    floats_of_1 = _floats_sent(algorithm, 1, minimal=minimal)
+    floats_of_2 = _floats_sent(algorithm, 2, minimal=minimal)
+    down, once, up = (
+        Traffic(vectors=of_2 - of_1, scalars=2 * of_1 - of_2)
+        for of_1, of_2 in zip(floats_of_1, floats_of_2, strict=True)
+    )
     return down, once, up
 
 
 def _floats_sent(algorithm: Algorithm, d: int, *, minimal: bool) -> tuple[int, int, int]:
-    """Return the floats down in every round, down once a session, and up, for a model of d parameters."""
+    """Return the floats down in every round, down once a session, and up in every round, for d parameters."""
     local = first_round(algorithm, zeros(algorithm, d))
     once = _floats({name: local.received[name] for name in algorithm.sent_once()})
     up = _floats(upload(algorithm, local.start, local, minimal=minimal))
@@ -202,13 +212,13 @@ def _floats(vectors: Mapping[str, Any]) -> int:
 
 def _step_flops(algorithm: Algorithm, training: Training) -> float:
     """Return the operations of one local step on vectors, for each parameter: the correction's and the solver's."""
-    # Operations on scalars are the same for both sizes, and are left out.
+    # Operations on scalars do not grow with the number of parameters, so the difference leaves them out.
     correction = correction_operations(algorithm, 2) - correction_operations(algorithm, 1)
     solver = 2  # w - lr gradient
     if training.weight_decay + algorithm.decay(first_round(algorithm, zeros(algorithm, 1))):
         solver += 2
     if training.optimizer == "adam":
-        solver += 12  # 3 for m, 4 for v, its root, two corrections of their bias, eps, the quotient
+        solver += 12  # 3 for m, 4 for v, 1 for its root, 2 for the bias of both, 1 for eps, 1 for the quotient
     elif training.momentum:
         solver += 2
     if training.clip_norm:

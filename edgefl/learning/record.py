@@ -1,7 +1,8 @@
 """The record of what has been learned: outcomes in a journal, and now and then the state that led to them.
 
-The key of an entry is a digest of all commands that learning has received up to there (see Replay). What is found under
-a key is therefore what would be learned again: a run that resumes, or another run that learns the same, can skip it.
+The key of an entry is a digest of all commands that learning received before it (see Replay). Learning again would
+therefore give exactly what the record has under the key: a run that resumes, or another run that learns the same, skips
+it.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ log = logging.getLogger(__name__)
 
 
 class Pace:
-    """How often states are put on record: every so many rounds, or every so many seconds of wall-clock.
+    """Says when the next state is due: after a number of rounds, or of seconds of wall-clock.
 
-    Without either, checkpoints take at most two per cent of the time. What is kept changes no result.
+    Without either, checkpoints take at most two per cent of the time. Results do not depend on it.
 
     Args:
-        rounds: between two states.
-        seconds: of wall-clock between two states.
+        rounds: rounds from one state to the next.
+        seconds: wall-clock time from one state to the next.
     """
 
-    TIME_SHARE = 0.02  # of the wall-clock time, for taking states
+    TIME_SHARE = 0.02  # share of the wall-clock time that writing states may take
     FIRST_S = 10.0  # a run shorter than this is learned again faster than its state is written
 
     def __init__(self, rounds: int | None = None, seconds: float | None = None) -> None:
@@ -46,18 +47,19 @@ class Pace:
         self._took_s = 0.0
 
     def due(self) -> bool:
-        """Count a round, and return whether a state is due after it. Ask once after each round."""
+        """Count a round, and return whether a state is due after it; call this once after each round."""
         self._rounds_since += 1
         if self._rounds is not None:
             return self._rounds_since >= self._rounds
-        least_s = self._seconds
-        if least_s is None:
-            least_s = max(self.FIRST_S, self._took_s / self.TIME_SHARE)
-        return time.monotonic() - self._last_s >= least_s
+        interval_s = self._seconds
+        if interval_s is None:
+            # A state that took long to write is due less often, so that the share of time stays the same.
+            interval_s = max(self.FIRST_S, self._took_s / self.TIME_SHARE)
+        return time.monotonic() - self._last_s >= interval_s
 
     @contextmanager
     def taking(self) -> Iterator[None]:
-        """Measure how long it takes to write a state, and begin to count anew."""
+        """Measure how long writing a state takes, and start counting towards the next state."""
         began_s = time.monotonic()
         yield
         self._rounds_since = 0
@@ -66,14 +68,14 @@ class Pace:
 
 
 class _StateFile(NamedTuple):
-    """A file with a state, and its digest when it was written."""
+    """A file with a state, and the digest that the file had when it was written."""
 
     path: Path
     sha256: str
 
 
 class Record:
-    """A record that keeps nothing and is always empty: enough for a run in memory, which learns everything once."""
+    """A record that is always empty: enough for a run in memory, which learns everything once."""
 
     def __init__(self) -> None:
         self._outcomes: dict[str, Any] = {}
@@ -84,14 +86,14 @@ class Record:
         return self._outcomes.get(key)
 
     def note(self, key: str, outcome: Any) -> None:
-        """Put an outcome (anything that JSON can hold) on record."""
+        """Record an outcome, which may be anything that JSON can hold."""
 
     def restore(self, key: str, read: Callable[[BinaryIO], None]) -> bool:
         """Pass the state under a key to `read`; return whether there was an undamaged one."""
         return False
 
     def save(self, key: str, write: Callable[[BinaryIO], None], *, lasting: bool = False) -> None:
-        """Keep the state that `write` writes, and let go of the oldest ones that are not `lasting`."""
+        """Keep the state that `write` writes, and delete the oldest states that are not `lasting`."""
 
     def clear(self) -> None:
         """Forget everything on record."""
@@ -108,11 +110,11 @@ class Journal(Record):
 
     Args:
         folder: the folder of this journal.
-        fresh: begin anew; `open` replaces what is there.
-        others: folders of other journals, whose runs have ended; what they have on record counts, too.
+        fresh: begin an empty journal; `open` replaces the one in the folder.
+        others: folders of other journals, whose runs have ended; their entries count as well.
 
     Raises:
-        InputError: another process uses it, or it cannot be read.
+        InputError: another process uses the journal, or it cannot be read.
     """
 
     def __init__(self, folder: Path, *, fresh: bool = False, others: Sequence[Path] = ()) -> None:
@@ -128,13 +130,13 @@ class Journal(Record):
         if (folder / JOURNAL).exists():
             self._file = locked(folder / JOURNAL)
             if not fresh:
-                # A killed process may have left half a line at the end; the next one is written over it.
+                # A killed process may have left half a line at the end: the next line is written in its place.
                 self._file.truncate(self._read(self._file, folder))
 
     def _read(self, file: BinaryIO, folder: Path) -> int:
-        """Take in all lines that are whole; return how many bytes they have."""
+        """Read all complete lines; return their number of bytes."""
         file.seek(0)
-        whole_bytes = 0
+        complete_bytes = 0
         for line in file:
             if not line.endswith(b"\n"):
                 break
@@ -143,17 +145,17 @@ class Journal(Record):
                 key = entry.pop("key")
             except (ValueError, AttributeError, KeyError):
                 break
-            whole_bytes += len(line)
+            complete_bytes += len(line)
             if "file" not in entry:
                 self._outcomes[key] = entry.get("outcome")
                 continue
             self._states[key] = _StateFile(folder / entry["file"], entry["sha256"])
             if folder == self._folder and not entry.get("lasting"):
                 self._passing.append(key)
-        return whole_bytes
+        return complete_bytes
 
     def open(self) -> None:
-        """Write from now on; first of all what has been noted so far."""
+        """Begin to write: first the entries that have been noted so far, then each new one at once."""
         self._file = self._file or locked(self._folder / JOURNAL)
         if self._fresh:
             self._file.truncate(0)
@@ -165,7 +167,7 @@ class Journal(Record):
             self._append(entry)
 
     def clear(self) -> None:
-        """See Record; `open` replaces the files."""
+        """See Record; the files stay until `open` replaces them."""
         self._outcomes = {}
         self._states = {}
         self._fresh = True
@@ -211,11 +213,12 @@ class Journal(Record):
         return True
 
     def save(self, key: str, write: Callable[[BinaryIO], None], *, lasting: bool = False) -> None:
-        """Keep a state, whole or not at all, and only the last few.
+        """Write a state completely or not at all, and keep only the last few.
 
         A full disk is no reason to stop: the state before is still there.
         """
         path = self._folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.state"
+        # Written under another name and then renamed: a crash never leaves half a state under the name of a good one.
         part = path.with_suffix(".part")
         try:
             digest = self._write_state(part, write)
@@ -237,7 +240,7 @@ class Journal(Record):
 
     @staticmethod
     def _write_state(path: Path, write: Callable[[BinaryIO], None]) -> str:
-        """Write a state through to the disk; return its SHA-256."""
+        """Write a state and wait until it is on the disk; return its SHA-256."""
         with path.open("w+b") as file:
             write(file)
             file.flush()

@@ -1,4 +1,4 @@
-"""Learning-rate schedules: by which factor the learning rate differs from that of the first round."""
+"""Learning-rate schedules: the factor between a round's learning rate and that of the first round."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Schedule(Member):
     """Base of all schedules."""
 
     def factor(self, index: int, rounds: int) -> float:
-        """Return the factor of the initial learning rate in round `index`, from 0, of `rounds`."""
+        """Return the factor of the initial learning rate in round `index`, from 0; there are `rounds` rounds."""
         raise NotImplementedError
 
 
@@ -50,7 +50,7 @@ class PolynomialRate(Schedule):
     """
 
     power: NonNegativeFloat = 0.9
-    ratio: Annotated[float, Field(ge=0, le=1)] = 0.5  # of the last learning rate, which is never reached, to the first
+    ratio: Annotated[float, Field(ge=0, le=1)] = 0.5  # factor that round T would have; the last round is T - 1
 
     def factor(self, index: int, rounds: int) -> float:
         """Return `(1 - ratio) (1 - t / T)^power + ratio`."""

@@ -1,7 +1,7 @@
-"""Arithmetic operations that code on torch tensors takes, counted below autograd, function by function.
+"""Arithmetic operations of code on torch tensors, counted below autograd, function by function.
 
-Whatever is called from Python arrives here as a few hundred basic functions of torch's library ATen: `Tensor.norm` and
-`torch.linalg.norm` are both `linalg_vector_norm`.
+Whatever Python calls arrives here as one of a few hundred basic functions of torch's library ATen: `Tensor.norm` and
+`torch.linalg.norm` both arrive as `linalg_vector_norm`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ MOVES = frozenset(  # functions that create, copy or pick elements, and compute 
         "ones_like", "repeat", "roll", "scalar_tensor", "scatter", "stack", "zero", "zeros", "zeros_like",
     )
 )  # fmt: skip
-PER_ELEMENT = {  # operations for each element, where it is not one
+PER_ELEMENT = {  # operations for each element, if these are more than one
     "_log_softmax": 5,  # maximum, difference, exponential, sum, difference
     "_softmax": 5,  # maximum, difference, exponential, sum, quotient
     "addcdiv": 2,
     "addcmul": 2,
     "addmv": 2,
-    "dot": 2,  # product and sum, as the next ones
+    "dot": 2,  # product and sum, as for the next four
     "linalg_vector_norm": 2,
     "mv": 2,
     "norm": 2,
@@ -44,8 +44,8 @@ PER_ELEMENT = {  # operations for each element, where it is not one
 class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts the operations of all that torch computes in a `with` block.
 
-    An element-wise function counts 1 for each element of its result, a reduction (or a sort) 1 for each element that it
-    reads, except for those of PER_ELEMENT; products of matrices and convolutions count as torch's own counter does.
+    An element-wise function counts 1 for each element of its result, a reduction or a sort 1 for each element that it
+    reads; the functions in PER_ELEMENT count more. Matrix products and convolutions count as in torch's own counter.
     """
 
     def __init__(self) -> None:
@@ -64,13 +64,13 @@ def _operations(function: Any, args: tuple[Any, ...], options: dict[str, Any], r
     """Return the operations of one call of an ATen function."""
     if function.overloadpacket in flop_registry:
         return int(flop_registry[function.overloadpacket](*args, **options, out_val=result))
-    # "aten::clamp_.Tensor": namespace, name, an underscore if it works in place, and which of its signatures
+    # "aten::clamp_.Tensor" has the namespace, the name, an underscore if it works in place, and the overload.
     name = function.name().partition("::")[2].partition(".")[0].removesuffix("_")
     if function.is_view or name in MOVES:
         return 0
     tensors = [leaf for leaf in tree_leaves((args, options, result)) if isinstance(leaf, Tensor)]
     elements = max((tensor.numel() for tensor in tensors), default=0)
-    each = PER_ELEMENT.get(name, 1)
-    if options.get("alpha", 1) != 1:  # of add and sub: a factor of the second operand
-        each += 1
-    return each * elements
+    per_element = PER_ELEMENT.get(name, 1)
+    if options.get("alpha", 1) != 1:  # `add` and `sub` multiply their second operand by it
+        per_element += 1
+    return per_element * elements

@@ -23,7 +23,7 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 def _in_one_sentence(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """Replace the faults of both alternatives by one sentence."""
+    """Replace the faults of both alternatives with one sentence."""
     try:
         return handler(value)
     except ValidationError:
@@ -34,26 +34,26 @@ BatchSize = Annotated[Count | Literal["full"], WrapValidator(_in_one_sentence)]
 
 
 class Stragglers(Section):
-    """Devices that do a part of their local work (FedProx, Li et al., MLSys 2020, section 5.2)."""
+    """Devices that do only a part of their local work (FedProx, Li et al., MLSys 2020, section 5.2)."""
 
     share: Annotated[float, Field(ge=0, le=1)]  # probability that a device is a straggler in a round
-    keep: bool = True  # their updates count, as in FedProx, or come too late, as in its paper's FedAvg
+    keep: bool = True  # true: their updates count, as in FedProx; false: they are dropped, as in that paper's FedAvg
 
 
 class LocalWork(NamedTuple):
-    """How much a device trains in a round; where both epochs and steps are given, the one that ends first counts."""
+    """The local work of a device in a round; if both epochs and steps are given, whichever ends first counts."""
 
-    epochs: int | None  # passes over its samples
+    epochs: int | None  # passes over the device's samples
     steps: int | None  # mini-batches
-    batch_size: int | None  # samples; None for all of a device
+    batch_size: int | None  # samples of a mini-batch; None for all that the device holds
 
 
 class Training(Section):
-    """Local training: SGD (algorithm cards, section 0.2), or Adam (Kingma and Ba, ICLR 2015)."""
+    """Local training by SGD or by Adam (Kingma and Ba, ICLR 2015)."""
 
     local_epochs: Count | None = None  # 5 if neither is given
     local_steps: Count | None = None
-    wrap: bool = True  # at the end of a pass over the local data, steps continue with another one, or stop
+    wrap: bool = True  # after a pass over the local data local_steps go on with another pass; false: they stop
     stragglers: Stragglers | None = None
     batch_size: BatchSize = 50
     lr: NonNegativeFloat = 0.1
@@ -61,28 +61,30 @@ class Training(Section):
     optimizer: Literal["sgd", "adam"] = "sgd"
     momentum: Share = 0.0  # of SGD
     adam_betas: Annotated[tuple[Share, Share], Field(strict=False)] = (0.9, 0.999)  # decay of Adam's two moments
-    adam_eps: PositiveFloat = 1e-8  # added to the root of the second one
+    adam_eps: PositiveFloat = 1e-8  # added to the root of Adam's second moment
     weight_decay: NonNegativeFloat = 0.0
     clip_norm: PositiveFloat | None = None
-    engine: Literal["auto", "serial", "batched"] = "auto"  # the fastest; one client after another; several together
-    width: Count | None = None  # clients trained together; measured if not given
+    engine: Literal["auto", "serial", "batched"] = "auto"  # auto takes the fastest; batched trains clients together
+    width: Count | None = None  # number of clients trained together; measured if not given
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"  # of matrix products
     codec: Annotated[Codec, CODECS] = NoCodec()  # compression of uploads
     minimal_uploads: bool = False  # leave out vectors that the server can work out from the others
-    batch_norm: Literal["averaged", "local"] = "averaged"  # statistics: with the model, or each device's own
+    batch_norm: Literal["averaged", "local"] = "averaged"  # statistics are averaged like the model, or stay at devices
     state_home: Literal["auto", "device", "host", "disk"] = "auto"  # where clients' states are kept
 
     @property
     def work(self) -> LocalWork:
-        """How much a device trains in a round."""
-        return LocalWork(
-            epochs=self.local_epochs if self.wrap else 1,  # steps that do not wrap end with the first pass
-            steps=self.local_steps,
-            batch_size=None if self.batch_size == "full" else self.batch_size,
-        )
+        """The local work of a device in a round."""
+        epochs = self.local_epochs
+        if not self.wrap:
+            epochs = 1  # steps that do not wrap end with the first pass
+        batch_size = None
+        if self.batch_size != "full":
+            batch_size = self.batch_size
+        return LocalWork(epochs, self.local_steps, batch_size)
 
     def rate(self, index: int, rounds: int) -> float:
-        """Return the learning rate in round `index`, from 0, of so many."""
+        """Return the learning rate in round `index`, from 0; there are `rounds` rounds."""
         return self.lr * self.lr_schedule.factor(index, rounds)
 
     @model_validator(mode="before")
@@ -93,7 +95,9 @@ class Training(Section):
         given = [key for key in ("local_epochs", "local_steps") if value.get(key) is not None]
         if len(given) == 2:
             raise fault("local_epochs and local_steps exclude each other: leave one out")
-        return value if given else {**value, "local_epochs": 5}
+        if given:
+            return value
+        return {**value, "local_epochs": 5}
 
     @model_validator(mode="after")
     def _check_optimizer_keys(self) -> Training:

@@ -1,4 +1,4 @@
-"""How much each device trains in a round: all its local work, or as a straggler a part of it."""
+"""The local work of each device in a round: all of it, or a part if the device is a straggler."""
 
 from __future__ import annotations
 
@@ -16,34 +16,40 @@ from edgefl.learning.training_section import Training
 class Workload:
     """Optimiser steps of devices; with stragglers a function of (seed, device, round) (FedProx, section 5.2).
 
-    Li et al., MLSys 2020, draw a fixed number of stragglers among the selected devices of a round, which do a uniform
-    number of epochs. Here each device is one with some probability, so that its work does not depend on who else takes
-    part.
+    Li et al., MLSys 2020, draw a fixed number of stragglers among a round's selected devices, and for each of them a
+    uniform number of epochs. Here each device is a straggler with some probability, so that its work does not depend on
+    the other participants.
     """
 
     training: Training
-    sizes: Ints  # [devices] samples that each holds
+    sizes: Ints  # [devices] samples that each device holds
     streams: Streams
 
     def steps(self, ids: Ids, index: npt.ArrayLike) -> Floats:
-        """Return the steps [n] of devices [n] in the round `index` from 0, one for all devices or [n]."""
+        """Return the steps [n] that the devices `ids` [n] take.
+
+        Args:
+            ids: ids [n] of the devices.
+            index: index of the round, from 0; one for all devices, or one for each [n].
+        """
         work = self.training.work
-        full = local_steps(self.sizes[ids], *work)
+        all_steps = local_steps(self.sizes[ids], *work)
         if self.training.stragglers is None:
-            return full
+            return all_steps
         is_straggler, part = self._draw(ids, index)
-        # A straggler does whole epochs where the scenario counts epochs, and at least one.
-        counts_epochs = self.training.local_steps is None
-        unit = epoch_steps(self.sizes[ids], work.batch_size) if counts_epochs else 1
-        units = 1 + np.floor(part * (full / unit))
-        return np.where(is_straggler, np.minimum(unit * units, full), full)
+        # If the scenario counts epochs, a straggler does a whole number of them; in any case at least one unit.
+        unit: Ints | int = 1
+        if self.training.local_steps is None:
+            unit = epoch_steps(self.sizes[ids], work.batch_size)
+        units = 1 + np.floor(part * (all_steps / unit))
+        return np.where(is_straggler, np.minimum(unit * units, all_steps), all_steps)
 
     def samples(self, ids: Ids, steps: Floats) -> Floats:
-        """Return the samples [n] in the given `steps` [n] of devices [n]."""
+        """Return the samples [n] that the devices `ids` [n] process in `steps` [n]."""
         return samples_in(steps, self.sizes[ids], self.training.work.batch_size)
 
     def dropped(self, device: int, index: int) -> bool:
-        """Return whether the server ignores what a device has done in the round `index`, because it is a straggler."""
+        """Return whether the server ignores a device's update in round `index`, as the device is a straggler."""
         stragglers = self.training.stragglers
         if stragglers is None or stragglers.keep:
             return False
@@ -51,13 +57,16 @@ class Workload:
         return bool(is_straggler[0])
 
     def _draw(self, ids: Ids, index: npt.ArrayLike) -> tuple[Bools, Floats]:
-        """Return whether devices [n] are stragglers, and which part of their work they then do [n], in (0, 1)."""
+        """Return for devices [n] if they are stragglers, and the part of its work that a straggler does, in (0, 1)."""
         rounds = np.broadcast_to(np.asarray(index), ids.shape)
         drawn = np.empty((len(ids), 2))
-        for one in np.unique(rounds):
-            drawn[rounds == one] = self.streams.uniform("straggler", ids[rounds == one], int(one), 2)
-        stragglers = self.training.stragglers
-        share = stragglers.share if stragglers else 0.0
+        # Asynchronous devices are in different rounds: one call draws for all devices of a round.
+        for number in np.unique(rounds):
+            in_round = rounds == number
+            drawn[in_round] = self.streams.uniform("straggler", ids[in_round], int(number), 2)
+        share = 0.0
+        if self.training.stragglers is not None:
+            share = self.training.stragglers.share
         return drawn[:, 0] < share, drawn[:, 1]
 
 
@@ -76,41 +85,42 @@ def local_steps(sizes: Ints, epochs: int | None, steps: int | None, batch: int |
 def local_samples(sizes: Ints, epochs: int | None, steps: int | None, batch: int | None) -> Floats:
     """Return the samples [n] that devices with `sizes` [n] samples process in one round of local training.
 
+    If both epochs and steps are given, training ends with whichever ends first.
+
     Args:
-        sizes: samples that each device holds.
+        sizes: [n] samples that each device holds.
         epochs: passes over the local data, or None.
-        steps: mini-batches, wrapping over the local data whose last batch may be short, or None. Where both are given,
-            what ends first.
-        batch: mini-batch size; None for all local data.
+        steps: mini-batches, or None; after the last batch of a pass, which may be short, the next pass begins.
+        batch: samples of a mini-batch; None for all local data.
     """
     return samples_in(local_steps(sizes, epochs, steps, batch), sizes, batch)
 
 
 def samples_in(steps: Floats, sizes: Ints, batch: int | None) -> Floats:
-    """Return the samples [n] in the given `steps` [n] of devices with `sizes` [n] samples, pass after pass."""
+    """Return the samples [n] that devices with `sizes` [n] samples process in `steps` [n], pass after pass."""
     per_epoch = epoch_steps(sizes, batch)
-    # Only whole passes reach the short batch at their end.
+    # Only a complete pass reaches the short batch at its end: all batches of the last, incomplete one are full.
     return np.asarray((steps // per_epoch) * sizes + (steps % per_epoch) * full_batch(sizes, batch))
 
 
 def batch_sizes(size: int, epochs: int | None, steps: int | None, batch: int | None) -> Ints:
-    """Return the samples [K] of each of a device's mini-batches in one round; arguments as in `local_samples`."""
+    """Return the numbers [K] of samples in one device's mini-batches of a round; arguments as in `local_samples`."""
     of_device = np.array([size])
-    (full,) = full_batch(of_device, batch)
+    (batch_size,) = full_batch(of_device, batch)
     (per_epoch,) = epoch_steps(of_device, batch)
-    epoch = np.full(per_epoch, full, dtype=np.int64)
-    epoch[-1] = size - full * (per_epoch - 1)  # the rest
+    epoch = np.full(per_epoch, batch_size, dtype=np.int64)
+    epoch[-1] = size - batch_size * (per_epoch - 1)  # the last batch has what is left
     (count,) = local_steps(of_device, epochs, steps, batch)
     return np.resize(epoch, int(count))
 
 
 def epoch_steps(sizes: Ints, batch: int | None) -> Ints:
-    """Return the mini-batches [n] of an epoch; the last one may be short."""
+    """Return the number of mini-batches [n] in an epoch; the last one may be short."""
     return -(-sizes // full_batch(sizes, batch))
 
 
 def full_batch(sizes: Ints, batch: int | None) -> Ints:
-    """Return the samples [n] of a full mini-batch: at most all that a device with `sizes` [n] samples holds."""
+    """Return the number of samples [n] in a full mini-batch: `batch`, but no more than a device's `sizes` [n]."""
     if batch is None:
         return sizes
     return np.minimum(sizes, batch)

@@ -1,4 +1,4 @@
-"""Which model a session starts from: one file a strategy."""
+"""Strategies for the model that a session starts from: one file a strategy."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.learning.initialisation.base import Initialisation

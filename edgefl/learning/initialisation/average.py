@@ -10,20 +10,22 @@ from edgefl.learning.initialisation.base import Blend, Initialisation, Vector, u
 class Average(Initialisation):
     """The mean of earlier sessions' models (dynamic-devices paper, section VI, "Average")."""
 
-    include_pilots: bool = True  # the pilot sessions' models too; or only those after them, as the program has it
+    include_pilots: bool = True  # count the pilot sessions' models too; the paper's program counts only later ones
 
     def sessions_kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
-        """Return all sessions whose models count."""
+        """Return all sessions whose models count in the mean."""
         return self._counting(session)
 
     def stored_vectors(self, session: int) -> int:
-        """Return the number of their models."""
+        """Return the number of models that count in the mean."""
         return len(self._counting(session))
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """Return equal weights; in a pilot session only the last model, if those of pilots do not count."""
+        """Return equal weights; in a pilot session the last model alone, if the models of pilots do not count."""
         return uniform(self._counting(session) or (session - 1,))
 
     def _counting(self, session: int) -> Sequence[int]:
-        first = 1 if self.include_pilots else self.pilots + 1
-        return range(first, session)
+        """Return the earlier sessions whose models count."""
+        if self.include_pilots:
+            return range(1, session)
+        return range(self.pilots + 1, session)

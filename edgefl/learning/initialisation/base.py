@@ -1,6 +1,6 @@
 """Strategies for the model that a session starts from: how the models of earlier sessions are blended.
 
-A blend is the weight of each model, by the session that ended with it; 0 is the initial model of the run.
+A blend gives each model a weight, keyed by the session that ended with the model; key 0 is the run's initial model.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ INITIAL: Blend = {0: 1.0}
 class Initialisation(Member):
     """Base of all strategies; sessions count from 1."""
 
-    # Whether each session's server begins with more than the algorithm's state.
+    # True if the server begins each session with more than the algorithm's state.
     adds_server_state: ClassVar[bool] = False
 
-    pilots: Count = 1  # sessions of ordinary training before the strategy begins, P
-    after_pilots: Literal["previous", "initial"] = "previous"  # what session P + 1 starts from, whatever the strategy
+    pilots: Count = 1  # P, sessions of ordinary training before the strategy begins
+    after_pilots: Literal["previous", "initial"] = "previous"  # the model that session P + 1 starts from
 
     def wrap(self, algorithm: Algorithm) -> Algorithm:
-        """Return the algorithm with what the strategy adds to it."""
+        """Return the algorithm, wrapped in what the strategy adds to it."""
         return algorithm
 
     @property
     def extra_rounds(self) -> int:
-        """Rounds before each session's first one, beginning with session P + 1."""
+        """Number of rounds that precede the first round of each session, from session P + 1 on."""
         return 0
 
     def pilot_blend(self) -> Blend:
-        """Return the blend that those rounds start from: the pilot model."""
+        """Return the blend that the extra rounds start from: the pilot model."""
         return {}
 
     def sessions_kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
-        """Return the sessions whose models the server keeps, beside the last one's; arguments as in `start`."""
+        """Return the sessions whose models the server keeps besides the last one's; arguments as in `start`."""
         return ()
 
     def stored_vectors(self, session: int) -> int:
@@ -54,19 +54,21 @@ class Initialisation(Member):
         """Return the blend that a session starts from, from the second session on.
 
         Args:
-            session: the one that begins.
-            moves: [d] how far the extra rounds moved the pilot model, by session; this one's too.
+            session: number of the session that begins.
+            moves: [d] how far the extra rounds moved the pilot model in each session so far, this one included.
             tensors: where the model's weight tensors lie in a vector.
         """
         if session == self.pilots + 1:
-            return INITIAL if self.after_pilots == "initial" else {session - 1: 1.0}
+            if self.after_pilots == "initial":
+                return INITIAL
+            return {session - 1: 1.0}
         return self.blend(session, moves, tensors)
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """Return the same for all sessions but P + 1."""
+        """Return the blend that a session other than P + 1 starts from; arguments as in `start`."""
         raise NotImplementedError
 
 
 def uniform(sessions: Sequence[int]) -> Blend:
-    """Return the mean of the models of some sessions."""
+    """Return the blend that is the mean of some sessions' models."""
     return dict.fromkeys(sessions, 1 / len(sessions))

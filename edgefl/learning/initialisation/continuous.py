@@ -16,16 +16,16 @@ from edgefl.learning.initialisation.base import Blend, Initialisation, Vector
 class Continuous(Initialisation):
     """The last session's model, distilled into those that follow (dynamic-devices paper, section VI, "Continuous").
 
-    Its teacher in the first session is the initial model, as in the paper's program.
+    In the first session the teacher is the initial model, as in the paper's program.
     """
 
     adds_server_state: ClassVar[bool] = True  # the teacher
 
-    loss: Literal["kd", "relation"] = "kd"  # KL(p_teacher || p_student) of the program, or the paper's, GLFC's
-    weight: NonNegativeFloat = 1.0  # of the distillation, k; kd with 0 is `previous`
+    loss: Literal["kd", "relation"] = "kd"  # the program's KL(p_teacher || p_student), or GLFC's, which the paper cites
+    weight: NonNegativeFloat = 1.0  # k, of the distillation; kd with weight 0 is the strategy `previous`
 
     def wrap(self, algorithm: Algorithm) -> Algorithm:
-        """Return the algorithm with distillation from the model with which each session begins."""
+        """Return the algorithm with distillation from the model that each session begins with."""
         if self.loss == "kd":
             return Distilled(base=algorithm, weight=self.weight)
         return RelationDistilled(base=algorithm, weight=self.weight)

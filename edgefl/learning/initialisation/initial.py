@@ -15,7 +15,7 @@ class Initial(Initialisation):
         return 1
 
     def start(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """Return the same in session P + 1."""
+        """Return the initial model, in session P + 1 too."""
         return self.blend(session, moves, tensors)
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:

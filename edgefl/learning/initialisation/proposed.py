@@ -1,4 +1,4 @@
-"""The mean of earlier models, weighted by how alike the data were that they learned from."""
+"""The mean of earlier sessions' models, weighted by how similar their data were to this session's."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from edgefl.learning.initialisation.base import Blend, Initialisation, Vector, u
 class Proposed(Initialisation):
     """Earlier sessions' models, weighted by how alike data are (dynamic-devices paper, algorithm 1, eq. 16-18).
 
-    Two sessions are alike if a few rounds with their devices move one and the same pilot model in a similar way.
+    Two sessions are similar if a few rounds with their devices move the same pilot model in a similar way.
     """
 
-    gradient_rounds: Count = 1  # V
-    similarity: Annotated[float, Field(ge=0, allow_inf_nan=True)] = 10.0  # R: 0 is the mean, inf the nearest one alone
+    gradient_rounds: Count = 1  # V, extra rounds at the beginning of a session
+    similarity: Annotated[float, Field(ge=0, allow_inf_nan=True)] = 10.0  # R: 0 the plain mean, inf only the nearest
     distance: Literal["per_tensor_normalised", "global_l2"] = "per_tensor_normalised"  # the program's, or the paper's
-    pilot: Literal["simple", "ema"] = "simple"  # over pilot sessions (eq. 16 or 29)
-    beta: Annotated[float, Field(ge=0, le=1)] = 0.5  # of ema: 1 is the first pilot session alone, 0 the last
-    history: Count | None = None  # how many sessions after the pilots are kept and count, H; all
-    retention: Literal["recent", "diverse"] = "recent"  # which: the last ones, or those that differ most
+    pilot: Literal["simple", "ema"] = "simple"  # mean over pilot sessions (eq. 16), or a moving one (eq. 29)
+    beta: Annotated[float, Field(ge=0, le=1)] = 0.5  # of ema: 1 is the first pilot session alone, 0 the last alone
+    history: Count | None = None  # H, number of sessions after the pilots that are kept and count; all if not given
+    retention: Literal["recent", "diverse"] = "recent"  # keep the last H sessions, or H that differ most
 
     @model_validator(mode="after")
     def _check_retention(self) -> Proposed:
@@ -35,18 +35,19 @@ class Proposed(Initialisation):
 
     @property
     def extra_rounds(self) -> int:
-        """V."""
+        """Number of rounds V that precede the first round of each session, from session P + 1 on."""
         return self.gradient_rounds
 
     def pilot_blend(self) -> Blend:
-        """Return `1 / P` each, or `gamma_1 = beta^(P-1)` and `gamma_s = (1 - beta) beta^(P-s)`."""
+        """Return weights `1 / P` (simple), or `gamma_1 = beta^(P-1)` and `gamma_s = (1 - beta) beta^(P-s)` (ema)."""
         sessions = range(1, self.pilots + 1)
         if self.pilot == "simple":
             return uniform(sessions)
         weights = {}
         for s in sessions:
-            factor = 1 if s == 1 else 1 - self.beta
-            weights[s] = self.beta ** (self.pilots - s) * factor
+            weights[s] = self.beta ** (self.pilots - s)
+            if s > 1:  # the moving mean begins with the first session's model, at full weight
+                weights[s] *= 1 - self.beta
         return weights
 
     def sessions_kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
@@ -55,14 +56,18 @@ class Proposed(Initialisation):
         return [*pilots, *self._counting(session, moves, tensors)]
 
     def stored_vectors(self, session: int) -> int:
-        """Return one model a pilot session until there is the pilot model; then that, and two vectors a session."""
+        """Return the number of models of pilot sessions; after these, 1 for the pilot model and 2 for each session."""
+        # Of each session that counts the server keeps the model and the move of the extra rounds.
         after_pilots = session - self.pilots - 1
         if after_pilots < 0:
             return session - 1
         return 1 + 2 * min(after_pilots, self.history or after_pilots)
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
-        """Return weights `mu_z ~ exp(-R |G_s - G_z|)` ; in a pilot session only the last model."""
+        """Return weights in proportion to `exp(-R |G_s - G_z|)`; in a pilot session the last model alone.
+
+        Here s is this session, z an earlier one and G the move of the extra rounds.
+        """
         counting = self._counting(session, moves, tensors)
         if not counting:
             return {session - 1: 1.0}
@@ -77,15 +82,17 @@ class Proposed(Initialisation):
         return dict(zip(counting, weights, strict=True))
 
     def _counting(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> list[int]:
-        """Return H of the sessions that have moves: those that counted in the last session, and that one itself."""
+        """Return the earlier sessions that count, at most H: all that have moves, less those that are let go."""
         earlier = sorted(z for z in moves if z < session)
         while self.history and len(earlier) > self.history:
-            oldest = earlier[0]
-            earlier.remove(oldest if self.retention == "recent" else self._dispensable(earlier, moves, tensors))
+            let_go = earlier[0]
+            if self.retention == "diverse":
+                let_go = self._dispensable(earlier, moves, tensors)
+            earlier.remove(let_go)
         return earlier
 
     def _dispensable(self, sessions: Sequence[int], moves: Mapping[int, Vector], tensors: Sequence[slice]) -> int:
-        """Return the older of the two sessions that are most alike: the newer one has learned more from such data."""
+        """Return the older of the two most similar sessions: the newer model has learned more from data like theirs."""
         measure = DISTANCES[self.distance]
 
         def apart(pair: tuple[int, int]) -> float:
@@ -97,6 +104,7 @@ class Proposed(Initialisation):
 
 def per_tensor_normalised(a: Vector, b: Vector, tensors: Sequence[slice]) -> float:
     """Return the mean over tensors of `|a/|a| - b/|b||`, which is at most 2 (the paper's program)."""
+    # The norm of one tensor may be many times another's: each tensor's direction counts the same.
     return float(np.mean([np.linalg.norm(_unit(a[place]) - _unit(b[place])) for place in tensors]))
 
 
@@ -106,7 +114,7 @@ def global_l2(a: Vector, b: Vector, tensors: Sequence[slice]) -> float:
 
 
 def _unit(vector: Vector) -> Vector:
-    """Return the direction of a vector; zero if it has none."""
+    """Return the vector divided by its norm; a vector of zeros as it is."""
     wide = vector.astype(np.float64)
     return np.asarray(wide / (np.linalg.norm(wide) or 1.0))
 
