@@ -20,7 +20,7 @@ class Codec(Member):
     a biased codec leaves out then arrives later, and the model converges all the same.
     """
 
-    compresses: ClassVar[bool] = True  # whether uploads are other than plain 32-bit floats
+    compresses: ClassVar[bool] = True  # False if uploads are plain 32-bit floats
 
     error_feedback: bool = False  # unbiased codecs lose nothing in the mean
 
@@ -29,5 +29,5 @@ class Codec(Member):
         raise NotImplementedError
 
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
-        """Return what the server decodes of a vector [d]; `rng` is the device's, for this round."""
+        """Return the vector that the server decodes from an encoded x [d]; `rng` is the device's, for this round."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Trying a way to train: seconds for a step and memory for a client, on the training device."""
+"""Measurement of a way to train: seconds for a step and memory for a client, on the training device."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from edgefl.learning.learner.memory import peak_bytes, reset_peak
 from edgefl.learning.learner.plan import Trial
 
 TRIAL_S = 0.3  # a measurement takes about that long, unless a single step takes longer
-REPEATS = 3  # at least; the best counts, as other jobs can only slow things down
-SLOW_S = 1.0  # a single repeat must do for steps that take longer
+REPEATS = 3  # at least so many, of which the fastest counts
+SLOW_S = 1.0  # steps that take longer are timed only once
 
 
 def attempt(train: Callable[[int], object], width: int, device: str, most_steps: int) -> Trial:
-    """Time some training steps.
+    """Return the time and memory that some training steps take.
 
     Args:
         train: trains `width` clients for a number of steps.
-        width: clients at once.
+        width: number of clients that are trained together.
         device: the training device.
-        most_steps: as many as clients have in a round; what a round costs besides its steps then has its true share.
+        most_steps: steps of a client in a round; with as many the costs of a round besides its steps get their share.
     """
     before_bytes = reset_peak(device)
-    _seconds(train, 1, device)  # the first time allocates memory and chooses library routines
+    _seconds(train, 1, device)  # the first call also allocates memory and chooses library routines
     one_s = _seconds(train, 1, device)
     steps = max(1, min(most_steps, int(TRIAL_S / REPEATS / one_s)))
     repeats = 1
     if one_s <= SLOW_S:
         repeats = max(REPEATS, int(TRIAL_S / (one_s * steps)))
-    # the least time, not the mean: what others do on the machine can only add to it
+    # The least time, not the mean: other processes on the machine can only add to it.
     best_s = min(_seconds(train, steps, device) for _ in range(repeats))
     client_bytes = (peak_bytes(device) - before_bytes) / width
     return Trial(best_s / (steps * width), client_bytes)

@@ -1,4 +1,4 @@
-"""The batched engine: clients together, with a leading client axis."""
+"""The batched engine, which trains clients together along a leading client axis."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class BatchedEngine(TrainingEngine):
     """Trains clients together; those with fewer steps leave the batch when they are done.
 
     Args:
-        network: see TrainingEngine, as for the next three.
-        model: ...
-        solver: ...
-        samples: ...
+        network: see TrainingEngine.
+        model: see TrainingEngine.
+        solver: see TrainingEngine.
+        samples: see TrainingEngine.
         kernel: computes the gradients of several clients.
     """
 
@@ -53,10 +53,12 @@ class BatchedEngine(TrainingEngine):
         steps = self._gradients(cohort, w, statistics, references, gradient)
         for number, (active, losses) in enumerate(steps, 1):
             loss_sum[:active] += losses
-            # clients stand in the order of their steps, so that those that go on are the first rows: views, no copies
-            still = local if active == len(w) else select_clients(local, slice(active))
+            # Clients with more steps come first, so that those that go on are the first rows: views, no copies.
+            active_local = local
+            if active < len(w):
+                active_local = select_clients(local, slice(active))
             active_moments = [moment[:active] for moment in moments]
-            self.solver.step(w[:active], gradient[:active], active_moments, still, number)
+            self.solver.step(w[:active], gradient[:active], active_moments, active_local, number)
         return self.result(w, cohort, local, statistics, loss_sum)
 
     def _gradients(
@@ -75,9 +77,13 @@ class BatchedEngine(TrainingEngine):
             for begin, end in self._groups(batches.sizes[:active, step]):
                 group = slice(begin, end)
                 if (begin, end) not in bound:
-                    compared = None if references is None else references.rows(group)
+                    compared = None
+                    if references is not None:
+                        compared = references.rows(group)
                     bound[begin, end] = self.kernel.bind(w[group], statistics[group], into[group], compared)
-                group_keys = None if keys is None else keys[group]
+                group_keys = None
+                if keys is not None:
+                    group_keys = keys[group]
                 losses[group] = bound[begin, end](*batches.take(step, group), group_keys)
             yield active, losses
 
@@ -93,7 +99,7 @@ class BatchedEngine(TrainingEngine):
         return total
 
     def _groups(self, sizes: Ints) -> Iterator[tuple[int, int]]:
-        """Yield the clients [begin, end) that may share a batch; `sizes` [clients] are those of their mini-batches.
+        """Yield ranges [begin, end) of clients that may share a batch; `sizes` [clients] are their mini-batches' sizes.
 
         These are all clients, unless batch normalisation lets samples see each other: padding would then change the
         means, so that only clients with batches of equal sizes are stacked.
@@ -130,7 +136,7 @@ class _StackedBatches:
         self._last_batch: tuple[Tensor, Tensor, Tensor] | None = None
 
     def active(self, step: int) -> int:
-        """Return how many clients still train; they are sorted by steps, so that these come first."""
+        """Return how many clients still train; these come first, as clients are sorted by steps."""
         # counted on the host, where the indices are: asking a GPU would wait for it
         return int((self.sizes[:, step] > 0).sum())
 

@@ -18,21 +18,21 @@ def mini_batches(
 ) -> Indices:
     """Return the mini-batches [K, B] of one device in one round; a short last batch of an epoch is filled up with PAD.
 
-    Every epoch is a new shuffle. `local_steps` wraps: after the last batch of an epoch the next epoch begins; or stops
-    there, without `wrap` (algorithm cards, section 0.2).
+    Every epoch is shuffled anew. With `local_steps` the next epoch begins after the last batch of an epoch; without
+    `wrap` training ends there.
 
     Args:
         samples: [n] numbers of the device's samples.
         training: the scenario's section.
         rng: makes the device's generator for this round, if one is needed.
-        steps: of a straggler; all that is asked of the device if None.
+        steps: steps of a straggler; None for all local work.
     """
     count = len(samples)
     size = _batch_size(count, training)
     batches_per_epoch = -(-count // size)
     if steps is None:
         steps = int(local_steps(np.array([count]), *training.work)[0])
-    if batches_per_epoch == 1:  # all samples at once have no order, so that one gather serves all steps
+    if batches_per_epoch == 1:  # not shuffled: a full batch has no order, and one gather then serves all steps
         return np.repeat(samples[None], steps, axis=0)
     epochs = -(-steps // batches_per_epoch)
     generator = rng()  # only now: full batches draw nothing
@@ -60,7 +60,7 @@ def _batch_size(count: int, training: Training) -> int:
 def paired(batches: Indices) -> Indices:
     """Return the same mini-batches [K, B], but none with a single sample, which torch refuses to normalise.
 
-    Such a batch, the last of an epoch, gets the first sample of all besides; a device's only sample is there twice.
+    A single sample, as at the end of an epoch, is joined by the first sample of all; a device's only sample is doubled.
     """
     if batches.shape[1] == 1:
         return np.repeat(batches, 2, axis=1)

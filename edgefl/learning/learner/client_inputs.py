@@ -18,15 +18,15 @@ class ClientInputs:
     In a synchronous round all clients received the same model: one row then crosses the pipe to a worker, not C.
     """
 
-    start: Tensor  # [C or 1, d] the model that each received
-    received: Mapping[str, Tensor]  # [C or 1, ...] each, what else came with it
-    state: Mapping[str, Tensor]  # [C, ...] each, what each kept from earlier rounds
-    statistics: Tensor  # [C or 1, b] of batch normalisation
+    start: Tensor  # [C or 1, d] the model that each client received
+    received: Mapping[str, Tensor]  # [C or 1, ...] the other vectors that came with it, by name
+    state: Mapping[str, Tensor]  # [C, ...] the vectors that each client kept from earlier rounds, by name
+    statistics: Tensor  # [C or 1, b] statistics of batch normalisation
     lr: Tensor  # [C or 1, 1] learning rates
     run: RunInfo  # what all rounds have in common
 
     def to(self, device: torch.device) -> ClientInputs:
-        """Return the same on another torch device."""
+        """Return the same inputs on another torch device."""
         return self._each(lambda value: value.to(device))
 
     def rows(self, begin: int, end: int) -> ClientInputs:
@@ -40,7 +40,7 @@ class ClientInputs:
         return self._each(cut)
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> ClientInputs:
-        """Return the same with every tensor changed."""
+        """Return the inputs with each tensor replaced by what `change` makes of it."""
         return ClientInputs(
             start=change(self.start),
             received={name: change(value) for name, value in self.received.items()},

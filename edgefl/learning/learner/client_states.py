@@ -14,15 +14,15 @@ from edgefl.learning.learner.task import LearningTask
 
 
 class ClientStates:
-    """Keeps the states of all devices: the algorithm's, and what this program adds to them.
+    """Keeps the states of all devices: the algorithm's, and those that this program adds to them.
 
-    Added are a device's own batch normalisation (`training.batch_norm: local`), its last model (`report.models`) and
+    These are a device's own batch normalisation (`training.batch_norm: local`), its last model (`report.models`) and
     what the codec has lost of its uploads (error feedback).
 
     Args:
-        task: what is learned.
+        task: the learning task.
         initial: [d] the initial model, on the training device.
-        statistics: [b] of batch normalisation, at the beginning.
+        statistics: [b] the initial statistics of batch normalisation.
     """
 
     def __init__(self, task: LearningTask, initial: Tensor, statistics: Tensor) -> None:
@@ -39,10 +39,10 @@ class ClientStates:
         self.compression = Compression(task, initial)
 
     def restart(self) -> None:
-        """Forget what belongs to the server's state, which begins anew.
+        """Forget the states that belong to the server's state, which begins anew.
 
-        Where the server keeps no sums of what devices keep, devices go on with what they have. Their own batch
-        normalisation and the last models that the report wants stay in any case.
+        If the server keeps no sums of devices' states, devices keep theirs. Their own batch normalisation and the last
+        models that the report wants stay in any case.
         """
         if not is_coupled(self._task.algorithm):
             return
@@ -52,14 +52,14 @@ class ClientStates:
             self.compression.lost.forget(self.compression.lost.names)
 
     def depart(self, ids: Ids) -> None:
-        """Forget what the devices `ids` kept, but for their last models, which the report wants."""
+        """Forget the states of the devices `ids`, except for their last models, which the report wants."""
         if self.store is not None:
             self.store.forget(self.initial_state.keys() - {LAST_MODEL}, ids)
         if self.compression.lost is not None:
             self.compression.lost.forget(self.compression.lost.names, ids)
 
     def share_in_means(self, device: int) -> dict[str, Tensor]:
-        """Return the part that a device's state has in the server's means, by the names that these have there."""
+        """Return N times what a device's state adds to the server's means, by their names in the server's state."""
         # one device at a time, as the states of all that leave might not fit into the memory
         state = {}
         if self.store is not None:
@@ -82,13 +82,13 @@ class ClientStates:
 
     @property
     def home(self) -> str | None:
-        """The home of the states, see StateStore; None if devices keep nothing."""
+        """The place where states are kept, see StateStore; None if devices keep nothing."""
         if self.store is None:
             return None
         return self.store.home
 
     def stores(self) -> dict[str, StateStore]:
-        """Return the stores that there are, by the names under which a snapshot has them."""
+        """Return the stores in use, by their names in a snapshot."""
         found = {}
         if self.store is not None:
             found["clients"] = self.store

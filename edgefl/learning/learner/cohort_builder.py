@@ -1,4 +1,4 @@
-"""Cohorts: the clients of some jobs with all that their training draws, a function of (seed, device, round)."""
+"""Cohorts: the clients of some jobs with all their random draws, a function of (seed, device, round)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Jobs = Sequence[tuple[int, int]]  # device and index of the round
 
 
 class CohortBuilder:
-    """Puts cohorts together.
+    """Builds cohorts.
 
     Args:
-        task: what is learned.
-        network: says if samples see each other, and if training is random.
-        samples: the training samples, which say how they are augmented.
+        task: the learning task.
+        network: tells if batch normalisation couples samples, and if training is random.
+        samples: the training samples; they tell how samples are augmented.
     """
 
     def __init__(self, task: LearningTask, network: Network, samples: Samples) -> None:
@@ -72,7 +72,7 @@ class CohortBuilder:
         return self._normalisable(batches)
 
     def _passes(self, jobs: Jobs) -> list[Indices]:
-        """Return one pass over all samples of each job's device; nothing if no hook needs their gradient."""
+        """Return one pass over all samples of each job's device; an empty list if no hook needs their gradient."""
         if not self._task.algorithm.needs_gradient:
             return []
         passes = [one_pass(self._task.parts[device], self._task.training) for device, _ in jobs]
@@ -85,7 +85,7 @@ class CohortBuilder:
         return batches
 
     def _augmentation_draws(self, jobs: Jobs, batches: list[Indices]) -> list[Ints] | None:
-        """Return where each sample is cropped and if it is mirrored; None without augmentation."""
+        """Return the crop and the flip of each sample, as `augmentation_draws` does; None without augmentation."""
         if self._augmentation is None:
             return None
         draws = []

@@ -1,4 +1,4 @@
-"""Uploads as they come out of the scenario's codec, and what the codec has lost of each device's uploads."""
+"""Compression of uploads by the scenario's codec, and what the codec has lost of each device's uploads."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from edgefl.learning.learner.task import LearningTask
 
 
 class Compression:
-    """Codes what devices upload; with error feedback each adds to its next upload what its last one has lost.
+    """Encodes and decodes uploads; with error feedback a device adds to an upload what its last one has lost.
 
     Args:
-        task: what is learned; its training section names the codec.
-        initial: [d] the model, for the size and type of what is coded.
+        task: the learning task; its training section names the codec.
+        initial: [d] the initial model, which gives the size and type of encoded vectors.
     """
 
     def __init__(self, task: LearningTask, initial: Tensor) -> None:
         self._task = task
         self._codec = task.training.codec
         self._initial = initial
-        self.lost: StateStore | None = None  # of each upload by device, once an upload was coded with error feedback
+        self.lost: StateStore | None = None  # the loss in each device's last upload; None before error feedback begins
 
     def apply(self, jobs: Sequence[Job], uploads: Mapping[str, Tensor]) -> None:
         """Replace uploads [C, d] by what the server decodes of them; scalars are sent as they are."""
@@ -52,8 +52,8 @@ class Compression:
             self.lost.scatter(ids, losses)
 
     def make_room(self, names: Iterable[str]) -> StateStore:
-        """Make room for what uploads of these names lose; nothing is lost yet."""
-        # like the model's parameters whatever the upload: all that is coded has its size and type
+        """Return a new store for the losses of the uploads of these names; nothing is lost yet."""
+        # All vectors that are encoded have the size and type of the model.
         nothing_lost = dict.fromkeys(names, torch.zeros_like(self._initial))
         self.lost = StateStore(nothing_lost, len(self._task.parts), self._task.training.state_home)
         return self.lost

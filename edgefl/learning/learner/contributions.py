@@ -26,8 +26,8 @@ class ContributionGame:
         server: the state before the round.
         updates: the round's updates.
         players: [n] ids of the devices that may be in a coalition, participants or more.
-        unheard: [...] what the server keeps of a device before its first update, by name. The stored updates of
-            players outside the coalition are replaced by it; where it is empty, stored updates count for everybody.
+        unheard: [...] rows that the server keeps of a device before its first update, by name. They replace the stored
+            updates of players outside the coalition; if there are none, stored updates count in every coalition.
         aggregate: makes the server's next state.
         evaluate: tests a model.
     """

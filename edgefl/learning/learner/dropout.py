@@ -18,7 +18,7 @@ class KeyedDropout(nn.Module):
 
     Args:
         p: probability.
-        layer: number that tells the layers of one network apart.
+        layer: the layer's number, different for each layer of a network.
     """
 
     def __init__(self, p: float, layer: int) -> None:
@@ -39,14 +39,14 @@ class KeyedDropout(nn.Module):
 
 
 def _hash(x: Tensor) -> Tensor:
-    """Return lowbias32 of words of 32 bits, which are held in 64, as torch has no arithmetic of unsigned words."""
+    """Return lowbias32 of 32-bit words; they are kept in 64 bits, as torch has no arithmetic on unsigned words."""
     x = ((x ^ (x >> 16)) * 0x7FEB352D) & WORD
     x = ((x ^ (x >> 15)) * 0x846CA68B) & WORD
     return x ^ (x >> 16)
 
 
 def _spread(number: int) -> int:
-    """Return a word that is far away for neighbouring numbers: a multiple of 2^32 over the golden ratio."""
+    """Return a word that differs in many bits for neighbouring numbers: a multiple of 2^32 over the golden ratio."""
     return (number + 1) * 0x9E3779B9 & WORD
 
 

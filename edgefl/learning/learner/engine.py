@@ -25,29 +25,30 @@ class Cohort:
     """C clients that are trained together; they may differ in everything but the model's architecture."""
 
     start: Tensor  # [C, d] the models that they received
-    lr: Tensor  # [C, 1]
-    received: Mapping[str, Tensor]  # what `downlink` sent besides, [C, d] each
-    state: Mapping[str, Tensor]  # what they keep from earlier rounds, [C, d] each
-    statistics: Tensor  # [C, b] of batch normalisation
-    weight: Tensor  # [C, 1] samples held, over the mean of all devices
-    index: Tensor  # [C, 1] of the round
+    lr: Tensor  # [C, 1] learning rates
+    received: Mapping[str, Tensor]  # [C, d] the other vectors that `downlink` sent, by name
+    state: Mapping[str, Tensor]  # [C, d] the vectors that clients kept from earlier rounds, by name
+    statistics: Tensor  # [C, b] statistics of batch normalisation
+    weight: Tensor  # [C, 1] number of samples over the mean of all devices, omega
+    index: Tensor  # [C, 1] index of the round, from 0
     batches: list[Indices]  # per client [K_i, B_i], longest first
-    draws: list[Ints] | None  # per client [K_i, B_i, 3] of augmentation
-    keys: Tensor | None  # [C] of dropout
+    draws: list[Ints] | None  # per client [K_i, B_i, 3] draws of augmentation
+    keys: Tensor | None  # [C] keys of dropout
     all_samples: list[Indices]  # per client [k_i, B_i], one pass over its samples; empty if no hook needs it
     run: RunInfo
 
     def local(self, gradient: Tensor | float = 0.0) -> LocalContext:
-        """Return what the algorithm's hooks see; `gradient` [C, d] is that of all samples, if a hook needs it."""
+        """Return the context of the algorithm's hooks; `gradient` [C, d] is over all samples, if a hook needs it."""
         steps = self.lr.new_tensor([[len(batch)] for batch in self.batches])
-        all_alike = bool((self.lr == self.lr[0]).all())
-        lr = float(self.lr[0]) if all_alike else self.lr  # a plain number saves a broadcast at every step
+        lr: Tensor | float = self.lr
+        if bool((self.lr == self.lr[0]).all()):
+            lr = float(self.lr[0])  # a plain number saves a broadcast at every step
         return LocalContext(
             self.start, lr, self.received, self.state, steps, self.weight, self.index, gradient, self.run
         )
 
     def one_pass(self) -> Cohort:
-        """Return the same clients with one pass over all their samples as they are, none of them augmented."""
+        """Return the same clients with one pass over all their samples, without augmentation."""
         return replace(self, batches=self.all_samples, draws=None)
 
 
@@ -76,12 +77,12 @@ def joined(parts: Sequence[Trained]) -> Trained:
 
 
 class TrainingEngine:
-    """Base of the engines; all give the same result but for rounding.
+    """Base of the engines; their results are the same but for rounding.
 
     Args:
         network: the module as a function of flat vectors.
-        model: for its loss.
-        solver: one SGD step.
+        model: gives the loss.
+        solver: takes one local step.
         samples: all training samples, on the training device.
     """
 
@@ -96,14 +97,14 @@ class TrainingEngine:
         raise NotImplementedError
 
     def references(self, local: LocalContext, cohort: Cohort) -> References | None:
-        """Return the models with which the algorithm's loss compares; None if the loss is the task's."""
+        """Return the models that the algorithm's loss compares with; None if it compares with none."""
         models = self.solver.algorithm.references(local)
         if not models:
             return None
         return References(models, cohort.statistics, local.received)
 
     def result(self, w: Tensor, cohort: Cohort, local: LocalContext, statistics: Tensor, loss_sum: Tensor) -> Trained:
-        """Return what the algorithm makes of the trained models w; `loss_sum` [C] is over the steps of each client."""
+        """Return the uploads and next states from the trained models w; `loss_sum` [C] adds up each client's steps."""
         steps = loss_sum.new_tensor([len(batch) for batch in cohort.batches])
         algorithm = self.solver.algorithm
         uploads = upload(algorithm, w, local, minimal=self.solver.training.minimal_uploads)
@@ -115,7 +116,7 @@ class TrainingEngine:
 
 
 def select_clients(local: LocalContext, which: int | slice) -> LocalContext:
-    """Return what the hooks see of one client (without the client axis), or of several."""
+    """Return the context of one client (without the client axis), or of several."""
 
     def cut(value: Tensor | float) -> Tensor | float:
         if isinstance(value, float):  # the same for all clients
@@ -140,5 +141,5 @@ def shortened(cohort: Cohort, steps: int) -> Cohort:
     batches = [np.resize(batch, (steps, batch.shape[1])) for batch in cohort.batches]
     draws = None
     if cohort.draws is not None:
-        draws = [np.resize(each, (steps, *each.shape[1:])) for each in cohort.draws]
+        draws = [np.resize(draw, (steps, *draw.shape[1:])) for draw in cohort.draws]
     return replace(cohort, batches=batches, draws=draws)

@@ -1,4 +1,4 @@
-"""Models on the test set, and on each device's own samples: in the background, shared among the workers."""
+"""Tests of models on the test set and on each device's own samples, in the background, divided among the workers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVALUATION_SAMPLES = 2_500  # tested by one worker at a time
 
 
 class Tested(NamedTuple):
-    """A model on some of the test samples."""
+    """The result of testing a model on some of the test samples."""
 
     loss_sum: float
     hits: int  # samples that are classified correctly
@@ -31,7 +31,7 @@ class Tested(NamedTuple):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A model on the test set."""
+    """The result of testing a model on the test set."""
 
     loss: float
     accuracy: float | None  # None if samples have no labels
@@ -55,11 +55,11 @@ class Pending:
 
 
 class Evaluator:
-    """Has models tested by the workers.
+    """Lets the workers test models.
 
     Args:
-        workers: where.
-        task: what is learned.
+        workers: the workers.
+        task: the learning task.
     """
 
     def __init__(self, workers: TrainingWorkers, task: LearningTask) -> None:
@@ -82,7 +82,9 @@ class Evaluator:
 
         def finish(parts: Sequence[Tested]) -> Evaluation:
             loss = sum(part.loss_sum for part in parts) / counted
-            accuracy = sum(part.hits for part in parts) / counted if data.classes else None
+            accuracy = None
+            if data.classes:
+                accuracy = sum(part.hits for part in parts) / counted
             if data.ranked:
                 return Evaluation(loss, accuracy, self._ranked(np.concatenate([part.scores for part in parts])))
             return Evaluation(loss, accuracy, self._scalar(w))
@@ -91,10 +93,12 @@ class Evaluator:
         return Pending(parts, finish)
 
     def accuracies(self, w: Tensor, statistics: Tensor) -> Floats | None:
-        """Return the accuracy of the model w [d] on the own samples of each device with any; None without labels."""
+        """Return the accuracies of the model w [d] on each device's own samples, if it has any; None without labels."""
         if not self._data.classes or not any(len(part) for part in self._own_parts):
             return None
-        labels = self._data.train_y if self._own_set == "train" else self._data.test_y
+        labels = self._data.test_y
+        if self._own_set == "train":
+            labels = self._data.train_y
         parts = self._in_parts(len(labels), "hits", (w, statistics), _copied, self._own_set)
         correct = np.concatenate([part.result() for part in parts])
         return np.array([correct[part].mean() for part in self._own_parts if len(part)])

@@ -19,7 +19,7 @@ Step = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]  # samples, lab
 
 @dataclass(frozen=True)
 class References:
-    """Models that stay as they are while C clients train, with which the algorithm's loss compares."""
+    """The fixed models that the algorithm's loss compares with while C clients train."""
 
     models: Mapping[str, Tensor]  # [C, d] each
     statistics: Tensor  # [C, b] of batch normalisation, as received
@@ -27,8 +27,8 @@ class References:
 
     def rows(self, which: slice | int) -> References:
         """Return the references of one client (without the client axis), or of several."""
-        models = {name: each[which] for name, each in self.models.items()}
-        received = {name: each[which] for name, each in self.received.items()}
+        models = {name: model[which] for name, model in self.models.items()}
+        received = {name: vector[which] for name, vector in self.received.items()}
         return References(models, self.statistics[which], received)
 
     def forward(self, network: Network, x: Tensor) -> dict[str, ForwardPass]:
@@ -55,7 +55,7 @@ class GradientKernel(Protocol):
             w: [C, d] parameters.
             statistics: [C, b] of batch normalisation.
             into: [C, d] for the gradients.
-            references: models with which the algorithm's loss compares.
+            references: models that the algorithm's loss compares with.
         """
 
 
@@ -64,9 +64,9 @@ class VmapGradient:
 
     Args:
         network: the module.
-        model: for its loss.
-        algorithm: for the loss that takes its place if the algorithm compares models.
-        bfloat16: run what torch's autocast allows in bfloat16; parameters and their updates stay as they are.
+        model: gives the loss.
+        algorithm: gives the loss that replaces it if the algorithm compares models.
+        bfloat16: compute in bfloat16 as far as torch's autocast allows; parameters and their updates stay in float32.
     """
 
     def __init__(self, network: Network, model: Model, algorithm: Algorithm, *, bfloat16: bool = False) -> None:

@@ -13,10 +13,10 @@ from edgefl.learning.models import Model
 
 
 class LayersGradient:
-    """A GradientKernel by hand, only for stacks of known layers under the cross-entropy.
+    """A GradientKernel with derivatives written by hand, only for stacks of known layers under the cross-entropy.
 
-    Autograd differentiates an algorithm's own loss of outputs and representations, as far as these; the layers below
-    are by hand all the same.
+    If an algorithm has a loss of its own, autograd differentiates it with respect to outputs and representations; the
+    layers below them are still differentiated by hand.
     """
 
     @staticmethod
@@ -105,15 +105,20 @@ class LayersGradient:
         """
         with torch.enable_grad():
             outputs = own.outputs.detach().requires_grad_()
-            same = own.z is own.outputs
-            z = outputs if same else own.z.detach().requires_grad_()
-            each = self.model.sample_losses(outputs, batch.y)
-            each = self.algorithm.loss(each, ForwardPass(outputs, z), others, batch)
-            losses = (each * batch.weight).sum(1)
-            leaves = [outputs] if same else [outputs, z]
+            z = outputs
+            leaves = [outputs]
+            if own.z is not own.outputs:
+                z = own.z.detach().requires_grad_()
+                leaves.append(z)
+            sample_losses = self.model.sample_losses(outputs, batch.y)
+            sample_losses = self.algorithm.loss(sample_losses, ForwardPass(outputs, z), others, batch)
+            losses = (sample_losses * batch.weight).sum(1)
             # materialize_grads: a loss that uses only one of the two has zeros, not None, in the other
             gradients = torch.autograd.grad(losses.sum(), leaves, materialize_grads=True)
-        return losses.detach(), gradients[0], None if same else gradients[1]
+        dz = None
+        if len(leaves) == 2:
+            dz = gradients[1]
+        return losses.detach(), gradients[0], dz
 
     def _entry(self, x: Tensor) -> Tensor:
         """Return images of one client in the layout in which convolutions are fastest on CPUs; all else as it is."""
@@ -133,7 +138,7 @@ def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]
     Args:
         z: [C, B, classes] logits.
         y: [C, B] labels.
-        weight: [C, B] of each sample.
+        weight: [C, B] weight of each sample.
     """
     label = y.unsqueeze(2)
     z = z - z.amax(2, keepdim=True)  # the largest exponential is 1: none overflows

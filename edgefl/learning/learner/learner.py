@@ -35,7 +35,7 @@ class Learner:
     """Trains and evaluates; holds the pending jobs, the clients' states and the workers.
 
     Args:
-        task: what is learned.
+        task: the learning task.
         device: cpu, cuda (all GPUs) or cuda:i.
         plan: how to train; measured, or taken from the cache, if None.
         processes: workers on the CPU; one a core if None.
@@ -91,10 +91,10 @@ class Learner:
         """Return the server's state before the first round.
 
         Args:
-            rounds: of the run, or until the server's state begins anew.
-            participants: expected in a round.
-            presence: [devices] the chance that each is present in a round; always if empty.
-            groups: of devices, of which one is present until the server's state begins anew.
+            rounds: number of rounds of the run, or until the server's state begins anew.
+            participants: expected number of participants in a round.
+            presence: [devices] probability that each device is present in a round; always present if empty.
+            groups: groups of devices that take turns: one is present until the server's state begins anew.
 
         Raises:
             RunError: what the server keeps of each device does not fit into the memory.
@@ -113,12 +113,12 @@ class Learner:
         return initial_state(algorithm, self.initial, population)
 
     def restart(self, index: int) -> None:
-        """Begin a session with the round `index`: the server's state is new, and so are the devices' states with it."""
+        """Begin a session with round `index`: the server's state is new, and so are devices' states that go with it."""
         self.run = replace(self.run, began=index)
         self._states.restart()
 
     def depart(self, ids: Ids, server: Mapping[str, Tensor], *, forget: bool) -> Mapping[str, Tensor]:
-        """Forget what departed devices kept; return the server's state, without their part in it if `forget`."""
+        """Forget the states of departed devices; return the server's state, without their share in it if `forget`."""
         if forget:
             shares = map(self._states.share_in_means, ids.tolist())
             server = forget_devices(self.task.algorithm, server, ids, shares, len(self.task.parts))
@@ -139,12 +139,12 @@ class Learner:
         """Take a device's training as a job; nothing is computed yet.
 
         Args:
-            device: its id.
-            index: of the round, from 0.
+            device: the device's id.
+            index: index of the round, from 0.
             start: [d] the model that the device received.
             received: the vectors that came with it.
-            statistics: [b] of batch normalisation that came with it; the present ones if None.
-            lr: learning rate; that of the round in a run without sessions if None.
+            statistics: [b] the statistics of batch normalisation that came with it; the current ones if None.
+            lr: learning rate; if None that of the round in a run without sessions.
         """
         if statistics is None:
             statistics = self.statistics
@@ -167,15 +167,15 @@ class Learner:
         indices = np.array([job.index for job in jobs], dtype=np.int64)
         samples = self.task.sizes[ids]
         steps = self.task.workload.steps(ids, indices)
-        # Longest first, so that no worker begins a long cohort when the others are done; alike clients stand side by
-        # side and share cohorts, so that little is padded.
+        # Longest first, so that no worker begins a long cohort when the others are done; similar clients stand next to
+        # each other and share cohorts, which need little padding.
         order = np.lexsort((ids, -samples, -steps))
         training = RoundTraining(jobs, self._workers, self._states.store, self.run)
         with one_thread_each():
             self.plan = training.train(order, self.plan)
         training.check_finite(where)
         statistics = training.outcome["statistics"]
-        # they are no parameters: averaged by samples, whatever the algorithm does
+        # Statistics are no parameters: they are averaged by samples, whatever the algorithm does.
         if len(self._network.statistics):
             weights = torch.from_numpy(samples / samples.sum()).to(statistics)
             self.statistics = weights @ statistics
@@ -201,19 +201,19 @@ class Learner:
     def _received_uploads(
         self, training: RoundTraining, jobs: Sequence[Job], steps: Floats, samples: Ints
     ) -> Mapping[str, Tensor]:
-        """Return the uploads [C, ...] as the server has them: decoded, and with what it derives itself."""
+        """Return the uploads [C, ...] as the server has them: decoded, and completed by what it derives itself."""
         self._states.compression.apply(jobs, training.uploads)
         if not self.task.training.minimal_uploads:
             return training.uploads
-        weights = samples / self.task.mean_size  # omega of the algorithm cards
+        weights = samples / self.task.mean_size  # omega, as in `LocalContext.weight`
         return completed(training.uploads, jobs, steps, weights, self.task.algorithm, self.run)
 
     def empty_updates(self, server: Mapping[str, Tensor], index: int, lr: float) -> Updates:
-        """Return the updates of a round in which none has arrived, as `collect` would return them: of no rows.
+        """Return the updates of a round in which none has arrived, as `collect` would return them, with no rows.
 
         Args:
-            server: its state, which says what uploads look like.
-            index: of the round, from 0.
+            server: the server's state, from which `downlink` and `finish` make vectors of the right sizes.
+            index: index of the round, from 0.
             lr: the round's learning rate.
         """
         # `finish` says which vectors there would be, and of which sizes; it runs on any model
@@ -270,19 +270,19 @@ class Learner:
     def mean_models(self, ids: Ids) -> dict[str, Tensor]:
         """Return the further models [d] that the scenario wants evaluated, in a round that received updates of `ids`.
 
-        "sel" is the mean of their local models, "all" the mean of all devices' last ones, the initial model for those
-        of which no update was received; the FedDyn paper's programs report both (Acar et al., ICLR 2021).
+        "sel" is the mean of their local models. "all" is the mean of all devices' last models, where the initial model
+        stands in for devices that have sent no update. The FedDyn paper's program reports both (Acar et al., 2021).
         """
         return self._states.mean_models(ids)
 
     def contributions(
         self, server: Mapping[str, Tensor], updates: Updates, players: Ids, classes: tuple[int, ...] | None = None
     ) -> Floats:
-        """Return the Shapley values [players] of updates: what each adds to what the algorithm makes of all of them.
+        """Return the Shapley values [players] of updates: what each update adds to the value of the next model.
 
         Args:
             server: the state before the round.
-            updates: the round's.
+            updates: the updates of the round.
             players: ids of the devices, participants or more.
             classes: only the test samples of these count; all if None.
 
@@ -315,11 +315,14 @@ class Learner:
         if self._pending:
             raise ValueError("jobs are pending: nothing can be saved between `submit` and `collect`")
         lost = self._states.compression.lost
+        lost_names = None
+        if lost is not None:
+            lost_names = lost.names
         own = {
             "statistics": self.statistics,
             "plan": asdict(self.plan),
             "began": self.run.began,
-            "lost": None if lost is None else lost.names,
+            "lost": lost_names,
         }
         snapshot.write(file, {"learner": own, **more}, self._states.stores())
 
@@ -335,7 +338,7 @@ class Learner:
         snapshot.fill_stores(file, self._states.stores())
         return values
 
-    # What others want to know
+    # Properties, and the end
 
     def described(self) -> dict[str, object]:
         """Return how clients are trained, for the manifest: the scenario does not say what happened to be fastest."""

@@ -1,4 +1,4 @@
-"""Memory of the training device: how much is taken, how much may be, and how running out of it shows."""
+"""Memory of the training device: how much is in use, how much may be used, and if an error means that it ran out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from edgefl.core.machine import available_bytes
 
-FRACTION = 0.5  # of the free memory that states may fill, or the clients that are trained together
+FRACTION = 0.5  # share of the free memory that states may fill, or the clients that are trained together
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -19,7 +19,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def peak_bytes(device: str) -> int:
-    """Return the most memory that was taken: on a GPU since the last `reset_peak`, of this process otherwise."""
+    """Return the peak of memory in use [bytes]: on a GPU since the last `reset_peak`, otherwise of this process."""
     if device.startswith("cuda"):
         return torch.cuda.max_memory_allocated(device)
     unit_bytes = 1 if sys.platform == "darwin" else 1024  # of `ru_maxrss`: macOS counts bytes, Linux kilobytes
@@ -27,7 +27,7 @@ def peak_bytes(device: str) -> int:
 
 
 def reset_peak(device: str) -> int:
-    """Begin a new measurement; return the memory that is taken now. The peak of a process cannot be reset."""
+    """Begin a new measurement; return the memory in use now [bytes], or a process's peak, which cannot be reset."""
     if device.startswith("cuda"):
         torch.cuda.reset_peak_memory_stats(device)
         return torch.cuda.memory_allocated(device)
@@ -35,7 +35,7 @@ def reset_peak(device: str) -> int:
 
 
 def budget(device: torch.device) -> int:
-    """Return the bytes that may be taken: half of what is free on a GPU, or on the host within a container's limit."""
+    """Return the bytes that may be used: half of what is free on a GPU, or on the host within a container's limit."""
     if device.type == "cuda":
         free_bytes, _ = torch.cuda.mem_get_info(device)
         return int(FRACTION * free_bytes)

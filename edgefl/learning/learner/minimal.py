@@ -1,4 +1,4 @@
-"""Uploads without what the server can work out itself."""
+"""Minimal uploads, which leave out the vectors that the server can work out itself."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def completed(
     """Return uploads [C, ...] with the vectors that were left out, as the algorithm derives them from the others.
 
     Args:
-        uploads: as the server has received them.
-        jobs: [C] the jobs that they come from; the server knows what it has sent.
+        uploads: the uploads that the server has received.
+        jobs: [C] the jobs that they come from, with what the server sent to each device.
         steps: [C] local steps.
-        weights: [C] samples held, over the mean of all devices.
-        algorithm: knows what is `derived`.
-        run: what all rounds have in common.
+        weights: [C] number of samples over the mean of all devices, omega.
+        algorithm: gives the hook `derived`.
+        run: facts that all rounds share.
     """
     start = stacked([job.start for job in jobs])
     received = {name: stacked([job.received[name] for job in jobs]) for name in jobs[0].received}

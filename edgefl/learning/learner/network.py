@@ -53,11 +53,11 @@ class Network:
         return self._call(self._testing, parameters, statistics, x, {})
 
     def represent(self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None) -> ForwardPass:
-        """As `train`, and return the representations [B, features] too: see `representation`."""
+        """Train as `train` does; return the representations [B, features], too: see `representation`."""
         return representation(self._training, lambda: self.train(parameters, statistics, x, key))
 
     def represent_reference(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> ForwardPass:
-        """As `represent`, for a model that is not trained; change nothing."""
+        """Return the same as `represent` for a model that is not trained; change nothing."""
         with torch.no_grad():
             return representation(self._testing, lambda: self.test(parameters, statistics, x))
 
@@ -98,10 +98,10 @@ class Network:
 def representation(module: nn.Module, call: Callable[[], Tensor]) -> ForwardPass:
     """Return the outputs [B, ...] of a call of the module, and the representations [B, n].
 
-    Representations are the input of its last linear layer, before a dropout that stands directly in front of it, so
-    that those of a model in training are no noisier than those of others. They are the outputs if the module has no
-    linear layer, or nothing is learned before it (as the dynamic-devices paper's program has it for logistic
-    regression; algorithm cards, 4.1).
+    Representations are the input of the module's last linear layer. If a dropout stands directly in front of it, they
+    are the input of the dropout: those of a model in training are then no noisier than those of others. They are the
+    outputs if the module has no linear layer, or nothing is learned before it (as for logistic regression in the
+    dynamic-devices paper's program).
     """
     linear_inputs: list[Tensor] = []
     dropouts: list[tuple[Tensor, Tensor]] = []  # the input and the output of each dropout
@@ -113,7 +113,9 @@ def representation(module: nn.Module, call: Callable[[], Tensor]) -> ForwardPass
         dropouts.append((inputs[0], output))
 
     last = _last_linear(module)
-    handles = [] if last is None else [last.register_forward_pre_hook(keep_input)]
+    handles = []
+    if last is not None:
+        handles.append(last.register_forward_pre_hook(keep_input))
     dropout_layers = [layer for layer in module.modules() if isinstance(layer, (nn.Dropout, KeyedDropout))]
     handles += [layer.register_forward_hook(keep_dropout) for layer in dropout_layers]
     try:
@@ -121,7 +123,9 @@ def representation(module: nn.Module, call: Callable[[], Tensor]) -> ForwardPass
     finally:
         for handle in handles:
             handle.remove()
-    z = linear_inputs[0] if linear_inputs else outputs
+    z = outputs
+    if linear_inputs:
+        z = linear_inputs[0]
     # by identity, not by value: only the dropout whose output is the linear layer's very input stands in front of it
     for before, after in dropouts:
         if after is z:
@@ -135,7 +139,9 @@ def _last_linear(module: nn.Module) -> nn.Linear | None:
     """Return the last linear layer that has a layer with parameters before it; None if there is none."""
     learning = [layer for layer in module.modules() if next(layer.parameters(recurse=False), None) is not None]
     linear = [layer for layer in learning[1:] if isinstance(layer, nn.Linear)]
-    return linear[-1] if linear else None
+    if not linear:
+        return None
+    return linear[-1]
 
 
 def write_gradient(loss: Tensor, leaves: Tensors, into: Tensors) -> None:

@@ -16,8 +16,8 @@ log = logging.getLogger("edgefl")
 WORTH = 0.95  # a plan must take less than this share of a simpler one's time to be preferred
 COHORT_WIDTHS = {"cpu": (1, 2, 4, 8, 16, 32), "cuda": (1, 4, 16, 64, 256, 1024)}
 GROWTH = 4  # the largest step from one width to the next, for which memory must be left
-SLOWER = 1.3  # wider cohorts of a family are not tried once a step takes so many times the family's best
-HOPELESS = 3  # nor once it takes so many times the best of all
+SLOWER = 1.3  # wider cohorts of a family are not tried once a step takes this multiple of the family's best time
+HOPELESS = 3  # nor once it takes this multiple of the best time of all
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def candidates(engine: str, kernels: Iterable[Literal["layers", "vmap"]], device
 
 
 def fastest(families: list[list[Plan]], attempt: Callable[[Plan], Trial], limit_bytes: float) -> Plan:
-    """Return the plan that took least; wider cohorts are tried for as long as that helps and memory allows.
+    """Return the fastest plan; wider cohorts are tried as long as that helps and memory allows.
 
     Args:
         families: as `candidates` lists them.

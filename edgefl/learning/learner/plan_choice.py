@@ -1,4 +1,4 @@
-"""The plan by which a learner trains: the one that the scenario asks for, or the fastest of those that would do."""
+"""The choice of a training plan: the one that the scenario asks for, or the fastest of all that are possible."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def choose_plan(task: LearningTask, network: Network, workers: TrainingWorkers, 
     """Return the plan, measured if this machine has not measured it before.
 
     Args:
-        task: what is learned.
+        task: the learning task.
         network: the module.
-        workers: one of them tries plans.
-        inputs: of one client in its first round.
+        workers: the workers, of which one tries plans.
+        inputs: the inputs of one client in its first round.
 
     Raises:
         InputError: the scenario asks for clients together, and the model cannot be batched.
@@ -99,7 +99,7 @@ def _work(task: LearningTask, network: Network, inputs: ClientInputs) -> Mapping
 
 
 def source(module: nn.Module) -> str:
-    """Return the program of a module's class, which a user may change under the same name; empty without a file."""
+    """Return the source code of a module's class, which users may change under the same name; empty without a file."""
     try:
         return inspect.getsource(type(module))
     except (OSError, TypeError):

@@ -1,4 +1,4 @@
-"""One collected round: its clients in cohorts on the workers, their results put together again."""
+"""The training of a round: its clients go to the workers in cohorts, and their results are put together again."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class RoundTraining:
     worker carries several cohorts, as each message costs time.
 
     Args:
-        jobs: in the order in which results are wanted.
-        workers: where.
+        jobs: the jobs, in the order in which results are wanted.
+        workers: the workers that train.
         store: the clients' states, if they keep any.
-        run: what all rounds have in common.
+        run: facts that all rounds share.
     """
 
     def __init__(self, jobs: Sequence[Job], workers: TrainingWorkers, store: StateStore | None, run: RunInfo) -> None:
@@ -68,8 +68,8 @@ class RoundTraining:
         """Train all jobs; return the plan that worked, narrower than before if memory ran out.
 
         Args:
-            order: numbers of the jobs, alike ones side by side, longest first.
-            plan: how.
+            order: numbers of the jobs, longest first, similar ones next to each other.
+            plan: the plan to train by.
         """
         # Messages are waited for in their order; the cohorts of one that failed are made narrower and queued again,
         # while the others go on.
@@ -93,7 +93,7 @@ class RoundTraining:
         return plan
 
     def check_finite(self, where: str | None) -> None:
-        """Check that what has been trained is of use; `where` is the round's name in the message.
+        """Check that all losses and uploads are finite; `where` is the round's name in the message.
 
         Raises:
             RunError: a loss or an upload of a device is no finite number.

@@ -103,7 +103,9 @@ class Samples:
         ]
         cut = self._normalised(stored)
         # black is pixel 0, whose normalised value is the shift; the mean of all pixels is 0 after normalisation
-        fill = self._shift if augmentation.fill == "black" else 0.0
+        fill: Tensor | float = 0.0
+        if augmentation.fill == "black":
+            fill = self._shift
         return torch.where(inside[:, None], cut, torch.as_tensor(fill, dtype=cut.dtype, device=cut.device))
 
 

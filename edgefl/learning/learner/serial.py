@@ -24,7 +24,7 @@ class MiniBatch(NamedTuple):
 
 
 class SerialEngine(TrainingEngine):
-    """Trains a client by itself, with autograd, any module."""
+    """Trains one client at a time with autograd; works for any module."""
 
     def train(self, cohort: Cohort) -> Trained:
         """Train the only client of the cohort; see TrainingEngine."""

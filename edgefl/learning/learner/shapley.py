@@ -25,7 +25,7 @@ def shapley(players: int, value: Value) -> Floats:
     is_member = (coalitions[:, None] >> np.arange(players) & 1).astype(bool)  # [coalition, player]
     values = np.array([value(tuple(np.flatnonzero(members).tolist())) for members in is_member])
     weights = np.array([_weight(int(size), players) for size in is_member.sum(1)])
-    # vectorised over coalitions: for each player all that it may join
+    # Vectorised over coalitions: each player joins all that are without it.
     phi = []
     for player in range(players):
         without = coalitions[~is_member[:, player]]

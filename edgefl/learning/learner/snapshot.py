@@ -48,7 +48,7 @@ def _packed(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return {ARRAY: torch.from_numpy(value.copy())}
     if isinstance(value, Tensor):
-        # torch saves the whole memory behind a view: a row of a large table is copied first
+        # torch saves all memory behind a view: a row of a large table is copied first
         is_view_of_more = value.untyped_storage().nbytes() > value.nbytes
         return value.detach().clone() if is_view_of_more else value.detach()
     if isinstance(value, np.generic):

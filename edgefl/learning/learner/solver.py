@@ -15,12 +15,15 @@ CLIP_EPS = 1e-6  # of torch.nn.utils.clip_grad_norm_
 
 
 class Solver:
-    """SGD or Adam in the order that matters: correction, clipping, all decay, moments (algorithm cards, section 0.2).
+    """Takes steps of SGD or Adam: correction, clipping, all decay, moments, in this order.
+
+    The order matters: the correction is clipped with the gradient, and weight decay is not, as in PyTorch programs that
+    clip before the optimiser's step.
 
     Args:
         algorithm: corrects gradients.
         training: the scenario's section.
-        cut: parameters before the cut of a model whose two parts are clipped by their own norms; all together if None.
+        cut: number of parameters before the cut of a model whose parts are clipped by their own norms; None: no cut.
     """
 
     def __init__(self, algorithm: Algorithm, training: Training, cut: int | None = None) -> None:
@@ -44,8 +47,8 @@ class Solver:
         if training.clip_norm is not None:
             self._clip(gradient, training.clip_norm)
         decay = training.weight_decay + self.algorithm.decay(local)
-        # clipping has seen no decay, neither the scenario's nor the algorithm's: it stands here, after it
-        if not isinstance(decay, float):  # one a client
+        # after clipping, so that neither the scenario's decay nor the algorithm's is clipped
+        if not isinstance(decay, float):  # one number for each client
             gradient = gradient.addcmul_(w, decay)
         elif decay:
             gradient = gradient.add_(w, alpha=decay)

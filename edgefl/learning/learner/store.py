@@ -40,11 +40,11 @@ class StateStore:
     On a CPU, "device" and "host" are the same memory.
 
     Args:
-        initial: the state of a client that has never taken part, [size] each, all on the training device.
+        initial: the vectors [size] of a client that has never taken part, all on the training device.
         clients: size of the population; ids are 0 .. clients - 1.
-        home: where states are kept.
-        folder: of the file of the home "disk"; the system's temporary folder by default, which should be a real disk.
-            The file has no name there: nothing is left behind, however the process ends.
+        home: the place where states are kept.
+        folder: folder for the file of the home "disk"; the system's temporary folder by default, which should be on a
+            real disk. The file has no name there: nothing is left behind, however the process ends.
         device_bytes: the budget of the home "device"; half of the free memory by default.
         host_bytes: the same for "host".
 
@@ -69,7 +69,7 @@ class StateStore:
             raise ValueError("a client's state must be one vector or more, one-dimensional, all on one device")
         (device,) = devices
         self.home = home
-        # by the population, not by who has taken part so far: a home that fills up half-way would end the run
+        # By the population, not by the clients that have taken part: a home that fills up half-way would end the run.
         if home == "auto":
             total_bytes = clients * sum(vector.nbytes for vector in self._initial.values())
             self.home = _choose_home(total_bytes, device, device_bytes, host_bytes)
@@ -80,7 +80,10 @@ class StateStore:
             if self.home == "disk":
                 self._tables[name] = _DiskTable(vector, folder or Path(tempfile.gettempdir()))
             else:
-                self._tables[name] = _MemoryTable(vector, clients, device if self.home == "device" else HOST)
+                place = HOST
+                if self.home == "device":
+                    place = device
+                self._tables[name] = _MemoryTable(vector, clients, place)
 
     @property
     def bytes(self) -> int:
@@ -166,7 +169,9 @@ class StateStore:
             self._slots[:] = NO_SLOT
             self._count = 0
             return
-        slots = self._slots if ids is None else self._slots_of(ids)
+        slots = self._slots
+        if ids is not None:
+            slots = self._slots_of(ids)
         for name in forgotten:
             for slot in slots[slots != NO_SLOT].tolist():
                 self._tables[name].write(slot, self._initial[name])
@@ -214,7 +219,9 @@ class _MemoryTable:
         self._limit = limit  # rows at most
         self._device = device
         self._pinned = example.is_cuda and device.type == "cpu"
-        block_bytes = PINNED_BLOCK_BYTES if self._pinned else BLOCK_BYTES
+        block_bytes = BLOCK_BYTES
+        if self._pinned:
+            block_bytes = PINNED_BLOCK_BYTES
         self._block = max(1, block_bytes // max(1, example.nbytes))  # rows
         self._views: list[Tensor] = []
         self.bytes = 0

@@ -22,7 +22,7 @@ from edgefl.learning.workload import Workload, local_steps
 
 @dataclass(frozen=True)
 class LearningTask:
-    """All that a scenario says about learning; it stays the same for the whole run."""
+    """All that a scenario says about learning; it stays the same throughout a run."""
 
     model: Model
     algorithm: Algorithm

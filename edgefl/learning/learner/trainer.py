@@ -76,10 +76,12 @@ class Trainer:
                 trained = replace(trained, state={**trained.state, OWN_STATISTICS: trained.statistics})
             results.append(trained)
             begin = end
-        return results[0] if len(results) == 1 else joined(results)
+        if len(results) == 1:
+            return results[0]
+        return joined(results)
 
     def attempt(self, plan: Plan, inputs: ClientInputs) -> Trial:
-        """Try a plan on a few steps of devices with as many samples as most; `inputs` of a single client serve all.
+        """Try a plan on a few steps of devices of typical size; the `inputs` of a single client serve all of them.
 
         Raises:
             MemoryError: the clients do not fit into the memory together.
@@ -135,7 +137,9 @@ class Trainer:
         y = samples.y[begin:end]
         losses = model.sample_losses(outputs, y).double()  # their sum over a large test set needs the digits
         right = model.predicted(outputs) == y
-        scores = model.scores(outputs) if ranked else losses.new_empty(0)
+        scores = losses.new_empty(0)
+        if ranked:
+            scores = model.scores(outputs)
         if classes is not None:
             counts = torch.isin(y, y.new_tensor(classes))
             losses = losses[counts]

@@ -1,4 +1,4 @@
-"""The places of local training: worker processes, one single-threaded a core, or threads, one a GPU.
+"""The workers of local training: a single-threaded process on each CPU core, or a thread for each GPU.
 
 Clients are independent, so cores are better used by training different clients than by splitting one client's small
 matrix products. Threads would not do: between two small products each must wait for the interpreter's lock. As every
@@ -48,7 +48,7 @@ class Worker(Protocol):
 
 
 class InlineWorker:
-    """Calls in this process; for GPUs, which are parallel themselves, and where there is no fork."""
+    """Runs calls in this process: for GPUs, which are parallel themselves, and for systems without fork."""
 
     def __init__(self, handler: object) -> None:
         self.handler = handler
@@ -62,7 +62,7 @@ class InlineWorker:
 
 
 class ForkedWorker:
-    """Calls in a forked process, which shares all data that existed before; tensors travel in shared memory.
+    """Runs calls in a forked process, which shares all data that existed before; tensors travel in shared memory.
 
     Args:
         handler: the object whose methods are called.
@@ -200,8 +200,8 @@ class TrainingWorkers:
     """Runs calls on the workers, in the background.
 
     Args:
-        handlers: one a GPU, or a single one that all processes share.
-        processes: how many to fork; 0 runs the handlers in this process.
+        handlers: one for each GPU, or a single one that all processes share.
+        processes: number of processes to fork; 0 runs the handlers in this process.
     """
 
     def __init__(self, handlers: Sequence[object], processes: int) -> None:
@@ -225,9 +225,9 @@ class TrainingWorkers:
         """Have a method called by the first worker that is free.
 
         Args:
-            method: of the handler.
-            arguments: makes its arguments, in a thread, when a worker is free.
-            take: gets its result, in a thread; what it returns is the future's result.
+            method: name of the handler's method.
+            arguments: makes the method's arguments, in a thread, when a worker is free.
+            take: gets the method's result, in a thread; what it returns is the future's result.
         """
         return self._threads.submit(self._call, method, arguments, take)
 

@@ -63,7 +63,7 @@ class Init(Section):
 
 
 class LayerCost(NamedTuple):
-    """A layer with parameters and the ones without that follow it, for counting; or several such layers together."""
+    """The cost of a layer with parameters and of those without that follow it; or of several such layers together."""
 
     parameters: int
     multiplications: int  # of one sample's forward pass
@@ -86,10 +86,10 @@ class Model(Member):
     cost: ModelCost | None = None
 
     tokens: ClassVar[bool] = False  # samples are whole numbers (int64 ids) in place of float32
-    usual_cut: ClassVar[int] = 1  # layers before the cut where none is named (sequential-FL paper's code)
+    usual_cut: ClassVar[int] = 1  # layers before the cut if the scenario names none (sequential-FL paper's code)
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Return why this model cannot work on such data; None if it can."""
+        """Return why this model cannot work on samples of a `shape` with `classes`; None if it can."""
         if classes < 2:
             return f"needs data with at least 2 classes, got {classes}"
         return None
@@ -104,7 +104,9 @@ class Model(Member):
         if reason:
             return reason
         if np.issubdtype(x.dtype, np.signedinteger) != self.tokens:
-            wanted = "rows of token ids" if self.tokens else "no token ids"
+            wanted = "no token ids"
+            if self.tokens:
+                wanted = "rows of token ids"
             return f"needs {wanted}, the samples are {x.dtype}"
         if self.tokens:
             limits = self.token_limits(x.shape[1])
@@ -121,7 +123,7 @@ class Model(Member):
         return total_cost(self.layers(shape, classes)).parameters
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """Return the multiply-accumulates of one sample's forward pass; activations have none (algorithm cards, 4)."""
+        """Return the multiply-accumulates of one sample's forward pass; activations count as none."""
         return total_cost(self.layers(shape, classes)).multiplications
 
     def layers(self, shape: tuple[int, ...], classes: int) -> list[LayerCost]:
@@ -162,7 +164,7 @@ class Model(Member):
         return outputs.argmax(-1)
 
     def scores(self, outputs: Tensor) -> Tensor:
-        """Return how likely label 1 is [...] from outputs [..., 2] of two classes; any rising function of it."""
+        """Return scores [...] that rise with the probability of label 1, from outputs [..., 2] of two classes."""
         return outputs[..., 1] - outputs[..., 0]
 
     def payload_parameters(self, shape: tuple[int, ...], classes: int) -> int:

@@ -27,7 +27,7 @@ def dense(widths: Sequence[int], dropout: float | None = None) -> list[nn.Module
 
 
 def dense_costs(widths: Sequence[int]) -> list[LayerCost]:
-    """Return the cost of each layer: weights and biases; one multiplication a weight."""
+    """Return the cost of each layer: weights and biases as parameters, one multiplication for each weight."""
     return [LayerCost((inputs + 1) * outputs, inputs * outputs, outputs) for inputs, outputs in pairwise(widths)]
 
 

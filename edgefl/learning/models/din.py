@@ -88,7 +88,7 @@ class Din(Model):
         return embeddings + attention + head
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """Return one a weight, those of the attention once a history item; the weighted mean is not counted."""
+        """Return one for each weight, for each history item in the attention; the weighted mean is not counted."""
         items = shape[0] - PROFILE_IDS
         attention = total_cost(dense_costs(ATTENTION)).multiplications
         head = total_cost(dense_costs(HEAD)).multiplications

@@ -64,5 +64,5 @@ class FastText(Model):
         return self.vocabulary * self.dimension + (self.dimension + 1) * classes
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """Return one a weight of the linear layer; looking up and adding multiply nothing."""
+        """Return one for each weight of the linear layer; looking up and adding multiply nothing."""
         return self.dimension * classes

@@ -33,7 +33,7 @@ class Vgg9(Convolutional):
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Sequential:
         """Return the network: as the base, with torchvision's initialisation of VGG.
 
-        In so many layers without normalisation signals fade under torch's own initialisation, which is smaller.
+        Through this many layers without normalisation signals fade under torch's own initialisation, which is smaller.
         """
         from torch import nn
 
