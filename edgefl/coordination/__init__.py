@@ -1,1 +1,1 @@
-"""Coordination of devices: policies (who waits for whom), selections (who takes part), the server's view of them."""
+"""Coordination of devices: policies (for whom a round waits), selections (who takes part), the server's view."""

@@ -1,4 +1,4 @@
-"""The section `server` of a scenario: how rounds run."""
+"""The section `server` of a scenario: its policy, its selection and its computer."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from edgefl.core.section import Count, Section, fault_at
 
 
 class ServerSection(Section):
-    """The server: its policy, its selection, and what becomes of devices that leave."""
+    """The server: how it runs rounds, and how it treats devices that leave."""
 
     policy: Annotated[Policy, POLICIES] = Synchronous()
     participants: Count | None = None  # None: all devices
     selection: Annotated[Selection, SELECTIONS] = UniformSelection()
     deadline_s: PositiveFloat | None = None
-    on_departure: Literal["lost", "completes"] = "lost"  # what becomes of a participation whose device leaves meanwhile
-    departed_state: Literal["kept", "lost", "forgotten"] = "kept"  # of a departed device; forgotten: by the server, too
-    flops_per_s: PositiveFloat | None = None  # of the server in split learning, for each device; None: it takes no time
-    power_w: NonNegativeFloat = 0.0  # of the server while it computes, for each device
+    on_departure: Literal["lost", "completes"] = "lost"  # whether a participation outlasts its device's departure
+    # Whether departing devices keep their state; if forgotten, the server drops it, too.
+    departed_state: Literal["kept", "lost", "forgotten"] = "kept"
+    flops_per_s: PositiveFloat | None = None  # the server's speed for each device in split learning; None: infinite
+    power_w: NonNegativeFloat = 0.0  # the server's power for each device while it computes
 
     @model_validator(mode="after")
     def _check_computing(self) -> ServerSection:

@@ -1,6 +1,6 @@
-"""The server's knowledge of its devices: what they said at registration, and what ended participations have shown.
+"""The server's knowledge of its devices: what they reported at registration and in participations that have ended.
 
-A selection sees devices through `ServerView` alone, so it cannot look into the future or at a device's channel.
+A selection sees devices through `ServerView` alone, so it knows neither the future nor a device's channel.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 class ServerView:
     """The server's knowledge of its devices, as read-only arrays [devices].
 
-    All but `samples` and `last_asked` covers participations that had ended when the last round ended.
+    Except for `samples` and `last_asked`, it covers the participations that had ended when the last round ended.
     """
 
-    samples: Ints  # on the device, as it said at registration
-    participations: Ints  # how many have ended, with or without an update
-    last_round: Ints  # in which its last participation ended, from 1; 0: never
-    round_trip_s: Floats  # from sending the model to the update, by the server's clock; nan: never
-    energy_j: Floats  # of radio and processor in its last participation, as it reported; nan: never
-    battery_j: Floats  # in its battery after its last participation, as it reported; inf: on mains; nan: never
-    loss: Floats  # mean training loss that came with its last update, or its last answer to a poll; nan: never
+    samples: Ints  # number of samples on the device, as reported at registration
+    participations: Ints  # number of participations that have ended, with or without an update
+    last_round: Ints  # the round in which the last one ended, from 1; 0: none has
+    round_trip_s: Floats  # from sending the model to receiving the update, by the server's clock; nan: unknown
+    energy_j: Floats  # energy of radio and processor in the last participation, as reported; nan: unknown
+    battery_j: Floats  # battery level after the last participation, as reported; inf: on mains; nan: unknown
+    loss: Floats  # mean training loss of the last update, or loss of the last answer to a poll; nan: unknown
     round_losses: Sequence[float]  # [rounds] sum over a round's updates of samples times loss
-    last_asked: int = -1  # the device that was sent the model last
+    last_asked: int = -1  # the device that was sent the model last; -1: none
 
 
 class DeviceReports(NamedTuple):
-    """A round's evidence of devices [n] whose participations ended in it."""
+    """The server's observations of devices [n] whose participations ended in a round."""
 
     ids: Ids
-    received: Bools  # whether an update has come; if not, the device has reported nothing
+    received: Bools  # whether an update arrived; if not, the device has reported nothing
     round_trip_s: Floats  # how long the server has waited for the device, with or without an update
     energy_j: Floats  # as in ServerView
     battery_j: Floats
@@ -50,7 +50,7 @@ class DeviceTracker:
     """Keeps `view`, the server's knowledge of its devices, up to date.
 
     Args:
-        samples: [devices] on each device.
+        samples: [devices] number of samples on each device.
     """
 
     def __init__(self, samples: Ints) -> None:
@@ -83,11 +83,11 @@ class DeviceTracker:
         self._loss[ids] = loss
 
     def close_round(self, reports: DeviceReports) -> None:
-        """Note what the round that ends now has shown."""
+        """Note the observations of the round that ends now."""
         ids = reports.ids
         self._participations[ids] += 1
         self._last_round[ids] = len(self._round_losses) + 1
-        # If no update came, the round trip takes at least as long as the server has waited, and as long as before.
+        # Without an update the server has only a lower bound: the time that it waited, or the round trip before.
         at_least_s = np.fmax(self._round_trip_s[ids], reports.round_trip_s)
         self._round_trip_s[ids] = np.where(reports.received, reports.round_trip_s, at_least_s)
         reporting = ids[reports.received]

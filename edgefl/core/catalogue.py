@@ -21,7 +21,7 @@ from edgefl.core.section import Section, fault, nearest, shown
 class Member(Section):
     """Base class of everything that a catalogue lists."""
 
-    listed_as: ClassVar[type[Member] | None] = None  # of a variant that a key chooses: the class in the catalogue
+    listed_as: ClassVar[type[Member] | None] = None  # the class in the catalogue, if a key of it chooses this variant
 
 
 M = TypeVar("M", bound=Member)
@@ -33,8 +33,8 @@ class Catalogue(Generic[M]):
     Args:
         noun: what a member is called in messages.
         members: name -> "module:Class".
-        importer: "module:function", which makes a member from a user's own "module:Class" and its keys; None: users'
-            own classes are refused.
+        importer: path "module:function" of a function that makes a member from a user's own "module:Class" and its
+            keys; None: users' own classes are refused.
     """
 
     def __init__(self, noun: str, members: Mapping[str, str], importer: str | None = None) -> None:
@@ -66,7 +66,7 @@ class Catalogue(Generic[M]):
         return docstring.strip().partition("\n")[0]
 
     def names_where(self, suits: Callable[[M], bool]) -> str:
-        """Return the names of the members that suit with their defaults, as in "a, b or c"."""
+        """Return the names of the members that are suitable with their default keys, such as "a, b or c"."""
         names = [name for name in self.members if suits(self.load(name)())]
         if len(names) == 1:
             return names[0]
@@ -92,7 +92,7 @@ class Catalogue(Generic[M]):
         return self.load(name).model_validate(keys, context=info.context)
 
     def dump(self, member: M) -> dict[str, Any]:
-        """Return what `parse` would make the member of."""
+        """Return the member in the form that `parse` reads."""
         return {"kind": self.name_of(member), **member.model_dump(mode="json")}
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:

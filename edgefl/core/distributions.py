@@ -29,10 +29,10 @@ TwoNumbers = Annotated[tuple[float, float], Field(strict=False)]
 
 
 class Distribution(Section):
-    """Base class of what a device's number is drawn from."""
+    """Base class of all distributions from which devices draw a number."""
 
     def span(self) -> tuple[float, float]:
-        """Return the least and the greatest value that can be drawn, infinite where there is no bound."""
+        """Return the least and the greatest value that can be drawn; infinite if there is no bound."""
         raise NotImplementedError
 
     def quantile(self, u: Floats, ids: Ids) -> Floats:
@@ -112,7 +112,7 @@ class LogNormalDistribution(Distribution):
     _check = field_validator("lognormal")(_check_standard_deviation)
 
     def span(self) -> tuple[float, float]:
-        # None of its values is negative, but it is not certain that any greater bound is kept: draws are checked.
+        # Values are positive, but whether they keep a tighter bound is known only when they are drawn and checked.
         return -np.inf, np.inf
 
     def quantile(self, u: Floats, ids: Ids) -> Floats:
@@ -176,7 +176,7 @@ def read_column(file: Path, column: str) -> Floats:
     except (TypeError, ValueError):
         raise InputError(f'{file}: column "{column}" holds a cell that is not a number') from None
     if not len(values) or not np.isfinite(values).all():
-        raise InputError(f'{file}: column "{column}" must hold at least one number, all finite')
+        raise InputError(f'{file}: column "{column}" must hold at least one number, all of them finite')
     return values
 
 
@@ -213,7 +213,7 @@ class PerDevice:
         """Return the distribution that a number, or `{uniform: [a, b]}` and the like, describes.
 
         Raises:
-            PydanticCustomError: it describes none, or one whose values can be out of bounds for sure.
+            PydanticCustomError: it describes no distribution, or one that can draw a value out of bounds.
         """
         if isinstance(value, Distribution):
             return value
@@ -225,7 +225,7 @@ class PerDevice:
         return parsed
 
     def _parse_form(self, value: Any, info: ValidationInfo) -> Distribution:
-        """Return the distribution that a value describes, whatever its bounds."""
+        """Return the distribution that a value describes, without checking its bounds."""
         if isinstance(value, int | float) and not isinstance(value, bool):
             return Constant.model_validate({"value": float(value)})
         if isinstance(value, dict):
@@ -237,7 +237,7 @@ class PerDevice:
 
     @staticmethod
     def dump(value: Distribution) -> Any:
-        """Return what `parse` would make the distribution of."""
+        """Return the distribution in the form that `parse` reads."""
         if isinstance(value, Constant):
             return value.value
         return value.model_dump(mode="json")
@@ -254,7 +254,7 @@ class PerDevice:
         return {"anyOf": [number, *kinds]}
 
 
-POSITIVE = PerDevice(1e-40, 1e18)  # far beyond any device, and no sum or product of such numbers overflows
+POSITIVE = PerDevice(1e-40, 1e18)  # far beyond any real device, but sums and products still do not overflow
 NON_NEGATIVE = PerDevice(0.0, 1e4)
 REAL = PerDevice(-300.0, 300.0)
 CHANCE = PerDevice(1e-4, 1.0)  # algorithms divide by it
@@ -292,7 +292,7 @@ ATTRIBUTES = {
     "to_h": "devices.battery.charging.to_h",
     "data_share": "devices.data_share",
 }
-"""The scenario key of each attribute. Its position is the key of its draws, so append new ones, and never reorder."""
+"""The scenario key of each attribute. An attribute's position keys its draws: append new ones, and never reorder."""
 
 
 def draw(name: str, distribution: Distribution, bound: PerDevice, ids: Ids, streams: Streams) -> Floats:

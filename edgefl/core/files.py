@@ -1,4 +1,4 @@
-"""Writing files that are whole or absent, and locking a folder for one process."""
+"""Write files that are either whole or absent, and lock a folder for one process."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from edgefl.core.errors import InputError, Taken
 
 @contextmanager
 def atomically(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file that takes the place of `path` at the end, so that nobody ever sees half a file.
+    """Open a temporary file that replaces `path` at the end, so that nobody ever reads half a file.
 
     Missing folders are made.
 
     Raises:
-        OSError: the system does not allow it, or the disk is full; the old file, if any, is as it was.
+        OSError: the system does not allow it, or the disk is full; an old file stays as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # In the same folder, since only within a file system a rename replaces the old file in one step.
+    # The temporary file lies in the same folder: a rename is atomic only within one file system.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     part = Path(name)
     try:
@@ -57,12 +57,12 @@ def write_for_user(path: Path, content: bytes) -> None:
 
 
 def locked(path: Path) -> BinaryIO:
-    """Open a file for reading and appending that this process alone may use; make it if it does not exist.
+    """Open a file for reading and appending, and lock it for this process; make it if it does not exist.
 
     The operating system releases the lock when the process ends, however it ends.
 
     Raises:
-        Taken: another process has it.
+        Taken: another process has locked it.
         InputError: it cannot be written.
     """
     try:

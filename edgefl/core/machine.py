@@ -1,4 +1,4 @@
-"""The machine's memory and processor cores, and how often Python looks for garbage."""
+"""The machine's memory and processor cores, and how often Python collects garbage."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from pathlib import Path
 
 MEMINFO = Path("/proc/meminfo")
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
-RARE_COLLECTIONS = (20_000, 50, 50)  # new objects until garbage is looked for, in place of Python's 700 or 2,000
+RARE_COLLECTIONS = (20_000, 50, 50)  # thresholds of the three generations; Python's own first one is 700 or 2,000
 
 
 def available_bytes() -> int:
-    """Return how much memory may still be taken, within the limit of a container.
-
-    Without Linux's accounts it is all memory that the machine has.
-    """
+    """Return how much memory is available, within the limit of a container; without /proc, all of the machine's."""
     if not MEMINFO.exists():
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     available_kib = MEMINFO.read_text().split("MemAvailable:")[1].split()[0]
@@ -31,7 +28,7 @@ def available_bytes() -> int:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Look for garbage in cycles rarely: events come and go by the million, and hardly any is part of a cycle."""
+    """Collect garbage rarely: a run makes millions of events, and hardly any is part of a reference cycle."""
     usual = gc.get_threshold()
     gc.set_threshold(*RARE_COLLECTIONS)
     try:

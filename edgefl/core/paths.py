@@ -1,4 +1,4 @@
-"""Paths that a scenario names: relative ones are looked for beside the scenario file, then in the working directory."""
+"""Paths in a scenario: a relative one is searched beside the scenario file, then in the working directory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _no_folders() -> list[Path]:
 
 
 def _resolver(further_folders: Callable[[], list[Path]]) -> Callable[[Any, ValidationInfo], Any]:
-    """Return what makes a path absolute: the first place at which it exists, else beside the scenario file.
+    """Return a function that makes a path absolute: where it exists first, otherwise beside the scenario file.
 
     Args:
         further_folders: where to look after the scenario's folder and the working directory; called each time, as the
@@ -51,7 +51,7 @@ _AS_TEXT = PlainSerializer(str)
 _SCHEMA = WithJsonSchema({"type": "string", "format": "path"})
 
 UserPath = Annotated[Path, BeforeValidator(_resolver(_no_folders)), _AS_TEXT, _SCHEMA]
-"""An absolute path. It need not exist: whoever reads it says what is wrong."""
+"""An absolute path. It need not exist: the code that reads it reports what is wrong."""
 
 DataPath = Annotated[Path, BeforeValidator(_resolver(data_folders)), _AS_TEXT, _SCHEMA]
 """As `UserPath`, but looked for in $EDGEFL_DATA and in ~/.cache/edgefl, too."""

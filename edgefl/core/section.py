@@ -39,14 +39,14 @@ _SENTENCES = {
     "literal_error": "must be {expected}, got {value}",
     "too_short": "must not be empty, got {value}",
     "too_long": "must have at most {max_length} entries, got {value}",
-    "json_invalid": "is no valid JSON: {error}",
+    "json_invalid": "is not valid JSON: {error}",
     "string_pattern_mismatch": "must be 1 to 100 letters, digits, '_', '-' or, not first, spaces and '.', got {value}",
 }
-"""What a user reads, by pydantic's error type."""
+"""Messages for users, by pydantic's error type."""
 
 
 Count = Annotated[int, Field(gt=0, le=10**9)]
-"""How many of something; the bound keeps slips of the exponent from filling the memory."""
+"""A number of things; the bound keeps a slip in the exponent from filling the memory."""
 
 
 def fault(text: str) -> PydanticCustomError:
@@ -98,7 +98,7 @@ class Section(BaseModel):
 
     @classmethod
     def _without_empty_keys(cls, values: dict[Any, Any]) -> dict[Any, Any]:
-        """Return the values without known keys that hold nothing, so that these get their defaults."""
+        """Return the values without known keys that have no value, so that they get their defaults."""
         empty = [key for key, value in values.items() if value is None and key in cls.model_fields]
         return {key: value for key, value in values.items() if key not in empty}
 

@@ -114,7 +114,7 @@ class Streams:
         self._keys: dict[str, int] = {}  # by purpose; hashing takes longer than a small draw
 
     def apart(self, name: str) -> Streams:
-        """Return other streams of the same run, for what happens a second time under the same keys."""
+        """Return further streams of the same run, for draws that would otherwise have the same keys as others."""
         return Streams(f"{self.seed}/{name}")
 
     def _key(self, purpose: Purpose) -> int:

@@ -18,7 +18,7 @@ SAME_STEP = 1e-6  # of a step: a time this close to a border of a grid (slots, m
 
 
 def steps_completed(time_s: float, step_s: float) -> int:
-    """Return how many steps of `step_s` [s] are over at a time [s]; a time on a border completes the step before it."""
+    """Return how many steps of `step_s` [s] are complete at a time [s]; at a border the step before it is complete."""
     return math.floor(time_s / step_s + SAME_STEP)
 
 

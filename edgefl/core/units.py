@@ -39,13 +39,13 @@ HERTZ = (Unit("Hz", 1, 0), Unit("kHz", 1e3, 1e3), Unit("MHz", 1e6, 1e6), Unit("G
 
 def fitting(value: float, units: Sequence[Unit]) -> Unit:
     """Return the largest unit that ``value`` reaches; the base unit for zero and for what is not finite."""
-    if not value or not math.isfinite(value):  # zero reaches the smallest unit only, and 0 µs reads oddly
+    if not value or not math.isfinite(value):  # by size alone zero would get the smallest unit, and "0 µs" reads oddly
         return next(unit for unit in units if unit.size == 1)
     return [unit for unit in units if unit.least <= abs(value)][-1]
 
 
 def top(columns: Sequence[Floats]) -> float:
-    """Return the largest finite value of all columns, 0 where there is none."""
+    """Return the largest finite value of all columns; 0 if there is none."""
     largest = []
     for column in columns:
         finite = column[np.isfinite(column)]
@@ -89,7 +89,7 @@ def percent(value: Any) -> str:
 
 
 def score(value: Any, places: int = 1) -> str:
-    """Return a measured fraction, always with so many decimals: ``"94.0 %"``."""
+    """Return a measured fraction with a fixed number of decimals: ``"94.0 %"``."""
     number = as_number(value)
     if number is None:
         return NO_NUMBER

@@ -1,7 +1,7 @@
-"""Scenarios: what to run, typed, frozen and validated.
+"""Scenarios: typed, frozen and validated descriptions of a run.
 
-The sections are classes of the rooms that they configure (`edgefl.radio.radio_section`, ...); this room composes them,
-checks them against each other, and reads and writes them as YAML.
+The class of each section lies in the package that it configures (`edgefl.radio.radio_section`, ...). This package
+composes the sections, checks them against each other, and reads and writes them as YAML.
 """
 
 from edgefl.scenario.dump import dump

@@ -1,7 +1,7 @@
-"""Checks between sections: each raises a fault about a section that does not go with another one.
+"""Checks between sections: each raises an error about a section that contradicts another one.
 
-The checks read what policies, selections, algorithms and other members say of themselves by flags, never their classes,
-so that a member from outside the package gets the same checks.
+The checks read the flags of policies, selections, algorithms and other members, never their classes. So a member from
+outside the package gets the same checks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def check(scenario: Sections) -> None:
     """Run all checks, in the order of `CHECKS`.
 
     Raises:
-        ValidationError: about the first section that does not go with another.
+        ValidationError: about the first section that contradicts another.
     """
     for check_section in CHECKS:
         check_section(scenario)
@@ -38,9 +38,9 @@ def check_split(scenario: Sections) -> None:
     algorithm = scenario.algorithm
     if not properties.trains_by_plain_sgd(algorithm) or not properties.only_averages(algorithm):
         raise fault_at(("algorithm",), "the policy split trains with plain SGD only: set it to fedavg")
-    # Halves of a model are priced by their layers: a cost as given is that of the whole.
+    # Each half is priced by its layers, whereas a cost given in the scenario is that of the whole model.
     if scenario.model.cost is not None:
-        text = "the policy split counts the cost of each half of the model, which a cost as given does not say"
+        text = "the policy split needs the cost of each half of the model, and this is the cost of the whole"
         raise fault_at(("model", "cost"), f"{text}: leave it out")
     if scenario.training.codec.compresses:
         text = "the policy split uploads no model update that could be compressed: leave it out"
@@ -51,13 +51,13 @@ def check_split(scenario: Sections) -> None:
 
 
 def check_overlapping_rounds(scenario: Sections) -> None:
-    """Check what needs rounds that all participants begin together."""
+    """Check the sections that need all participants of a round to begin together."""
     if not scenario.server.policy.overlapping:
         return
     if scenario.radio.downlink == "broadcast":
         text = "with this server.policy devices begin at different times and share no broadcast: set it to unicast"
         raise fault_at(("radio", "downlink"), text)
-    # Fixed shares are worked out when a round begins, for all its transfers at once.
+    # Fixed shares are computed once, when a round begins, for all of its transfers.
     if scenario.radio.sharing == "fixed":
         text = "fixed shares need rounds that all devices begin together; with this server.policy set it to processor"
         raise fault_at(("radio", "sharing"), text)
@@ -69,7 +69,7 @@ def check_overlapping_rounds(scenario: Sections) -> None:
 
 
 def check_devices(scenario: Sections) -> None:
-    """Check that there are as many devices as other sections ask for."""
+    """Check that there are at least as many devices as a round asks for."""
     count = scenario.devices.count
     participants = scenario.server.participants
     if participants is not None and participants > count:
@@ -77,7 +77,7 @@ def check_devices(scenario: Sections) -> None:
 
 
 def check_members(scenario: Sections) -> None:
-    """Check that churn, algorithm and selection work with this many devices, and the algorithm with this rate."""
+    """Check churn, algorithm and selection against the number of devices, and the algorithm against the rate."""
     count = scenario.devices.count
     if reason := scenario.churn.check(count):
         raise fault_at(("churn",), reason)
@@ -96,10 +96,10 @@ def check_cells(scenario: Sections) -> None:
     radio = scenario.radio
     if reason := scenario.mobility.check(Area(cells.min_distance_m, cells.coverage_m)):
         raise fault_at(("mobility",), reason)
-    # Some mobility models keep devices off the base station; others may bring them right below it.
+    # Some mobility models keep devices at a least distance from the base station; others may bring them right below it.
     nearest_m = cells.nearest_m if scenario.mobility.keeps_min_distance else 0.0
     lowest_m, highest_m = scenario.devices.span("height_m")
-    # A device that draws a height outside of the allowed range is refused later, with its number.
+    # A device that draws a height outside the allowed range is reported later, with its number.
     heights_m = (max(lowest_m, HEIGHT_M.least), min(highest_m, HEIGHT_M.most))
     reason = radio.propagation.check(nearest_m, cells.farthest_m, radio.carrier_hz, cells.bs_height_m, heights_m)
     if reason:
@@ -110,7 +110,7 @@ def check_cells(scenario: Sections) -> None:
 
 
 def check_handover(scenario: Sections) -> None:
-    """Check what handover during a participation needs of the policy and the radio."""
+    """Check the policy and the radio if devices are handed over while they take part."""
     if scenario.cells.handover is None:
         return
     policy = scenario.server.policy
@@ -119,7 +119,7 @@ def check_handover(scenario: Sections) -> None:
     if policy.direct_links:
         raise fault_at(("cells", "handover"), "is not modelled with links from device to device: leave it out")
     if not scenario.radio.spatial_consistency:
-        text = "cells.handover compares received powers along a device's path, which must be a function of its place"
+        text = "cells.handover compares received powers along a device's path, which must be a function of position"
         raise fault_at(("radio", "spatial_consistency"), f"{text}: set it to true")
     if scenario.radio.sharing == "fixed":
         text = "fixed shares need devices that stay in their cells; with cells.handover set it to processor"
@@ -127,7 +127,7 @@ def check_handover(scenario: Sections) -> None:
 
 
 def check_batteries(scenario: Sections) -> None:
-    """Check what clock rules and batteries need of the server."""
+    """Check the server if clocks follow a deadline or devices have batteries."""
     devices = scenario.devices
     server = scenario.server
     if devices.dvfs.needs_deadline and server.deadline_s is None:
@@ -140,12 +140,12 @@ def check_batteries(scenario: Sections) -> None:
         text = "over direct links a device receives the model before its own participation begins"
         raise fault_at(("devices", "battery"), f"{text}: leave it out, or set links to relayed")
     if devices.has_batteries and server.selection.polls:
-        text = "the selection polls devices, and the waiting of those that are not chosen is not accounted for"
+        text = "the selection polls devices, and the energy of waiting candidates that are not chosen is not modelled"
         raise fault_at(("devices", "battery"), f"{text}: leave it out, or take another selection")
 
 
 def check_aggregation(scenario: Sections) -> None:
-    """Check the algorithm under policies that do not aggregate all updates of a round at one place."""
+    """Check the algorithm if the policy does not aggregate all updates of a round in one place."""
     algorithm = scenario.algorithm
     policy = scenario.server.policy
     name = POLICIES.name_of(policy)
@@ -162,12 +162,12 @@ def check_aggregation(scenario: Sections) -> None:
 
 
 def check_direct_links(scenario: Sections) -> None:
-    """Check local training if devices pass the model on to each other."""
+    """Check local training if devices send the model to each other."""
     if not scenario.server.policy.direct_links:
         return
     training = scenario.training
     if training.stragglers and not training.stragglers.keep:
-        text = "over direct links a device's work cannot be dropped after it was passed on: leave it out"
+        text = "over direct links a device's model has been passed on before it could be dropped: leave it out"
         raise fault_at(("training", "stragglers", "keep"), f"{text}, or set links to relayed")
     if training.codec.compresses:
         text = "compresses the difference from a model that the next device does not have: leave it out"
@@ -175,7 +175,7 @@ def check_direct_links(scenario: Sections) -> None:
 
 
 def check_stored_updates(scenario: Sections) -> None:
-    """Check what depends on updates that the server or the devices keep."""
+    """Check the sections that depend on updates stored by the server or the devices."""
     algorithm = scenario.algorithm
     contributions = scenario.report.contributions
     if contributions and contributions.players == "all" and not properties.keeps_updates(algorithm):
@@ -184,13 +184,13 @@ def check_stored_updates(scenario: Sections) -> None:
     codec = scenario.training.codec
     loses_for_good = codec.compresses and not codec.error_feedback
     if loses_for_good and algorithm.uploads_changes:
-        # The server's sum of decoded changes would drift away from the sum of what devices keep.
-        text = "devices keep what they computed, but the server adds up what the codec leaves of it"
+        # The server's sum of decoded changes would drift away from the sum of the states that devices keep.
+        text = "devices keep exact updates, but the server adds up those that the codec has compressed"
         raise fault_at(("algorithm", "state"), f"{text}: set it to server, or training.codec.error_feedback to true")
 
 
 def check_departed_state(scenario: Sections) -> None:
-    """Check that devices can lose their state when they depart, if the scenario says that they do."""
+    """Check that departing devices can lose their state, if the scenario says so."""
     server = scenario.server
     where = ("server", "departed_state")
     if server.departed_state == "kept":
@@ -204,18 +204,18 @@ def check_departed_state(scenario: Sections) -> None:
         raise fault_at(where, f"with the churn {name} devices miss rounds, and none departs: set it to kept")
     if server.departed_state == "lost":
         return
-    # "forgotten" remains: the server, too, takes out of its state what the device had contributed to it.
+    # With "forgotten" the server, too, removes the device's contribution from its state.
     algorithm = scenario.algorithm
     if not properties.can_forget(algorithm):
-        text = f"this variant of {ALGORITHMS.name_of(algorithm)} keeps no mean of what devices keep"
+        text = f"this variant of {ALGORITHMS.name_of(algorithm)} keeps no mean of the devices' states"
         raise fault_at(where, f"{text}: set it to lost")
     if properties.is_coupled(algorithm) and scenario.training.codec.compresses:
-        text = "the server cannot know what the codec lost of a device's state: set it to lost"
+        text = "the server cannot know how the codec changed a device's state: set it to lost"
         raise fault_at(where, text)
 
 
 def check_sessions(scenario: Sections) -> None:
-    """Check what sessions need of the policy, of churn and of the devices."""
+    """Check policy, churn and number of devices if the run has sessions."""
     sessions = scenario.sessions
     if sessions is None:
         return
@@ -229,10 +229,10 @@ def check_sessions(scenario: Sections) -> None:
     if policy.splits_model and properties.has_own_loss(scenario.learning):
         text = "the policy split trains with the task's loss only: choose another initialisation"
         raise fault_at(("sessions", "initialisation"), text)
-    # A trigger counts arrivals in continuous time, so that churn by rounds has none.
+    # A trigger counts arrivals in continuous time, and churn by rounds has none.
     if sessions.trigger and (scenario.churn.always_present or scenario.churn.by_round):
         text = f"waits for devices to arrive, and with the churn {CHURN.name_of(scenario.churn)} none does"
-        raise fault_at(("sessions", "trigger"), f"{text}: set churn to coverage if movement brings them, or to another")
+        raise fault_at(("sessions", "trigger"), f"{text}: set churn to poisson, or to coverage if devices move")
     if sessions.trigger and (sessions.groups or 1) > 1:
         text = "groups take turns, but with a trigger churn decides which devices are present: leave it out"
         raise fault_at(("sessions", "groups"), text)
@@ -245,28 +245,29 @@ def check_sessions(scenario: Sections) -> None:
 
 
 def check_kept_state(scenario: Sections) -> None:
-    """Check that the algorithm's state goes with sessions."""
+    """Check the algorithm's state if the run has sessions."""
     sessions = scenario.sessions
     if sessions is None:
         return
     if misfit := scenario.algorithm.check_sessions(scenario.groups):
         key, reason = misfit
         raise fault_at(("algorithm", key), reason)
+    # An algorithm is coupled if its server keeps a sum of states that the devices keep.
     if sessions.keep_state and sessions.extra and properties.is_coupled(scenario.algorithm):
-        text = f"gradient rounds would change what devices keep for {ALGORITHMS.name_of(scenario.algorithm)}"
+        text = f"gradient rounds would change the devices' state of {ALGORITHMS.name_of(scenario.algorithm)}"
         raise fault_at(("sessions", "keep_state"), f"{text}, but not the server's sums of it: leave it out")
 
 
 def check_selection(scenario: Sections) -> None:
-    """Check what a selection needs that asks devices for something."""
+    """Check the policy and the devices if the selection needs batteries, reports or polls."""
     selection = scenario.server.selection
     policy = scenario.server.policy
     if selection.needs_batteries and not scenario.devices.has_batteries:
         text = "no device has a battery: set devices.battery, or by to energy"
         raise fault_at(("server", "selection", "by"), text)
-    # A clock rule plans for the training alone; nothing says how fast a device answers a poll.
+    # A clock rule plans the clock for training only; it gives none for the answer to a poll.
     if selection.polls and scenario.devices.dvfs.scales_clock:
-        text = "asks devices to compute a loss too, and dvfs sets their clock for the training alone"
+        text = "polls devices for a loss, and devices.dvfs sets their clock for training only"
         raise fault_at(("server", "selection"), f"{text}: leave one of the two out")
     if selection.report_floats and policy.splits_model:
         text = "needs a report with each update, which the policy split does not send: take another selection"
@@ -277,7 +278,7 @@ def check_selection(scenario: Sections) -> None:
     )
     if selection.polls and not trains_one_model_together:
         name = POLICIES.name_of(policy)
-        text = f"polls devices before rounds in which all train one model; the policy {name} has no such rounds"
+        text = f"polls devices, which needs rounds in which all train one model; those of the policy {name} do not"
         raise fault_at(("server", "selection"), f"{text}: set the variant to rpow-d")
 
 

@@ -1,4 +1,4 @@
-"""From a scenario to YAML that loads as the same scenario."""
+"""Write a scenario as YAML that loads as the same scenario."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def dump(scenario: Scenario) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes texts that our reader, unlike YAML 1.1, would take for a number, such as 0E0."""
+    """Quotes text that YAML 1.1 takes for text and our reader for a number, such as 0E0."""
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:

@@ -20,7 +20,7 @@ def schema() -> dict[str, Any]:
 
 
 def _allow_null(node: Any) -> None:
-    """Let every optional key stand with nothing after it, as the loader does."""
+    """Allow every optional key without a value, as the loader does."""
     if isinstance(node, list):
         for item in node:
             _allow_null(item)
@@ -35,7 +35,7 @@ def _allow_null(node: Any) -> None:
 
 
 def _put_dataset_keys_beside_its_name(section: dict[str, Any]) -> None:
-    """Describe the section `data` as it is in YAML: a dataset's own keys stand beside `dataset: name`."""
+    """Describe the section `data` as it stands in YAML, with a dataset's own keys beside `dataset: name`."""
     other_keys = {name: value for name, value in section["properties"].items() if name != "dataset"}
     variants = [variant for variant in section["properties"]["dataset"]["anyOf"] if "properties" in variant]
     for variant in variants:
@@ -49,7 +49,7 @@ def _put_dataset_keys_beside_its_name(section: dict[str, Any]) -> None:
 
 
 def _make_model_kind_optional(model: dict[str, Any]) -> None:
-    """Let `kind` of a model be left out, as the dataset implies it."""
+    """Make `kind` of a model optional, as the dataset implies it."""
     for variant in model["anyOf"]:
         if "const" in variant.get("properties", {}).get("kind", {}):
             variant["required"] = [key for key in variant["required"] if key != "kind"]

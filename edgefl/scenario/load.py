@@ -1,4 +1,4 @@
-"""From a file or a mapping, and overrides, to a validated Scenario; every fault with its file, line and key."""
+"""Load a scenario from a file or a mapping, with overrides; every error names its file, line and key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str | Overr
 
     Args:
         source: path of the file, or the scenario as nested mappings.
-        overrides: "dotted.key=value" each, the value in YAML; or as `Override`.
+        overrides: each "dotted.key=value" with the value in YAML, or an `Override`.
 
     Raises:
         InputError: one finished line for every fault, in the order of the file.
@@ -35,7 +35,7 @@ def load(source: str | Path | Mapping[str, Any], overrides: Sequence[str | Overr
 def load_with_source(
     source: str | Path | Mapping[str, Any], overrides: Sequence[str | Override] = ()
 ) -> tuple[Scenario, Source]:
-    """Return the scenario as `load` does, and where its keys came from, for faults that show when the data are read.
+    """Return the scenario as `load` does, and the source of its keys, for faults found only when data are read.
 
     Raises:
         InputError: one finished line for every fault, in the order of the file.
@@ -63,7 +63,7 @@ def load_with_source(
         found = [(item["loc"], item["msg"]) for item in error.errors(include_url=False)]
         # Pydantic goes by its classes; whoever mends a file reads it from the top.
         found.sort(key=lambda item: origin.line(item[0]))
-        lines = dict.fromkeys(origin.fault(path, text) for path, text in found)  # each once
+        lines = dict.fromkeys(origin.fault(path, text) for path, text in found)  # without duplicates
         raise InputError(*lines) from None
     return scenario, origin
 
@@ -88,7 +88,7 @@ def _with_defaults(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Lay `above` over `below`, mapping by mapping; a key with nothing after it covers nothing."""
+    """Return `below` overridden by `above`, mapping by mapping; a key without a value overrides nothing."""
     merged = dict(below)
     for key, value in above.items():
         covered = below.get(key)

@@ -1,4 +1,4 @@
-"""Values in place of the file's: `--set radio.bandwidth_hz=50e6`, and the points of a sweep."""
+"""Overrides of values in a scenario file: `--set radio.bandwidth_hz=50e6`, and the points of a sweep."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from edgefl.scenario.yaml_reader import NotYaml, parse
 
 
 class Override(NamedTuple):
-    """A value in place of the file's."""
+    """A value that replaces the one in the file."""
 
     keys: tuple[str, ...]  # the parts of the dotted key
     value: Any
-    where: str  # the value stands, for messages
+    where: str  # the place where the value was given, for messages
 
 
 def parse_override(text: str) -> Override:

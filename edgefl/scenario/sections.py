@@ -1,4 +1,4 @@
-"""The sections that a scenario is composed of, and what follows from several of them together."""
+"""All sections of a scenario, and properties that follow from several of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from edgefl.world.mobility.static import Static
 
 
 class Stop(Section):
-    """Ends a run before its last round: whichever comes first, checked after each round."""
+    """Conditions that end a run before its last round; checked after each round, and the first that holds counts."""
 
     accuracy: Accuracy | None = None
     time_s: PositiveFloat | None = None
@@ -65,7 +65,7 @@ class Sections(Section):
     @model_validator(mode="before")
     @classmethod
     def _rounds_or_sessions(cls, value: Any) -> Any:
-        """Take the default of `rounds` away if there are sessions, which have rounds of their own."""
+        """Remove the default of `rounds` if there are sessions, which have rounds of their own."""
         if not isinstance(value, dict) or value.get("sessions") is None:
             return value
         if value.get("rounds") is not None:
@@ -75,9 +75,10 @@ class Sections(Section):
     @model_validator(mode="before")
     @classmethod
     def _default_sharing(cls, value: Any, info: ValidationInfo) -> Any:
-        """Share the band by processor sharing, unless told otherwise, if transfers begin or change cells at any time.
+        """Make processor sharing the default if transfers can begin, or change cells, at any time.
 
-        Shares that are fixed at the beginning of a round need a round that all participants begin together.
+        Fixed shares are computed when a round begins, so they need participants that begin together and stay in their
+        cells.
         """
         if not isinstance(value, dict):
             return value
@@ -92,7 +93,7 @@ class Sections(Section):
 
     @property
     def effective_backhaul(self) -> Backhaul | None:
-        """The section `backhaul`, or else the star that the policy describes; None if there is neither."""
+        """The section `backhaul`, or else the star that the policy's own keys describe; None if there is neither."""
         star = self.server.policy.star_backhaul
         if self.backhaul or star is None:
             return self.backhaul
@@ -100,7 +101,7 @@ class Sections(Section):
 
     @property
     def in_sessions(self) -> Sessions:
-        """The run as sessions; a run without the section is a single one."""
+        """The section `sessions`; a run without it is a single session."""
         # So that the server has one path for both kinds of run.
         return self.sessions or Sessions(count=1, rounds=cast("int", self.rounds))
 
@@ -132,4 +133,4 @@ def _rounds_overlap(server: Any, info: ValidationInfo) -> bool:
     try:
         return POLICIES.parse(policy, info).overlapping
     except (ValidationError, PydanticCustomError):
-        return False  # the section itself reports what is wrong with it
+        return False  # the section's own validation reports what is wrong

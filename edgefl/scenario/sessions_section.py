@@ -1,4 +1,4 @@
-"""The section `sessions`: a run in parts between which the devices change."""
+"""The section `sessions`: parts of a run, between which the population changes."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class RoundKey(NamedTuple):
 class Trigger(Section):
     """End a session before its last round, as soon as enough devices have arrived since it began."""
 
-    arrivals: Count | None = None  # how many
-    share: PositiveFloat | None = None  # or how many for each device that was present when the session began
+    arrivals: Count | None = None  # number of arrivals
+    share: PositiveFloat | None = None  # or the same, relative to the devices present when the session began
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Trigger:
         if (self.arrivals is None) == (self.share is None):
-            raise fault("needs either arrivals or share")
+            raise fault("needs either arrivals or share: give exactly one of them")
         return self
 
     def fires(self, arrivals: int, present: int) -> bool:
-        """Return whether so many arrivals end a session that began with so many devices present."""
+        """Return whether `arrivals` end a session that began with `present` devices."""
         wanted: float = self.arrivals or 0
         if self.share is not None:
             wanted = self.share * present
@@ -54,20 +54,20 @@ class Trigger(Section):
 
 
 class Sessions(Section):
-    """The number of sessions and their rounds, who takes turns, and what each starts from (dynamic-devices paper)."""
+    """Sessions: number, rounds, groups of devices and initial models (dynamic-devices paper)."""
 
     count: Count = 7  # S; 1 with a trigger, which divides it further
-    rounds: Count = 50  # of each, T
-    trigger: Trigger | None = None  # begins a session on arrivals rather than after so many rounds
-    groups: Count | None = None  # of devices, which take turns; as many as the partition has if not given
+    rounds: Count = 50  # T, of each session
+    trigger: Trigger | None = None  # begins a session when enough devices have arrived
+    groups: Count | None = None  # number of groups of devices that take turns; None: as many as the partition has
     first_group: Count = 1  # the group that is present in the first session
-    keep_state: bool = False  # whether what the server keeps besides the model outlives a session
+    keep_state: bool = False  # whether the server's state besides the model outlives a session
     initialisation: Annotated[Initialisation, INITIALISATIONS] = Previous()
 
     @model_validator(mode="before")
     @classmethod
     def _default_count(cls, value: Any) -> Any:
-        """Begin with one session if there is a trigger: arrivals decide how many there will be."""
+        """Make one session the default with a trigger, as arrivals decide how many there will be."""
         if isinstance(value, dict) and value.get("trigger") is not None:
             return {"count": 1, **value}
         return value
@@ -92,32 +92,32 @@ class Sessions(Section):
 
     @property
     def total(self) -> int:
-        """Rounds of all sessions, extra ones included; with a trigger they count among `rounds`."""
+        """Number of rounds of all sessions, extra rounds included; with a trigger these count among `rounds`."""
         sessions_with_extra = max(self.count - self.initialisation.pilots, 0)
         return self.count * self.rounds + sessions_with_extra * self.extra
 
     @property
     def extra(self) -> int:
-        """Rounds before the first one of each session that follows the pilots."""
+        """Number of extra rounds before the first round of each session that follows the pilots."""
         return self.initialisation.extra_rounds
 
     def first(self, session: int) -> RoundKey:
-        """Return the first of all rounds with a session's devices."""
+        """Return the first round of a session, which is an extra round if it has any."""
         if session > self.initialisation.pilots:
             return RoundKey(session, 1 - self.extra)
         return RoundKey(session, 1)
 
     def begins(self, round_key: RoundKey) -> bool:
-        """Return whether a session begins with a round."""
+        """Return whether a round is the first of its session, extra rounds included."""
         return round_key == self.first(round_key.session)
 
     def begins_anew(self, round_key: RoundKey) -> bool:
-        """Return whether the server's state begins anew with a round: before extra rounds, and after them again."""
+        """Return whether the server's state is reset before a round: before extra rounds, and again after them."""
         begins = self.begins(round_key) or round_key.round == 1
         return round_key.session > 1 and begins and (round_key.extra or not self.keep_state)
 
     def after(self, round_key: RoundKey, *, changed: bool = False) -> RoundKey:
-        """Return the round after another; the next session's first one if the devices have `changed`."""
+        """Return the round that follows; if the population has `changed`, the first round of the next session."""
         if changed or round_key.round >= self.rounds:
             return self.first(round_key.session + 1)
         return RoundKey(round_key.session, round_key.round + 1)

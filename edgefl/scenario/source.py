@@ -1,4 +1,4 @@
-"""The source of a scenario: it knows the file and line of every key, so that every fault names them."""
+"""The source of a scenario: the file and line of every key, which messages about faults name."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from edgefl.scenario.yaml_reader import KeyPath, Lines, NotYaml, parse
 
 @dataclass
 class Source:
-    """A file or a mapping, and overrides: where each key of a scenario came from."""
+    """The file or mapping, and the overrides, from which the keys of a scenario came."""
 
     name: str = "scenario"  # the file's, if there is one
     lines: Lines = field(default_factory=dict)
-    overrides: dict[tuple[str, ...], str] = field(default_factory=dict)  # where the value of a dotted key came from
+    overrides: dict[tuple[str, ...], str] = field(default_factory=dict)  # where each overriding value was given
 
     def line(self, path: KeyPath) -> int:
         """Return the line of a key, or else of the nearest section around it; 1 if neither is in the file."""
@@ -30,7 +30,7 @@ class Source:
         """Return one line that says where a fault is, at which key, and what is wrong."""
         key = ".".join(str(part) for part in path)
         for overridden, where in self.overrides.items():
-            # An override is to blame for faults in the section that it is a part of, and in all that is below it.
+            # Blame an override for faults at its key, in a section that contains it, and in anything below it.
             if path and path[: len(overridden)] == overridden[: len(path)]:
                 return f"{where}: {key}: {text}"
         where = self.name
@@ -41,7 +41,7 @@ class Source:
         return f"{where}: {key}: {text}"
 
     def place(self, line: str) -> str:
-        """Return a fault that was found after loading, such as "model.kind: ...", with its file and line."""
+        """Return a message about a fault found after loading, such as "model.kind: ...", with its file and line."""
         key, _, text = line.partition(": ")
         path = tuple(key.split("."))
         if path[0] not in Sections.model_fields:

@@ -29,10 +29,10 @@ Assigned = dict[str, Any]  # dotted key -> value
 
 
 class Piece(NamedTuple):
-    """Some of a point's values, which stand together in the sweep file."""
+    """The values of a point that stand in one place of the sweep file."""
 
     assigned: Assigned
-    path: KeyPath  # where they stand
+    path: KeyPath  # the place
 
 
 PointPieces = list[Piece]  # a point without its seeds
@@ -44,10 +44,12 @@ class SweepFile(Section):
     base: str  # scenario file, relative to the sweep file
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] | None = None
     set: dict[DottedKey, Any] = Field(default_factory=dict)  # the same for all points
-    grid: dict[DottedKey, Values] = Field(default_factory=dict)  # every value with every other key's
-    zip: dict[DottedKey, Values] = Field(default_factory=dict)  # lists of one length, whose values go together
+    grid: dict[DottedKey, Values] = Field(default_factory=dict)  # each value with each value of the other keys
+    zip: dict[DottedKey, Values] = Field(default_factory=dict)  # lists of equal length, whose values go together
     points: Annotated[tuple[dict[DottedKey, Any], ...], Field(strict=False)] = ()  # listed one by one
-    seeds: Annotated[tuple[NonNegativeInt, ...], Field(strict=False)] = ()  # each point with each; or the base's seed
+    seeds: Annotated[
+        tuple[NonNegativeInt, ...], Field(strict=False)
+    ] = ()  # each point runs with each; none: the base's
     train: bool = True  # false: only price the world
 
     @model_validator(mode="after")
@@ -55,13 +57,13 @@ class SweepFile(Section):
         lengths = {key: len(values) for key, values in self.zip.items()}
         if len(set(lengths.values())) > 1:
             shown = ", ".join(f"{key} has {length}" for key, length in lengths.items())
-            raise fault_at(("zip",), f"lists must have one length: {shown}")
+            raise fault_at(("zip",), f"lists must have the same length: {shown}")
         if len(set(self.seeds)) < len(self.seeds):
             raise fault_at(("seeds",), f"must differ, got {list(self.seeds)}")
         self._check_keys()
         count = len(self.rows()) * max(1, len(self.seeds))
         if count > MOST_SWEEP_POINTS:
-            raise fault(f"has {count} points, more than {MOST_SWEEP_POINTS}")
+            raise fault(f"has {count} points, more than {MOST_SWEEP_POINTS}: divide it into several sweeps")
         return self
 
     def _check_keys(self) -> None:
@@ -74,7 +76,7 @@ class SweepFile(Section):
         for section, keys in keys_of.items():
             for key in keys:
                 if key == "seed":
-                    raise fault_at((section, key), "stands under seeds, so that statistics are over them")
+                    raise fault_at((section, key), "must stand under seeds, over which statistics are computed")
                 if sum(key in others for others in keys_of.values()) > 1:
                     raise fault_at((section, key), "stands in two of grid, zip and points: leave one out")
 
@@ -90,14 +92,14 @@ class SweepFile(Section):
         axes: list[PointPieces] = []
         for key, values in self.grid.items():
             axes.append([Piece({key: value}, ("grid", key, number)) for number, value in enumerate(values)])
-        # A sweep without points, or without zip, has one empty row in their place.
+        # Without `points`, or without `zip`, one empty row stands for it in the product.
         listed = listed or [[]]
         zipped = zipped or [[]]
-        # Count before the product is made: ten keys of ten values each would fill the memory.
+        # Count before making the product: that of ten keys with ten values each would fill the memory.
         if len(listed) * len(zipped) * math.prod(len(axis) for axis in axes) > MOST_SWEEP_POINTS:
-            raise fault(f"has more than {MOST_SWEEP_POINTS} points")
+            raise fault(f"has more than {MOST_SWEEP_POINTS} points: divide it into several sweeps")
         combinations = itertools.product(listed, zipped, itertools.product(*axes))
-        return [[*one, *two, *three] for one, two, three in combinations]
+        return [[*point, *zip_row, *grid_row] for point, zip_row, grid_row in combinations]
 
     def _zipped_row(self, number: int) -> PointPieces:
         """Return the values of all keys under `zip` at one place of their lists."""
@@ -108,8 +110,8 @@ class SweepFile(Section):
 class SweepPoint:
     """One run of a sweep."""
 
-    label: str  # of its values, the same for all seeds: the name of its folder
-    values: Mapping[str, Any]  # of the keys that vary
+    label: str  # names its values and its folder; the same for all seeds
+    values: Mapping[str, Any]  # values of the keys that vary
     scenario: Scenario
 
     @property
@@ -123,13 +125,13 @@ class Sweep:
     """All runs of a sweep file."""
 
     name: str
-    keys: tuple[str, ...]  # that vary, in the order of the file
+    keys: tuple[str, ...]  # keys that vary, in the order of the file
     points: tuple[SweepPoint, ...]
     train: bool
 
 
 def is_sweep(source: str | Path) -> bool:
-    """Return whether a file is a sweep's and not a scenario's: it has a base.
+    """Return whether a file is a sweep file, which has a `base`, rather than a scenario file.
 
     Raises:
         InputError: it cannot be read, is not YAML, or is not a mapping.
@@ -157,7 +159,7 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = ()) -> Sweep:
         raise InputError(*dict.fromkeys(lines)) from None
     base = path.parent / file.base
     if not base.is_file():
-        text = f"{base} is not there: must be a scenario file, named from {path.parent}/"
+        text = f"{base} does not exist: must be a scenario file, relative to {path.parent}/"
         raise InputError(origin.fault(("base",), text))
     rows = file.rows()
     values = [_merged(row) for row in rows]
@@ -171,7 +173,7 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = ()) -> Sweep:
             except InputError as error:
                 faults += error.faults
     if faults:
-        raise InputError(*dict.fromkeys(faults))  # each once: points share most of their faults
+        raise InputError(*dict.fromkeys(faults))  # without duplicates: points share most of their faults
     keys = tuple(dict.fromkeys(key for assigned in values for key in assigned))
     return Sweep(file.name or re.sub(r"[^\w.-]", "-", path.stem), keys, tuple(points), file.train)
 
@@ -185,7 +187,7 @@ def _merged(row: PointPieces) -> Assigned:
 
 
 def _overrides(file: SweepFile, row: PointPieces, seed: int | None, origin: Source) -> list[Override]:
-    """Return what a point has in place of the base's values, each with its line in the sweep file."""
+    """Return a point's overrides of the base, each with its line in the sweep file."""
     pieces = [Piece({key: value}, ("set", key)) for key, value in file.set.items()] + row
     if seed is not None:
         pieces.append(Piece({"seed": seed}, ("seeds",)))
@@ -197,7 +199,7 @@ def _overrides(file: SweepFile, row: PointPieces, seed: int | None, origin: Sour
 
 
 def _labels(rows: Sequence[Assigned]) -> list[str]:
-    """Return a short name for each point: a number, and its values as far as a file name can hold them."""
+    """Return a short name for each point: a number, and as many of its values as fit into a file name."""
     width = len(str(len(rows)))
     keys = list(dict.fromkeys(key for row in rows for key in row))
     short = {key: _shortest(key, keys) for key in keys}
@@ -205,14 +207,16 @@ def _labels(rows: Sequence[Assigned]) -> list[str]:
     for number, row in enumerate(rows, 1):
         text = ",".join(f"{short[key]}={_text(value)}" for key, value in row.items())
         text = re.sub(r"[^\w.,=+-]", "_", text)[:MOST_LABEL_CHARACTERS]
-        # The number keeps labels apart whose texts are cut, or alike.
+        # Texts may be cut, or alike: the number makes labels unique.
         label = f"{number:0{width}d}"
-        labels.append(f"{label}-{text}" if text else label)
+        if text:
+            label = f"{label}-{text}"
+        labels.append(label)
     return labels
 
 
 def _shortest(key: str, keys: Sequence[str]) -> str:
-    """Return the last parts of a dotted key, as many as it takes to tell it from the others."""
+    """Return the shortest ending of a dotted key that tells it from the others."""
     parts = key.split(".")
     for count in range(1, len(parts)):
         tail = ".".join(parts[-count:])
@@ -222,7 +226,7 @@ def _shortest(key: str, keys: Sequence[str]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value in a few characters."""
+    """Return a value as short text for a label."""
     if isinstance(value, Mapping):
         pieces = [f"{key}{_text(item)}" for key, item in value.items() if key != "kind"]
         if "kind" in value:

@@ -1,4 +1,4 @@
-"""The section `targets`: accuracies as such, or relative to what another run reached."""
+"""The section `targets`: accuracies, absolute or relative to the best accuracy of another run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ _ACCURACY: TypeAdapter[float] = TypeAdapter(Accuracy)
 
 
 class RelativeTarget(Section):
-    """A part of the best accuracy of a finished run (dynamic-devices paper, eq. 31)."""
+    """A share of the best accuracy of a finished run (dynamic-devices paper, eq. 31)."""
 
     relative: Accuracy
-    reference: UserPath  # its result folder
-    # These are read from the folder and written to scenario.yaml, so that the run can be repeated without the folder.
-    accuracy: Accuracy | None = None  # of the whole run
-    by_session: _Accuracies | None = None  # of each session, if the reference had several
+    reference: UserPath  # result folder of the other run
+    # The accuracies to reach follow from the folder. They are also written to scenario.yaml, so that the run can be
+    # repeated without the folder.
+    accuracy: Accuracy | None = None  # in the whole run
+    by_session: _Accuracies | None = None  # in each session, if the reference had several
 
     @model_validator(mode="after")
     def _resolved(self) -> RelativeTarget:
@@ -42,7 +43,7 @@ class RelativeTarget(Section):
     def within(self, session: int) -> float | None:
         """Return the accuracy to reach in a session (from 1): relative to the reference's best in the same session.
 
-        It is None if the reference had fewer sessions, and that of the whole run if the reference had none.
+        If the reference had fewer sessions, it is None; if it had none, it is relative to the whole run.
         """
         if self.by_session is None:
             return self.accuracy

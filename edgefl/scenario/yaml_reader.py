@@ -1,4 +1,4 @@
-"""YAML read safely, with the line of every key; numbers as in YAML 1.2, so that 3.5e9 is a number."""
+"""Read YAML safely, with the line of every key; numbers follow YAML 1.2, so that 3.5e9 is a number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
 Lines = dict[KeyPath, int]
 
-MOST_ENTRIES = 1_000_000  # keys and list entries, aliases written out
+MOST_ENTRIES = 1_000_000  # keys and list entries, with aliases expanded
 MOST_DIGITS = 400  # of a whole number; the greatest float has 309
 
 
@@ -26,7 +26,7 @@ class NotYaml(Exception):  # noqa: N818 - the name says what happened
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads plain data only, with the scalars of the YAML 1.2 core schema; keys are text, and none stands twice."""
+    """Reads plain data only, with the scalars of the YAML 1.2 core schema; keys are text and must be unique."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own tables
     yaml_constructors: ClassVar[dict[str | None, Any]] = {}
@@ -36,7 +36,7 @@ class _Loader(yaml.SafeLoader):
         try:
             node.value.encode()
         except UnicodeEncodeError:
-            problem = "half a character (a surrogate)"
+            problem = "a lone surrogate is not a character: write the character itself"
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
         return node
 
@@ -47,22 +47,22 @@ class _Loader(yaml.SafeLoader):
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.MarkedYAMLError(problem="a key must be plain text", problem_mark=key.start_mark)
             if key.value in seen:
-                problem = f"the key {key.value} is there twice: leave one out"
+                problem = f"the key {key.value} stands here twice: leave one out"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             seen.add(key.value)
         return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
         self.flatten_mapping(node)  # << merges
-        # A key stays the text that it is: `5: ...` is the key "5", as in JSON.
+        # A key is always text: `5: ...` is the key "5", as in JSON.
         return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
 
 
 def _decimal_number(text: str) -> int | float:
-    """Whole numbers are ints however they are written: 1e3 devices are 1,000 devices."""
+    """Return a number; whole numbers are ints however they are written, as 1e3 devices are 1,000 devices."""
     value = float(re.sub(r"\.inf$", "inf", text.lower()))
     if "e" in text.lower() and value.is_integer():
-        return int(Decimal(text))  # exact, also where a float is not: 1e23
+        return int(Decimal(text))  # exact even if a float is not, such as 1e23
     return value
 
 
@@ -83,7 +83,7 @@ def _register_scalar(tag: str, convert: Callable[[str], Any], pattern: str) -> N
         try:
             return convert(node.value)
         except (KeyError, ValueError):
-            problem = f'"{node.value[:40]}" is no {tag.rpartition(":")[2]}'
+            problem = f'"{node.value[:40]}" is not a valid {tag.rpartition(":")[2]}'
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
 
     _Loader.add_implicit_resolver(tag, re.compile(f"^(?:{pattern})$"), None)
@@ -109,7 +109,7 @@ def parse(text: str) -> tuple[Any, Lines]:
     """Return the data of a YAML text and the line (from 1) of every key and list entry.
 
     Raises:
-        NotYaml: the text is not YAML, a key stands twice, or aliases multiply without end.
+        NotYaml: the text is not YAML, a key stands twice, or aliases expand to too many entries.
     """
     lines: Lines = {}
     data = None

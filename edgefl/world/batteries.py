@@ -1,4 +1,4 @@
-"""Batteries: what is in them at a time, which devices have run out, and when the next one is charged again."""
+"""Batteries: their levels over time, which devices have run out, and when the next one is charged again."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from edgefl.world.charging import ChargerState, charged_s, initial_state, next_p
 from edgefl.world.churn.base import Changes
 from edgefl.world.next_events import advance_to
 
-# The level that a battery has at a time is summed up in another way than that time itself, so the two differ by their
-# last digits. At a time that is later by this factor, a battery has certainly been charged.
+# A battery's level and the time at which it is charged are summed up differently, so that by rounding the level may be
+# just too low at that time. At a time that is later by this factor the battery has certainly been charged.
 CERTAINLY_LATER = 1 + 1e-14
 
 
 class Batteries:
     """The levels of all devices' batteries.
 
-    Between changes of what a device draws its level is a straight line, clipped to [0, capacity]. So going on costs a
-    comparison for each device, and a step for each that runs out, is charged, plugged in or unplugged.
+    As long as a device's power stays the same, its level is a straight line, clipped to [0, capacity]. So to advance
+    costs a comparison for each device, and a step for each that runs out, is charged, plugged in or unplugged.
 
     Args:
-        parameters: what the batteries are like.
+        parameters: capacities, thresholds and charging windows.
     """
 
     def __init__(self, parameters: BatteryParameters) -> None:
         count = len(parameters.capacity_j)
         self.has_battery = np.isfinite(parameters.capacity_j)  # [devices]
-        self.usable = parameters.start_j > parameters.reserve_j  # [devices] not run out, or charged again since
+        self.usable = parameters.start_j > parameters.reserve_j  # [devices] False while the device has run out
         self._parameters = parameters
-        # Each device's present line: its level at a time, and what it draws from then on.
+        # Each device's present line: its level when the line began, that time, and what it draws since then.
         self._level_j = parameters.start_j.copy()
         self._since_s = np.zeros(count)
         self._draw_w = parameters.idle_w.copy()
@@ -38,8 +38,8 @@ class Batteries:
         # Its charger, and the next event of its battery.
         self._window, self._plugged, self._switch_s = initial_state(parameters)
         self._next_s = np.full(count, np.inf)
-        self._ran_out_s = np.full(count, np.inf)  # since it last began to take part
-        # Sums over all lines that have ended, and what of them has been reported.
+        self._ran_out_s = np.full(count, np.inf)  # first time since its last participation began; inf: it has not
+        # Sums over all lines that have ended, and how much of them `columns` has reported.
         self._charged_j = 0.0
         self._drained_j = 0.0
         self._reported_charged_j = 0.0
@@ -48,25 +48,25 @@ class Batteries:
         self._plan(np.arange(count))
 
     def with_charge(self, ids: Ids, time_s: float) -> Ids:
-        """Return those of devices [n] that have not run out at a time."""
+        """Return the devices, of these [n], that have not run out at a time."""
         self.advance(time_s)
         return ids[self.usable[ids]]
 
     def levels_j(self, ids: Ids, time_s: Floats | float) -> Floats:
-        """Return the levels [n] of devices at times between the last `advance` and each one's next event."""
+        """Return the levels [n] of devices [n] at times after the last `advance` and before each one's next event."""
         gained_j = self._net_w(ids) * (time_s - self._since_s[ids])
         return np.clip(self._level_j[ids] + gained_j, 0.0, self._parameters.capacity_j[ids])
 
     def capacity_j(self, ids: Ids) -> Floats:
-        """Return what the batteries of devices [n] can hold; nan on mains."""
+        """Return the battery capacities of devices [n]; nan on mains."""
         return np.where(self.has_battery[ids], self._parameters.capacity_j[ids], np.nan)
 
     def next_s(self, device: int) -> float:
-        """Return when something happens to a device's battery, if the device goes on as it does."""
+        """Return when the next event of a device's battery happens, if its power stays the same."""
         return float(self._next_s[device])
 
     def ran_out_s(self, device: int) -> float:
-        """Return when a device ran out, in or after the participation that it began last; inf: it has not."""
+        """Return when a device ran out, during or after its last participation; inf: it has not."""
         return float(self._ran_out_s[device])
 
     def draw(self, ids: Ids, power_w: Floats | float, time_s: float) -> None:
@@ -83,7 +83,7 @@ class Batteries:
         self._participating[ids] = self.usable[ids]
 
     def release(self, ids: Ids, time_s: float) -> None:
-        """Let devices [n] take no part any more."""
+        """Let devices [n] stop taking part."""
         self.draw(ids, self._parameters.idle_w[ids], time_s)
         self._participating[ids] = False
 
@@ -92,7 +92,7 @@ class Batteries:
         advance_to(time_s, self._next_s, self._handle_next_events, ids)
 
     def changes(self) -> Changes:
-        """Return the devices that were charged (came) or have run out since this was asked last."""
+        """Return the devices that were charged (came) or ran out since the last call."""
         found = Changes.concatenate(self._not_reported)
         self._not_reported = []
         return found
@@ -100,9 +100,9 @@ class Batteries:
     def columns(self, time_s: float) -> dict[str, float]:
         """Return the columns of rounds.csv at a time.
 
-        They are the number of devices without charge, the mean level of all batteries and what all of them hold;
-        and, since this was asked last, what all batteries were charged with, and what they lost to devices that took
-        no part.
+        They are the number of devices that have run out, the mean level and the stored energy of all batteries; and
+        since the last call, the energy charged into batteries and the energy lost by those of devices that took no
+        part.
         """
         self.advance(time_s)
         ids = np.flatnonzero(self.has_battery)
@@ -122,33 +122,34 @@ class Batteries:
         return found
 
     def next_charged_s(self, ids: Ids, time_s: float) -> float:
-        """Return when the first of devices [n] that have run out is charged; inf: none of them ever is."""
+        """Return when the first of devices [n] that have run out is charged again; inf: none of them ever is."""
         self.advance(time_s)
         empty = ids[~self.usable[ids]]
         if not empty.size:
             return np.inf
-        self._start_lines(empty, time_s)  # so that levels are those of now
+        self._start_lines(empty, time_s)  # brings the stored levels up to date
         charger = ChargerState(self._window[empty], self._plugged[empty], self._switch_s[empty])
-        own = self._parameters.of_devices(empty)
-        return float(charged_s(own, self._level_j[empty], charger, time_s).min()) * CERTAINLY_LATER
+        parameters = self._parameters.of_devices(empty)
+        return float(charged_s(parameters, self._level_j[empty], charger, time_s).min()) * CERTAINLY_LATER
 
     def _net_w(self, ids: Ids) -> Floats:
-        """Return the powers [n] that go into batteries, less what is drawn."""
+        """Return the powers [n] that charge batteries; negative if they are drained."""
         return self._offered_w(ids) - self._draw_w[ids]
 
     def _offered_w(self, ids: Ids) -> Floats:
-        """Return the powers [n] that chargers give."""
+        """Return the powers [n] of the chargers; 0 if unplugged."""
         return np.where(self._plugged[ids], self._parameters.charging_w[ids, self._window[ids]], 0.0)
 
     def _flows_j(self, ids: Ids, time_s: Floats | float, level_j: Floats) -> tuple[float, float]:
-        """Return what has gone into batteries, and out of those that take no part, since their lines began; sums.
+        """Return the sums of the energy charged, and of the energy drained by devices that take no part.
 
-        Into a full battery goes no more than is drawn; out of an empty one comes no more than goes in.
+        They count from the beginning of each present line. A full battery takes up no more than is drawn, and an empty
+        one gives no more than it takes up.
 
         Args:
             ids: the devices [n].
-            time_s: the time, of each or of all.
-            level_j: [n] their levels then.
+            time_s: the time, one for all or [n].
+            level_j: their levels [n] at that time.
         """
         owned = self.has_battery[ids]
         lasted_s = (time_s - self._since_s[ids])[owned]
@@ -156,7 +157,7 @@ class Batteries:
         level_j = level_j[owned]
         gained_j = level_j - self._level_j[ids]
         offered_j = self._offered_w(ids) * lasted_s
-        # If the charger gives less than is asked for, the device gets that and what the battery loses.
+        # While the level falls, the device draws what the charger offers and what the battery loses.
         drawn_j = np.where(self._net_w(ids) > 0, self._draw_w[ids] * lasted_s, offered_j - gained_j)
         charged_j = (gained_j + drawn_j).sum()
         drained_j = drawn_j[~self._participating[ids]].sum()
@@ -172,30 +173,31 @@ class Batteries:
         self._since_s[ids] = time_s
 
     def _plan(self, ids: Ids) -> None:
-        """Work out the next event of each of devices [n]: it runs out, is charged, is plugged in or unplugged."""
+        """Find the next event of each of devices [n]: it runs out, is charged, is plugged in or unplugged."""
         net_w = self._net_w(ids)
         usable = self.usable[ids]
         threshold_j = np.where(usable, self._parameters.reserve_j[ids], self._parameters.resume_j[ids])
         approaches = np.where(usable, net_w < 0, net_w > 0)
         never_s = np.full(len(ids), np.inf)
         after_s = np.divide(threshold_j - self._level_j[ids], net_w, out=never_s, where=approaches)
-        crosses_s = self._since_s[ids] + np.maximum(after_s, 0.0)  # rounding may have put the level beyond
+        crosses_s = self._since_s[ids] + np.maximum(after_s, 0.0)  # rounding may have put the level past it
         self._next_s[ids] = np.minimum(self._switch_s[ids], crosses_s)
 
     def _handle_next_events(self, ids: Ids) -> None:
-        """Let the next event of each of devices [n] happen, at its time."""
+        """Handle the next event of each of devices [n]."""
         at_s = self._next_s[ids].copy()
         self._start_lines(ids, at_s)
-        crosses = at_s < self._switch_s[ids]  # else its charger switches; a crossing at that moment comes next
+        # If the level crosses its threshold just when the charger switches, the charger comes first.
+        crosses = at_s < self._switch_s[ids]
         self._cross_threshold(ids[crosses], at_s[crosses])
         self._switch_charger(ids[~crosses])
         self._plan(ids)
 
     def _cross_threshold(self, ids: Ids, at_s: Floats) -> None:
-        """Let devices [n] run out, after which they take no part, or be charged, at times [n]."""
+        """Let devices [n] run out, which ends their participation, or be charged again, at times [n]."""
         parameters = self._parameters
         runs_out = self.usable[ids]
-        # Exactly the threshold, which the line reaches only up to rounding.
+        # Set the level to exactly the threshold, which the line reaches only up to rounding.
         self._level_j[ids] = np.where(runs_out, parameters.reserve_j[ids], parameters.resume_j[ids])
         self.usable[ids] = ~runs_out
         self._draw_w[ids] = parameters.idle_w[ids]

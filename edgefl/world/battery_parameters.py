@@ -25,7 +25,7 @@ class BatteryParameters(NamedTuple):
     """
 
     capacity_j: Floats
-    start_j: Floats
+    start_j: Floats  # level at time 0
     idle_w: Floats  # drawn while the device does not take part
     reserve_j: Floats  # when the level falls to this, the device has run out ...
     resume_j: Floats  # ... until it is charged to this
@@ -64,12 +64,12 @@ class BatteryParameters(NamedTuple):
         )
 
     def of_devices(self, ids: Ids) -> BatteryParameters:
-        """Return the batteries of devices [n] alone."""
+        """Return the batteries of devices [n] only."""
         return BatteryParameters(*(column[ids] for column in self))
 
 
 def _battery_value(key: str, without: float) -> Callable[[Hardware], Distribution | float]:
-    """Return what reads a key of a group's battery, or gives the number `without` for a group on mains."""
+    """Return a function that reads a key of a group's battery, and returns `without` for a group on mains."""
 
     def value(hardware: Hardware) -> Distribution | float:
         if hardware.battery is None:
@@ -81,7 +81,8 @@ def _battery_value(key: str, without: float) -> Callable[[Hardware], Distributio
 
 
 def _level_j(share: Floats, capacity_j: Floats) -> Floats:
-    """Return shares [devices] of the capacities in joules; nothing of an infinite one is 0, not nan."""
+    """Return shares [devices] of the capacities in joules."""
+    # A share of 0 of an infinite capacity would be nan: leave it at 0.
     return np.multiply(share, capacity_j, out=np.zeros(len(share)), where=share > 0)
 
 
@@ -105,7 +106,7 @@ class _Window(NamedTuple):
 def _charging_windows(devices: Devices, streams: Streams) -> _Windows:
     """Return when each device is charged, and how fast.
 
-    Devices with fewer windows than others have further ones, without any length, behind their last one.
+    Devices with fewer windows than others get further ones of length 0 after their last.
 
     Raises:
         InputError: a device draws a value that is not allowed, or windows that overlap.
@@ -117,14 +118,14 @@ def _charging_windows(devices: Devices, streams: Streams) -> _Windows:
     from_s = np.stack([window.from_s for window in drawn], axis=1)
     window_s = np.stack([window.length_s for window in drawn], axis=1)
 
-    # In the order of the day, with the windows that a device does not have at the end.
+    # Sort the windows by time of day; windows that a device does not have come last.
     exists = np.arange(most) < counts[:, None]
     order = np.argsort(np.where(exists, from_s, np.inf), axis=1, kind="stable")
     power_w = np.take_along_axis(power_w, order, axis=1)
     from_s = np.take_along_axis(from_s, order, axis=1)
     window_s = np.take_along_axis(window_s, order, axis=1)
 
-    # From each window to the next one, and from the last one to the first one of the next day.
+    # A cycle lasts from each window to the next, and from the last one to the first of the next day.
     cycle_s = np.diff(from_s, axis=1, append=0.0)
     rows = np.arange(len(counts))
     last = counts - 1
@@ -146,7 +147,7 @@ def _windows_per_device(devices: Devices) -> Ints:
     """Return how many windows [devices] a day has for each device; at least one, which may have no power."""
     counts = []
     for hardware, (first, end) in zip(devices.made_of, devices.borders, strict=True):
-        count = 1  # also of a device without windows: its one window has no power
+        count = 1  # a device without windows has one without power
         if hardware.battery is not None:
             count = max(len(hardware.battery.charging), 1)
         counts.append(np.full(end - first, count))
@@ -154,8 +155,8 @@ def _windows_per_device(devices: Devices) -> Ints:
 
 
 def _draw_window(devices: Devices, streams: Streams, number: int) -> _Window:
-    """Return the window with a number, from 0, of each device; a device that has none gets 0 W for a whole day."""
-    # Each further window draws by keys of its own; those of the first are the same as if it were the only one.
+    """Return window `number`, from 0, of each device; a device without that window gets 0 W for a whole day."""
+    # Further windows draw from streams of their own, so that the first one draws as if it were the only one.
     keyed = streams.apart(f"window {number + 1}") if number else streams
 
     def draw(name: str, bound: PerDevice, key: str) -> Floats:
@@ -169,6 +170,6 @@ def _draw_window(devices: Devices, streams: Streams, number: int) -> _Window:
 
     begin_h = draw("from_h", HOUR, "from_h")
     end_h = draw("to_h", HOUR, "to_h")
-    length_h = (end_h - begin_h) % DAY_H  # a window may go through midnight
+    length_h = (end_h - begin_h) % DAY_H  # a window may last past midnight
     length_h = np.where(length_h == 0, DAY_H, length_h)
     return _Window(draw("charging_w", POSITIVE, "power_w"), begin_h % DAY_H * HOUR_S, length_h * HOUR_S)

@@ -18,8 +18,8 @@ SiteCoordinate = Annotated[float, Field(ge=-1e6, le=1e6)]
 SitePosition = Annotated[tuple[SiteCoordinate, SiteCoordinate], Field(strict=False)]
 HandoverSeconds = Annotated[float, Field(ge=0, le=60)]
 
-RINGS = {1: 0, 7: 1, 19: 2}  # of hexagons around the middle one, by the number of sites
-WRAPPED_REUSE = (7, 7)  # sites and parts of the band: the only pattern that goes on across the wrapped edge
+RINGS = {1: 0, 7: 1, 19: 2}  # number of rings of hexagons around the middle one, by the number of sites
+WRAPPED_REUSE = (7, 7)  # sites and parts of the band: the only reuse pattern that continues across the wrapped edge
 
 
 class Handover(Section):
@@ -27,10 +27,10 @@ class Handover(Section):
 
     hysteresis_db: Annotated[float, Field(ge=0, le=30)] = 3.0  # by which a neighbour must be received better
     time_to_trigger_s: HandoverSeconds = 0.16  # for which it must remain so
-    measure_s: Annotated[float, Field(ge=1e-3, le=60)] = 0.04  # received powers are looked at in its multiples
-    interruption_s: HandoverSeconds = 0.05  # of a transfer
-    in_transfer: Literal["continue", "restart", "forward", "drop"] = "continue"  # what becomes of one under way
-    forward_s: HandoverSeconds = 0.02  # on top, where what has been sent so far is forwarded between the base stations
+    measure_s: Annotated[float, Field(ge=1e-3, le=60)] = 0.04  # time between two measurements of received power
+    interruption_s: HandoverSeconds = 0.05  # how long a transfer pauses
+    in_transfer: Literal["continue", "restart", "forward", "drop"] = "continue"  # of a transfer that is under way
+    forward_s: HandoverSeconds = 0.02  # further pause while base stations forward what has been sent so far
 
     @property
     def pause_s(self) -> float:
@@ -44,18 +44,18 @@ class Cells(Section):
     """The base stations: where they stand and how far they cover."""
 
     layout: Literal["single", "hexagonal", "listed"] = "single"
-    sites: Annotated[int, Field(ge=1)] = 1  # base stations; 7 where the layout is hexagonal and nothing is said
-    positions_m: Annotated[tuple[SitePosition, ...], Field(strict=False, max_length=1000)] = ()  # of a listed layout's
-    radius_m: PositiveFloat = 250.0  # of a base station's disc; of a hexagon's corners
+    sites: Annotated[int, Field(ge=1)] = 1  # number of base stations; by default 7 if the layout is hexagonal
+    positions_m: Annotated[tuple[SitePosition, ...], Field(strict=False, max_length=1000)] = ()  # in a listed layout
+    radius_m: PositiveFloat = 250.0  # of the disc that a base station covers; reaches the corners of its hexagon
     min_distance_m: PositiveFloat = 10.0  # no device is placed nearer
     bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # above what fills the street
-    wrap_around: bool = False  # whether the far side of a hexagonal layout is next to its edge
+    wrap_around: bool = False  # whether opposite edges of a hexagonal layout meet
     handover: Handover | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _count_sites(cls, value: Any) -> Any:
-        """Fill in how many sites there are, if the scenario does not say it."""
+        """Fill in the number of sites if the scenario does not give it."""
         if not isinstance(value, dict) or value.get("sites") is not None:
             return value
         layout = value.get("layout")
@@ -72,7 +72,7 @@ class Cells(Section):
             self._check_listed_sites()
             return self
         if self.positions_m:
-            raise fault_at(("positions_m",), f"the layout {self.layout} has its own: set layout to listed")
+            raise fault_at(("positions_m",), f"the layout {self.layout} has positions of its own: set layout to listed")
         if self.sites not in RINGS:
             raise fault_at(("sites",), f"must be 1, 7 or 19, got {self.sites}")
         if self.layout == "single" and self.sites > 1:
@@ -83,7 +83,7 @@ class Cells(Section):
         if not self.positions_m:
             raise fault_at(("positions_m",), "is required: [[x, y], ...], where the base stations stand")
         if len(set(self.positions_m)) < len(self.positions_m):
-            raise fault_at(("positions_m",), "two base stations stand in the same place")
+            raise fault_at(("positions_m",), "two base stations stand in the same place: move one or leave it out")
         if self.sites != len(self.positions_m):
             text = f"{len(self.positions_m)} positions are listed, got {self.sites}: leave it out"
             raise fault_at(("sites",), text)
@@ -108,7 +108,8 @@ class Cells(Section):
         if self.layout == "listed":
             return "needs a hexagonal layout, in which neighbours are known: leave it out"
         if self.wrap_around and (self.sites, reuse) != WRAPPED_REUSE:
-            return f"with wrap_around cells of one part would meet across the edge: 1, or 7 of 7 sites; got {reuse}"
+            text = "with wrap_around cells of one part would meet across the edge"
+            return f"{text}: set it to 1, or to 7 with 7 sites; got {reuse}"
         return None
 
     @cached_property
@@ -139,7 +140,7 @@ class Cells(Section):
 
     @property
     def area(self) -> Area:
-        """Return where devices are, and what of it is covered."""
+        """Return the area in which devices are, and the discs in it that base stations cover."""
         sites_m = tuple((x, y) for x, y in self.sites_m.tolist())
         reach_m = math.inf if self.wrap_around else self.radius_m
         return Area(self.min_distance_m, self.coverage_m, sites_m, reach_m)
@@ -153,7 +154,7 @@ class Cells(Section):
     def nearest_m(self) -> float:
         """Return how near a device can come to a base station.
 
-        Only the middle one of a layout has a hole around it, so with several cells it is 0.
+        Devices keep their least distance from the middle of the layout only, so with several cells this is 0.
         """
         if self.has_one_cell:
             return self.min_distance_m

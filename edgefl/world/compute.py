@@ -1,6 +1,6 @@
 """Costs of local training on a device: time and energy of its processor (dynamic-devices paper, eq. 27 and 28).
 
-Whoever needs a computing time, a processor's energy or its power gets it from the functions below.
+Every computing time, energy and power of a processor comes from the functions below.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from edgefl.core.arrays import Floats
 from edgefl.world.dvfs import Dvfs, Work
 
 UploadEstimate = Callable[[Floats, slice], Floats]
-"""Seconds [r] that uploads of some devices are expected to take, from those devices' download times [r] in seconds."""
+"""Returns the expected upload times [r] of the devices in some rows, given their download times [r], in seconds."""
 
 
 def flops_per_s(cpu_hz: Floats, flops_per_cycle: Floats) -> Floats:
@@ -47,11 +47,11 @@ class LocalComputation:
     flops: Floats  # operations of the local training
     cpu_hz: Floats  # the highest clocks
     flops_per_cycle: Floats  # chi
-    deadline_s: Floats  # for download, computing and upload together
-    estimate_upload_s: UploadEstimate | None = None  # None where no clock depends on the upload
+    deadline_s: Floats  # time for download, computing and upload together
+    estimate_upload_s: UploadEstimate | None = None  # None if no clock depends on the upload
 
     def clock_hz(self, download_s: Floats, rows: slice = slice(None)) -> Floats:
-        """Return the clocks [r] of some of the devices after downloads of so many seconds [r]."""
+        """Return the clocks [r] of the devices in `rows`, given their download times [r] in seconds."""
         cycles = self.flops[rows] / self.flops_per_cycle[rows]
         if self.estimate_upload_s is None:
             upload_s = np.zeros(len(download_s))
@@ -60,7 +60,7 @@ class LocalComputation:
         return self.dvfs.clock_hz(Work(cycles, self.cpu_hz[rows], download_s, upload_s, self.deadline_s[rows]))
 
     def durations_s(self, download_s: Floats) -> Floats:
-        """Return the computing times [n] in seconds after downloads of so many seconds [n]."""
+        """Return the computing times [n] in seconds, given download times [n] in seconds."""
         return self._durations_s(self.clock_hz(download_s))
 
     def of_device(self, row: int, download_s: float) -> tuple[float, float]:

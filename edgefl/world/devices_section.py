@@ -1,4 +1,4 @@
-"""The section `devices`: what the population is made of; defaults are Table I of the dynamic-devices paper.
+"""The section `devices`: the hardware of the population; defaults are Table I of the dynamic-devices paper.
 
 To add a key that devices may draw: a field of `Hardware` (or of `Battery`), a line at the end of `ATTRIBUTES` in
 `edgefl/core/distributions.py`, `devices.draw(...)` where the number is needed, and a row in `docs/devices.md`.
@@ -41,7 +41,7 @@ from edgefl.core.streams import Streams
 from edgefl.world.dvfs import DVFS, Dvfs
 from edgefl.world.dvfs.fixed import FixedClock
 
-SHARES_TOLERANCE = 1e-9  # of their sum: ten shares of 0.1 do not add up to exactly 1
+SHARES_TOLERANCE = 1e-9  # of their sum, relative: ten shares of 0.1 do not add up to exactly 1
 
 CapacityShare = Annotated[float, Field(ge=0, le=1)]
 
@@ -51,7 +51,7 @@ class Charging(Section):
 
     power_w: Positive  # of the charger
     from_h: Hour = Constant(value=22.0)  # time of day
-    to_h: Hour = Constant(value=6.0)  # of the next day where it is not after from_h
+    to_h: Hour = Constant(value=6.0)  # on the next day unless it is after from_h
 
 
 def _parse_windows(value: Any, info: ValidationInfo) -> tuple[Charging, ...]:
@@ -64,7 +64,7 @@ def _parse_windows(value: Any, info: ValidationInfo) -> tuple[Charging, ...]:
 
 
 def _dump_windows(windows: tuple[Charging, ...]) -> Any:
-    """Return what `_parse_windows` would make the windows of: a single one as a mapping."""
+    """Return windows in the form that `_parse_windows` reads: a single one as a mapping."""
     dumped = [window.model_dump(mode="json") for window in windows]
     if not dumped:
         return None
@@ -86,11 +86,11 @@ class Battery(Section):
     """A device's battery; numbers may be distributions."""
 
     capacity_j: Positive  # full
-    start: PerDeviceShare = Constant(value=1.0)  # of the capacity
+    start: PerDeviceShare = Constant(value=1.0)  # level at time 0, as a share of the capacity
     idle_w: NonNegative = Constant(value=0.0)  # drawn while the device takes no part
     reserve: CapacityShare = 0.0  # when the level falls to this, the device takes no part any more ...
     resume: CapacityShare = 0.2  # ... until it is charged to this
-    charging: Windows = ()  # one or several a day, which do not overlap; none: it is never charged
+    charging: Windows = ()  # windows of each day, which must not overlap; none: it is never charged
 
     @model_validator(mode="after")
     def _check_thresholds(self) -> Battery:
@@ -109,7 +109,7 @@ class Hardware(Section):
     rx_power_w: Positive = Constant(value=0.1)  # of the receiving circuit
     idle_power_w: NonNegative = Constant(value=0.0)  # while it takes part and waits
     height_m: HeightM = Constant(value=1.5)  # of its antenna
-    data_share: DataShare = Constant(value=1.0)  # of the samples that the partition gives it
+    data_share: DataShare = Constant(value=1.0)  # share of its part of the data that a device keeps
     battery: Battery | None = None  # None: on mains
 
 
@@ -122,7 +122,7 @@ class DeviceGroup(Hardware):
 
     @model_serializer(mode="wrap")
     def _dump_given_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return the keys that were given: defaults would override what stands beside `count`."""
+        """Return only the keys that were given, as defaults would override the keys beside `count`."""
         return {key: value for key, value in handler(self).items() if key in self.model_fields_set}
 
 
@@ -140,16 +140,17 @@ class Devices(Hardware):
             if (group.count is None) == (group.share is None):
                 raise fault_at(("groups", place), "needs either count or share")
             if (group.count is None) != (self.groups[0].count is None):
-                raise fault_at(("groups", place), "all groups have a count, or all have a share")
+                raise fault_at(("groups", place), "all groups must have a count, or all a share: use one of them")
             if group.name in names:
-                raise fault_at(("groups", place, "name"), f'another group is called "{group.name}"')
+                text = f'another group is called "{group.name}": choose another name'
+                raise fault_at(("groups", place, "name"), text)
             names.append(group.name)
         if reason := self._why_groups_do_not_add_up():
             raise fault_at(("groups",), reason)
         return self
 
     def _why_groups_do_not_add_up(self) -> str | None:
-        """Return why the groups do not make up the population; None if they do."""
+        """Return why the groups do not add up to the population; None if they do."""
         counts = [group.count for group in self.groups if group.count is not None]
         if counts and sum(counts) != self.count:
             return f"counts must add up to devices.count = {self.count}, not to {sum(counts)}"
@@ -165,7 +166,7 @@ class Devices(Hardware):
     def borders(self) -> list[tuple[int, int]]:
         """Return the first device of each group, and the first one after it.
 
-        Borders between shares are at the nearest device, so that the error does not add up over groups.
+        Cumulative shares are rounded to whole devices, so that rounding errors do not add up over groups.
         """
         if not self.groups:
             return [(0, self.count)]
@@ -184,7 +185,7 @@ class Devices(Hardware):
 
     @property
     def made_of(self) -> list[Hardware]:
-        """Return what each group is made of; a single entry if there are no groups."""
+        """Return the hardware of each group; a single entry if there are no groups."""
         if not self.groups:
             return [self]
         hardware: list[Hardware] = []
@@ -219,7 +220,8 @@ class Devices(Hardware):
             name: one of distributions.ATTRIBUTES.
             bound: which values are allowed.
             streams: keyed randomness.
-            of: returns what a group's devices draw from, or the number that all of them have; None: the key `name`.
+            of: returns the distribution from which a group's devices draw, or one number for all of them; None: the
+                group's key `name`.
 
         Raises:
             InputError: a value outside the bound was drawn, or a file has no row for a device.

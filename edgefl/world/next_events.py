@@ -1,7 +1,7 @@
-"""Devices that each have a next event of their own: find those whose event is due, and go on to a time.
+"""Devices with a next event each: find those whose event is due, and advance all of them to a time.
 
-A population keeps one array with the time of each device's next event. Going on costs a comparison for each device,
-and work only for the devices to which something happens.
+A population keeps one array with the time of each device's next event. To advance costs a comparison for each device,
+and further work only for the devices to which something happens.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def advance_to(time_s: float, next_s: Floats, handle: Callable[[Ids], None], ids
     Args:
         time_s: the time.
         next_s: [devices] when each one's next event happens.
-        handle: called with the devices whose next event is due, each once; must write when the one after it happens
-            into `next_s`.
+        handle: called with the devices whose next event is due, each once; must replace their times in `next_s` by
+            those of the following events.
         ids: the devices to look at; all if None.
     """
     due = due_devices(next_s, time_s, ids)

@@ -1,4 +1,4 @@
-"""The world: which devices there are, where they are and what they are made of; arrays, evaluated when asked."""
+"""The world: the devices, their positions, presence and hardware, as arrays that are evaluated when asked for."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from edgefl.world.devices_section import Devices
 from edgefl.world.mobility import Mobility
 from edgefl.world.uplink_power_control import transmit_power_w
 
-EDGE_TOLERANCE = 1e-9  # of a cell's radius: a device this little outside, by rounding, stands on the edge, inside
-SAFE_PART = 1 - 1e-6  # of the way to the edge: a device that has moved no farther has not reached it, by any rounding
+# A device on the edge of a cell is covered. Rounding may put it outside by this part of the cell's radius.
+EDGE_TOLERANCE = 1e-9
+# A device that has moved by at most this part of its distance to the edge has not reached it, whatever the rounding.
+SAFE_PART = 1 - 1e-6
 
 
 class World:
     """The devices around a base station at (0, 0), and around its neighbours if there are any.
 
     Args:
-        devices: what they are made of.
-        cells: where the base stations stand.
+        devices: the section `devices` of the scenario: number and hardware.
+        cells: the section `cells`: where base stations stand, and how far they cover.
         mobility: how the devices move.
-        presence: which of them are present.
+        presence: which devices are present.
         streams: keyed randomness.
 
     Raises:
@@ -65,7 +67,7 @@ class World:
         return np.asarray(near & self.on_map(ids, time_s))
 
     def coverage_holds_until_s(self, ids: Ids, time_s: float) -> Floats:
-        """Return the times [n] until which `is_covered` certainly says the same of devices [n] as at a time."""
+        """Return the times [n] until which `is_covered` certainly stays the same for devices [n]."""
         # A device inside leaves no sooner than it can reach the edge, one outside comes no sooner.
         distance_to_edge_m = np.abs(self._inside_m(ids, time_s)) * SAFE_PART
         return self._track.stays_within_until_s(ids, time_s, distance_to_edge_m)
@@ -76,7 +78,7 @@ class World:
         return np.asarray(self._cells.radius_m - distances_m.min(axis=1))
 
     def on_map(self, ids: Ids, time_s: float) -> Bools:
-        """Return which of devices [n] the map or trace has at a time, wherever they are."""
+        """Return which of devices [n] are on the map or in the trace at a time, covered or not."""
         return self._track.on_map(ids, time_s)
 
     def present(self, time_s: float, index: int) -> Ids:

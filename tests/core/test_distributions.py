@@ -136,7 +136,7 @@ def test_column(tmp_path, content):
         (b"hz\n", "must hold at least one number"),
         (b"hz\nfast\n", "a cell that is not a number"),
         (b"a,hz\n1\n", "a cell that is not a number"),
-        (b"hz\nnan\n", "all finite"),
+        (b"hz\nnan\n", "all of them finite"),
         (b"hz\n-1\n", "must be from"),
         (bytes(range(256)), "is not a CSV file in UTF-8"),
         (b"hz\n" + b"1" * 200_000, "is not a CSV file in UTF-8"),

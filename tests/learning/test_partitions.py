@@ -119,7 +119,7 @@ def test_file(tmp_path):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("", "is no valid JSON"),
+        ("", "is not valid JSON"),
         ("[[0], [1]]", "must be a mapping"),
         ("null", "must be a mapping"),
         ("{}", 'has 0 devices, the scenario has 2 (numbered from 0); device "0" is missing'),
@@ -134,7 +134,7 @@ def test_file(tmp_path):
         ('{"0": [1], "1": [true]}', "1: 0: must be a whole number, got true"),
         ('{"0": [1], "1": [1000]}', "names sample 1000, but there are 1000 (numbered from 0)"),
         ('{"0": [1], "1": [1e30]}', "1: 0: must be a whole number"),
-        ("[" * 100_000, "is no valid JSON"),
+        ("[" * 100_000, "is not valid JSON"),
     ],
 )
 def test_wrong_file(tmp_path, content, reason):

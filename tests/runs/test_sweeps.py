@@ -80,11 +80,11 @@ FAULTS = {
     "a value that cannot be": ({"grid": {HZ: [1e6, -1]}}, rf"sweep\.yaml:5: {HZ}: must be >= 1, got -1"),
     "no list": ({"grid": {HZ: 1e6}}, rf"sweep\.yaml:3: grid\.{HZ}: must be a list"),
     "an empty list": ({"grid": {HZ: []}}, r"must not be empty"),
-    "lists of two lengths": ({"zip": {"rounds": [1, 2], HZ: [8]}}, rf"one length: rounds has 2, {HZ} has 1"),
+    "lists of two lengths": ({"zip": {"rounds": [1, 2], HZ: [8]}}, rf"the same length: rounds has 2, {HZ} has 1"),
     "a key twice": ({"zip": {"rounds": [1]}, "grid": {"rounds": [1]}}, r"stands in two of grid, zip and points"),
-    "a seed as a key": ({"grid": {"seed": [1, 2]}}, r"grid\.seed: stands under seeds"),
+    "a seed as a key": ({"grid": {"seed": [1, 2]}}, r"grid\.seed: must stand under seeds"),
     "seeds twice": ({"seeds": [1, 1]}, r"seeds: must differ"),
-    "no base": ({"base": "nowhere.yaml"}, r"sweep\.yaml:1: base: .*nowhere\.yaml is not there"),
+    "no base": ({"base": "nowhere.yaml"}, r"sweep\.yaml:1: base: .*nowhere\.yaml does not exist"),
     "too many": ({"grid": {"rounds": [*range(1, 400)], HZ: [*range(8, 400)]}}, r"more than 100000 points"),
 }
 

@@ -211,11 +211,11 @@ def digits(sessions, **changes):
         ),
         (
             "server: {departed_state: forgotten}\nalgorithm: {kind: scaffold, variant: dyn}",
-            ":1: server.departed_state: this variant of scaffold keeps no mean of what devices keep: set it to lost",
+            ":1: server.departed_state: this variant of scaffold keeps no mean of the devices' states: set it to lost",
         ),
         (
             "server: {departed_state: forgotten}\nalgorithm: feddyn\ntraining: {codec: float16}",
-            ":1: server.departed_state: the server cannot know what the codec lost of a device's state: set it to lost",
+            ":1: server.departed_state: the server cannot know how the codec changed a device's state: set it to lost",
         ),
     ],
 )

@@ -161,7 +161,7 @@ PROPOSED = "sessions: {keep_state: true, initialisation: proposed}"
     [
         (
             f"{PROPOSED}\nalgorithm: feddyn",
-            ":1: sessions.keep_state: gradient rounds would change what devices keep for feddyn, but not the server's",
+            ":1: sessions.keep_state: gradient rounds would change the devices' state of feddyn, but not the server's",
         ),
         (
             "sessions: {groups: 2}\nalgorithm: {kind: mifa, wait: true}",

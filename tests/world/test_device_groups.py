@@ -71,7 +71,7 @@ def test_what_is_written_down_is_what_was_read():
     [
         ([{"name": "a"}], r"devices.groups.0: needs either count or share"),
         ([{"name": "a", "count": 10, "share": 1.0}], r"devices.groups.0: needs either count or share"),
-        ([group("a", 4), group("b", 0.5)], r"devices.groups.1: all groups have a count, or all have a share"),
+        ([group("a", 4), group("b", 0.5)], r"devices.groups.1: all groups must have a count, or all a share"),
         ([group("a", 4), group("b", 5)], r"devices.groups: counts must add up to devices.count = 10, not to 9"),
         ([group("a", 0.4), group("b", 0.5)], r"devices.groups: shares must add up to 1, not to 0.9"),
         ([group("a", 4), group("a", 6)], r'devices.groups.1.name: another group is called "a"'),

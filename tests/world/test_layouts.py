@@ -115,11 +115,11 @@ REFUSED = {
     "none listed": ({"cells": {"layout": "listed", "positions_m": []}}, "cells.positions_m: is required"),
     "for another layout": (
         {"cells": {"positions_m": [[0, 0]]}},
-        "cells.positions_m: the layout single has its own: set layout to listed",
+        "cells.positions_m: the layout single has positions of its own: set layout to listed",
     ),
     "one place": (
         {"cells": {"layout": "listed", "positions_m": [[0, 1], [0, 1.0]]}},
-        "cells.positions_m: two base stations stand in the same place",
+        "cells.positions_m: two base stations stand in the same place: move one or leave it out",
     ),
     "another number": ({"cells": LISTED | {"sites": 7}}, "cells.sites: 3 positions are listed, got 7: leave it out"),
     "not two coordinates": ({"cells": LISTED | {"positions_m": [[0, 0, 10]]}}, "cells.positions_m.0: "),
@@ -128,7 +128,10 @@ REFUSED = {
     "parts of a list": ({"cells": LISTED, "radio": CLAMPED | {"reuse": 3}}, "radio.reuse: needs a hexagonal layout"),
     "parts that meet": (
         {"cells": HEXAGONAL | {"wrap_around": True}, "radio": CLAMPED | {"reuse": 3}},
-        "radio.reuse: with wrap_around cells of one part would meet across the edge: 1, or 7 of 7 sites; got 3",
+        (
+            "radio.reuse: with wrap_around cells of one part would meet across the edge: "
+            "set it to 1, or to 7 with 7 sites; got 3"
+        ),
     ),
     "handover to nobody": ({"cells": {"handover": {}}}, "cells.handover: needs several cells"),
     "jumping channels": (

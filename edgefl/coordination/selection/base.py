@@ -22,9 +22,8 @@ from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.catalogue import Member
 from edgefl.core.streams import Streams
 
-ATTEMPT_BITS = (
-    40  # an attempt's draws are keyed by ids shifted beyond all real ones, of which there are fewer than 2^40
-)
+# An attempt's draws are keyed by ids shifted beyond all real ones, of which there are fewer than 2^40.
+ATTEMPT_BITS = 40
 
 
 class Selection(Member):
@@ -95,7 +94,7 @@ def lowest(ids: Ids, score: Floats, draw: Floats, count: int) -> Ids:
 
 
 def weighted(ids: Ids, weights: npt.ArrayLike, draw: Floats, count: int) -> Ids:
-    """Return `count` devices of [n], drawn one after another without replacement, with chances by `weights` [n] > 0.
+    """Return `count` devices of [n], drawn one after another without replacement in proportion to `weights` [n] > 0.
 
     The smallest of exponential variables with these rates come first (Efraimidis & Spirakis, 2006).
     """

@@ -47,7 +47,7 @@ class PowerOfChoice(Selection):
         return f"d must be from server.participants = {participants} to devices.count = {count}, got {self.d}"
 
     def candidates(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
-        """Return d devices, drawn without replacement with chances by their samples."""
+        """Return d devices, drawn without replacement with probabilities by their numbers of samples."""
         wanted = self.d or 2 * participants
         return weighted(present, view.samples[present], draws(present, index, streams), wanted)
 

@@ -29,11 +29,11 @@ class BernoulliChurn(Churn):
     @model_validator(mode="after")
     def _check_one_is_given(self) -> BernoulliChurn:
         if (self.probability is None) == (self.p_min is None):
-            raise fault("needs either probability or p_min")
+            raise fault("needs either probability or p_min: give exactly one of them")
         return self
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
-        """Return a population whose chances are drawn once, and whose coins are thrown in every round."""
+        """Return presence by coins: each device's probability is drawn once, and its coin is tossed in each round."""
         if self.p_min is not None:
             probabilities = self.p_min + (1 - self.p_min) * lowest_label / max(classes - 1, 1)
         elif self.probability is not None:
@@ -42,7 +42,7 @@ class BernoulliChurn(Churn):
 
 
 class CoinPresence(Presence):
-    """Each device throws a coin in each round, whatever the time is."""
+    """Each device tosses a coin in each round, whatever the time is."""
 
     by_round: ClassVar[bool] = True
 
@@ -51,6 +51,6 @@ class CoinPresence(Presence):
         self._streams = streams
 
     def present(self, time_s: float, index: int) -> Ids:
-        """Return the devices whose coins say yes in the round `index`."""
+        """Return the devices whose coins make them present in round `index`."""
         ids = super().present(time_s, index)  # all of them
         return ids[self._streams.uniform("availability", ids, index) < self.probabilities]
