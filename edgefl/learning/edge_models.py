@@ -37,7 +37,9 @@ class EdgeModels:
         samples = self.samples.copy()
         for station in np.unique(cell).tolist():
             own = updates.only(np.flatnonzero(cell == station))
+            # The server's state is the model alone: algorithms that keep more are refused (`is_divisible`).
             models[station] = aggregate({"w": self.models[station]}, own)["w"]
+
             if own.statistics is not None:
                 weights = own.statistics.new_tensor(own.samples / own.samples.sum())
                 statistics[station] = weights @ own.statistics

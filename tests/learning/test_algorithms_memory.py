@@ -549,7 +549,13 @@ class TestFedAvgOptions:
         [
             ([0.5, 0.5], "algorithm: availability lists 2 devices, but there are 20"),
             (0.0, 'algorithm.availability: must be "selection", a number in (0, 1] or a list of such numbers, got 0.0'),
-            ("often", 'availability: must be "selection", a number in (0, 1] or a list of such numbers, got "often"'),
+            (
+                "often",
+                (
+                    'algorithm.availability: must be "selection", a number in (0, 1] '
+                    'or a list of such numbers, got "often"'
+                ),
+            ),
         ],
     )
     def test_wrong_availabilities_are_one_line(self, availability, message):

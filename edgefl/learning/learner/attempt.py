@@ -11,7 +11,7 @@ from edgefl.learning.learner.memory import peak_bytes, reset_peak
 from edgefl.learning.learner.plan import Trial
 
 TRIAL_S = 0.3  # a measurement takes about that long, unless a single step takes longer
-REPEATS = 3  # at least so many, of which the fastest counts
+REPEATS = 3  # least number of measurements, of which the fastest counts
 SLOW_S = 1.0  # steps that take longer are timed only once
 
 

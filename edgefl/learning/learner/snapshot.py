@@ -54,17 +54,18 @@ def _packed(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
-        return {name: _packed(each) for name, each in value.items()}
+        return {name: _packed(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_packed(each) for each in value]
+        return [_packed(item) for item in value]
     return value
 
 
 def _unpacked(value: Any) -> Any:
+    """Return the value that `_packed` was given; tuples come back as lists."""
     if isinstance(value, dict):
         if set(value) == {ARRAY}:
             return value[ARRAY].cpu().numpy()
-        return {name: _unpacked(each) for name, each in value.items()}
+        return {name: _unpacked(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_unpacked(each) for each in value]
+        return [_unpacked(item) for item in value]
     return value

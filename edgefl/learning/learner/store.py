@@ -27,8 +27,8 @@ File = IO[bytes]
 Home = Literal["auto", "device", "host", "disk"]
 
 HOST = torch.device("cpu")
-BLOCK_BYTES = 2**24  # of memory taken at once; a single row where it is larger
-NO_SLOT = -1  # of a client that has never taken part
+BLOCK_BYTES = 2**24  # memory taken at once; a row that is larger gets a block of its own
+NO_SLOT = -1  # slot of a client that has never taken part
 PINNED_BLOCK_BYTES = 2**30  # torch rounds page-locked memory up to a power of two: large blocks waste little of it
 
 
@@ -246,9 +246,9 @@ class _MemoryTable:
 
 
 class _DiskTable:
-    """The same in a file without a name.
+    """A table of vectors in a file without a name.
 
-    Plain reads and writes, not a memory map: its pages would count as this process's memory.
+    It uses plain reads and writes, not a memory map, whose pages would count as this process's memory.
     """
 
     def __init__(self, example: Tensor, folder: Path) -> None:

@@ -159,9 +159,9 @@ class Trainer:
         samples = self.samples["train"]
         total = w.new_zeros((), dtype=torch.float64)
         with torch.no_grad():
-            for some in torch.split(rows.to(self.device), TESTED[w.device.type]):
-                outputs = self._forward(w, statistics, samples.batch(some))
-                total += self.task.model.sample_losses(outputs, samples.labels(some)).double().sum()
+            for chunk in torch.split(rows.to(self.device), TESTED[w.device.type]):
+                outputs = self._forward(w, statistics, samples.batch(chunk))
+                total += self.task.model.sample_losses(outputs, samples.labels(chunk)).double().sum()
         return total / len(rows)
 
     def _outputs(self, w: Tensor, statistics: Tensor, samples: Samples, begin: int, end: int) -> Tensor:

@@ -31,7 +31,7 @@ from torch import Tensor
 from edgefl.core.errors import RunError
 
 CallResult = TypeVar("CallResult")
-SLAB_BYTES = 2**30  # address space for tensors on their way, each direction; memory only as it is touched
+SLAB_BYTES = 2**30  # address space for tensors in each direction; it takes memory only where it is touched
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 M_TRIM_THRESHOLD = -1  # of glibc's malloc.h
 M_MMAP_THRESHOLD = -3
@@ -102,6 +102,7 @@ class ForkedWorker:
             ) from None
         done, result = self._received.unpack(reply)
         if done:
+            # before this returns, as the next call overwrites the shared memory behind the result's tensors
             return take(result)
         raise result
 
@@ -189,6 +190,7 @@ def _reply(message: bytes, handler: object, received: Slab, sent: Slab) -> bytes
         trace = "".join(traceback.format_exception(error))
         error.add_note(trace)
         try:
+            # Some errors can be pickled but not be made again: better found out here than in the parent.
             packed = sent.pack((False, error))
             sent.unpack(packed)
         except Exception:  # noqa: BLE001 - an error that cannot be pickled, or not be made again

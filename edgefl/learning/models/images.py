@@ -58,8 +58,8 @@ class ImageModel(Model):
         more_of_channel = self._channel_parameters()
         costs = []
         for convolutions, area in self._stages(shape):
-            parameters = sum(each.weights + more_of_channel * each.outputs for each in convolutions)
-            multiplications = sum(each.multiplications for each in convolutions)
+            parameters = sum(layer.weights + more_of_channel * layer.outputs for layer in convolutions)
+            multiplications = sum(layer.multiplications for layer in convolutions)
             costs.append(LayerCost(parameters, multiplications, convolutions[-1].outputs * area))
         return costs + dense_costs(self._widths(shape, classes))
 

@@ -109,9 +109,9 @@ def residual_stages(
 
     Args:
         stem: the first convolution, a stage of its own.
-        sides: of the map that the first block gets.
+        sides: height and width of the map that the first block gets.
         widths: channels of each stage; if they change, the map is halved and the shortcut projected.
-        blocks: of two 3x3 convolutions, in each stage.
+        blocks: number of blocks in each stage; a block is two 3x3 convolutions.
     """
     stages = [StageCost([stem], prod(sides))]
     inputs = stem.outputs
