@@ -50,7 +50,7 @@ class Options:
 
 
 class Outcome(NamedTuple):
-    """How the event loop ended, and the model that was learned by then."""
+    """Status and error with which the event loop ended, and the model that was learned by then."""
 
     status: str  # finished | interrupted | failed
     error: str | None

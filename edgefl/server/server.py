@@ -126,7 +126,7 @@ class Server:
 
     @property
     def backhaul_s(self) -> float:
-        """How long a model takes from the server to all base stations, which are sent it side by side [s]."""
+        """Time that a model takes from the server to all base stations, which are sent it side by side [s]."""
         return self._backhaul_s
 
     @property
@@ -147,6 +147,7 @@ class Server:
             RunError: no device is present, and none will ever come.
         """
         while self._goes_on():
+            # Presence is asked for under the index that the round's selection will have.
             present = self._present(self._index + 1)
             any_present = bool(self._busy) or len(present) > 0
             wait_s = 0.0
@@ -207,6 +208,7 @@ class Server:
         # still be chosen, and `_begin` then continues their participation.
         for part in self._ended:
             part.pass_over()
+        # Losses are computed in one batch, in order of ids: answers arrive in an order that depends on the channel.
         ids = np.array(sorted(self._answers), dtype=np.int64)
         samples = selection.polled_samples(self._tracker.view.samples[ids])
         self._tracker.note_poll(ids, self.replay.losses_of(ids, samples, self._index))
@@ -292,7 +294,7 @@ class Server:
         for part in begun:
             answer = self._answers.pop(part.device, None)
             if answer is not None:
-                self._ended.remove(answer)
+                self._ended.remove(answer)  # its cost is counted with the participation that continues it
                 part.resume_after_poll(answer)
         process_of = processes_of(drop)
         self._busy.update(ordered.tolist())
@@ -304,6 +306,7 @@ class Server:
         processes = [self.env.process(self._participate(part, process_of(part))) for part in parts]
         if self._battery_meter:
             self._battery_meter.begin(parts, processes)
+        # With on_departure: completes nobody watches departures, and a participation outlasts its device's presence.
         if self._section.on_departure == "lost":
             self._population.watch(processes, parts, self._leave)
         return processes
