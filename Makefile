@@ -35,6 +35,7 @@ gpu-check: setup
 	$(BIN)/python benchmarks/learner.py --device cuda --workloads W1 W2 W3 R18 --plans --growth --idle | tee results/gpu-benchmark.md
 
 benchmarks: setup
+	$(BIN)/python benchmarks/house.py --runs 5
 	$(BIN)/python benchmarks/radio.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/sequential.py quadratics
