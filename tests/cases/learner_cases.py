@@ -79,8 +79,11 @@ def learners():
     try:
         yield make
     finally:
-        for one in made:
-            one.close()
+        for learner in made:
+            learner.close()
+            # The next test forks its workers: a thread that still computes in this process could hold a lock then,
+            # which the fork would never see released. Users have one learner at a time, and it does not wait.
+            learner._workers._threads.shutdown(wait=True)
 
 
 def train_round(learner, devices, index=0, start=None, received=None):
