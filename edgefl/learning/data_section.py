@@ -14,7 +14,7 @@ from edgefl.learning.partitions.iid import Iid
 
 
 class DataSection(Section):
-    """What is learned from, and which device holds which samples."""
+    """The dataset, and the partition of its samples among the devices."""
 
     inlined: ClassVar[str | None] = "dataset"
 

@@ -19,7 +19,7 @@ class Contributions(Section):
 
 
 class ReportSection(Section):
-    """How often the model is evaluated, and which further models and values are reported."""
+    """Evaluations of the model: their interval, and further models and values to report."""
 
     eval_every: Count = 1  # rounds from one evaluation to the next; the last round is always evaluated
     models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()  # evaluated besides the global one

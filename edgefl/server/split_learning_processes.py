@@ -1,4 +1,4 @@
-"""The processes of split learning: a device computes the model's front, the server its back (algorithm card 1.19)."""
+"""The processes of split learning: a device computes the model's front, the server its back (SplitFed, AAAI 2022)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from edgefl.core.streams import Streams
 
 
 class BernoulliSelection(Selection):
-    """Each device by its own coin, redrawn while nobody is in (Acar et al., ICLR 2021, FedDyn's code; FedSSG)."""
+    """Each device takes part with a probability, redrawn if none does (FedDyn's program, Acar et al., ICLR 2021)."""
 
     probability: Annotated[float, Field(ge=1e-4, le=1)] | None = None  # None: participants / present
 

@@ -11,7 +11,7 @@ from edgefl.core.streams import Streams
 
 
 class EnergyAware(Selection):
-    """Least energy in the last part first, or fullest battery, as devices report it; the new come before (greedy)."""
+    """Least energy in the last round first, or fullest battery, as devices report it; new devices before (greedy)."""
 
     by: Literal["energy", "battery"] = "energy"
 

@@ -9,7 +9,7 @@ from edgefl.core.streams import Streams
 
 
 class Fastest(Selection):
-    """Shortest last round trip first; who has never taken part comes before (greedy, after FedCS, ICC 2019)."""
+    """Shortest last round trip first; devices that never took part come first (greedy, after FedCS, ICC 2019)."""
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the devices with the shortest last round trips, which the server's own clock has measured."""

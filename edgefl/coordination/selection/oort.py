@@ -23,7 +23,7 @@ RANGE_MARGIN = 0.999  # the least useful device keeps a positive scaled utility 
 
 
 class Oort(Selection):
-    """Oort: samples times loss, more for who was long away, less for the slow; some new ones (Lai et al., OSDI 2021).
+    """Oort: samples times loss, more after long absence, less if slow; some new devices (Lai et al., OSDI 2021).
 
     Algorithm 1, with names and scaling of the authors' program. The mean training loss that comes with an update stands
     for the root of its samples' mean squared loss. New devices are drawn uniformly, as nothing is known of their speed.

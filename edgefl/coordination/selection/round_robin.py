@@ -11,7 +11,7 @@ from edgefl.core.streams import Streams
 
 
 class RoundRobin(Selection):
-    """By id, going on after the device that was asked last; who is away is passed over (Yang et al., TCOM 2020)."""
+    """By id, continuing after the device selected last; absent devices are skipped (Yang et al., TCOM 2020)."""
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the next devices after the one that was asked last."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ProportionalAllocation(Allocation):
-    """Shares in proportion to what is to be sent."""
+    """Shares in proportion to the bits to send."""
 
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class RoundRobinAllocation(Allocation):
-    """Each in turn has the whole band, 1/n of the time (processor sharing in time)."""
+    """Each transfer in turn has the whole band, 1/n of the time (processor sharing in time)."""
 
     in_turn: ClassVar[bool] = True
 

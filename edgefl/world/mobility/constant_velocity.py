@@ -18,7 +18,7 @@ Heading = Annotated[float, Field(ge=-360, le=360)]  # counter-clockwise from the
 
 
 class ConstantVelocity(WithSpeed):
-    """Straight on, from a uniform point; at the cell's edge mirrored, set over to the other side, or gone.
+    """Straight on from a uniform point; at the cell's edge mirrored, moved to the opposite side, or gone.
 
     The hole around the base station always mirrors. Uniform points and headings are stationary where devices stay:
     both reflections and the jump to the opposite point keep areas of (position, heading).

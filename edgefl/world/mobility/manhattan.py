@@ -16,7 +16,7 @@ HEADINGS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))  # their order is 
 
 
 class Manhattan(WithSpeed):
-    """A grid of streets; at a crossing straight on with 0.5, left and right with 0.25 (Bai et al., INFOCOM 2003).
+    """A grid of streets; at a crossing straight on with probability 0.5, left or right 0.25 (Bai et al., INFOCOM 2003).
 
     The base station stands in the middle of a block. Where there is no street in the drawn direction, the device turns
     back. So as many ways lead into each piece of street as out of it, and the uniform law on all streets is stationary.
