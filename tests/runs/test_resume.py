@@ -221,7 +221,7 @@ def test_other_samples_under_the_same_labels_are_learned_anew(tmp_path, jobs, ca
     with caplog.at_level(logging.WARNING):
         edgefl.run(keys, out=tmp_path / "cut", device="cpu", resume=True)
     assert jobs.total() == 4 * ROUNDS
-    assert "from other data" in caplog.text
+    assert "with other data" in caplog.text
 
 
 def test_what_another_version_has_learned_is_learned_anew(tmp_path, jobs, caplog, monkeypatch):

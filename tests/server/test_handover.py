@@ -254,7 +254,7 @@ def test_what_was_known_of_the_old_fading_is_forgotten():
 def test_nothing_depends_on_how_far_one_looks_ahead(tmp_path, monkeypatch):
     found = []
     for measures in (64, 7, 1):
-        monkeypatch.setattr(handover, "LOOKED_AT", measures)
+        monkeypatch.setattr(handover, "MEASUREMENTS_PER_SEARCH", measures)
         found.append(run(tmp_path, LONG // 2, TO_AND_FRO, radio=FADED, hysteresis_db=1.0))
     assert len(moves(found[0])) > 2
     for other in found[1:]:

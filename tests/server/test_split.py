@@ -563,7 +563,7 @@ REFUSED = {
     ),
     "a price": (
         f"model: {{kind: mlp, cost: {{parameters: 10, flops_per_parameter: 1}}}}\n{SPLIT}",
-        "model.cost: the policy split counts the cost of each half of the model",
+        "model.cost: the policy split needs the cost of each half of the model",
     ),
     "a codec": (f"training: {{codec: float16}}\n{SPLIT}", "training.codec: the policy split uploads no model update"),
     "a broadcast": (f"radio: {{downlink: broadcast}}\n{SPLIT}", "radio.downlink: with the policy split"),
