@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import simpy
+from numpy.typing import ArrayLike
 
 import channel
 from channel.transfer import MAX_SLOTS
@@ -18,6 +19,8 @@ from edgefl.radio.messages import Messages, way_of
 from edgefl.radio.participants import Participants
 from edgefl.radio.pricing import Pricing
 from edgefl.radio.transfers import TransferResult, Way
+
+ROUND_TRIP_TURNS = 2  # messages of an ordinary round: a download and an upload
 
 
 class SharedCarrier:
@@ -73,8 +76,12 @@ class SharedCarrier:
     def _pause(self, row: int, turn: int) -> None:
         """Let the fading go on from the end of the transfer before until now."""
         # The next transfer begins at a slot boundary, so a slot that has begun counts as a whole.
-        pause_slots = steps_begun(self._env.now - self._ended_s[row], self._pricing.radio.slot_s)
+        pause_slots: ArrayLike = steps_begun(self._env.now - self._ended_s[row], self._pricing.radio.slot_s)
         group, place = self._messages.place(row)
+        if self._messages.groups[group].turns > ROUND_TRIP_TURNS:
+            # NumPy squares by another path if the exponent is an array, which may round the last digit differently.
+            # Results of earlier versions had an array here for split learning, and a number for ordinary rounds.
+            pause_slots = np.array([pause_slots])
         draw = self._pauses[group][place, turn - 1]
         at = slice(row, row + 1)  # arrays [1], as under fixed shares, where this is done for all at once
         self.gain[at] = channel.fading.advance(self.gain[at], self._participants.correlation[at], pause_slots, draw)
