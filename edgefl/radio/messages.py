@@ -61,6 +61,20 @@ class Messages:
         group, place = self.place(row)
         return float(self.groups[group].bits[place, turn])
 
+    @property
+    def turns(self) -> int:
+        """The largest number of turns that a participant has."""
+        return max(group.turns for group in self.groups)
+
+    def without(self, turns: Sequence[int]) -> Messages:
+        """Return the same messages, but in some turns no bits are sent, and nobody computes before them."""
+        groups = []
+        for group in self.groups:
+            bits = group.bits.copy()
+            bits[:, turns] = 0.0
+            groups.append(group._replace(bits=bits, pause_s=_no_pause_before(turns, group.pause_s)))
+        return Messages(groups)
+
     def total_bits(self, way: Way) -> Floats:
         """Return all the bits [n] that each participant has in a direction."""
         total = np.empty(len(self._group_of))
@@ -106,6 +120,17 @@ def by_turns(bits: Sequence[Floats], pause_s: Sequence[Floats]) -> Messages:
         group_pause_s = np.stack([pause_s[row] for row in rows])
         groups.append(MessageGroup(np.array(rows), group_bits, _known(group_pause_s)))
     return Messages(groups)
+
+
+def _no_pause_before(turns: Sequence[int], pause_s: Pauses) -> Pauses:
+    """Return the pauses, but none before some turns."""
+
+    def pause_before(turn: int, duration_s: Floats) -> Floats:
+        if turn in turns:
+            return np.zeros_like(duration_s)
+        return pause_s(turn, duration_s)
+
+    return pause_before
 
 
 def _known(pause_s: Floats) -> Pauses:

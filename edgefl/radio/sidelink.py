@@ -1,12 +1,15 @@
 """Direct links: a model that walks from device to device without the base station.
 
+The first message of a participation, the model, comes from the device before, and the last one goes to the device
+after. What lies between them (split learning's activations and gradients) goes by way of the base station.
+
 A direct link is an uplink whose path leads to the peer: the sender's power, the uplink's part of the frame, the band of
 its cell, which nobody else uses, the same engines, faults and interrupts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,7 +23,7 @@ from edgefl.radio.drop import Drop
 from edgefl.radio.large_scale import LargeScaleChannel
 from edgefl.radio.link import Link
 from edgefl.radio.link_budget import path_gain
-from edgefl.radio.messages import DOWNLOAD, UPLOAD, round_trip
+from edgefl.radio.messages import DOWNLOAD, Messages
 from edgefl.radio.transfers import TransferResult
 
 NEAREST_M = 1.0  # antennas that are nearer are priced at this distance
@@ -46,47 +49,44 @@ class DirectLinks:
         drop: Drop,
         speed_mps: Floats,
         tx_power_w: Floats,
-        computing_s: Callable[[Floats], Floats],
-        down_bits: Floats | float,
-        up_bits: float,
+        messages: Messages,
         index: int,
         peer: Peer | None,
     ) -> Carrier:
-        """Return the carrier of one device, whose upload goes to `peer`, or to the base station if None.
+        """Return the carrier of one device, whose last upload goes to `peer`, or to the base station if None.
 
-        Its download is what the device before it has handed on; if that did not get through, it asks the base station.
+        Its first download is what the device before it has handed on; if that did not get through, it asks the base
+        station.
 
         Args:
             env: the clock.
             drop: the device's large-scale channel [1].
             speed_mps: its speed [1].
             tx_power_w: its transmit power [1].
-            computing_s: the seconds [1] that it computes, by the duration [1] of its download.
-            down_bits: of the model.
-            up_bits: of the update.
+            messages: its messages, as the base station alone would carry them.
             index: of the selection that chose it.
             peer: the device that comes next.
         """
         received = self._handed_on
         self._handed_on = None
         has_model = received is not None and received.delivered
-        cell_messages = round_trip(
-            count=1,
-            down_bits=0.0 if has_model else down_bits,
-            up_bits=up_bits if peer is None else 0.0,
-            computing_s=computing_s,
-        )
+        last = messages.turns - 1
+        elsewhere = []  # the turns that do not go by way of the base station
+        if has_model:
+            elsewhere.append(DOWNLOAD)
+        if peer is not None:
+            elsewhere.append(last)
         participants = self._link.participants(drop, speed_mps, tx_power_w, index)
-        cell = self._link.open(env, participants, cell_messages)
+        cell = self._link.open(env, participants, messages.without(elsewhere))
         if peer is None:
-            return DirectLink(self, cell, cell, received)
+            return DirectLink(self, cell, cell, received, last)
         path = path_between(self._link.channel, drop, peer.distance_m, index)
         # Doppler comes from both ends.
         relative_mps = np.hypot(speed_mps, peer.speed_mps)  # root mean square over independent directions
         # The fading to the peer is another one than to the base station, so it starts with a draw of its own.
         sender = self._link.participants(path, relative_mps, tx_power_w, index, start="direct_start")
-        direct = self._link.open(env, sender, round_trip(1, 0.0, up_bits, computing_s))
-        return DirectLink(self, cell, direct, received, hands_on=True)
+        direct = self._link.open(env, sender, messages.without(range(last)))
+        return DirectLink(self, cell, direct, received, last, hands_on=True)
 
     def hand_on(self, transfer: TransferResult) -> None:
         """Keep a transfer as the next device's download."""
@@ -102,6 +102,7 @@ class DirectLink:
         cell: Carrier,
         onward: Carrier,
         received: TransferResult | None,
+        last: int,
         *,
         hands_on: bool = False,
     ) -> None:
@@ -109,13 +110,16 @@ class DirectLink:
         self._cell = cell  # to and from the base station
         self._onward = onward  # to the next device, or to the base station
         self._received = received  # from the device before; None: nothing
+        self._last = last  # the turn that takes the model away
         self._hands_on = hands_on
 
     def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
-        """See Carrier; for one round trip."""
+        """See Carrier."""
         if turn == DOWNLOAD:
             return (yield from self._download(row))
-        result = yield from self._onward.send(row, UPLOAD)
+        if turn < self._last:
+            return (yield from self._cell.send(row, turn))
+        result = yield from self._onward.send(row, turn)
         if self._hands_on:
             self._links.hand_on(result)
         return result

@@ -18,7 +18,7 @@ from edgefl.radio.backhaul import Routes
 from edgefl.radio.carrier import Carrier
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
-from edgefl.radio.messages import round_trip
+from edgefl.radio.messages import Messages, round_trip
 from edgefl.radio.participants import Participants
 from edgefl.radio.sidelink import DirectLinks, Peer
 from edgefl.server.handover import Roaming
@@ -125,26 +125,14 @@ class Dispatcher:
             successor: the device to which the update goes over a direct link; None: it goes to the base station.
         """
         if self._split is not None:
-            return self._split_processes(self._split, drop, index, number)
+            return self._split_processes(self._split, drop, index, number, successor)
         down_bits = self._down_bits(drop.ids)
         up_bits = self._payload.up_bits
         flops = self._payload.flops_in(drop.ids, number, self.workload)
         computing = self._computing(drop, flops, down_bits, up_bits)
         if self._direct_links is not None:
-            peer = None
-            if successor is not None:
-                peer = self._peer(drop.ids, successor)
-            carrier = self._direct_links.open(
-                self._env,
-                drop,
-                self._world.speeds_mps(drop.ids, self._env.now),
-                self._world.tx_power_w(drop.ids),
-                computing.durations_s,
-                down_bits,
-                up_bits,
-                index,
-                peer,
-            )
+            messages = round_trip(len(drop.ids), down_bits, up_bits, computing.durations_s)
+            carrier = self._direct_link(self._direct_links, drop, messages, index, successor)
             return self._ordinary(carrier, computing, Exchange(down_bits, up_bits, flops))
         return self._round_trip(drop, index, computing, Exchange(down_bits, up_bits, flops))
 
@@ -170,7 +158,19 @@ class Dispatcher:
         carrier = self._link.open(self._env, participants, messages)
         return self._ordinary(carrier, computing, exchange)
 
-    def _split_processes(self, split: SplitPayload, drop: Drop, index: int, number: int) -> ProcessFactory:
+    def _direct_link(
+        self, links: DirectLinks, drop: Drop, messages: Messages, index: int, successor: int | None
+    ) -> Carrier:
+        """Return the carrier of one device that gets the model from the device before and hands it on to the next."""
+        peer = None
+        if successor is not None:
+            peer = self._peer(drop.ids, successor)
+        speeds_mps = self._world.speeds_mps(drop.ids, self._env.now)
+        return links.open(self._env, drop, speeds_mps, self._world.tx_power_w(drop.ids), messages, index, peer)
+
+    def _split_processes(
+        self, split: SplitPayload, drop: Drop, index: int, number: int, successor: int | None
+    ) -> ProcessFactory:
         """Return the factory of split learning's processes: devices train the model's front, the server its back."""
         server_flops_per_s = self._section.flops_per_s or float("inf")  # by default the server takes no time
         device_flops_per_s = self._world.flops_per_s(drop.ids).tolist()
@@ -178,8 +178,11 @@ class Dispatcher:
         turns = []
         for device, flops_per_s, count in zip(drop.ids.tolist(), device_flops_per_s, steps, strict=True):
             turns.append(split_turns(split, device, flops_per_s, server_flops_per_s, int(count)))
-        participants = self._participants(self._link, drop, index)
-        carrier = self._link.open(self._env, participants, split_messages(turns))
+        messages = split_messages(turns)
+        if self._direct_links is not None:
+            carrier = self._direct_link(self._direct_links, drop, messages, index, successor)
+        else:
+            carrier = self._link.open(self._env, self._participants(self._link, drop, index), messages)
         return SplitLearningProcesses(self._env, self._ledger, carrier, turns)
 
     def poll_processes(self, drop: Drop, index: int, samples: Ids) -> ProcessFactory:

@@ -28,6 +28,9 @@ CASES = {
     "buffered": {"server": {"participants": 6, "policy": {"kind": "buffered", "buffer": 2}}},
     "edge servers": {**CELLS, "server": {"participants": 6, "policy": {"kind": "hierarchical", "cloud_every": 3}}},
     "a walking model": {"server": {"participants": 3, "policy": "sequential"}},
+    "a front that walks": {
+        "server": {"participants": 3, "policy": {"kind": "split", "mode": "sequential", "links": "device_to_device"}}
+    },
     "sessions": SESSIONS,
     "client states that begin anew": {**SESSIONS, "algorithm": "feddyn", "report": {"models": ["all"]}},
     "counters that begin anew": {**SESSIONS, "algorithm": {"kind": "fedssg", "variant": "paper_main"}},

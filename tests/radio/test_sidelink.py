@@ -9,7 +9,7 @@ from server_cases import BAND_HZ, BASE, BITS, FLOPS, assert_same, check_books_of
 import edgefl
 from edgefl.cli import main
 from edgefl.core.streams import Streams
-from edgefl.radio.messages import DOWNLOAD, UPLOAD
+from edgefl.radio.messages import DOWNLOAD, UPLOAD, round_trip
 from edgefl.radio.sidelink import DirectLinks, Peer, path_between
 
 DIRECT = {"policy": {"kind": "sequential", "links": "device_to_device"}}
@@ -143,8 +143,8 @@ def test_a_sender_that_is_cut_short_leaves_both_ends_with_what_was_sent(sharing)
     found = []
 
     def opened(device, peer):
-        speed, power, compute = np.array([10.0]), np.array([DEVICE_W]), np.zeros_like
-        return links.open(env, drop(of, [device]), speed, power, compute, 1e6, 1e9, 0, peer)
+        speed, power, messages = np.array([10.0]), np.array([DEVICE_W]), round_trip(1, 1e6, 1e9, np.zeros_like)
+        return links.open(env, drop(of, [device]), speed, power, messages, 0, peer)
 
     def part(device, peer):
         carrier = opened(device, peer)
@@ -213,7 +213,7 @@ def test_both_ends_movements_count():
     for mine, its in ((10.0, 10.0), (np.sqrt(200.0), 0.0), (10.0, 0.0)):
         of = link(bandwidth_hz=1e6, shadowing_db=0.0)
         env = simpy.Environment()
-        args = np.array([mine]), np.array([DEVICE_W]), np.zeros_like, 0.0, 1e6, 0
+        args = np.array([mine]), np.array([DEVICE_W]), round_trip(1, 0.0, 1e6, np.zeros_like), 0
         carrier = DirectLinks(of).open(env, drop(of, [1]), *args, Peer(np.array([100.0]), np.array([its])))
         process = env.process(carrier.send(0, UPLOAD))
         env.run(process)

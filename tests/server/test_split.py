@@ -377,6 +377,83 @@ def test_a_server_takes_no_time_unless_it_is_said():
     assert "server_energy_j" not in run(server={"policy": "synchronous"}, train=False).rounds
 
 
+# The front goes from device to device
+
+
+def directly(participants=4, **changes):
+    policy = {"kind": "split", "mode": "sequential", "cut": CUT, "links": "device_to_device"}
+    return edgefl.run(
+        {**changed("sequential"), **changes, "server": {"policy": policy, "participants": participants}},
+        train=changes.get("rounds") is not None,
+        device="cpu",
+    )
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_fronts_that_go_directly_are_learned_as_relayed_ones_are(sharing):
+    """The model is the same bit by bit; the time of a walk is another; alone in a round nothing differs."""
+    radio = {"bandwidth_hz": 2e6, "sharing": sharing}
+    direct, relayed = directly(rounds=2, radio=radio), run("sequential", radio=radio)
+    assert np.array_equal(direct.parameters, relayed.parameters)
+    assert direct.rounds[LEARNED].equals(relayed.rounds[LEARNED])
+    assert not np.isclose(direct.rounds["duration_s"], relayed.rounds["duration_s"]).any()
+    alone = directly(participants=1, radio=radio)
+    also_alone = run("sequential", server={"participants": 1}, radio=radio, train=False)
+    pd.testing.assert_frame_equal(alone.rounds, also_alone.rounds, check_exact=True)
+    pd.testing.assert_frame_equal(alone.devices, also_alone.devices, check_exact=True)
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_only_the_front_goes_from_device_to_device(sharing):
+    """d_c over each of P + 1 links, all else by way of the base station (card 1.19), on a channel that holds."""
+    result = directly(radio={"bandwidth_hz": 2e6, **STILL, "sharing": sharing})
+    relayed = run("sequential", radio={"bandwidth_hz": 2e6, **STILL, "sharing": sharing}, train=False)
+    bits = ["bytes_down", "bytes_up"]
+    assert result.devices[bits].equals(relayed.devices[bits])
+    border_s = SLOT_S if sharing == "processor" else 1e-9
+    by_device = relayed.devices.set_index(["round", "device"])
+    for number, group in enumerate(walks(result), 1):
+        rows = result.devices[result.devices["round"] == number].set_index("device").loc[group]
+        hops_s = []
+        for place, (device, row) in enumerate(rows.iterrows()):
+            old = by_device.loc[number, device]
+            front_s = [
+                SLOT_S * still_slots(32 * FRONT, 2e6, watts * 10 ** (-row.pathloss_db / 10) / NOISE_W_HZ / 2e6)
+                for watts in (SERVER_W, DEVICE_W)
+            ]
+            middle_s = [old.download_s - front_s[0], old.upload_s - front_s[1]]
+            first_s = hops_s[-1] if hops_s else front_s[0]
+            slack_s = 2 * border_s * (2 + len(batches_of(result)[device]))
+            assert row.download_s == pytest.approx(first_s + middle_s[0], abs=slack_s)
+            last_s = row.upload_s - middle_s[1]
+            if place == len(group) - 1:
+                assert last_s == pytest.approx(front_s[1], abs=slack_s)
+            else:
+                away_m = np.hypot(*(rows.iloc[place][["x_m", "y_m"]] - rows.iloc[place + 1][["x_m", "y_m"]]))
+                u = Streams(3).uniform("direct_los", device, number - 1)
+                loss = direct_loss_db(max(away_m, 1.0), los=u < min(1.0, 1.05 * np.exp(-0.0114 * away_m)))
+                hop_s = SLOT_S * still_slots(32 * FRONT, 2e6, DEVICE_W * 10 ** (-loss / 10) / NOISE_W_HZ / 2e6)
+                assert last_s == pytest.approx(hop_s, abs=slack_s)
+            hops_s.append(last_s)
+        # What is handed on is both an upload and a download, and passes only once.
+        whole_s = rows[["download_s", "compute_s", "upload_s"]].to_numpy().sum() - sum(hops_s[:-1])
+        assert result.rounds["duration_s"][number - 1] == pytest.approx(whole_s, abs=4 * slack_s)
+
+
+def direct_loss_db(distance_m, *, los):
+    """3GPP TR 37.885, Table 6.2.1-1, urban, at 3.5 GHz."""
+    slope, offset_db, by_frequency = (16.7, 38.77, 18.2) if los else (30.0, 36.85, 18.9)
+    return offset_db + slope * np.log10(distance_m) + by_frequency * np.log10(3.5)
+
+
+def test_in_parallel_no_front_is_handed_on(tmp_path, capsys):
+    file = tmp_path / "s.yaml"
+    file.write_text("server: {policy: {kind: split, links: device_to_device}}\n")
+    assert main(["validate", str(file)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"edgefl: {file}:1: server.policy.links: device_to_device needs mode sequential")
+
+
 # The radio's part: transfers by turns
 
 

@@ -6,12 +6,12 @@ from collections.abc import Generator
 from typing import Annotated, Any, ClassVar, Literal
 
 import simpy
-from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from edgefl.coordination.policies.base import Coordinator, Policy
 from edgefl.coordination.policies.sequential import Sequential
 from edgefl.coordination.policies.synchronous import Synchronous
-from edgefl.core.section import fault, shown
+from edgefl.core.section import fault, fault_at, shown
 
 
 def _check_layer(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
@@ -32,11 +32,24 @@ class Split(Policy):
 
     mode: Literal["parallel", "sequential"] = "parallel"  # SplitFed V1: all at once; SSL: the front walks
     cut: CutLayer = None  # the front's last layer; None: the model's usual one
+    links: Literal["relayed", "device_to_device"] = "relayed"  # how the front walks, in sequential mode
+
+    @model_validator(mode="after")
+    def _check_links(self) -> Split:
+        if self.direct_links and self.averages:
+            text = "device_to_device needs mode sequential: in parallel mode the server averages the fronts"
+            raise fault_at(("links",), text)
+        return self
 
     @property
     def averages(self) -> bool:
         """In parallel mode, the server averages the fronts and backs of devices that train at once."""
         return self.mode == "parallel"
+
+    @property
+    def direct_links(self) -> bool:
+        """Devices send the front to each other with `links: device_to_device`."""
+        return self.links == "device_to_device"
 
     @property
     def cut_layer(self) -> str | int | None:
@@ -45,5 +58,6 @@ class Split(Policy):
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Run rounds of whole models: only what a participation does is different."""
-        rounds = Synchronous() if self.averages else Sequential()
-        return rounds.run(server)
+        if self.averages:
+            return Synchronous().run(server)
+        return Sequential(links=self.links).run(server)
