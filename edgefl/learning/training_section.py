@@ -60,6 +60,7 @@ class Training(Section):
     batch_size: BatchSize = 50
     lr: NonNegativeFloat = 0.1
     lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()
+    lr_clock: Literal["updates", "rounds"] = "updates"  # the schedule skips rounds in which the algorithm only waits
     optimizer: Literal["sgd", "adam"] = "sgd"
     momentum: Share = 0.0  # of SGD
     adam_betas: Annotated[tuple[Share, Share], Field(strict=False)] = (0.9, 0.999)  # decay of Adam's two moments
@@ -87,7 +88,7 @@ class Training(Section):
         return LocalWork(epochs, self.local_steps, batch_size)
 
     def rate(self, index: int, rounds: int) -> float:
-        """Return the learning rate in round `index`, from 0; there are `rounds` rounds."""
+        """Return the learning rate in round `index`, from 0, by the clock `lr_clock`; there are `rounds` rounds."""
         factor = self.lr_schedule.factor(index, rounds)
         check_number(self.lr_schedule, "factor", factor, "a finite number from 0", least=0.0)
         return self.lr * factor

@@ -196,6 +196,7 @@ class GlobalModel:
         self._session_models = SessionModels(
             sessions, learner.initial, learner.statistics, restarted, learner.weight_tensors
         )
+        self._waited = 0  # rounds of this session in which the algorithm has only waited for devices
         self._edges: EdgeModels | None = None
         if edge_models:
             self._edges = EdgeModels.alike(self.state["w"], learner.statistics, cells)
@@ -210,6 +211,8 @@ class GlobalModel:
         """Begin a round after `number` aggregations; a session's first round begins with the session's own model."""
         self.state, statistics = self._session_models.enter(round_key, self.state, self.learner.statistics)
         self.learner.use_statistics(statistics)
+        if self._sessions.begins(round_key) or round_key.round == 1:
+            self._waited = 0
         if self._sessions.begins_anew(round_key):
             self.learner.restart(number)
 
@@ -251,10 +254,13 @@ class GlobalModel:
             outcome["columns"]["train_loss"] = self._end_walk()
         else:
             self._received = np.array([arrival.device for arrival in command.arrivals], dtype=np.int64)
+            waits = not command.round_key.extra and self._algorithm.waits(self.state, self._received)
             if command.arrivals:
                 outcome = self._aggregate(command, outcome["columns"])
             elif self._algorithm.replays:
                 outcome["columns"] |= self._learn_without_updates(command)
+            # Added last, as the rate of this round depends on the rounds before it.
+            self._waited += int(waits)
         if command.merge and self._edges is not None:
             self._edges = self._edges.merged()
         outcome["losses"] = self._losses
@@ -288,11 +294,15 @@ class GlobalModel:
     def _lr(self, round_key: RoundKey) -> float:
         """Return the learning rate of a round; its schedule begins anew in each session.
 
-        Extra rounds use half of the initial rate, as in the dynamic-devices paper's program.
+        With `lr_clock: updates` rounds in which the algorithm has only waited do not advance the schedule, as in MIFA's
+        program. Extra rounds use half of the initial rate, as in the dynamic-devices paper's program.
         """
         if round_key.extra:
             return self._training.lr / 2
-        return self._training.rate(round_key.round - 1, self._sessions.rounds)
+        index = round_key.round - 1
+        if self._training.lr_clock == "updates":
+            index -= self._waited
+        return self._training.rate(index, self._sessions.rounds)
 
     def _train(self, command: PassOn | Learn) -> tuple[Updates, float]:
         """Train each update that has arrived from the model its device had received; return updates and mean loss."""
@@ -385,6 +395,7 @@ class GlobalModel:
         values = {
             "state": self.state,
             "received": self._received,
+            "waited": self._waited,
             "sent": {stage: [list(received) for received in sent] for stage, sent in self._sent.items()},
             "edges": None if self._edges is None else vars(self._edges),
             "session_models": self._session_models.dump(),
@@ -396,6 +407,7 @@ class GlobalModel:
         values = self.learner.restore(file)
         self.state = values["state"]
         self._received = values["received"]
+        self._waited = values["waited"]
         self._sent = {stage: [Received(*received) for received in sent] for stage, sent in values["sent"].items()}
         self._edges = values["edges"] and EdgeModels(**values["edges"])
         self._session_models.restore(values["session_models"])

@@ -24,6 +24,10 @@ CASES = {
     "momentum at the server": {"algorithm": "fedavgm"},
     "a codec's losses": {"training": {**BASE["training"], "codec": {"kind": "top_k", "part": 0.3}}},
     "who is awaited": {"algorithm": {"kind": "fedavg", "mode": "wait", "max_participants": 3}},
+    "a rate that falls with updates": {
+        "algorithm": {"kind": "mifa", "wait": True},
+        "training": {**BASE["training"], "lr_schedule": "inv_t"},
+    },
     "models under way": {"server": {"participants": 4, "policy": "asynchronous"}},
     "buffered": {"server": {"participants": 6, "policy": {"kind": "buffered", "buffer": 2}}},
     "edge servers": {**CELLS, "server": {"participants": 6, "policy": {"kind": "hierarchical", "cloud_every": 3}}},

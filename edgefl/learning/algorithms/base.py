@@ -225,6 +225,17 @@ class Algorithm(Member):
         """
         return ids
 
+    def waits(self, server: Mapping[str, Any], received: Ids) -> bool:
+        """Return True if a round leaves the model as it is, because the algorithm waits for more devices.
+
+        Such rounds do not advance the schedule of the learning rate (`training.lr_clock: updates`).
+
+        Args:
+            server: the server's state before the round.
+            received: ids of the devices whose update arrived in the round.
+        """
+        return False
+
     # The way down.
 
     def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:

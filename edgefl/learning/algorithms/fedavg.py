@@ -103,6 +103,10 @@ class FedAvg(Averaging):
         # Sorted places keep the order of selection, which sequential policies follow.
         return ids[np.sort(rng.permutation(len(ids))[: self.max_participants])]
 
+    def waits(self, server: Mapping[str, Any], received: Ids) -> bool:
+        """Return True with `mode: wait` until the last of the S drawn devices has taken part."""
+        return self.mode == "wait" and self._still_awaited(server, received) > 0
+
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """Return `w + sum_i a_i delta_i` with weights a_i; with `mode: wait` once all S devices have taken part."""
         if self.mode == "wait":
@@ -132,7 +136,7 @@ class FedAvg(Averaging):
         counts = delta.new_tensor(self.counts(updates))
         moves = server["moves"] + counts @ delta
         total = server["total"] + counts.sum()
-        if self._still_awaited(server, updates):
+        if self._still_awaited(server, updates.ids):
             return {**server, "moves": moves, "total": total}
         return {**server, "w": server["w"] + moves / total, "moves": 0 * moves, "total": 0 * total}
 
@@ -140,8 +144,8 @@ class FedAvg(Averaging):
         """Return how many devices the model still waits for, with `mode: wait`."""
         if self.mode == "cap":
             return {}
-        return {"awaited": float(self._still_awaited(server, updates))}
+        return {"awaited": float(self._still_awaited(server, updates.ids))}
 
-    def _still_awaited(self, server: Mapping[str, Any], updates: Updates) -> int:
+    def _still_awaited(self, server: Mapping[str, Any], received: Ids) -> int:
         # The entry "awaited" is from before this round.
-        return len(np.setdiff1d(server["awaited"], updates.ids))
+        return len(np.setdiff1d(server["awaited"], received))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import model_validator
+
+from edgefl.core.section import fault_at
 from edgefl.learning.algorithms.base import Algorithm, LocalContext, Updates
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from edgefl.core.arrays import Ids
 
 
 class Mifa(Algorithm):
@@ -16,10 +21,20 @@ class Mifa(Algorithm):
 
     With `state: client` a device keeps its last update itself and sends the difference, so that the server keeps two
     vectors of the model's size instead of N + 1.
+
+    With `wait` the first step is taken in the round in which the last device is heard, as all devices take part in the
+    paper's first round. The authors' program takes it one round later (`first_step: next_round`).
     """
 
     state: Literal["server", "client"] = "server"  # where last updates are kept
     wait: bool = False  # take no step until all devices have taken part, as in the paper; else the others count as 0
+    first_step: Literal["at_once", "next_round"] = "at_once"  # with wait: when all are known, or a round later
+
+    @model_validator(mode="after")
+    def _check_first_step(self) -> Mifa:
+        if self.first_step == "next_round" and not self.wait:
+            raise fault_at(("first_step",), "needs wait: true, as else the first round takes a step: leave it out")
+        return self
 
     @property
     def replays(self) -> bool:
@@ -72,6 +87,16 @@ class Mifa(Algorithm):
             return {"G": self.update(w, local)}
         return {}
 
+    def waits(self, server: Mapping[str, Any], received: Ids) -> bool:
+        """Return True with `wait` until all devices have taken part: before the round, or at its end (`first_step`)."""
+        if not self.wait:
+            return False
+        seen = server["seen"]
+        if self.first_step == "at_once":
+            seen = seen.clone()
+            seen[received] = 1.0
+        return not bool(seen.all())
+
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """Return `w - lr sum_i G_i / N` over all N devices, with this round's learning rate."""
         after = {**server, "seen": server["seen"].clone()}
@@ -85,7 +110,7 @@ class Mifa(Algorithm):
             after["G"] = server["G"].clone()
             after["G"][updates.ids] = update
             mean = after["G"].mean(dim=0)
-        if self.wait and not bool(after["seen"].all()):
+        if self.waits(server, updates.ids):
             return after
         return {**after, "w": server["w"] - updates.lr * mean}
 

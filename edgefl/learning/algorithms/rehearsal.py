@@ -94,6 +94,7 @@ class Rehearsal:
         for row, device in enumerate(ids.tolist()):
             self.states[device] = {name: value[row] for name, value in together.state.items()}
         updates = self._updates(ids, together.uploads, index)
+        self.algorithm.waits(self.server, ids)
         self.server = self.algorithm.aggregate(self.server, updates)
         self.algorithm.trace(self.server, updates)
         self.algorithm.contributors(self.server, updates)

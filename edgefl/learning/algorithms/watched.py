@@ -101,6 +101,13 @@ class Watched(Wrapper):
                 self.fail("admit", f"returned {admitted}, which are no part of {ids} in the same order")
         return admitted
 
+    def waits(self, server: Mapping[str, Any], received: Ids) -> bool:
+        """Return True or False."""
+        waits: object = self.call("waits", server, received)
+        if not isinstance(waits, bool | np.bool_):
+            self.fail("waits", f"returned {kind(waits)}, expected True or False: write bool(...)")
+        return bool(waits)
+
     # The way down
 
     def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:

@@ -64,6 +64,9 @@ class Wrapper(Algorithm):
     def admit(self, ids: Ids, server: Mapping[str, Any], rng: np.random.Generator) -> Ids:
         return self.base.admit(ids, server, rng)
 
+    def waits(self, server: Mapping[str, Any], received: Ids) -> bool:
+        return self.base.waits(server, received)
+
     def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
         return self.base.broadcast(server)
 
