@@ -23,5 +23,6 @@ class ReportSection(Section):
 
     eval_every: Count = 1  # rounds from one evaluation to the next; the last round is always evaluated
     models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()  # evaluated besides the global one
+    train_accuracy: Literal["participants", "random", "all"] | None = None  # whose training samples it is measured on
     contributions: Contributions | None = None
     last_tests: Count = 50  # number of last evaluations whose mean and standard deviation the summary gives

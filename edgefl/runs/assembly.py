@@ -303,6 +303,8 @@ def check(scenario: Scenario, data: Data) -> None:
     wanted = scenario.report.contributions
     if wanted and wanted.value == "accuracy" and not data.classes:
         raise InputError("report.contributions.value: accuracy needs samples with classes: set it to loss")
+    if scenario.report.train_accuracy and not data.classes:
+        raise InputError("report.train_accuracy: needs samples with classes: leave it out")
     if scenario.learning.sent_once() and (data.ranked or not data.classes):
         raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
     if scenario.model.init.kind != "default":

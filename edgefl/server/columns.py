@@ -33,6 +33,7 @@ BATTERY_RUNS = "`devices.battery`"
 RANKING_RUNS = "data sets of rankings (MovieLens)"
 SCALAR_RUNS = "`data.dataset: quadratic`"
 SEL_RUNS = "`report.models` with `sel`"
+TRAIN_RUNS = "`report.train_accuracy`"
 ALL_RUNS = "`report.models` with `all`"
 # Keys of rows that several files share
 SESSION = ResultColumn("session", int, "", "number of the session, from 1; always 1 without sessions")
@@ -77,6 +78,9 @@ ROUND_COLUMNS = (
     ResultColumn("sel_accuracy", float, "", "test accuracy of the mean of the round's local models", SEL_RUNS),
     ResultColumn("all_loss", float, "", "test loss of the mean of all devices' last local models", ALL_RUNS),
     ResultColumn("all_accuracy", float, "", "test accuracy of the mean of all devices' last local models", ALL_RUNS),
+    ResultColumn(
+        "train_accuracy", float, "", "accuracy of the global model on training samples of some devices", TRAIN_RUNS
+    ),
     # Traces of algorithms
     ResultColumn(
         "awaited", float, "", "devices still to be received before the model changes", "`algorithm.mode: wait`"

@@ -182,6 +182,7 @@ class GlobalModel:
         self._sessions = sessions
         self._groups = groups
         self._report = report
+        self._participants = participants
         self._cells = cells
         self._learning_rates = learning_rates
         if sessions.keep_state:
@@ -378,11 +379,27 @@ class GlobalModel:
         """Return the model's loss [n] on `samples` [n] of each device's own samples, drawn by the round's `index`."""
         return self.learner.losses(self._model(), ids, samples, index)
 
-    def evaluations(self, session: int) -> Evaluations:
+    def evaluations(self, round_key: RoundKey) -> Evaluations:
         """Begin to evaluate the global model, and the other models that the report wants, in the background."""
-        models = {"test": self.state["w"], **self.learner.mean_models(self._received)}
-        labels = self._groups.labels(session)
-        return {name: self.learner.evaluate(w, labels) for name, w in models.items()}
+        labels = self._groups.labels(round_key.session)
+        pending = {"test": self.learner.evaluate(self.state["w"], labels, self._tested_devices(round_key))}
+        for name, w in self.learner.mean_models(self._received).items():
+            pending[name] = self.learner.evaluate(w, labels)
+        return pending
+
+    def _tested_devices(self, round_key: RoundKey) -> Ids | None:
+        """Return the devices [n] on whose training samples the report wants the model tested; None without such."""
+        wanted = self._report.train_accuracy
+        if wanted is None:
+            return None
+        if wanted == "participants":
+            return self._received
+        members = np.flatnonzero(self._groups.members(round_key.session))
+        if wanted == "all":
+            return members
+        count = min(math.ceil(self._participants), len(members))
+        rng = self.learner.task.streams.generator("train_accuracy", round_key.session, round_key.round)
+        return np.sort(rng.choice(members, count, replace=False))
 
     def trained(self) -> TrainedModel:
         """Return the global model, with the statistics that it is evaluated with."""

@@ -363,20 +363,20 @@ class Replay:
         with self._measured():
             test = NO_TEST
             if tests:
-                test = self._test(round_key.session, "test")
+                test = self._test(round_key, "test")
             self._tested.append(TestedRound(round_key, number, test))
             if self._model is not None and self._pace is not None and self._pace.due():
                 with self._pace.taking():
                     self.settle(wait=True)  # a saved state does not hold running evaluations
                     self._record.save(self._key, self._model.save)
 
-    def _test(self, session: int, name: str) -> ModelTest:
+    def _test(self, round_key: RoundKey, name: str) -> ModelTest:
         """Begin to evaluate the present models, unless the result is on record."""
         key = f"{self._key}/{name}"
         recorded = self._record.outcome(key)
         if self._model is None and recorded is not None:
             return ModelTest(key, recorded)
-        return ModelTest(key, None, self.model.evaluations(session))
+        return ModelTest(key, None, self.model.evaluations(round_key))
 
     def settle(self, *, wait: bool) -> None:
         """Enter finished evaluations into the ledger in order of their rounds; if `wait`, wait for all of them."""
@@ -410,7 +410,7 @@ class Replay:
         with self._measured():
             if rows[-1]["test_loss"] is None:
                 round_key = RoundKey(rows[-1]["session"], rows[-1]["round"])
-                self._enter(TestedRound(round_key, len(rows) - 1, self._test(round_key.session, "last")))
+                self._enter(TestedRound(round_key, len(rows) - 1, self._test(round_key, "last")))
             key = f"{self._key}/devices"
             recorded = self._record.outcome(key)
             if self._model is None and recorded is not None:

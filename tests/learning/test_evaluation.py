@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 import edgefl
+from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
+from edgefl.learning.datasets.digits import Digits
+from edgefl.scenario import load
 
 BASE = {
     "rounds": 7,
@@ -140,3 +144,59 @@ def test_the_last_round_has_them_wherever_a_run_ends():
     early = edgefl.run({**base, "report": report, "stop": {"time_s": full.rounds["time_s"][4]}})
     columns = ["sel_loss", "all_loss", "sel_accuracy", "all_accuracy"]
     assert early.rounds[columns].loc[4].tolist() == full.rounds[columns].loc[4].tolist()
+
+
+# On training samples
+
+
+TRAINED = {
+    **BASE,
+    "seed": 5,
+    "rounds": 4,
+    "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}},
+    "training": {"engine": "serial"},
+}
+
+
+def accuracy_on(result, model, devices):
+    """Share of the devices' training samples that a logistic regression [d] tells right, in numpy."""
+    scenario = load(result.scenario)
+    data = Digits().load()
+    rng = Streams(scenario.seed).generator("partition")
+    parts = scenario.data.partition.assign(data.train_y, data.owner, scenario.devices.count, rng)
+    rows = np.concatenate([parts[device] for device in devices])
+    x = ((data.train_x[rows] - data.mean) / data.std).reshape(len(rows), -1)
+    weights, bias = model[:-10].reshape(10, -1), model[-10:]
+    return ((x @ weights.T + bias).argmax(axis=1) == data.train_y[rows]).mean()
+
+
+@pytest.mark.parametrize("policy", ["synchronous", "sequential"])
+@pytest.mark.parametrize("whose", ["participants", "random", "all"])
+def test_accuracy_on_training_samples(whose, policy):
+    """Of the last round's model, by the definition; nothing else of the run changes."""
+    plain = {**TRAINED, "server": {"participants": 4, "policy": policy}, "model": {"kind": "logistic"}}
+    result = edgefl.run({**plain, "report": {"eval_every": 3, "train_accuracy": whose}})
+    if whose == "random":
+        without = edgefl.run({**plain, "report": {"eval_every": 3}})
+        assert result.rounds.drop(columns="train_accuracy").equals(without.rounds)
+    assert result.rounds["round"][result.rounds["train_accuracy"].notna()].tolist() == [3, 4]
+    devices = range(10)
+    if whose == "participants":
+        devices = result.devices["device"][result.devices["round"] == 4]
+    elif whose == "random":
+        devices = Streams(5).generator("train_accuracy", 1, 4).choice(10, 4, replace=False)
+    assert result.rounds["train_accuracy"].iloc[-1] == accuracy_on(result, result.parameters, devices)
+
+
+def test_a_round_without_updates_has_no_participants_to_test_on():
+    faults = {"failure_probability": 0.6, "attempts": 1}
+    changes = {"rounds": 12, "server": {"participants": 1}, "radio": {"faults": faults}}
+    rounds = edgefl.run({**TRAINED, **changes, "report": {"train_accuracy": "participants"}}).rounds
+    assert (rounds["received"] == 0).any()
+    assert rounds["train_accuracy"].isna().equals(rounds["received"] == 0)
+
+
+def test_functions_have_no_accuracy_to_measure():
+    quadratic = {"data": {"dataset": "quadratic", "coefficients": [[1, 0, 0]]}, "report": {"train_accuracy": "all"}}
+    with pytest.raises(InputError, match=r"report.train_accuracy: needs samples with classes"):
+        edgefl.run(quadratic)

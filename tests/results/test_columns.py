@@ -41,7 +41,8 @@ RUNS = {
     "mifa": QUADRATIC | {"algorithm": "mifa"},
     "fedavg that waits": QUADRATIC | {"algorithm": {"kind": "fedavg", "max_participants": 2, "mode": "wait"}},
     "sessions": DIGITS | {"rounds": None, "sessions": {"count": 2, "rounds": 2}},
-    "all that is evaluated": DIGITS | {"report": {"models": ["sel", "all"], "contributions": {"every": 1}}},
+    "all that is evaluated": DIGITS
+    | {"report": {"models": ["sel", "all"], "contributions": {"every": 1}, "train_accuracy": "participants"}},
     "polls": DIGITS | {"server": {"participants": 2, "selection": {"kind": "power_of_choice", "d": 4}}},
     "split": DIGITS
     | {

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Bools, Floats
+from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.learning.learner.ranking import ranking
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.learner.workers import CallResult, TrainingWorkers, as_is
@@ -26,6 +27,7 @@ class Tested(NamedTuple):
 
     loss_sum: float
     hits: int  # samples that are classified correctly
+    samples: int  # that were tested
     scores: npt.NDArray[np.floating]  # [samples], empty unless they are ranked
 
 
@@ -41,17 +43,34 @@ class Evaluation:
 class Pending:
     """An evaluation that is under way in the background."""
 
-    def __init__(self, parts: Sequence[Future[Tested]], finish: Callable[[Sequence[Tested]], Evaluation]) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Future[Tested]],
+        finish: Callable[[Sequence[Tested]], Evaluation],
+        own: Sequence[Future[Tested]] | None = None,
+    ) -> None:
         self._parts = parts
         self._finish = finish
+        self._own = own  # tests on devices' training samples; None: not wanted
 
     def done(self) -> bool:
         """Return True if `result` would not have to wait."""
-        return all(part.done() for part in self._parts)
+        return all(part.done() for part in (*self._parts, *(self._own or ())))
 
     def result(self) -> Evaluation:
         """Wait for the evaluation and return it."""
-        return self._finish([part.result() for part in self._parts])
+        evaluation = self._finish([part.result() for part in self._parts])
+        if self._own is None:
+            return evaluation
+        return replace(evaluation, extra={**evaluation.extra, "train_accuracy": self._train_accuracy(self._own)})
+
+    def _train_accuracy(self, own: Sequence[Future[Tested]]) -> float | None:
+        """Return the accuracy on devices' training samples; None if there are none."""
+        tested = [part.result() for part in own]
+        samples = sum(part.samples for part in tested)
+        if not samples:
+            return None
+        return sum(part.hits for part in tested) / samples
 
 
 class Evaluator:
@@ -66,14 +85,20 @@ class Evaluator:
         self._workers = workers
         self._data = task.data
         # a device's own samples are test samples if the test set is divided, otherwise its training samples
+        self._train_parts = task.parts
         self._own_set = "train"
         self._own_parts = task.parts
         if task.test_parts is not None:
             self._own_set = "test"
             self._own_parts = task.test_parts
 
-    def evaluate(self, w: Tensor, statistics: Tensor, classes: tuple[int, ...] | None = None) -> Pending:
-        """Evaluate the model w [d] on the test set, or on its samples of some classes, in the background."""
+    def evaluate(
+        self, w: Tensor, statistics: Tensor, classes: tuple[int, ...] | None = None, devices: Ids | None = None
+    ) -> Pending:
+        """Evaluate the model w [d] on the test set, or on its samples of some classes, in the background.
+
+        With `devices` [n], its accuracy on their training samples is measured, too.
+        """
         data = self._data
         count = len(data.test_y)
         counted = count  # samples over which loss and accuracy are means
@@ -90,7 +115,20 @@ class Evaluator:
             return Evaluation(loss, accuracy, self._scalar(w))
 
         parts = self._in_parts(count, "test", (w, statistics), _tested, data.ranked, classes)
-        return Pending(parts, finish)
+        if devices is None:
+            return Pending(parts, finish)
+        return Pending(parts, finish, self._on_training_samples(w, statistics, devices))
+
+    def _on_training_samples(self, w: Tensor, statistics: Tensor, devices: Ids) -> list[Future[Tested]]:
+        """Test the model w [d] on the training samples of devices [n], some of them at a time."""
+        if not len(devices):
+            return []
+        rows = torch.from_numpy(np.concatenate([self._train_parts[device] for device in devices.tolist()]))
+        futures = []
+        for some in torch.split(rows, EVALUATION_SAMPLES):
+            take = partial(_hit, len(some))
+            futures.append(self._workers.submit("train_hits", partial(as_is, (w, statistics, some)), take))
+        return futures
 
     def accuracies(self, w: Tensor, statistics: Tensor) -> Floats | None:
         """Return the accuracies of the model w [d] on each device's own samples, if it has any; None without labels."""
@@ -140,7 +178,11 @@ class Evaluator:
 def _tested(result: tuple[Tensor, Tensor, Tensor]) -> Tested:
     loss_sum, hits, scores = result
     # a copy, as the worker's next message overwrites the memory
-    return Tested(float(loss_sum), int(hits), scores.cpu().numpy().copy())
+    return Tested(float(loss_sum), int(hits), 0, scores.cpu().numpy().copy())
+
+
+def _hit(samples: int, hits: Tensor) -> Tested:
+    return Tested(0.0, int(hits), samples, np.empty(0))
 
 
 def _copied(hits: Tensor) -> Bools:

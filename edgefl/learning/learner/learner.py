@@ -255,9 +255,12 @@ class Learner:
 
     # Evaluation
 
-    def evaluate(self, w: Tensor, classes: tuple[int, ...] | None = None) -> Pending:
-        """Evaluate the model w [d] on the test set, or on its samples of some classes, in the background."""
-        return self._evaluator.evaluate(w, self.statistics, classes)
+    def evaluate(self, w: Tensor, classes: tuple[int, ...] | None = None, devices: Ids | None = None) -> Pending:
+        """Evaluate the model w [d] on the test set, or on its samples of some classes, in the background.
+
+        With `devices` [n], its accuracy on their training samples is measured, too.
+        """
+        return self._evaluator.evaluate(w, self.statistics, classes, devices)
 
     def device_accuracies(self, w: Tensor) -> Floats | None:
         """Return the accuracy [devices] of the model w [d] on each device's own samples; None without labels.

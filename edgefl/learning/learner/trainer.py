@@ -180,6 +180,18 @@ class Trainer:
         outputs = self._outputs(w, statistics, samples, begin, end)
         return self.task.model.predicted(outputs) == samples.y[begin:end]
 
+    def train_hits(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
+        """Return how many of the training samples `rows` [n] are classified correctly."""
+        w = w.to(self.device)
+        statistics = statistics.to(self.device)
+        samples = self.samples["train"]
+        hits = torch.zeros((), dtype=torch.int64, device=w.device)
+        with torch.no_grad():
+            for chunk in torch.split(rows.to(self.device), TESTED[w.device.type]):
+                outputs = self._forward(w, statistics, samples.batch(chunk))
+                hits += (self.task.model.predicted(outputs) == samples.labels(chunk)).sum()
+        return hits
+
     def loss(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
         """Return the mean loss of the training samples `rows` [n]."""
         w = w.to(self.device)

@@ -20,6 +20,7 @@ LAST_VALUES = {
     "test_loss": "test loss at the end",
     "parameter": "parameter at the end",
     "distance_to_optimum": "distance to the optimum",
+    "train_accuracy": "accuracy on training samples",
     "sel_accuracy": "accuracy of the mean local model",
     "all_accuracy": "accuracy of all devices' mean model",
     "test_auc": "AUC",
