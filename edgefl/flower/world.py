@@ -51,6 +51,7 @@ def _misfits(scenario: Scenario) -> list[tuple[str, str]]:
     """Return the keys that a Flower app has no place for, each with what to do instead."""
     found = []
     policy = scenario.server.policy
+    labels_by_round = scenario.report.labels_by_round
     if scenario.sessions is not None:
         found.append(("sessions", "give rounds, and let the app divide its own run"))
     if scenario.stop != Stop():
@@ -61,6 +62,9 @@ def _misfits(scenario: Scenario) -> list[tuple[str, str]]:
         found.append(("server.departed_state", "a node keeps its context: leave it out"))
     if scenario.training.stragglers is not None:
         found.append(("training.stragglers", "the ClientApp does all of its work: leave it out"))
+    for key, value in (("data.redivide", scenario.data.redivide), ("report.labels_by_round", labels_by_round)):
+        if value:
+            found.append((key, "the app decides what devices train on: leave it out"))
     if scenario.devices.dvfs.needs_deadline:
         found.append(("devices.dvfs", "the app has no deadline that devices know: choose fixed"))
     return found

@@ -28,6 +28,7 @@ class DataSection(Section):
 
     dataset: Annotated[Dataset, DATASETS] = Digits()
     partition: Annotated[Partition, PARTITIONS] = Iid()
+    redivide: Annotated[Partition, PARTITIONS] | None = None  # divides the samples of a round's participants anew
     test_partition: Literal["none", "like_train"] = "none"  # like_train: devices have test samples of their own
     augmentation: Augmentation | None = None
     channel_axis: bool = False  # true: gray images [H, W] become [1, H, W], as convolutions of torch want them

@@ -23,7 +23,7 @@ from edgefl.learning.models import Model
 from edgefl.learning.models.base import LayerCost
 from edgefl.learning.operations import correction_per_parameter
 from edgefl.learning.training_section import LocalWork, Training
-from edgefl.learning.workload import Workload, batch_sizes, local_samples, local_steps
+from edgefl.learning.workload import Workload, batch_sizes, local_samples, local_steps, samples_in
 
 LARGEST_TRIAL = 10**6  # parameters of a vector that is made only to be counted
 BITS_PER_LABEL = 8  # one byte for each class
@@ -41,10 +41,22 @@ class Payload:
     loss_flops: float  # operations of one sample's forward pass
     once_bits: float = 0.0  # besides `down_bits`, for a device that has not received them in this session
     sample_flops: float = 0.0  # operations for one sample in a step, a part of `flops`
-    step_flops: float = 0.0  # operations of a step whatever its number of samples, the other part
+    step_flops: float = 0.0  # operations of a step whatever its number of samples, another part
+    held_flops: float = 0.0  # operations for each sample that a device holds, whatever its steps, the last part
 
-    def flops_in(self, ids: Ids, index: int, workload: Workload) -> Floats:
-        """Return the operations [n] of the devices `ids` [n] in round `index`; stragglers take fewer than `flops`."""
+    def flops_in(self, ids: Ids, index: int, workload: Workload, sizes: Ints | None = None) -> Floats:
+        """Return the operations [n] of the devices `ids` [n] in round `index`; stragglers take fewer than `flops`.
+
+        Args:
+            ids: ids [n] of the devices.
+            index: index of the round, from 0.
+            workload: says how many steps they take.
+            sizes: [n] samples that each of them has in this round; None: all that it holds.
+        """
+        if sizes is not None:
+            steps = workload.steps(ids, index, sizes)
+            trained = samples_in(steps, sizes, workload.training.work.batch_size)
+            return trained * self.sample_flops + steps * self.step_flops + sizes * self.held_flops
         if workload.training.stragglers is None:
             return self.flops[ids]
         all_steps = local_steps(self.samples[ids], *workload.training.work)
@@ -108,8 +120,10 @@ def measure(
     references = len(algorithm.references(first_round(algorithm, zeros(algorithm, 1))))
     # Training takes three times a forward pass; so does the pass over all samples that some algorithms need.
     passes = samples * (1 + references / 3)
+    held_flops = 0.0
     if algorithm.needs_gradient:
         passes = passes + sizes
+        held_flops = sample_flops
     step_flops = 0.0
     if not model.cost:  # a price that the scenario names covers the whole step
         step_flops = _step_flops(algorithm, training, d) * d
@@ -123,6 +137,7 @@ def measure(
         once_bits=float(BITS_PER_FLOAT * (once.vectors * d + once.scalars)),
         sample_flops=(1 + references / 3) * sample_flops,
         step_flops=step_flops,
+        held_flops=held_flops,
     )
 
 

@@ -25,4 +25,6 @@ class ReportSection(Section):
     models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()  # evaluated besides the global one
     train_accuracy: Literal["participants", "random", "all"] | None = None  # whose training samples it is measured on
     contributions: Contributions | None = None
+    labels_by_round: bool = False  # true: which labels each participant holds in each round, in a file
+    strict_auc: bool = False  # true: of a ranking also the AUC that gives nothing for equal scores
     last_tests: Count = 50  # number of last evaluations whose mean and standard deviation the summary gives

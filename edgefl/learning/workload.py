@@ -25,22 +25,25 @@ class Workload:
     sizes: Ints  # [devices] samples that each device holds
     streams: Streams
 
-    def steps(self, ids: Ids, index: npt.ArrayLike) -> Floats:
+    def steps(self, ids: Ids, index: npt.ArrayLike, sizes: Ints | None = None) -> Floats:
         """Return the steps [n] that the devices `ids` [n] take.
 
         Args:
             ids: ids [n] of the devices.
             index: index of the round, from 0; one for all devices, or one for each [n].
+            sizes: [n] samples that each of them has in this round; None: all that it holds.
         """
         work = self.training.work
-        all_steps = local_steps(self.sizes[ids], *work)
+        if sizes is None:
+            sizes = self.sizes[ids]
+        all_steps = local_steps(sizes, *work)
         if self.training.stragglers is None:
             return all_steps
         is_straggler, part = self._draw(ids, index)
         # If the scenario counts epochs, a straggler does a whole number of them; in any case at least one unit.
         unit: Ints | int = 1
         if self.training.local_steps is None:
-            unit = epoch_steps(self.sizes[ids], work.batch_size)
+            unit = epoch_steps(sizes, work.batch_size)
         units = 1 + np.floor(part * (all_steps / unit))
         return np.where(is_straggler, np.minimum(unit * units, all_steps), all_steps)
 

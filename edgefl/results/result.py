@@ -194,6 +194,11 @@ class Result:
         return self._frame("contributions.csv", Ledger.contribution_columns)
 
     @cached_property
+    def labels_by_round(self) -> pd.DataFrame:
+        """How many samples of each label each participant held in each round, where the scenario asks for it."""
+        return self._frame("labels_by_round.csv", Ledger.labels_by_round_columns)
+
+    @cached_property
     def events(self) -> pd.DataFrame:
         """The event log."""
         return self._frame("events.parquet", Ledger.event_columns)

@@ -25,6 +25,7 @@ from edgefl.learning.memory_needs import MemoryNeeds, check_memory, memory_needs
 from edgefl.learning.models import MODELS
 from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
 from edgefl.learning.record import Record
+from edgefl.learning.report_section import ReportSection
 from edgefl.learning.workload import Workload
 from edgefl.radio.backhaul import routes
 from edgefl.radio.link import Link
@@ -37,6 +38,7 @@ from edgefl.server.battery_meter import BatteryMeter
 from edgefl.server.clock import new_clock
 from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.global_model import GlobalModel
+from edgefl.server.held_samples import HeldSamples
 from edgefl.server.ledger import Ledger
 from edgefl.server.population import Population
 from edgefl.server.replay import Keeping, Replay, RoundListener
@@ -101,7 +103,7 @@ def build(
         check_memory(needed_memory(scenario, divided), device)  # before anything of that size is made
     ledger = Ledger()
     replay = _replay(scenario, device, divided, outside, ledger, streams, progress, keeping, train=train)
-    return _server(scenario, outside, replay, ledger, streams, control)
+    return _server(scenario, divided, outside, replay, ledger, streams, control)
 
 
 def rehearse(scenario: Scenario) -> None:
@@ -229,7 +231,13 @@ def _replay(
 
 
 def _server(
-    scenario: Scenario, outside: Outside, replay: Replay, ledger: Ledger, streams: Streams, control: Control
+    scenario: Scenario,
+    divided: Divided,
+    outside: Outside,
+    replay: Replay,
+    ledger: Ledger,
+    streams: Streams,
+    control: Control,
 ) -> Server:
     """Build the clock, and all parts whose processes run on it."""
     env = new_clock()
@@ -247,6 +255,11 @@ def _server(
     participants_routes = backhaul
     if scenario.server.policy.edge_models:
         participants_routes = routes(None, scenario.cells.sites)
+    labels = None
+    if scenario.report.labels_by_round:
+        labels = divided.data.train_y
+    several = scenario.in_sessions.several
+    held = HeldSamples(labels, divided.parts, divided.redivision, ledger, several_sessions=several)
     dispatcher = Dispatcher(
         env,
         scenario.server,
@@ -258,6 +271,7 @@ def _server(
         payload,
         outside.split,
         Workload(scenario.training, payload.samples, streams),
+        held,
         ledger,
     )
     return Server(
@@ -273,6 +287,7 @@ def _server(
         link,
         payload,
         dispatcher,
+        held,
         Population(env, world.presence, world.batteries, ledger, scenario.server.participants or 0),
         battery_meter,
         replay,
@@ -300,16 +315,29 @@ def check(scenario: Scenario, data: Data) -> None:
         _check_regression(scenario)
     if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:
         raise InputError(f"data.augmentation: needs images, got samples of shape {list(data.shape)}")
-    wanted = scenario.report.contributions
-    if wanted and wanted.value == "accuracy" and not data.classes:
-        raise InputError("report.contributions.value: accuracy needs samples with classes: set it to loss")
-    if scenario.report.train_accuracy and not data.classes:
-        raise InputError("report.train_accuracy: needs samples with classes: leave it out")
+    _check_report(scenario.report, data)
     if scenario.learning.sent_once() and (data.ranked or not data.classes):
         raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
     if scenario.model.init.kind != "default":
         # A vector of the wrong length is an error even in a run without learning, which never uses it.
         scenario.model.init.vector(scenario.model.parameters(data.shape, data.outputs))
+
+
+def _check_report(report: ReportSection, data: Data) -> None:
+    """Check that the data have what the report asks for.
+
+    Raises:
+        InputError: they do not.
+    """
+    wanted = report.contributions
+    if wanted and wanted.value == "accuracy" and not data.classes:
+        raise InputError("report.contributions.value: accuracy needs samples with classes: set it to loss")
+    if report.train_accuracy and not data.classes:
+        raise InputError("report.train_accuracy: needs samples with classes: leave it out")
+    if report.labels_by_round and not data.classes:
+        raise InputError("report.labels_by_round: needs samples with classes: leave it out")
+    if report.strict_auc and not data.ranked:
+        raise InputError("report.strict_auc: needs a dataset of rankings (movielens): leave it out")
 
 
 def _check_loss(scenario: Scenario, data: Data) -> None:
@@ -391,6 +419,7 @@ def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None,
         cut=cut,
         report=scenario.report,
         test_parts=divided.test_parts,
+        redivision=divided.redivision,
     )
     # Another plan would round differently, so a resumed run keeps that of its first attempt.
     recorded = record.outcome("plan")

@@ -10,11 +10,11 @@ import numpy as np
 from edgefl.core.arrays import Indices
 from edgefl.core.distributions import DATA_SHARE
 from edgefl.core.errors import InputError
-from edgefl.core.returns import check_array, check_type, is_trusted, wrong
 from edgefl.core.streams import Streams
 from edgefl.learning.datasets import Data
 from edgefl.learning.partitions import PARTITIONS
-from edgefl.learning.partitions.base import Labelled, Partition, keep
+from edgefl.learning.partitions.base import Labelled, check_parts, keep
+from edgefl.learning.redivision import Redivision
 from edgefl.scenario import Scenario
 
 
@@ -24,6 +24,7 @@ class Divided(NamedTuple):
     data: Data
     parts: list[Indices]  # [devices] the training samples of each device
     test_parts: list[Indices] | None = None  # [devices] the test samples of each device; None if they are not divided
+    redivision: Redivision | None = None  # divides the samples of a round's participants anew; None: they keep theirs
 
 
 def divide(scenario: Scenario) -> Divided:
@@ -39,37 +40,21 @@ def divide(scenario: Scenario) -> Divided:
     if data.regression:
         if reason := section.partition.check_classes():
             raise InputError(f"data.partition: {PARTITIONS.name_of(section.partition)} {reason}")
+        if section.redivide is not None and (reason := section.redivide.check_classes()):
+            raise InputError(f"data.redivide: {PARTITIONS.name_of(section.redivide)} {reason}")
         labels = np.zeros(len(labels), dtype=np.int64)  # no partition is to see them, but how many there are
     parts = section.partition.assign(labels, data.owner, scenario.devices.count, streams.generator("partition"))
-    _check_parts(section.partition, parts, scenario.devices.count, len(labels))
+    check_parts(section.partition, parts, scenario.devices.count, len(labels))
     share = scenario.devices.draw("data_share", DATA_SHARE, streams)
     parts = keep(parts, share, partial(streams.generator, "data_share"))
+    redivision = None
+    if section.redivide is not None:
+        redivision = Redivision(section.redivide, labels, parts, streams)
     if section.test_partition == "none":
-        return Divided(data, parts)
+        return Divided(data, parts, redivision=redivision)
     if not data.classes:
         raise InputError("data.test_partition: like_train needs samples with classes: leave it out")
     train = Labelled(data.train_y, data.owner)
     test = Labelled(data.test_y, data.test_owner)
     rng = streams.generator("test_partition")
-    return Divided(data, parts, section.partition.assign_test(train, parts, test, rng))
-
-
-def _check_parts(partition: Partition, parts: list[Indices], count: int, samples: int) -> None:
-    """Check what a partition from outside has returned.
-
-    Raises:
-        WrongReturn: it does not give each device samples of its own.
-    """
-    if is_trusted(partition):
-        return
-    hook = "split"
-    if type(partition).assign is not Partition.assign:
-        hook = "assign"
-    what = f"numbers of samples from 0 to {samples - 1} for each device"
-    check_type(partition, hook, parts, list, "a list of arrays, one for each device")
-    if len(parts) != count:
-        raise wrong(partition, hook, f"{len(parts)} arrays", f"one for each of {count} devices")
-    for device, part in enumerate(parts):
-        check_array(partition, hook, part, (None,), what, least=0, most=samples - 1, whole=True)
-        if not len(part):
-            raise wrong(partition, hook, f"no sample for device {device}", "at least one for each device")
+    return Divided(data, parts, section.partition.assign_test(train, parts, test, rng), redivision)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from edgefl.coordination.policies import POLICIES
+from edgefl.coordination.policies import POLICIES, Policy
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.distributions import HEIGHT_M
 from edgefl.core.errors import InputError
@@ -17,6 +17,7 @@ from edgefl.core.plugin_import import NotImported
 from edgefl.core.plugins import attributing
 from edgefl.core.section import fault_at
 from edgefl.learning.algorithms import ALGORITHMS, Algorithm, properties
+from edgefl.learning.partitions import PARTITIONS
 from edgefl.scenario.sections import Sections
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
@@ -170,6 +171,25 @@ def check_aggregation(scenario: Sections) -> None:
         raise fault_at(("report", "contributions"), text)
 
 
+def check_redivision(scenario: Sections) -> None:
+    """Check policy and algorithm if the samples of a round's participants are divided among them anew."""
+    partition = scenario.data.redivide
+    if partition is None:
+        return
+    where = ("data", "redivide")
+    if not partition.of_parts or partition.groups > 1:
+        text = f"{PARTITIONS.name_of(partition)} divides the whole training set: set it to iid, or by classes"
+        raise fault_at(where, f"{text} as to dirichlet_by_class")
+    policy = scenario.server.policy
+    if not _trains_one_model_together(policy):
+        text = f"needs rounds in which all train one model; those of the policy {POLICIES.name_of(policy)} do not"
+        raise fault_at(where, f"{text}: leave it out, or set server.policy to synchronous")
+    if properties.keeps_for_each_device(scenario.learning):
+        name = ALGORITHMS.name_of(scenario.algorithm)
+        text = f"{name} keeps a state for each device, whose samples would be others in every round"
+        raise fault_at(("algorithm",), f"{text}: leave data.redivide out, or set it to fedavg")
+
+
 def check_direct_links(scenario: Sections) -> None:
     """Check local training if devices send the model to each other."""
     if not scenario.server.policy.direct_links:
@@ -282,10 +302,7 @@ def check_selection(scenario: Sections) -> None:
         text = "needs a report with each update, which the policy split does not send: take another selection"
         raise fault_at(("server", "selection"), text)
     # Polled losses are those of the model that the round then trains: there must be one such model for all.
-    trains_one_model_together = policy.averages and not (
-        policy.overlapping or policy.edge_models or policy.splits_model
-    )
-    if selection.polls and not trains_one_model_together:
+    if selection.polls and not _trains_one_model_together(policy):
         name = POLICIES.name_of(policy)
         text = f"polls devices, which needs rounds in which all train one model; those of the policy {name} do not"
         raise fault_at(("server", "selection"), f"{text}: set the variant to rpow-d")
@@ -308,6 +325,11 @@ def check_backhaul(scenario: Sections) -> None:
         raise fault_at(("server", "policy"), text)
 
 
+def _trains_one_model_together(policy: Policy) -> bool:
+    """Return whether all participants of a round begin together, and train one model."""
+    return policy.averages and not (policy.overlapping or policy.edge_models or policy.splits_model)
+
+
 def _needs_only_the_last_model(algorithm: Algorithm) -> bool:
     """Return whether the algorithm works on a model that walks from device to device and is never averaged."""
     return properties.only_averages(algorithm) and properties.is_divisible(algorithm)
@@ -323,6 +345,7 @@ CHECKS: tuple[Callable[[Sections], None], ...] = (
     check_handover,
     check_batteries,
     check_aggregation,
+    check_redivision,
     check_direct_links,
     check_stored_updates,
     check_departed_state,

@@ -74,6 +74,9 @@ ROUND_COLUMNS = (
     ResultColumn("ndcg_5", float, "", "normalised discounted cumulative gain at 5, mean over users", RANKING_RUNS),
     ResultColumn("hr_10", float, "", "hit rate: share of users whose film is among their first 10", RANKING_RUNS),
     ResultColumn("ndcg_10", float, "", "normalised discounted cumulative gain at 10, mean over users", RANKING_RUNS),
+    ResultColumn(
+        "test_auc_strict", float, "", "the same, where equal scores count nothing, not half", "`report.strict_auc`"
+    ),
     ResultColumn("sel_loss", float, "", "test loss of the mean of the round's local models", SEL_RUNS),
     ResultColumn("sel_accuracy", float, "", "test accuracy of the mean of the round's local models", SEL_RUNS),
     ResultColumn("all_loss", float, "", "test loss of the mean of all devices' last local models", ALL_RUNS),
@@ -103,6 +106,8 @@ ROUND_COLUMNS = (
     ResultColumn("seen", float, "", "devices that the server has received an update from so far", "`mifa`"),
     ResultColumn("gate", float, "", "mean gate of the participants", "`fedssg`"),
     ResultColumn("kalman_gain", float, "", "weight of the observed move against the predicted one", "`fedeve`"),
+    ResultColumn("period_variance", float, "", "sigma_Q^2: variance by which the prediction misses", "`fedeve`"),
+    ResultColumn("client_variance", float, "", "sigma_R^2: variance of the participants' mean move", "`fedeve`"),
     # Sessions, cells, policies, selections and batteries
     ResultColumn(
         "history_bytes",
@@ -185,6 +190,13 @@ EVENT_COLUMNS = (
     ResultColumn("cell", int, "", "base station that serves the device"),
     ResultColumn("detail", str, "", "what else there is to say, such as `from 2` for a handover"),
 )
+LABELS_BY_ROUND_COLUMNS = (
+    SESSION,
+    ROUND,
+    DEVICE,
+    ResultColumn("label", int, "", "class of the samples"),
+    ResultColumn("samples", int, "", "training samples of this class that the participant held in the round"),
+)
 LABEL_COLUMNS = (
     DEVICE,
     ResultColumn("label", int, "", "class of the samples"),
@@ -222,6 +234,7 @@ COLUMNS_OF = {
     "devices.csv": DEVICE_COLUMNS,
     "contributions.csv": CONTRIBUTION_COLUMNS,
     "labels.csv": LABEL_COLUMNS,
+    "labels_by_round.csv": LABELS_BY_ROUND_COLUMNS,
     "tracks.csv": TRACK_COLUMNS,
     "events.parquet": EVENT_COLUMNS,
 }

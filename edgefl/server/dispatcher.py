@@ -22,6 +22,7 @@ from edgefl.radio.messages import Messages, round_trip
 from edgefl.radio.participants import Participants
 from edgefl.radio.sidelink import DirectLinks, Peer
 from edgefl.server.handover import Roaming
+from edgefl.server.held_samples import HeldSamples
 from edgefl.server.ledger import Ledger
 from edgefl.server.participant_processes import ParticipantProcesses, ignore_device
 from edgefl.server.participation import POLLED, RECEIVED, ProcessFactory
@@ -63,6 +64,7 @@ class Dispatcher:
         payload: what a participant sends and computes.
         split: the same for each half of a model that is cut in two; None if it is not cut.
         workload: how much a participant trains.
+        held: how many samples a participant has in a round.
         ledger: records events.
     """
 
@@ -78,6 +80,7 @@ class Dispatcher:
         payload: Payload,
         split: SplitPayload | None,
         workload: Workload,
+        held: HeldSamples,
         ledger: Ledger,
     ) -> None:
         self._env = env
@@ -87,6 +90,7 @@ class Dispatcher:
         self._routes = routes
         self._payload = payload
         self._split = split
+        self._held = held
         self._ledger = ledger
         self._direct_links = DirectLinks(link) if section.policy.direct_links else None
         self._roaming = Roaming(env, ledger, world, link, handover) if handover else None
@@ -128,7 +132,8 @@ class Dispatcher:
             return self._split_processes(self._split, drop, index, number, successor)
         down_bits = self._down_bits(drop.ids)
         up_bits = self._payload.up_bits
-        flops = self._payload.flops_in(drop.ids, number, self.workload)
+        sizes = self._held.sizes(drop.ids, number)
+        flops = self._payload.flops_in(drop.ids, number, self.workload, sizes)
         computing = self._computing(drop, flops, down_bits, up_bits)
         if self._direct_links is not None:
             messages = round_trip(len(drop.ids), down_bits, up_bits, computing.durations_s)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from edgefl.core.arrays import Floats, Ids
+from edgefl.core.arrays import Floats, Ids, Indices
 from edgefl.core.errors import RunError
 from edgefl.learning.algorithms import Algorithm, Updates
 from edgefl.learning.algorithms.hook_errors import HookError
@@ -101,6 +101,18 @@ class Enter:
 
 
 @dataclass(frozen=True)
+class Redivide:
+    """The training samples of a round's participants are divided among them anew."""
+
+    number: int  # number of aggregations before
+    devices: tuple[int, ...]  # the participants, ascending
+
+    def apply_to(self, model: GlobalModel) -> None:
+        """Give each participant its samples of this round."""
+        model.redivide(self)
+
+
+@dataclass(frozen=True)
 class PassOn:
     """The model that has just arrived goes to the next device as it is."""
 
@@ -141,7 +153,7 @@ class Depart:
         model.depart(self)
 
 
-Command = Send | Forget | Enter | PassOn | Learn | Depart
+Command = Send | Forget | Enter | Redivide | PassOn | Learn | Depart
 
 
 class GlobalModel:
@@ -205,6 +217,7 @@ class GlobalModel:
         self._losses: list[list[float]] = []  # [device, training loss] of each update in this round
         self._received: Ids = np.empty(0, dtype=np.int64)  # the devices whose updates the last round learned from
         self._sent: dict[int, list[Received]] = {}  # by stage: what devices received in each cell
+        self._redivided: dict[int, Indices] = {}  # by device: its training samples of this round, if they are redivided
 
     # Commands
 
@@ -233,6 +246,13 @@ class GlobalModel:
     def forget(self, in_flight: frozenset[int]) -> None:
         """Drop the models that no device in flight has."""
         self._sent = {stage: sent for stage, sent in self._sent.items() if stage in in_flight}
+
+    def redivide(self, command: Redivide) -> None:
+        """Divide the training samples of the round's participants among them anew."""
+        redivision = self.learner.task.redivision
+        if redivision is not None:
+            parts = redivision.parts(np.array(command.devices), command.number)
+            self._redivided = dict(zip(command.devices, parts, strict=True))
 
     def pass_on(self, command: PassOn) -> None:
         """Make the model that has just arrived the one that the next device receives, without averaging."""
@@ -266,6 +286,7 @@ class GlobalModel:
             self._edges = self._edges.merged()
         outcome["losses"] = self._losses
         self._losses = []
+        self._redivided = {}
         return outcome
 
     def depart(self, command: Depart) -> None:
@@ -308,7 +329,8 @@ class GlobalModel:
     def _train(self, command: PassOn | Learn) -> tuple[Updates, float]:
         """Train each update that has arrived from the model its device had received; return updates and mean loss."""
         for device, cell, stage, version in command.arrivals:
-            self.learner.submit(device, version, *self._sent[stage][cell])
+            received = self._sent[stage][cell]
+            self.learner.submit(device, version, *received, samples=self._redivided.get(device))
         return self.learner.collect(command.round_key.named(several=self._sessions.several))
 
     def _end_walk(self) -> float:

@@ -14,6 +14,7 @@ from edgefl.server.columns import (
     CONTRIBUTION_COLUMNS,
     DEVICE_COLUMNS,
     EVENT_COLUMNS,
+    LABELS_BY_ROUND_COLUMNS,
     ROUND_COLUMNS,
     check_known,
     fixed_names,
@@ -39,6 +40,7 @@ class Ledger:
         self._events: list[tuple[float, str, int, int, str]] = []
         self._pending: list[tuple[float, str, int, int, str]] = []  # events since the last round ended
         self._contributions: list[tuple[int, int, int, float]] = []
+        self._labels: list[tuple[int, int, int, int, int]] = []
 
     @property
     def rounds(self) -> list[RoundRow]:
@@ -137,6 +139,13 @@ class Ledger:
         """Record what each device contributed to a round."""
         self._contributions += [(session, number, device, value) for device, value in values]
 
+    def enter_labels(
+        self, session: int, number: int, devices: Sequence[int], labels: Sequence[int], samples: Sequence[int]
+    ) -> None:
+        """Record how many training samples of each label the participants of a round hold, one entry for each label."""
+        rows = zip(devices, labels, samples, strict=True)
+        self._labels += [(session, number, device, label, count) for device, label, count in rows]
+
     def round_columns(self) -> Columns:
         """Return the rounds as columns; columns that only some runs have come last."""
         names = dict.fromkeys(fixed_names(ROUND_COLUMNS))  # a dict keeps the order and drops duplicates
@@ -156,6 +165,10 @@ class Ledger:
     def contribution_columns(self) -> Columns:
         """Return the contributions as columns, round after round."""
         return _columns(self._contributions, fixed_names(CONTRIBUTION_COLUMNS))
+
+    def labels_by_round_columns(self) -> Columns:
+        """Return which labels participants held as columns, round after round."""
+        return _columns(self._labels, fixed_names(LABELS_BY_ROUND_COLUMNS))
 
     def event_columns(self) -> Columns:
         """Return the events as columns, in order of time."""

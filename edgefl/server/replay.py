@@ -33,6 +33,7 @@ from edgefl.server.global_model import (
     GlobalModel,
     Learn,
     PassOn,
+    Redivide,
     Send,
     diverged,
 )
@@ -168,6 +169,10 @@ class Replay:
         self.losses = {}
         if self._sessions.several:
             self._command(Enter(round_key, number))
+
+    def redivide(self, ids: Ids, number: int) -> None:
+        """Divide the samples of the round's participants [n], ascending, anew after `number` aggregations."""
+        self._command(Redivide(number, tuple(ids.tolist())))
 
     def send(self, ids: Ids, round_key: RoundKey) -> None:
         """Send the present model to devices [n]."""

@@ -23,6 +23,7 @@ from edgefl.server.accounting import DeviceColumns, device_columns, device_repor
 from edgefl.server.advice import FastTransferAdvice
 from edgefl.server.battery_meter import BatteryMeter
 from edgefl.server.dispatcher import Dispatcher, Exchange
+from edgefl.server.held_samples import HeldSamples
 from edgefl.server.ledger import Ledger
 from edgefl.server.participation import (
     ANSWERED,
@@ -65,6 +66,7 @@ class Server:
         link: the radio.
         payload: what a participant sends and computes.
         dispatcher: builds the participants' processes.
+        held: which samples participants have in a round.
         population: which devices are present, arrive and leave.
         battery_meter: meters what devices with batteries draw; None if no device has one.
         replay: the server's side of learning.
@@ -87,6 +89,7 @@ class Server:
         link: Link,
         payload: Payload,
         dispatcher: Dispatcher,
+        held: HeldSamples,
         population: Population,
         battery_meter: BatteryMeter | None,
         replay: Replay,
@@ -101,6 +104,7 @@ class Server:
         self.dispatcher = dispatcher
         self.replay = replay
         self.ledger = ledger
+        self._held = held
         self._section = section
         self._sessions = sessions
         self._stop = stop
@@ -334,9 +338,12 @@ class Server:
     def dispatch(self, ids: Ids, successor: int | None = None) -> list[simpy.Process]:
         """Send the model to devices [n]; return one process for each participation, in the same order."""
         self._tracker.note_sent(ids)
-        if len(ids):
-            self.replay.send(ids, self._rounds.key)
         number = self._rounds.ended
+        if len(ids):
+            self._held.note(np.sort(ids), self._rounds.key, number)
+            if self._held.redivides:
+                self.replay.redivide(np.sort(ids), number)
+            self.replay.send(ids, self._rounds.key)
         processes_of = partial(self.dispatcher.processes, index=self._index, number=number, successor=successor)
         return self._begin(ids, processes_of, self._index)
 

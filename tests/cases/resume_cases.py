@@ -51,6 +51,12 @@ CASES = {
         "churn": {"kind": "poisson", "arrivals_per_s": 500, "stay_s": {"exponential": 0.008}},
         "server": {"participants": 4, "departed_state": "forgotten"},
     },
+    "samples divided anew": {
+        "data": {**BASE["data"], "redivide": "iid"},
+        "algorithm": "fedeve",
+        "churn": {"kind": "poisson", "arrivals_per_s": 400, "stay_s": {"exponential": 0.012}},
+        "report": {"labels_by_round": True},
+    },
     "sessions by arrivals": {
         "rounds": None,
         "sessions": {"rounds": ROUNDS, "trigger": {"arrivals": 3}, "initialisation": {"kind": "proposed"}},

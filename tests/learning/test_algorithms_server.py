@@ -202,6 +202,25 @@ class TestFedEve:
         kappa = drift / (drift + noise)
         assert torch.allclose(after["w"], w + kappa * mean, rtol=1e-12)
         assert float(after["variance"]) == pytest.approx((1 - kappa) * drift, rel=1e-12)
+        traced = algorithm.trace(after, updates(delta))
+        assert traced == {
+            "kalman_gain": pytest.approx(kappa, rel=1e-12),
+            "period_variance": pytest.approx(drift, rel=1e-12),
+            "client_variance": pytest.approx(noise, rel=1e-12),
+        }
+
+    @pytest.mark.parametrize("q", ["paper", "code"])
+    def test_the_traces_give_the_gain_of_every_round(self, q):
+        """Equations 12b, 12c and 12f: kappa = s / (s + sigma_R^2), s = sigma^2 + sigma_Q^2, then (1 - kappa) s."""
+        algorithm = FedEve(q=q)
+        server, variance = algorithm.server_state(zeros()), 0.0
+        for seed in range(6):
+            server = algorithm.aggregate(server, updates(random(3, D, seed=seed)))
+            traced = algorithm.trace(server, updates(random(3, D, seed=seed)))
+            predicted = variance + traced["period_variance"]
+            kappa = predicted / (predicted + traced["client_variance"])
+            assert traced["kalman_gain"] == pytest.approx(kappa, rel=1e-12)
+            variance = (1 - kappa) * predicted
 
     def test_a_gain_of_1_is_fedavg_from_the_prediction(self):
         """w+ = w - D, D at w - M: with identical clients k (x - b), x+ = (1 - k) x + k (M + b) (oracle iii)."""

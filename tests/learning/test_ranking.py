@@ -20,6 +20,7 @@ def test_hand_computed_ranks():
     scores = np.array([0.9, 0.5, 0.8, 0.5, 0.1, 0.4])
     assert ranks(scores, positive, group).tolist() == [2, 2]
     assert auc(scores, positive) == pytest.approx((2.5 + 3) / 8)
+    assert auc(scores, positive, strict=True) == pytest.approx((2 + 3) / 8)  # 0.5 above 0.1 and 0.4, not above 0.5
 
 
 def test_several_positives_of_a_group_do_not_stand_in_each_others_way():
@@ -43,6 +44,8 @@ def test_a_model_that_tells_nothing_apart_hits_nothing():
     assert columns.pop("test_auc") == 0.5
     assert set(columns.values()) == {0.0}
     assert list(columns) == ["hr_5", "ndcg_5", "hr_10", "ndcg_10"]
+    strict = ranking(np.full(len(GROUP), np.float32(0.3)), POSITIVE, GROUP, strict_auc=True)
+    assert strict["test_auc_strict"] == 0.0
 
 
 def test_random_scores():
@@ -69,6 +72,8 @@ def test_auc_and_ranks_by_counting(samples):
     below = scores[~positive]
     wins = [(a > b) + (a == b) / 2 for a in above for b in below]
     assert auc(scores, positive) == pytest.approx(np.mean(wins) if wins else np.nan, nan_ok=True)
+    strict = [a > b for a in above for b in below]
+    assert auc(scores, positive, strict=True) == pytest.approx(np.mean(strict) if strict else np.nan, nan_ok=True)
     for one in np.unique(group):
         mine = scores[group == one]
         sought = positive[group == one]

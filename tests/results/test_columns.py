@@ -42,7 +42,14 @@ RUNS = {
     "fedavg that waits": QUADRATIC | {"algorithm": {"kind": "fedavg", "max_participants": 2, "mode": "wait"}},
     "sessions": DIGITS | {"rounds": None, "sessions": {"count": 2, "rounds": 2}},
     "all that is evaluated": DIGITS
-    | {"report": {"models": ["sel", "all"], "contributions": {"every": 1}, "train_accuracy": "participants"}},
+    | {
+        "report": {
+            "models": ["sel", "all"],
+            "contributions": {"every": 1},
+            "train_accuracy": "participants",
+            "labels_by_round": True,
+        }
+    },
     "polls": DIGITS | {"server": {"participants": 2, "selection": {"kind": "power_of_choice", "d": 4}}},
     "split": DIGITS
     | {
@@ -74,6 +81,7 @@ def written(tmp_path_factory):
         names["rounds.csv"].update(result.ledger.round_columns())
         names["devices.csv"].update(result.ledger.device_columns())
         names["contributions.csv"].update(result.ledger.contribution_columns())
+        names["labels_by_round.csv"].update(result.ledger.labels_by_round_columns())
         names["events.parquet"].update(result.ledger.event_columns())
     for file in ("labels.csv", "tracks.csv"):
         names[file].update(reader.header_of(folder / "run", file))
@@ -84,7 +92,7 @@ def written(tmp_path_factory):
         app = write_app(folder / "app", "columns", "    grid.send_and_receive(ask(list(grid.get_node_ids())))")
         names["rounds.csv"].update(emulated(app).ledger.round_columns())
     scores = np.arange(4.0)
-    names["rounds.csv"].update(ranking(scores, scores > 2, np.zeros(4, dtype=np.int64)))
+    names["rounds.csv"].update(ranking(scores, scores > 2, np.zeros(4, dtype=np.int64), strict_auc=True))
     return names
 
 

@@ -30,8 +30,10 @@ class FedEve(Averaging):
         return self
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return the model, the predicted descent `M = 0`, its variance `sigma^2 = 0`, and the Kalman gain."""
-        return {"w": w, "m": 0 * w, "variance": 0 * w[:1], "gain": 0 * w[:1]}
+        """Return the model, the predicted descent `M = 0` with its variance `sigma^2 = 0`, and what is traced."""
+        zero = 0 * w[:1]
+        traced = {"gain": zero, "period_variance": zero, "client_variance": zero}
+        return {"w": w, "m": 0 * w, "variance": zero, **traced}
 
     def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
         """Return the prediction, `w - eta_g M`."""
@@ -50,7 +52,8 @@ class FedEve(Averaging):
         gain = (predicted / total).where(total > 0, 1)
         m = server["m"] + gain * (observed - server["m"])
         w = server["w"] - self.server_lr * m  # from w, not from the prediction that devices started from
-        return {**server, "w": w, "m": m, "variance": (1 - gain) * predicted, "gain": gain}
+        traced = {"gain": gain, "period_variance": drift.reshape(1), "client_variance": noise.reshape(1)}
+        return {**server, "w": w, "m": m, "variance": (1 - gain) * predicted, **traced}
 
     def variances(self, m: Tensor, observed: Tensor, updates: Updates) -> tuple[Tensor, Tensor]:
         """Return `sigma_Q^2 = |M - D|^2 / (m d)` and `sigma_R^2 = sum_k |D_k - D|^2 / (m^2 d)` (eq. 13)."""
@@ -66,5 +69,9 @@ class FedEve(Averaging):
         return (drift**2).sum() / (count * d), ((descents - centre) ** 2).sum() / (count**2 * d)
 
     def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """Return the Kalman gain kappa: how much the observed move counts against the predicted one."""
-        return {"kalman_gain": float(server["gain"])}
+        """Return the Kalman gain kappa, and the variances `sigma_Q^2` and `sigma_R^2` that it follows from."""
+        return {
+            "kalman_gain": float(server["gain"]),
+            "period_variance": float(server["period_variance"]),
+            "client_variance": float(server["client_variance"]),
+        }

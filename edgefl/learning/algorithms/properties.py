@@ -44,6 +44,12 @@ def keeps_updates(algorithm: Algorithm) -> bool:
     return any(len(row) == 2 for row in rows.values())
 
 
+def keeps_for_each_device(algorithm: Algorithm) -> bool:
+    """Return whether a device, or the server for it, keeps something from one of its rounds to the next."""
+    w = zeros(algorithm, 1)
+    return bool(algorithm.client_state(w)) or bool(algorithm.device_rows(w))
+
+
 def is_coupled(algorithm: Algorithm) -> bool:
     """Return whether the server keeps sums of devices' states, so that neither can begin anew without the other."""
     own = unwrapped(algorithm)

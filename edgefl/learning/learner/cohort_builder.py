@@ -13,12 +13,11 @@ from edgefl.core.arrays import Indices, Ints
 from edgefl.learning.learner.batches import mini_batches, one_pass, paired
 from edgefl.learning.learner.client_inputs import ClientInputs
 from edgefl.learning.learner.engine import Cohort
+from edgefl.learning.learner.job_key import JobKey
 from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.samples import Samples, augmentation_draws
 from edgefl.learning.learner.state_names import OWN_STATISTICS
 from edgefl.learning.learner.task import LearningTask
-
-Jobs = Sequence[tuple[int, int]]  # device and index of the round
 
 
 class CohortBuilder:
@@ -35,12 +34,12 @@ class CohortBuilder:
         self._network = network
         self._augmentation = samples.augmentation
 
-    def build(self, jobs: Jobs, inputs: ClientInputs) -> Cohort:
+    def build(self, jobs: Sequence[JobKey], inputs: ClientInputs) -> Cohort:
         """Return the cohort of some jobs, longest first; `inputs` are in their order."""
         start = inputs.start
         count = len(jobs)
         batches = self._batches(jobs)
-        weights = [[len(self._task.parts[device]) / self._task.mean_size] for device, _ in jobs]
+        weights = [[len(self._samples(job)) / self._task.mean_size] for job in jobs]
         keys = None
         if self._network.random:
             keys = self._dropout_keys(jobs).to(start.device)
@@ -52,7 +51,7 @@ class CohortBuilder:
             state=inputs.state,
             statistics=inputs.state.get(OWN_STATISTICS, inputs.statistics).expand(count, -1),
             weight=start.new_tensor(weights),
-            index=start.new_tensor([[index] for _, index in jobs]),
+            index=start.new_tensor([[job.index] for job in jobs]),
             batches=batches,
             draws=self._augmentation_draws(jobs, batches),
             keys=keys,
@@ -60,22 +59,29 @@ class CohortBuilder:
             run=inputs.run,
         )
 
-    def _batches(self, jobs: Jobs) -> list[Indices]:
+    def _samples(self, job: JobKey) -> Indices:
+        """Return the training samples [n] of a job."""
+        if job.samples is None:
+            return self._task.parts[job.device]
+        return job.samples
+
+    def _batches(self, jobs: Sequence[JobKey]) -> list[Indices]:
         """Return the mini-batches [K_i, B_i] of each job."""
-        devices = np.array([device for device, _ in jobs], dtype=np.int64)
-        indices = np.array([index for _, index in jobs], dtype=np.int64)
-        steps = self._task.workload.steps(devices, indices).astype(int).tolist()
+        devices = np.array([job.device for job in jobs], dtype=np.int64)
+        indices = np.array([job.index for job in jobs], dtype=np.int64)
+        sizes = np.array([len(self._samples(job)) for job in jobs], dtype=np.int64)
+        steps = self._task.workload.steps(devices, indices, sizes).astype(int).tolist()
         batches = []
-        for (device, index), count in zip(jobs, steps, strict=True):
-            generator = partial(self._task.streams.generator, "batches", device, index)
-            batches.append(mini_batches(self._task.parts[device], self._task.training, generator, count))
+        for job, count in zip(jobs, steps, strict=True):
+            generator = partial(self._task.streams.generator, "batches", job.device, job.index)
+            batches.append(mini_batches(self._samples(job), self._task.training, generator, count))
         return self._normalisable(batches)
 
-    def _passes(self, jobs: Jobs) -> list[Indices]:
+    def _passes(self, jobs: Sequence[JobKey]) -> list[Indices]:
         """Return one pass over all samples of each job's device; an empty list if no hook needs their gradient."""
         if not self._task.algorithm.needs_gradient:
             return []
-        passes = [one_pass(self._task.parts[device], self._task.training) for device, _ in jobs]
+        passes = [one_pass(self._samples(job), self._task.training) for job in jobs]
         return self._normalisable(passes)
 
     def _normalisable(self, batches: list[Indices]) -> list[Indices]:
@@ -84,21 +90,21 @@ class CohortBuilder:
             return [paired(batch) for batch in batches]
         return batches
 
-    def _augmentation_draws(self, jobs: Jobs, batches: list[Indices]) -> list[Ints] | None:
+    def _augmentation_draws(self, jobs: Sequence[JobKey], batches: list[Indices]) -> list[Ints] | None:
         """Return the crop and the flip of each sample, as `augmentation_draws` does; None without augmentation."""
         if self._augmentation is None:
             return None
         draws = []
-        for (device, index), batch in zip(jobs, batches, strict=True):
-            rng = self._task.streams.generator("augmentation", device, index)
+        for job, batch in zip(jobs, batches, strict=True):
+            rng = self._task.streams.generator("augmentation", job.device, job.index)
             draws.append(augmentation_draws(batch.shape, self._augmentation, rng))
         return draws
 
-    def _dropout_keys(self, jobs: Jobs) -> Tensor:
+    def _dropout_keys(self, jobs: Sequence[JobKey]) -> Tensor:
         """Return 63 random bits for each job: all that fit into torch's signed integers."""
         # one key a job; each step, layer and position derives its own bits from it
         keys = []
-        for device, index in jobs:
-            rng = self._task.streams.generator("dropout", device, index)
+        for job in jobs:
+            rng = self._task.streams.generator("dropout", job.device, job.index)
             keys.append(int(rng.integers(2**63)))
         return torch.tensor(keys)

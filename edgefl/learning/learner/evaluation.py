@@ -84,6 +84,7 @@ class Evaluator:
     def __init__(self, workers: TrainingWorkers, task: LearningTask) -> None:
         self._workers = workers
         self._data = task.data
+        self._strict_auc = task.report.strict_auc
         # a device's own samples are test samples if the test set is divided, otherwise its training samples
         self._train_parts = task.parts
         self._own_set = "train"
@@ -162,7 +163,8 @@ class Evaluator:
         """Return the columns of a ranking: each owner's test samples are ranked among themselves."""
         if self._data.test_owner is None:
             raise ValueError("samples without owners cannot be ranked")
-        return {**ranking(scores, self._data.test_y == 1, self._data.test_owner)}
+        positive = self._data.test_y == 1
+        return {**ranking(scores, positive, self._data.test_owner, strict_auc=self._strict_auc)}
 
     def _scalar(self, w: Tensor) -> dict[str, float | None]:
         """Return the columns of the scalar problem; none for other data."""

@@ -138,6 +138,7 @@ class Learner:
         received: Mapping[str, Tensor],
         statistics: Tensor | None = None,
         lr: float | None = None,
+        samples: Indices | None = None,
     ) -> None:
         """Take a device's training as a job; nothing is computed yet.
 
@@ -148,12 +149,13 @@ class Learner:
             received: the vectors that came with it.
             statistics: [b] the statistics of batch normalisation that came with it; the current ones if None.
             lr: learning rate; if None that of the round in a run without sessions.
+            samples: [n] the training samples of this round; all that the device holds if None.
         """
         if statistics is None:
             statistics = self.statistics
         if lr is None:
             lr = self.task.training.rate(index, self.run.rounds)
-        self._pending.append(Job(device, index, start, received, statistics, lr))
+        self._pending.append(Job(device, index, start, received, statistics, lr, samples))
 
     def collect(self, where: str | None = None) -> tuple[Updates, float]:
         """Train all pending jobs; return their updates by ascending device id, and the mean training loss by samples.
@@ -169,8 +171,9 @@ class Learner:
         self._pending = []
         ids = np.array([job.device for job in jobs])
         indices = np.array([job.index for job in jobs], dtype=np.int64)
-        samples = self.task.sizes[ids]
-        steps = self.task.workload.steps(ids, indices)
+        parts = [self._samples_of(job) for job in jobs]
+        samples = np.array([len(part) for part in parts])
+        steps = self.task.workload.steps(ids, indices, samples)
         # Longest first, so that no worker begins a long cohort when the others are done; similar clients stand next to
         # each other and share cohorts, which need little padding.
         order = np.lexsort((ids, -samples, -steps))
@@ -196,11 +199,17 @@ class Learner:
             index=index,
             lr=lr,
             starts=tuple(job.start for job in jobs),
-            labels=self.task.class_counts(ids),
+            labels=self.task.class_counts(parts),
             statistics=statistics,
             run=self.run,
         )
         return updates, float(np.average(losses, weights=samples))
+
+    def _samples_of(self, job: Job) -> Indices:
+        """Return the training samples [n] of a job."""
+        if job.samples is None:
+            return self.task.parts[job.device]
+        return job.samples
 
     def _received_uploads(
         self, training: RoundTraining, jobs: Sequence[Job], steps: Floats, samples: Ints

@@ -12,23 +12,26 @@ Scores = npt.NDArray[np.floating]  # of single precision too
 CUTS = (5, 10)  # K of HR@K and NDCG@K
 
 
-def ranking(scores: Scores, positive: Bools, group: Ids) -> dict[str, float]:
-    """Return the columns test_auc, hr_5, ndcg_5, hr_10 and ndcg_10.
+def ranking(scores: Scores, positive: Bools, group: Ids, *, strict_auc: bool = False) -> dict[str, float]:
+    """Return the columns test_auc, hr_5, ndcg_5, hr_10 and ndcg_10, and on request test_auc_strict.
 
     Args:
         scores: [n] the higher, the likelier.
         positive: [n] true for a sample that should stand above the others of its group.
         group: [n] samples of the same group, as of a user, are ranked together; AUC knows no groups.
+        strict_auc: return test_auc_strict, too.
     """
     places = ranks(scores, positive, group)
     columns = {"test_auc": auc(scores, positive)}
     for k in CUTS:
         columns[f"hr_{k}"] = hit_rate(places, k)
         columns[f"ndcg_{k}"] = ndcg(places, k)
+    if strict_auc:
+        columns["test_auc_strict"] = auc(scores, positive, strict=True)
     return columns
 
 
-def auc(scores: Scores, positive: Bools) -> float:
+def auc(scores: Scores, positive: Bools, *, strict: bool = False) -> float:
     """Return the chance that a positive sample has a higher score than a negative one, equal scores counting half.
 
     Mann and Whitney's U over the number of pairs; NaN if there are no positive, or no negative samples.
@@ -36,6 +39,7 @@ def auc(scores: Scores, positive: Bools) -> float:
     Args:
         scores: [n].
         positive: [n].
+        strict: equal scores count nothing, as the FedEve paper prints it (appendix B.1).
     """
     of_positive = scores[positive]
     of_negative = np.sort(scores[~positive])
@@ -44,7 +48,9 @@ def auc(scores: Scores, positive: Bools) -> float:
     # A search from the left finds how many negative scores are lower, one from the right how many are not higher: their
     # sum counts each pair twice, and each pair of equal scores once.
     lower = np.searchsorted(of_negative, of_positive, "left")
-    not_higher = np.searchsorted(of_negative, of_positive, "right")
+    not_higher = lower
+    if not strict:
+        not_higher = np.searchsorted(of_negative, of_positive, "right")
     wins = lower + not_higher
     return float(wins.sum() / (2 * len(of_positive) * len(of_negative)))
 

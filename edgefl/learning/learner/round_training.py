@@ -12,11 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Rows
+from edgefl.core.arrays import Indices, Rows
 from edgefl.core.errors import RunError
 from edgefl.learning.algorithms import RunInfo
 from edgefl.learning.learner.client_inputs import ClientInputs
 from edgefl.learning.learner.engine import Trained
+from edgefl.learning.learner.job_key import JobKey
 from edgefl.learning.learner.memory import is_out_of_memory
 from edgefl.learning.learner.plan import Plan
 from edgefl.learning.learner.store import StateStore
@@ -39,6 +40,7 @@ class Job:
     received: Mapping[str, Tensor]  # other vectors that it received
     statistics: Tensor  # [b] of batch normalisation, as received
     lr: float  # learning rate
+    samples: Indices | None = None  # its training samples in this round; None: all that the device holds
 
 
 class RoundTraining:
@@ -127,16 +129,20 @@ class RoundTraining:
 
     def _send(self, message: Message, plan: Plan) -> Future[None]:
         rows = np.concatenate(message)
-        keys = [[(self.jobs[row].device, self.jobs[row].index) for row in cohort] for cohort in message]
+        keys = [[self._key(row) for row in cohort] for cohort in message]
 
         # called when a worker is free: the inputs of all messages together might not fit into the memory
-        def arguments() -> tuple[Plan, list[list[tuple[int, int]]], ClientInputs]:
+        def arguments() -> tuple[Plan, list[list[JobKey]], ClientInputs]:
             return plan, keys, self._inputs(rows)
 
         def take(trained: Trained) -> None:
             self._take(rows, trained)
 
         return self._workers.submit("train", arguments, take)
+
+    def _key(self, row: int) -> JobKey:
+        job = self.jobs[row]
+        return JobKey(job.device, job.index, job.samples)
 
     def _inputs(self, rows: Rows) -> ClientInputs:
         jobs = [self.jobs[row] for row in rows]

@@ -15,6 +15,7 @@ from edgefl.learning.algorithms import Algorithm, RunInfo
 from edgefl.learning.data_section import Augmentation
 from edgefl.learning.datasets import Data
 from edgefl.learning.models import Model
+from edgefl.learning.redivision import Redivision
 from edgefl.learning.report_section import ReportSection
 from edgefl.learning.training_section import Training
 from edgefl.learning.workload import Workload, local_steps
@@ -34,6 +35,7 @@ class LearningTask:
     cut: int | None = None  # parameters of the front in split learning, see Solver
     report: ReportSection = field(default_factory=ReportSection)  # which models and contributions are wanted
     test_parts: Sequence[Indices] | None = None  # [devices] test samples of each device, if the test set is divided
+    redivision: Redivision | None = None  # divides the samples of a round's participants anew; None: they keep theirs
 
     @cached_property
     def sizes(self) -> Ints:
@@ -73,9 +75,9 @@ class LearningTask:
             work=self.training.work,
         )
 
-    def class_counts(self, ids: Ints) -> Ints:
-        """Return how many samples of each class the devices `ids` [C] hold: [C, classes]."""
-        return np.array([self._samples_by_class(self.data.train_y[self.parts[device]]) for device in ids])
+    def class_counts(self, parts: Sequence[Indices]) -> Ints:
+        """Return how many training samples of each class there are in each of `parts` [C]: [C, classes]."""
+        return np.array([self._samples_by_class(self.data.train_y[part]) for part in parts])
 
     def _samples_by_class(self, labels: Ints) -> Ints:
         classes = self.data.classes

@@ -18,6 +18,7 @@ from edgefl.learning.learner.client_inputs import ClientInputs
 from edgefl.learning.learner.cohort_builder import CohortBuilder
 from edgefl.learning.learner.engine import Cohort, Trained, TrainingEngine, joined, shortened
 from edgefl.learning.learner.gradients import VmapGradient
+from edgefl.learning.learner.job_key import JobKey
 from edgefl.learning.learner.layers_gradient import LayersGradient
 from edgefl.learning.learner.memory import is_out_of_memory
 from edgefl.learning.learner.network import Network
@@ -68,8 +69,8 @@ class Trainer:
         bfloat16 = self.task.training.precision == "bfloat16"
         return BatchedEngine(*args, VmapGradient(self.network, model, algorithm, bfloat16=bfloat16))
 
-    def train(self, plan: Plan, cohorts: Sequence[Sequence[tuple[int, int]]], inputs: ClientInputs) -> Trained:
-        """Train cohorts of clients, given as (device, round index), each longest first; inputs are in their order."""
+    def train(self, plan: Plan, cohorts: Sequence[Sequence[JobKey]], inputs: ClientInputs) -> Trained:
+        """Train cohorts of clients, given by their keys, each longest first; inputs are in their order."""
         engine = self.engine(plan)
         inputs = inputs.to(self.device)
         results = []
@@ -117,7 +118,7 @@ class Trainer:
         # cohorts are of alike clients: those nearest the median are what most cohorts look like
         nearest = np.argsort(np.abs(sizes - np.median(sizes)), kind="stable")
         devices = np.sort(np.resize(nearest, plan.width)).tolist()
-        jobs = sorted([(device, 0) for device in devices], key=lambda job: -sizes[job[0]])
+        jobs = sorted([JobKey(device, 0) for device in devices], key=lambda job: -sizes[job.device])
         state = {name: value.expand(plan.width, -1) for name, value in inputs.state.items()}
         cohort = self._cohorts.build(jobs, replace(inputs, state=state))
         engine = self.engine(plan)

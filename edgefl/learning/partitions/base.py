@@ -15,6 +15,7 @@ import numpy as np
 from edgefl.core.arrays import Bools, Floats, Indices
 from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
+from edgefl.core.returns import check_array, check_type, is_trusted, wrong
 
 Drawn = TypeVar("Drawn")
 
@@ -33,6 +34,7 @@ class Partition(Member):
     """Base of all partitions."""
 
     by_labels: ClassVar[bool] = True  # looks at labels; False: takes samples that have no classes, too
+    of_parts: ClassVar[bool] = True  # can divide a part of the training set; False: it names samples, or their owners
     groups: ClassVar[int] = 1  # groups of devices with consecutive ids, which alternate from session to session
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
@@ -63,6 +65,27 @@ class Partition(Member):
     ) -> list[Indices]:
         """Return the test samples of each device, distributed like its training samples `parts`; some may get none."""
         return divide_alike(train.labels, parts, test.labels, rng)
+
+
+def check_parts(partition: Partition, parts: list[Indices], count: int, samples: int) -> None:
+    """Check what a partition from outside has returned.
+
+    Raises:
+        WrongReturn: it does not give each device samples of its own.
+    """
+    if is_trusted(partition):
+        return
+    hook = "split"
+    if type(partition).assign is not Partition.assign:
+        hook = "assign"
+    what = f"numbers of samples from 0 to {samples - 1} for each device"
+    check_type(partition, hook, parts, list, "a list of arrays, one for each device")
+    if len(parts) != count:
+        raise wrong(partition, hook, f"{len(parts)} arrays", f"one for each of {count} devices")
+    for device, part in enumerate(parts):
+        check_array(partition, hook, part, (None,), what, least=0, most=samples - 1, whole=True)
+        if not len(part):
+            raise wrong(partition, hook, f"no sample for device {device}", "at least one for each device")
 
 
 def divide_alike(labels: Indices, parts: list[Indices], others: Indices, rng: np.random.Generator) -> list[Indices]:

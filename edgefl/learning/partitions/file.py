@@ -24,6 +24,7 @@ class FilePartition(Partition):
     path: UserPath
 
     by_labels: ClassVar[bool] = False
+    of_parts: ClassVar[bool] = False
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Return the lists as they stand in the file; a sample may be listed several times, or not at all."""

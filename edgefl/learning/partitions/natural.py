@@ -15,6 +15,7 @@ class Natural(Partition):
     """A device for each owner of samples: FEMNIST's writers, MovieLens' users (Caldas et al., arXiv:1812.01097)."""
 
     by_labels: ClassVar[bool] = False
+    of_parts: ClassVar[bool] = False
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Refuse: without owners there is nothing to divide by."""

@@ -15,6 +15,7 @@ class OneEach(Partition):
     """Device i holds sample i and nothing else: the default of `quadratic` (sequential-FL paper, section 5.1)."""
 
     by_labels: ClassVar[bool] = False
+    of_parts: ClassVar[bool] = False
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Return one sample for each device; there must be as many devices as samples."""

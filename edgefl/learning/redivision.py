@@ -1,0 +1,60 @@
+"""Division of the participants' samples anew in each round, for experiments on drift.
+
+The FedEve paper (Fig. 3b, appendix B.2) tells two kinds of drift apart in this way. If the data of a round's
+participants are pooled and divided evenly among them, rounds still differ from each other, but devices of a round do
+not: period drift alone. If devices hold data alike and those of a round's participants are divided unevenly, devices
+differ, but rounds do not: client drift alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from edgefl.core.arrays import Ids, Indices, Ints
+from edgefl.core.errors import InputError, RunError
+from edgefl.core.streams import Streams
+from edgefl.learning.partitions import Partition
+from edgefl.learning.partitions.base import check_parts
+
+
+class Redivision:
+    """Pools the samples of a round's participants, and divides them among these devices anew.
+
+    Args:
+        partition: divides the pool.
+        labels: [n] class of each training sample; 0 for the numbers of a regression.
+        parts: [devices] the training samples that each device holds.
+        streams: keyed randomness.
+    """
+
+    def __init__(self, partition: Partition, labels: Ints, parts: Sequence[Indices], streams: Streams) -> None:
+        self._partition = partition
+        self._labels = labels
+        self._parts = parts
+        self._streams = streams
+
+    def parts(self, ids: Ids, index: int) -> list[Indices]:
+        """Return the training samples of each of the round's participants.
+
+        Args:
+            ids: [n] the participants, ascending.
+            index: index of the round, from 0.
+
+        Raises:
+            RunError: the pool cannot be divided so.
+        """
+        pool = np.concatenate([self._parts[device] for device in ids.tolist()])
+        rng = self._streams.generator("redivision", 0, index)
+        try:
+            places = self._partition.assign(self._labels[pool], None, len(ids), rng)
+        except InputError as error:
+            text = f"data.redivide: {len(pool)} samples of {len(ids)} participants cannot be divided so: {error}"
+            raise RunError(text) from error
+        check_parts(self._partition, places, len(ids), len(pool))
+        return [pool[part] for part in places]
+
+    def sizes(self, ids: Ids, index: int) -> Ints:
+        """Return how many training samples each participant [n] has in the round; arguments as in `parts`."""
+        return np.array([len(part) for part in self.parts(ids, index)], dtype=np.int64)
