@@ -12,7 +12,7 @@ import numpy as np
 from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.errors import InputError
 from edgefl.core.returns import check_number
-from edgefl.learning.algorithms import Algorithm
+from edgefl.learning.algorithms import Algorithm, properties
 from edgefl.learning.algorithms.hook_errors import place
 from edgefl.learning.algorithms.rehearsal import rehearse_outside
 from edgefl.learning.algorithms.steps import upload
@@ -23,7 +23,7 @@ from edgefl.learning.models import Model
 from edgefl.learning.models.base import LayerCost
 from edgefl.learning.operations import correction_per_parameter
 from edgefl.learning.training_section import LocalWork, Training
-from edgefl.learning.workload import Workload, batch_sizes, local_samples, local_steps, samples_in
+from edgefl.learning.workload import Workload, batch_sizes, local_samples, local_steps, local_work, samples_in
 
 LARGEST_TRIAL = 10**6  # parameters of a vector that is made only to be counted
 BITS_PER_LABEL = 8  # one byte for each class
@@ -59,7 +59,7 @@ class Payload:
             return trained * self.sample_flops + steps * self.step_flops + sizes * self.held_flops
         if workload.training.stragglers is None:
             return self.flops[ids]
-        all_steps = local_steps(self.samples[ids], *workload.training.work)
+        all_steps = local_steps(self.samples[ids], *workload.work)
         done = workload.steps(ids, index)
         left_out = workload.samples(ids, all_steps) - workload.samples(ids, done)
         # Subtracted from `flops`, which also has the pass over all samples that a straggler takes just the same.
@@ -101,7 +101,8 @@ def measure(
     rehearse_outside(algorithm, len(sizes))
     d = model.payload_parameters(data.shape, data.outputs)
     sample_flops = model.flops_per_sample(data.shape, data.outputs, tokens=data.tokens)
-    samples = local_samples(sizes, *training.work)
+    work = local_work(training, sizes, same_steps=properties.takes_same_steps(algorithm))
+    samples = local_samples(sizes, *work)
     check_number(training.codec, "bits", training.codec.bits(d), "the bits of a vector, a number from 0", least=0.0)
     model_bits = float(BITS_PER_FLOAT * d)
     if cost == "paper":
@@ -130,7 +131,7 @@ def measure(
     return Payload(
         down_bits=float(BITS_PER_FLOAT * (down.vectors * d + down.scalars)),
         up_bits=float(up.vectors * training.codec.bits(d) + BITS_PER_FLOAT * up.scalars),
-        flops=passes * sample_flops + local_steps(sizes, *training.work) * step_flops,
+        flops=passes * sample_flops + local_steps(sizes, *work) * step_flops,
         model_bits=model_bits,
         samples=sizes,
         loss_flops=sample_flops / 3,
@@ -202,7 +203,7 @@ def measure_split(
         front=HalfCost(2.0 * front.multiplications, step * front.parameters),
         back=HalfCost(2.0 * (products - front.multiplications), step * (d - front.parameters)),
         sizes=sizes,
-        work=training.work,
+        work=local_work(training, sizes, same_steps=properties.takes_same_steps(algorithm)),
     )
 
 

@@ -61,6 +61,7 @@ class Training(Section):
     lr: NonNegativeFloat = 0.1
     lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()
     lr_clock: Literal["updates", "rounds"] = "updates"  # the schedule skips rounds in which the algorithm only waits
+    epoch_lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0  # factor on a device's rate after each epoch of a round
     optimizer: Literal["sgd", "adam"] = "sgd"
     momentum: Share = 0.0  # of SGD
     adam_betas: Annotated[tuple[Share, Share], Field(strict=False)] = (0.9, 0.999)  # decay of Adam's two moments

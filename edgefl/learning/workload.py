@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.arrays import Bools, Floats, Ids, Ints
 from edgefl.core.streams import Streams
-from edgefl.learning.training_section import Training
+from edgefl.learning.training_section import LocalWork, Training
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,12 @@ class Workload:
     training: Training
     sizes: Ints  # [devices] samples that each device holds
     streams: Streams
+    same_steps: bool = False  # whether all take the steps of a device with the mean number of samples
+
+    @cached_property
+    def work(self) -> LocalWork:
+        """The local work of a device that is no straggler."""
+        return local_work(self.training, self.sizes, same_steps=self.same_steps)
 
     def steps(self, ids: Ids, index: npt.ArrayLike, sizes: Ints | None = None) -> Floats:
         """Return the steps [n] that the devices `ids` [n] take.
@@ -33,7 +40,7 @@ class Workload:
             index: index of the round, from 0; one for all devices, or one for each [n].
             sizes: [n] samples that each of them has in this round; None: all that it holds.
         """
-        work = self.training.work
+        work = self.work
         if sizes is None:
             sizes = self.sizes[ids]
         all_steps = local_steps(sizes, *work)
@@ -49,7 +56,7 @@ class Workload:
 
     def samples(self, ids: Ids, steps: Floats) -> Floats:
         """Return the samples [n] that the devices `ids` [n] process in `steps` [n]."""
-        return samples_in(steps, self.sizes[ids], self.training.work.batch_size)
+        return samples_in(steps, self.sizes[ids], self.work.batch_size)
 
     def dropped(self, device: int, index: int) -> bool:
         """Return whether the server ignores a device's update in round `index`, as the device is a straggler."""
@@ -71,6 +78,19 @@ class Workload:
         if self.training.stragglers is not None:
             share = self.training.stragglers.share
         return drawn[:, 0] < share, drawn[:, 1]
+
+
+def local_work(training: Training, sizes: Ints, *, same_steps: bool) -> LocalWork:
+    """Return the local work of devices with `sizes` [n] samples.
+
+    With `same_steps` it is a number of steps: those of a device with the mean number of samples, rounded up.
+    """
+    work = training.work
+    if not same_steps:
+        return work
+    mean_size = -(-sizes.sum() // len(sizes))
+    (steps,) = local_steps(np.array([mean_size]), *work)
+    return LocalWork(None, int(steps), work.batch_size)
 
 
 def local_steps(sizes: Ints, epochs: int | None, steps: int | None, batch: int | None) -> Floats:

@@ -15,7 +15,7 @@ from edgefl.core.errors import InputError, RunError
 from edgefl.core.plugins import attributing
 from edgefl.core.returns import check_array, check_type
 from edgefl.core.streams import Streams
-from edgefl.learning.algorithms import ALGORITHMS
+from edgefl.learning.algorithms import ALGORITHMS, properties
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.data_section import IMAGE_AXES
 from edgefl.learning.datasets import Data
@@ -182,7 +182,8 @@ def _replay(
 
     # Called only when an outcome is not on record. Until then there is no learner, and no worker is started.
     def model() -> GlobalModel:
-        present = float(probabilities[outside.groups.members(1)].sum())
+        asked = scenario.server.selection.asked(probabilities)
+        present = float(asked[outside.groups.members(1)].sum())
         return GlobalModel(
             _learner(scenario, device, divided, outside.cut, record),
             scenario.learning,
@@ -190,7 +191,7 @@ def _replay(
             scenario.in_sessions,
             outside.groups,
             scenario.report,
-            probabilities,
+            asked,
             scenario.server.selection.expected(scenario.participants, present),
             scenario.cells.sites,
             edge_models=edge_models,
@@ -270,7 +271,12 @@ def _server(
         scenario.cells.handover,
         payload,
         outside.split,
-        Workload(scenario.training, payload.samples, streams),
+        Workload(
+            scenario.training,
+            payload.samples,
+            streams,
+            same_steps=properties.takes_same_steps(scenario.algorithm),
+        ),
         held,
         ledger,
     )

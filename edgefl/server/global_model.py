@@ -166,7 +166,7 @@ class GlobalModel:
         sessions: when a session begins, and from which model.
         groups: the groups of devices, one of which is present in each session.
         report: the section `report` of the scenario: which models are evaluated, and how often contributions.
-        probabilities: [devices] the probability that each is present in a round.
+        probabilities: [devices] the probability that each can be asked in a round.
         participants: the expected number of participants of a round.
         cells: how many base stations there are.
         edge_models: whether each base station has a model of its own.

@@ -42,7 +42,7 @@ def check_selection(selection: type[Selection] | Selection, *, participants: int
         text = f"refuses {participants} of {DEVICES} devices ({reason}): check it with other keys or `participants`"
         calls.wrong(subject, "check", text)
         return report.raise_faults()
-    chosen: list[tuple[int, int]] = []  # how many were present, how many were chosen
+    chosen: list[tuple[float, int]] = []  # how many could be asked, how many were chosen
     with noting(calls.returns, "a round"):
         chosen = _rounds(calls, subject, participants)
     excess = np.array([number - subject.expected(participants, present) for present, number in chosen])
@@ -55,13 +55,13 @@ def check_selection(selection: type[Selection] | Selection, *, participants: int
     return report.raise_faults()
 
 
-def _rounds(calls: Calls, selection: Selection, participants: int) -> list[tuple[int, int]]:
-    """Play the rounds; return how many devices were present, and how many of them were chosen, in each."""
+def _rounds(calls: Calls, selection: Selection, participants: int) -> list[tuple[float, int]]:
+    """Play the rounds; return how many devices could be asked, and how many of them were chosen, in each."""
     rng = np.random.default_rng(SEED)
     streams = Streams(SEED)
     samples = rng.integers(5, 50, DEVICES)
     tracker = DeviceTracker(samples)
-    chosen: list[tuple[int, int]] = []
+    chosen: list[tuple[float, int]] = []
     for index in range(ROUNDS):
         away = rng.choice(DEVICES, 4, replace=False)
         present = np.setdiff1d(np.arange(DEVICES), away)
@@ -82,7 +82,9 @@ def _rounds(calls: Calls, selection: Selection, participants: int) -> list[tuple
         ids = calls.of(selection, "choose", asked, wanted, index, streams, tracker.view)
         if not _check_ids(calls, selection, "choose", ids, asked):
             return chosen
-        chosen.append((len(asked), len(ids)))
+        presence = np.zeros(DEVICES)
+        presence[asked] = 1.0
+        chosen.append((float(selection.asked(presence).sum()), len(ids)))
         tracker.note_sent(ids)
         tracker.close_round(_reports(np.sort(ids), rng))
     return chosen

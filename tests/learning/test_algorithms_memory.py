@@ -52,6 +52,10 @@ class TestDriftMemories:
             after = super().aggregate(server, updates)
             return {**after, "w": after["w"] - after["h"]}
 
+    class MemoryAlone(FedSSGProgram):
+        def remember(self, w, local):
+            return {**super().remember(w, local), "g": 0 * w}
+
     class Gated(FedSSGProgram):
         fixed: float
 
@@ -195,9 +199,19 @@ class TestDriftMemories:
         assert gates[2] == pytest.approx(1 / (3 * 15 / 6 / N), rel=1e-5)
         assert not same(main, FedSSG())
 
-    @pytest.mark.parametrize("clip", [True, False])
-    def test_the_main_text_of_fedssg_by_hand(self, clip):
-        """Card 1.9, item 8: pull and memory are gated, alpha is not divided by omega, no gradient is corrected."""
+    @pytest.mark.parametrize(
+        ("keys", "phi"),
+        [
+            ({}, lambda r: min(r, 1)),
+            ({"clip_gate": False}, lambda r: r),
+            ({"phi": "scaled"}, lambda r: 0.4 * min(r, 1)),
+            ({"phi": "scaled", "clip_gate": False}, lambda r: 0.4 * r),
+            ({"phi": "logistic"}, lambda r: 0.4 / (1 + np.exp(-r))),
+        ],
+    )
+    @pytest.mark.parametrize("alignment", ["proximal", "inner_product"])
+    def test_the_main_text_of_fedssg_by_hand(self, keys, phi, alignment):
+        """Eqs. 5 to 10: one phi gates memory and alignment, alpha is in phi alone, no gradient is corrected."""
         samples, schedule = (1, 2, 3, 4, 5), [[0, 1], [1, 2, 4], [0, 1], [1], [0, 1, 2, 3, 4], [3, 4]]
         w, h, count, share = np.zeros(D), np.zeros((N, D)), np.zeros(N), 15 / 6 / N
         above, models = False, []
@@ -207,17 +221,98 @@ class TestDriftMemories:
                 count[i] += 1
                 r = count[i] / (share * t + 1e-6)
                 above |= r > 1
-                phi, theta = min(r, 1) if clip else r, w
+                theta = w
                 for _ in range(STEPS):
-                    pull = 0.4 * phi * (theta - (w - h[i]))
-                    theta = theta - LR * (CURVATURES[i].numpy() * (theta - CENTRES[i].numpy()) + pull)
-                h[i] += phi * (theta - w)
+                    aligned = h[i] if alignment == "inner_product" else theta - (w - h[i])
+                    slope = CURVATURES[i].numpy() * (theta - CENTRES[i].numpy())
+                    theta = theta - LR * (slope + phi(r) * aligned)
+                h[i] += phi(r) * (theta - w)
                 moves.append(theta - w)
             w = w + np.mean(moves, axis=0) + h.mean(axis=0)
             models.append(w)
-        algorithm = FedSSG(variant="paper_main", alpha=0.4, clip_gate=clip)
+        algorithm = FedSSG(variant="paper_main", alpha=0.4, alignment=alignment, **keys)
         assert Simulation(algorithm, schedule, samples).models[1:].numpy() == pytest.approx(np.array(models), rel=1e-12)
         assert above
+
+    @pytest.mark.parametrize(
+        "keys",
+        [
+            {},
+            {"beta": 0.5, "cv_lr": "current"},
+            {"server_mean": "population"},
+            {"memo_correction": False},
+            {"penalty": False},
+            {"gradient_correction": False},
+            {"penalty": False, "gradient_correction": False, "memo_correction": False},
+        ],
+    )
+    def test_algorithm_1_of_fedssg_by_hand(self, keys):
+        """Lines 3 to 13 with eqs. 19, 23 and 28; alpha is not divided by omega; a learning rate that shrinks."""
+        samples, share = (1, 2, 3, 4, 5), 15 / 6 / N
+        rates = [LR * 0.9**index for index in range(6)]
+        w, overall = np.zeros(D), np.zeros(D)
+        h, last, count = np.zeros((N, D)), np.zeros((N, D)), np.zeros(N)
+        models = []
+        for t, ids in enumerate(PARTIAL):
+            before = last.copy()
+            local = []
+            for i in ids:
+                theta = w
+                eta = rates[t] if keys.get("cv_lr") == "current" else LR
+                extra = 0.0
+                if keys.get("penalty", True):
+                    extra = extra + 0.4 * h[i]
+                if keys.get("gradient_correction", True):
+                    extra = extra + (before[i] - overall) / (eta * STEPS)
+                for _ in range(STEPS):
+                    theta = theta - rates[t] * (CURVATURES[i].numpy() * (theta - CENTRES[i].numpy()) + extra)
+                count[i] += 1
+                xi = count[i] / (6 * share) + keys.get("beta", 0.0)
+                if not keys.get("memo_correction", True):
+                    xi = 1.0
+                last[i] = theta - w
+                h[i] += xi * last[i]
+                local.append(theta)
+            total = np.sum(local, axis=0) + h[ids].sum(axis=0)
+            w = total / (N if keys.get("server_mean") == "population" else len(ids))
+            overall = last[ids].mean(axis=0)
+            models.append(w)
+        algorithm = FedSSG(variant="algorithm_1", alpha=0.4, **keys)
+        this = Simulation(algorithm, PARTIAL, samples, rates)
+        assert this.models[1:].numpy() == pytest.approx(np.array(models), rel=1e-11)
+
+    def test_eq_23_with_epochs_as_its_unit(self):
+        """The moves are divided by eta and epochs, where an epoch has several steps."""
+        w = torch.ones(D)
+        state = {**FedSSG(variant="algorithm_1").client_state(w), "move": 2 * w}
+        local = LocalContext(w, 0.1, {"move": w}, state, steps=12.0, epoch_steps=4.0)
+        for unit, length in {"steps": 12, "epochs": 3}.items():
+            algorithm = FedSSG(variant="algorithm_1", correction_unit=unit, cv_lr="current")
+            assert torch.allclose(algorithm.correct(0 * w, w, local), w / (0.1 * length))
+
+    def test_the_ablation_of_fedssgs_program(self):
+        """Each switch takes one term away; without all of them the memory alone survives, as in FedDyn with alpha 0."""
+        off = {"penalty": False, "gradient_correction": False, "memo_correction": False}
+        assert same(FedSSG(alpha=0.4, **off), FedDyn(alpha=0.0))
+        assert same(FedSSG(alpha=0.4, penalty=False), FedSSG(alpha=0.0))
+        assert same(FedSSG(alpha=0.4, memo_correction=False, penalty=False), FedDC(alpha=0.0))
+        assert same(FedSSG(alpha=0.4, gradient_correction=False), self.MemoryAlone(alpha=0.4))
+        for key in off:
+            assert not same(FedSSG(alpha=0.4, **{key: False}), FedSSG(alpha=0.4))
+
+    def test_without_its_correction_fedssg_sends_one_vector(self):
+        for variant in ("code", "algorithm_1"):
+            algorithm = FedSSG(variant=variant, gradient_correction=False)
+            assert not algorithm.downlink(algorithm.server_state(torch.zeros(D)))
+            assert set(algorithm.client_state(torch.zeros(D))) == {"h", "count"}
+
+    def test_a_key_of_another_variant_is_refused(self):
+        message = r"algorithm\.phi: belongs to paper_main: leave it out, or set variant: paper_main$"
+        with pytest.raises(InputError, match=message):
+            edgefl.load({"algorithm": {"kind": "fedssg", "phi": "logistic"}})
+        message = r"algorithm\.penalty: belongs to code and algorithm_1: leave it out, or set variant: code$"
+        with pytest.raises(InputError, match=message):
+            edgefl.load({"algorithm": {"kind": "fedssg", "variant": "paper_main", "penalty": False}})
 
     def test_the_main_text_of_fedssg_sends_a_vector_each_way(self):
         algorithm, w = FedSSG(variant="paper_main"), torch.zeros(D)
@@ -599,7 +694,8 @@ MEMBERS = [
     FedDyn(alpha=0.1),
     FedDC(alpha=0.1),
     FedSSG(),
-    FedSSG(variant="paper_main"),
+    FedSSG(variant="paper_main", phi="logistic"),
+    FedSSG(variant="algorithm_1", correction_unit="epochs"),
 ]
 MEMBERS += [FedVRA(), Mifa(state="client"), FedAR(), Moon(mu=2.0)]
 

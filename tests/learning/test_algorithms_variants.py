@@ -159,7 +159,7 @@ def scaffold(variant, schedule, samples, rates):
         elif variant == "dyn":
             x, c = x + lr * q @ moves, c + q @ (news - of[ids])
         else:
-            x, c = x + moves.mean(axis=0), before + (news.mean(axis=0) - before)
+            x, c = x + q @ moves, before + (news.mean(axis=0) - before)
         of[ids] = news
         models.append(x)
     return np.array(models)
@@ -178,16 +178,24 @@ class TestScaffold:
         assert same(Scaffold(variant="ssg_code"), Scaffold())
 
     @pytest.mark.parametrize("engine", ["serial", "batched"])
-    @pytest.mark.parametrize(("variant", "divisors"), [("ssg_code", (2, 2, 2)), ("eve_code", (2, 4, 4))])
-    def test_the_programs_divide_by_steps_of_their_own(self, variant, divisors, engine, tmp_path):
-        """Samples 1:2:3, two epochs of batches of 2: K = 2, 2, 4; E ceil(n / (N B)) = 2, E (floor(n_i / B) + 1)."""
+    @pytest.mark.parametrize("minimal", [False, True])
+    @pytest.mark.parametrize(
+        ("variant", "steps", "divisors"), [("ssg_code", (2, 2, 2), (2, 2, 2)), ("eve_code", (2, 2, 4), (2, 4, 4))]
+    )
+    def test_the_programs_have_steps_of_their_own(self, variant, steps, divisors, minimal, engine, tmp_path):
+        """Samples 1:2:3, two epochs of batches of 2.
+
+        FedSSG's program takes E ceil(n / (N B)) = 2 steps everywhere, and averages uniformly. FedEve's takes 2, 2 and
+        4, divides by E (floor(n_i / B) + 1), and averages models by samples.
+        """
         path = tmp_path / "parts.json"
         path.write_text(json.dumps({str(i): [i] * (i + 1) for i in range(3)}))
         rounds = [[0, 1], [1, 2], [0, 2], [0, 1, 2]]
         scenario = quadratics({"kind": "scaffold", "variant": variant}, 4, rounds)
         scenario["data"]["partition"] = {"kind": "file", "path": str(path)}
         scenario["training"] = {"local_epochs": 2, "batch_size": 2, "lr": 0.05, "engine": engine, "width": 3}
-        a, b, omega, steps = [1, 2, 4], [1, -1, 3], [0.5, 1, 1.5], [2, 2, 4]
+        scenario["training"]["minimal_uploads"] = minimal
+        a, b, omega = [1, 2, 4], [1, -1, 3], np.array([0.5, 1, 1.5])
         x, c, of, expected = 0.0, 0.0, np.zeros(3), []
         for ids in rounds:
             moves, news = [], of.copy()
@@ -197,8 +205,12 @@ class TestScaffold:
                     w -= 0.05 * (a[i] * (w - b[i]) + constant)
                 moves.append(w - x)
                 news[i] = of[i] - c + (x - w) / (divisors[i] * 0.05)
-            x += np.mean(moves)
-            c = c + np.array(omega) @ (news - of) / 3 if variant == "ssg_code" else news[ids].mean()
+            if variant == "ssg_code":
+                x += np.mean(moves)
+                c = c + omega @ (news - of) / 3
+            else:
+                x += omega[ids] @ moves / omega[ids].sum()
+                c = news[ids].mean()
             of = news
             expected.append(x)
         assert models(scenario) == pytest.approx(expected, abs=1e-11)

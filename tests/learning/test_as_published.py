@@ -15,6 +15,8 @@ CHOSEN = [  # kind, key, value, and the class that does it
     ("scaffold", "variant", "eve_code", "ScaffoldInFedEve"),
     ("fedssg", "variant", "paper_main", "FedSSG"),
     ("fedssg", "variant", "code", "FedSSGProgram"),
+    ("fedssg", "variant", "algorithm_1", "FedSSGAppendix"),
+    ("fedssg", "gradient_correction", False, "FedSSGProgramWithoutCorrection"),
     ("fedvra", "variant", "general", "FedVRA"),
     ("fedvra", "variant", "ssg_code", "FedVRAInFedSSG"),
     ("fedeve", "q", "paper", "FedEve"),

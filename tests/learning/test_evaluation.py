@@ -1,5 +1,7 @@
 """Evaluation in the background: rows are whole, in order, and the same as if every round had waited; what is tested."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -116,6 +118,41 @@ def locally(x, a, b):
 def loss(x):
     a, b, c = np.mean(FUNCTIONS, axis=0)
     return a * x * x + b * x + c
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "weights"),
+    [
+        ({"kind": "fedavg"}, [1, 2, 3]),
+        ({"kind": "fedprox", "mu": 0.5}, [1, 2, 3]),
+        ({"kind": "fedavg", "weighting": "uniform"}, [1, 1, 1]),
+        ({"kind": "feddyn"}, [1, 1, 1]),
+    ],
+)
+def test_sel_and_all_are_weighted_as_the_algorithm_weighs(algorithm, weights, tmp_path):
+    """As the programs of FedDyn and FedSSG do: by samples for FedAvg and FedProx, uniform for the others."""
+    path = tmp_path / "parts.json"
+    path.write_text(json.dumps({str(i): [i] * (i + 1) for i in range(3)}))
+    keys = {
+        **QUADRATIC,
+        "rounds": 1,
+        "data": {
+            "dataset": "quadratic",
+            "coefficients": FUNCTIONS[:3],
+            "partition": {"kind": "file", "path": str(path)},
+        },
+        "training": {"local_steps": 1, "batch_size": "full", "lr": 0.1},  # the pull of FedProx and FedDyn is 0 here
+        "algorithm": algorithm,
+        "server": {"selection": {"kind": "schedule", "rounds": [[1, 2]]}},
+    }
+    result = edgefl.run(keys)
+    local = np.array([5.0, *(5.0 - 0.1 * (10 * a + b) for a, b, _ in FUNCTIONS[1:3])])
+    a, b, c = np.mean(FUNCTIONS[:3], axis=0)
+    for name, model in {
+        "sel": np.average(local[1:], weights=weights[1:]),
+        "all": np.average(local, weights=weights),
+    }.items():
+        assert result.rounds[f"{name}_loss"][0] == pytest.approx(a * model**2 + b * model + c, rel=1e-12)
 
 
 def test_with_everybody_and_equal_weights_all_three_are_one_model():

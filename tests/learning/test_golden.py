@@ -52,7 +52,7 @@ GOLDEN = {
         [-0.076875000000, 0.770940791667, 1.392546187266, 1.907405042572],
     ),
     "fedssg_code_alpha=.1_T=4_act=.75": (
-        {"kind": "fedssg", "alpha": 0.1, "participation": 0.75},
+        {"kind": "fedssg", "alpha": 0.1},
         [-0.087361111111, 0.918603410494, 1.574237663947, 2.110842740741],
     ),
     "mifa_no_wait_const_eta": (
@@ -126,8 +126,23 @@ def test_published_values_with_sample_weights(tmp_path):
 
 
 def test_the_scenario_tells_fedssg_how_many_take_part():
-    """Without `participation`, m / N is that of the selection: three of three, so that gates are smaller."""
-    given = scenario({"kind": "fedssg", "alpha": 0.1})
+    """Without `participation`, m / N is the list's mean, 2.25 of 3; with it, that is what counts."""
+    given = scenario({"kind": "fedssg", "alpha": 0.1, "participation": 1.0})
     first = edgefl.run(given).rounds["parameter"].iloc[0]
     moves = np.array([0.0975, -0.19])  # of clients 0 and 1: 1 - 0.95^2 and -(1 - 0.9^2)
     assert first == pytest.approx(moves.mean() + (1 + 1 / 4) * moves.sum() / 3, abs=1e-12)
+    given["algorithm"]["participation"] = None
+    first = edgefl.run(given).rounds["parameter"].iloc[0]
+    assert first == pytest.approx(moves.mean() + (1 + 1 / (4 * 0.75)) * moves.sum() / 3, abs=1e-12)
+
+
+def test_a_list_tells_fedavg_is_how_often_each_device_takes_part():
+    """Three of four rounds list each; then one, four and one of four do, and devices are away half of the time."""
+    by_list = edgefl.run(scenario({"kind": "fedavg", "availability": "selection"}))
+    named = edgefl.run(scenario({"kind": "fedavg", "availability": [0.75, 0.75, 0.75]}))
+    assert by_list.rounds["parameter"].tolist() == named.rounds["parameter"].tolist()
+    uneven = scenario({"kind": "fedavg", "availability": "selection"})
+    uneven["server"]["selection"]["rounds"] = [[0, 1], [1], [1, 2], [1]]
+    uneven["churn"] = {"kind": "bernoulli", "probability": 0.5}
+    named = {**uneven, "algorithm": {"kind": "fedavg", "availability": [0.125, 0.5, 0.125]}}
+    assert edgefl.run(uneven).rounds["parameter"].tolist() == edgefl.run(named).rounds["parameter"].tolist()

@@ -20,6 +20,7 @@ VARIANTS = [
     {"kind": "scaffold", "variant": "dyn"},
     {"kind": "scaffold", "variant": "eve_code"},
     {"kind": "fedssg", "variant": "paper_main"},
+    {"kind": "fedssg", "variant": "algorithm_1"},
     {"kind": "fedvra", "variant": "ssg_code"},
     {"kind": "fedeve", "q": "code"},
     {"kind": "mifa", "state": "client"},

@@ -1,5 +1,7 @@
 """The local solver: Adam against torch.optim, step by step, and in closed form."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -71,3 +73,36 @@ def test_the_first_step_has_the_length_of_the_learning_rate(engine):
 def test_what_no_optimizer_has(training, message):
     with pytest.raises(InputError, match=message):
         load({"training": training})
+
+
+@pytest.mark.parametrize("engine", ["serial", "batched"])
+@pytest.mark.parametrize("kind", ["fedavg", "fedacg"])
+def test_the_rate_decays_after_each_local_epoch(engine, kind, tmp_path):
+    """Epochs of 1, 2 and 4 steps, three of them: 0.1, 0.05 and 0.025 in each step of an epoch, for each device."""
+    path = tmp_path / "parts.json"
+    path.write_text(json.dumps({"0": [0], "1": [1, 1], "2": [2] * 4}))
+    functions = [[0.5, -1, 0], [2, 3, 0], [1, -2, 0]]
+    scenario = {
+        "rounds": 1,
+        "data": {"dataset": "quadratic", "coefficients": functions, "partition": {"kind": "file", "path": str(path)}},
+        "model": {"init": {"kind": "value", "value": 2.0}},
+        "training": {
+            "local_epochs": 3,
+            "batch_size": 1,
+            "lr": 0.1,
+            "epoch_lr_decay": 0.5,
+            "engine": engine,
+            "width": 3,
+        },
+        "algorithm": {"kind": kind, "weighting": "uniform"},
+    }
+    if kind == "fedacg":
+        scenario["algorithm"]["beta"] = 0.0
+    moves = []
+    for (a, b, _), steps in zip(functions, (1, 2, 4), strict=True):
+        x = 2.0
+        for epoch in range(3):
+            for _ in range(steps):
+                x -= 0.1 * 0.5**epoch * (2 * a * x + b)
+        moves.append(x - 2.0)
+    assert edgefl.run(scenario).rounds["parameter"][0] == pytest.approx(2.0 + np.mean(moves), abs=1e-12)

@@ -46,6 +46,7 @@ def test_all_other_shipped_algorithms_conform(name):
         ("scaffold", {"variant": "dyn"}),
         ("scaffold", {"variant": "eve_code"}),
         ("fedssg", {"variant": "paper_main"}),
+        ("fedssg", {"variant": "algorithm_1"}),
         ("fedvra", {"variant": "ssg_code"}),
         ("fedeve", {"q": "code"}),
         ("mifa", {"state": "client"}),

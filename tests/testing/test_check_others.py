@@ -37,6 +37,10 @@ def test_shipped_members_conform(check, member):
     assert check(member).ok
 
 
+def test_a_schedule_conforms_with_its_list():
+    assert check_selection(SELECTIONS.load("schedule"), rounds=[[0, 1, 2], [3, 4], [7]], participants=3).ok
+
+
 @pytest.mark.parametrize("variant", ["pow-d", "cpow-d", "rpow-d"])
 def test_selections_that_poll_conform(variant):
     assert check_selection(SELECTIONS.load("power_of_choice"), variant=variant).ok

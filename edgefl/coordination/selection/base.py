@@ -58,8 +58,16 @@ class Selection(Member):
         return None
 
     def expected(self, participants: int, present: float) -> float:
-        """Return the expected number of participants of a round when `present` devices are present on average."""
+        """Return the expected number of participants of a round when `present` devices can be asked on average."""
         return min(participants, present)
+
+    def asked(self, presence: Floats) -> Floats:
+        """Return the probability [devices] that each device can be asked in a round.
+
+        Args:
+            presence: [devices] probability that each device is present.
+        """
+        return presence
 
     def candidates(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the ids of the devices to be polled before a round; the arguments are those of `choose`."""

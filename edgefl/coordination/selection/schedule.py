@@ -9,7 +9,7 @@ from pydantic import Field, NonNegativeInt, PrivateAttr, TypeAdapter, Validation
 
 from edgefl.coordination.selection.base import Selection
 from edgefl.coordination.server_view import ServerView
-from edgefl.core.arrays import Ids
+from edgefl.core.arrays import Floats, Ids
 from edgefl.core.paths import UserPath
 from edgefl.core.section import fault, sentence
 from edgefl.core.streams import Streams
@@ -53,6 +53,15 @@ class ScheduleSelection(Selection):
         if greatest < count:
             return None
         return f"names device {greatest}, but devices are numbered 0 to {count - 1}"
+
+    def expected(self, participants: int, present: float) -> float:
+        """Return the mean number of devices in a round of the list, or that of those which can be asked, if fewer."""
+        return min(float(np.mean([len(ids) for ids in self._schedule])), present)
+
+    def asked(self, presence: Floats) -> Floats:
+        """Return the share of rounds [devices] in which each device is listed and present."""
+        listed = np.bincount(np.concatenate(self._schedule), minlength=len(presence))
+        return np.asarray(presence * listed / len(self._schedule))
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the scheduled devices that are present."""

@@ -33,7 +33,7 @@ class RunInfo:
     momentum: float = 0.0  # of local SGD
     labels: tuple[int, ...] = ()  # samples of each class that all devices hold together
     test_labels: tuple[int, ...] = ()  # samples of each class in the test set
-    presence: tuple[float, ...] = ()  # probability that each device is present in a round; empty: always present
+    presence: tuple[float, ...] = ()  # probability that each device can be asked in a round; empty: always
     groups: int = 1  # groups of devices that take turns: one is present until the server's state begins anew
     began: int = 0  # index of the round in which that state began
     samples: float = 1.0  # mean number of samples of a device
@@ -68,6 +68,7 @@ class LocalContext:
     index: Tensor | float = 0.0  # index of the round, from 0
     gradient: Tensor | float = 0.0  # [d] gradient of the mean loss over all its samples at `start`, if `needs_gradient`
     run: RunInfo = RunInfo()
+    epoch_steps: Tensor | float = 1.0  # local steps of one pass over its samples
 
     def rate(self, which: Literal["initial", "current"]) -> Tensor | float:
         """Return the learning rate that the schedule starts from, or that of this round."""
@@ -148,6 +149,9 @@ class Algorithm(Member):
 
     depends_on_rounds: ClassVar[bool | None] = None
     """True if a hook uses `RunInfo.rounds`; False if none does; None: not said, which counts as True from outside."""
+
+    same_steps: ClassVar[bool] = False
+    """True if each device takes the steps of one with the mean number of samples, however many samples it has."""
 
     @property
     def needs_gradient(self) -> bool:

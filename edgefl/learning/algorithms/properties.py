@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from edgefl.learning.algorithms.averaging import Averaging
 from edgefl.learning.algorithms.base import Algorithm
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.trial import first_round, zeros
@@ -88,6 +89,19 @@ def depends_on_rounds(algorithm: Algorithm) -> bool:
     if type(algorithm).depends_on_rounds is None:
         return not type(algorithm).__module__.startswith("edgefl.")
     return bool(type(algorithm).depends_on_rounds)
+
+
+def takes_same_steps(algorithm: Algorithm) -> bool:
+    """Return whether each device takes the steps of one with the mean number of samples."""
+    if isinstance(algorithm, Watched):
+        return takes_same_steps(algorithm.base)
+    return type(unwrapped(algorithm)).same_steps
+
+
+def weighs_by_samples(algorithm: Algorithm) -> bool:
+    """Return whether the server's mean over participants is one by their samples."""
+    own = unwrapped(algorithm)
+    return isinstance(own, Averaging) and own.weighting == "samples" and not own.weighs_population
 
 
 def unwrapped(algorithm: Algorithm) -> Algorithm:

@@ -6,7 +6,7 @@ import numpy as np
 from torch import Tensor
 
 from edgefl.core.arrays import Ids
-from edgefl.learning.algorithms.properties import is_coupled
+from edgefl.learning.algorithms.properties import is_coupled, weighs_by_samples
 from edgefl.learning.learner.compression import Compression
 from edgefl.learning.learner.state_names import LAST_MODEL, OWN_STATISTICS
 from edgefl.learning.learner.store import StateStore
@@ -73,11 +73,15 @@ class ClientStates:
         wanted = self._task.report.models
         if self.store is None or not wanted:
             return {}
+        counts = np.ones(len(self._task.parts), dtype=np.int64)
+        if weighs_by_samples(self._task.algorithm) and len(np.unique(self._task.sizes)) > 1:
+            counts = self._task.sizes
         means = {}
         if "sel" in wanted and len(ids):
-            means["sel"] = self.store.mean(LAST_MODEL, ids)
+            means["sel"] = self.store.mean(LAST_MODEL, ids, counts[ids])
         if "all" in wanted:
-            means["all"] = self.store.mean(LAST_MODEL, np.arange(len(self._task.parts)))
+            everybody = np.arange(len(self._task.parts))
+            means["all"] = self.store.mean(LAST_MODEL, everybody, counts)
         return means
 
     @property

@@ -18,6 +18,7 @@ from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.samples import Samples, augmentation_draws
 from edgefl.learning.learner.state_names import OWN_STATISTICS
 from edgefl.learning.learner.task import LearningTask
+from edgefl.learning.workload import epoch_steps
 
 
 class CohortBuilder:
@@ -39,7 +40,9 @@ class CohortBuilder:
         start = inputs.start
         count = len(jobs)
         batches = self._batches(jobs)
-        weights = [[len(self._samples(job)) / self._task.mean_size] for job in jobs]
+        sizes = np.array([len(self._samples(job)) for job in jobs])
+        passes = epoch_steps(sizes, self._task.training.work.batch_size)
+        weights = [[size / self._task.mean_size] for size in sizes.tolist()]
         keys = None
         if self._network.random:
             keys = self._dropout_keys(jobs).to(start.device)
@@ -57,6 +60,7 @@ class CohortBuilder:
             keys=keys,
             all_samples=self._passes(jobs),
             run=inputs.run,
+            epoch_steps=start.new_tensor(passes)[:, None],
         )
 
     def _samples(self, job: JobKey) -> Indices:

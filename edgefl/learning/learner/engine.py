@@ -37,6 +37,7 @@ class Cohort:
     keys: Tensor | None  # [C] keys of dropout
     all_samples: list[Indices]  # per client [k_i, B_i], one pass over its samples; empty if no hook needs it
     run: RunInfo
+    epoch_steps: Tensor  # [C, 1] mini-batches of one pass over a client's samples
 
     def local(self, gradient: Tensor | float = 0.0) -> LocalContext:
         """Return the context of the algorithm's hooks; `gradient` [C, d] is over all samples, if a hook needs it."""
@@ -45,7 +46,16 @@ class Cohort:
         if bool((self.lr == self.lr[0]).all()):
             lr = float(self.lr[0])  # a plain number saves a broadcast at every step
         return LocalContext(
-            self.start, lr, self.received, self.state, steps, self.weight, self.index, gradient, self.run
+            self.start,
+            lr,
+            self.received,
+            self.state,
+            steps,
+            self.weight,
+            self.index,
+            gradient,
+            self.run,
+            self.epoch_steps,
         )
 
     def one_pass(self) -> Cohort:
@@ -135,6 +145,7 @@ def select_clients(local: LocalContext, which: int | slice) -> LocalContext:
         cut(local.index),
         cut(local.gradient),
         local.run,
+        cut(local.epoch_steps),
     )
 
 

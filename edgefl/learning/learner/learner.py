@@ -96,7 +96,7 @@ class Learner:
         Args:
             rounds: number of rounds of the run, or until the server's state begins anew.
             participants: expected number of participants in a round.
-            presence: [devices] probability that each device is present in a round; always present if empty.
+            presence: [devices] probability that each device can be asked in a round; always if empty.
             groups: groups of devices that take turns: one is present until the server's state begins anew.
 
         Raises:

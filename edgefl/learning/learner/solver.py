@@ -56,11 +56,20 @@ class Solver:
             gradient = self._adam(gradient, moments, number)
         elif moments:
             gradient = moments[0].mul_(training.momentum).add_(gradient)
+        lr = self._rate(local, number)
         # a plain number when all clients have the same rate: one operation without a broadcast
-        if isinstance(local.lr, float):
-            w.add_(gradient, alpha=-local.lr)
+        if isinstance(lr, float):
+            w.add_(gradient, alpha=-lr)
         else:
-            w.addcmul_(gradient, local.lr, value=-1.0)
+            w.addcmul_(gradient, lr, value=-1.0)
+
+    def _rate(self, local: LocalContext, number: int) -> Tensor | float:
+        """Return the learning rate of a round's `number`th step, from 1: lower after each local epoch, if so wished."""
+        decay = self.training.epoch_lr_decay
+        if decay == 1.0:
+            return local.lr
+        ended_epochs = (number - 1) // local.epoch_steps
+        return local.lr * decay**ended_epochs
 
     def _clip(self, gradient: Tensor, limit: float) -> None:
         """Shorten gradients in place, as PyTorch does: by min(1, limit / (norm + 1e-6))."""

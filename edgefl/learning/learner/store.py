@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Ids
+from edgefl.core.arrays import Ids, Ints
 from edgefl.core.errors import RunError
 from edgefl.learning.learner.memory import budget
 
@@ -118,17 +118,26 @@ class StateStore:
                     self._tables[name].read(slot, into)
         return states
 
-    def mean(self, name: str, ids: Ids) -> Tensor:
-        """Return the mean of one vector [size] over clients; those that never took part count as at the beginning."""
+    def mean(self, name: str, ids: Ids, counts: Ints | None = None) -> Tensor:
+        """Return the mean of one vector [size] over clients; those that never took part count as at the beginning.
+
+        Args:
+            name: the vector's name.
+            ids: ids [n] of the clients.
+            counts: how often each of them [n] counts; once if None.
+        """
+        if counts is None:
+            counts = np.ones(len(ids), dtype=np.int64)
         slots = self._slots_of(ids)
         initial = self._initial[name]
         table = self._tables[name]
-        total = int((slots == NO_SLOT).sum()) * initial
+        is_new = slots == NO_SLOT
+        total = int(counts[is_new].sum()) * initial
         row = torch.empty_like(initial)  # one at a time: all of them might not fit into the memory
-        for slot in slots[slots != NO_SLOT].tolist():
+        for slot, count in zip(slots[~is_new].tolist(), counts[~is_new].tolist(), strict=True):
             table.read(slot, row)
-            total += row
-        return total / len(ids)
+            total.add_(row, alpha=count)
+        return total / int(counts.sum())
 
     def scatter(self, ids: Ids, states: Mapping[str, Tensor]) -> None:
         """Replace the states of C clients by [C, size] each.

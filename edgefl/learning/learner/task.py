@@ -12,6 +12,7 @@ import torch
 from edgefl.core.arrays import Indices, Ints
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import Algorithm, RunInfo
+from edgefl.learning.algorithms.properties import takes_same_steps
 from edgefl.learning.data_section import Augmentation
 from edgefl.learning.datasets import Data
 from edgefl.learning.models import Model
@@ -50,7 +51,8 @@ class LearningTask:
     @cached_property
     def workload(self) -> Workload:
         """The steps that each device takes in each round."""
-        return Workload(self.training, self.sizes, self.streams)
+        same_steps = takes_same_steps(self.algorithm)
+        return Workload(self.training, self.sizes, self.streams, same_steps=same_steps)
 
     @property
     def dtype(self) -> torch.dtype:

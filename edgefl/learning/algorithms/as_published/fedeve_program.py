@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class ScaffoldInFedEve(Scaffold):
-    """SCAFFOLD whose `c` moves to the participants' mean `c_i`, and whose K counts one more batch in an epoch."""
+    """SCAFFOLD whose `c` moves to the participants' mean `c_i`, and whose K counts one more batch in an epoch.
+
+    Models are averaged by samples (the program's `avg: w`), control variates uniformly.
+    """
 
     listed_as: ClassVar[type[Member] | None] = Scaffold
 
@@ -37,6 +40,10 @@ class ScaffoldInFedEve(Scaffold):
     def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
         """Return nothing, as `c_i+ - c` depends on `c_i`, which only the device knows."""
         return {}
+
+    def move(self, updates: Updates) -> Tensor:
+        """Return `mean(delta)` by samples, over participants."""
+        return updates.mean(by_samples=True)
 
     def variate_move(self, updates: Updates) -> Tensor:
         """Return `server_lr mean(c_i+ - c)`, a mean over participants."""

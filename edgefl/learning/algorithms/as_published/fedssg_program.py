@@ -17,17 +17,14 @@ if TYPE_CHECKING:
 
 
 class ScaffoldInFedSSG(Scaffold):
-    """SCAFFOLD whose `c` is the mean of `omega_i c_i`, and whose K is that of a device of mean size."""
+    """SCAFFOLD whose `c` is the mean of `omega_i c_i`, and in which each device takes the steps of one of mean size."""
 
     listed_as: ClassVar[type[Member] | None] = Scaffold
+    same_steps: ClassVar[bool] = True  # K_ref; a device with fewer samples goes over them again
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Return `gradient - c_i + c / omega_i`."""
         return gradient - local.state["c"] + local.received["c"] / local.weight
-
-    def divisor(self, local: LocalContext) -> Tensor | float:
-        """Return `K_ref lr`, the same for all devices, however many samples they have."""
-        return local.run.steps * local.rate(self.cv_lr)
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """Return the move, and omega_i times the change of the control variate."""
@@ -35,7 +32,7 @@ class ScaffoldInFedSSG(Scaffold):
         return {"delta": w - local.start, "delta_c": local.weight * change}
 
     def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
-        """Return `omega_i (-c - delta / (K_ref lr))`; nothing in option I."""
+        """Return `omega_i (-c - delta / (K lr))`; nothing in option I."""
         derived = super().derived(upload, local)
         return {name: local.weight * change for name, change in derived.items()}
 
@@ -50,11 +47,27 @@ class FedVRAInFedSSG(FedDyn, FedVRA):
     listed_as: ClassVar[type[Member] | None] = FedVRA
 
 
-class FedSSGProgram(FedSSG):
-    """FedSSG whose gate begins at 1 and does not weigh the pull, and which has FedDC's gradient correction g."""
+class FedSSGProgramWithoutCorrection(FedSSG):
+    """FedSSG whose gate begins at 1 and does not weigh the pull; without the program's gradient correction."""
 
     listed_as: ClassVar[type[Member] | None] = FedSSG
     depends_on_rounds: ClassVar[bool | None] = True  # its gate
+
+    def gate(self, local: LocalContext) -> Tensor:
+        """Return `p_i = 1 + c_i / (T m/N)` [1], where `c_i` includes this round; 1 without `memo_correction`."""
+        if not self.memo_correction:
+            return 1 + 0 * local.state["count"]
+        return 1 + (local.state["count"] + 1) / (self.participation_rate(local.run) * local.run.rounds)
+
+    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
+        """Return `gradient + alpha_i h_i` with `alpha_i = alpha / omega_i`; the gradient alone without `penalty`."""
+        if not self.penalty:
+            return gradient
+        return gradient + self.alpha / local.weight * local.state["h"]
+
+
+class FedSSGProgram(FedSSGProgramWithoutCorrection):
+    """FedSSG as in the authors' program: gated memory, and FedDC's gradient correction g."""
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return FedSSG's state and the mean correction of all devices, `g = 0`."""
@@ -68,14 +81,10 @@ class FedSSGProgram(FedSSG):
         """Send the mean correction with the model."""
         return {"g": server["g"]}
 
-    def gate(self, local: LocalContext) -> Tensor:
-        """Return `p_i = 1 + c_i / (T m/N)` [1]; `c_i` includes this round."""
-        return 1 + (local.state["count"] + 1) / (self.participation_rate(local.run) * local.run.rounds)
-
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Return `gradient + alpha_i h_i + g / omega_i - g_i` with `alpha_i = alpha / omega_i`."""
-        pull = self.alpha / local.weight * local.state["h"]
-        return gradient + pull + local.received["g"] / local.weight - local.state["g"]
+        penalised = super().correct(gradient, w, local)
+        return penalised + local.received["g"] / local.weight - local.state["g"]
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """Return the move, its gate, and omega_i times the change of the correction."""
