@@ -202,8 +202,12 @@ def _imports(file: Path) -> set[str]:
 # Failures
 
 
-class WrongReturn(Exception):  # noqa: N818 - the name says what is the matter
-    """A plug-in has returned what it must not; the text is a finished line with its file and line."""
+class BrokenRule(Exception):  # noqa: N818 - the name says what is the matter
+    """A plug-in has done what its kind must not do; the text is a finished line with its file and line."""
+
+
+class WrongReturn(BrokenRule):
+    """A plug-in has returned what it must not."""
 
 
 class Call(NamedTuple):
@@ -240,7 +244,7 @@ def located(error: BaseException, plugins: Iterable[Plugin]) -> str | None:
         for file in plugin.files or [Path(str(inspect.getfile(plugin.definition)))]:
             by_file.setdefault(str(file), []).append(plugin)
     for cause in _causes(error):
-        if isinstance(cause, WrongReturn):
+        if isinstance(cause, BrokenRule):
             return str(cause)
         calls = list(_calls(cause))
         inside = [call for call in calls if call.file in by_file]
@@ -276,10 +280,15 @@ def method_place(cls: type, method: str) -> str:
     code = getattr(getattr(cls, method, None), "__code__", None)
     if code is not None and is_outside(getattr(cls, method)):
         return f"{shown_file(code.co_filename)}:{code.co_firstlineno}"
+    return place_of(cls)
+
+
+def place_of(definition: Any) -> str:
+    """Return "file:line" of a class or function; its path if it was typed in at a prompt."""
     try:
-        return f"{shown_file(inspect.getfile(cls))}:{inspect.getsourcelines(cls)[1]}"
-    except (OSError, TypeError):  # typed in at a prompt
-        return path_of(cls)
+        return f"{shown_file(inspect.getfile(definition))}:{inspect.getsourcelines(definition)[1]}"
+    except (OSError, TypeError):
+        return path_of(definition)
 
 
 def place_within(error: BaseException, definition: Any) -> str:

@@ -14,6 +14,11 @@ import numpy.typing as npt
 from edgefl.core.plugins import WrongReturn, is_outside, method_place
 
 Bound = float | npt.NDArray[Any]
+Shape = tuple[int | None, ...]  # None: any length
+
+REAL_KINDS = "fiu"  # of NumPy's types: floating-point numbers, integers, unsigned integers
+WHOLE_KINDS = "iu"
+SHOWN = 40  # characters of a value in a message
 
 
 def is_trusted(maker: object) -> bool:
@@ -33,15 +38,16 @@ def check_type(maker: object, hook: str, value: object, expected: type, must: st
     Raises:
         WrongReturn: it is of another type; `must` says in words what it must be.
     """
-    if not is_trusted(maker) and not isinstance(value, expected):
-        raise wrong(maker, hook, f"a {type(value).__name__}", must)
+    if is_trusted(maker) or isinstance(value, expected):
+        return
+    raise wrong(maker, hook, f"a {type(value).__name__}", must)
 
 
 def check_array(
     maker: object,
     hook: str,
     value: Any,
-    shape: tuple[int | None, ...],
+    shape: Shape,
     what: str,
     *,
     least: Bound = -np.inf,
@@ -67,20 +73,19 @@ def check_array(
         return
     if not isinstance(value, np.ndarray):
         raise wrong(maker, hook, f"a {type(value).__name__}", f"an array: {what}")
-    fits = len(value.shape) == len(shape) and all(
-        wanted is None or size == wanted for size, wanted in zip(value.shape, shape, strict=True)
-    )
-    if not fits:
-        wanted_shape = ["any" if size is None else size for size in shape]
-        raise wrong(maker, hook, f"an array of shape {list(value.shape)}", f"{what}, here {wanted_shape}")
-    kinds = "iu" if whole else "fiu"
-    if value.dtype.kind not in kinds:
-        raise wrong(maker, hook, f"an array of {value.dtype}", f"{'whole ' if whole else ''}numbers: {what}")
+    if not _has_shape(value, shape):
+        raise wrong(maker, hook, f"an array of shape {list(value.shape)}", f"{what}, here {_shown(shape)}")
+    if whole and value.dtype.kind not in WHOLE_KINDS:
+        raise wrong(maker, hook, f"an array of {value.dtype}", f"whole numbers: {what}")
+    if value.dtype.kind not in REAL_KINDS:
+        raise wrong(maker, hook, f"an array of {value.dtype}", f"numbers: {what}")
+    # NaN compares as neither below nor above any bound, so it is looked for first.
     if np.isnan(value).any():
         raise wrong(maker, hook, "NaN", what)
     outside = (value < least) | (value > most)
     if outside.any():
-        raise wrong(maker, hook, f"{value[outside].flat[0]:.6g}", what)
+        first = value[outside].flat[0]
+        raise wrong(maker, hook, f"{first:.6g}", what)
 
 
 def check_number(maker: object, hook: str, value: Any, what: str, *, least: float = -np.inf) -> None:
@@ -91,9 +96,8 @@ def check_number(maker: object, hook: str, value: Any, what: str, *, least: floa
     """
     if is_trusted(maker):
         return
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or value < least:
-        raise wrong(maker, hook, repr(value)[:40], what)
+    if not _is_number(value) or not np.isfinite(value) or value < least:
+        raise wrong(maker, hook, repr(value)[:SHOWN], what)
 
 
 def check_ids(maker: object, hook: str, value: Any, among: npt.NDArray[np.int64], what: str) -> None:
@@ -108,6 +112,24 @@ def check_ids(maker: object, hook: str, value: Any, among: npt.NDArray[np.int64]
     strangers = value[~np.isin(value, among)]
     if strangers.size:
         raise wrong(maker, hook, f"{strangers[0]}, which is none of them", what)
-    if len(np.unique(value)) < len(value):
-        ids, counts = np.unique(value, return_counts=True)
-        raise wrong(maker, hook, f"{ids[counts > 1][0]} twice", what)
+    ids, counts = np.unique(value, return_counts=True)
+    repeated = ids[counts > 1]
+    if repeated.size:
+        raise wrong(maker, hook, f"{repeated[0]} twice", what)
+
+
+def _has_shape(value: npt.NDArray[Any], shape: Shape) -> bool:
+    """Return whether an array has a shape, in which None stands for any length."""
+    if value.ndim != len(shape):
+        return False
+    return all(wanted in (None, size) for size, wanted in zip(value.shape, shape, strict=True))
+
+
+def _shown(shape: Shape) -> list[int | str]:
+    """Return a shape as messages show it: "any" in place of None."""
+    return ["any" if size is None else size for size in shape]
+
+
+def _is_number(value: object) -> bool:
+    # True and False are integers to Python, and a hook that returns one has returned a test in place of a number.
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from edgefl.core.errors import InputError
-from edgefl.core.plugins import path_of
+from edgefl.core.global_draws import depends_on_draws
+from edgefl.core.plugins import is_outside, path_of, place_of
 from edgefl.core.returns import check_type, is_trusted
 from edgefl.core.section import Section, fault_at, shown
 from edgefl.learning.datasets import DATASETS, Data, Dataset
@@ -39,7 +40,7 @@ class DataSection(Section):
         Raises:
             InputError: its files are missing or damaged, or the samples are no images.
         """
-        data = self.dataset.load()
+        data = self._loaded()
         check_type(self.dataset, "load", data, Data, "a Data of edgefl.learning.datasets")
         if not is_trusted(self.dataset):
             data = from_data(data, f"data.dataset: {path_of(type(self.dataset))}")
@@ -50,6 +51,21 @@ class DataSection(Section):
         if len(data.shape) == 3:
             return data  # such images have their channels already
         return replace(data, train_x=data.train_x[:, np.newaxis], test_x=data.test_x[:, np.newaxis])
+
+    def _loaded(self) -> Data:
+        """Return what the dataset loads.
+
+        Raises:
+            InputError: it comes from outside, and depends on the states of the global random generators.
+        """
+        maker = self.dataset.made_from()
+        if not is_outside(maker):
+            return self.dataset.load()
+        data, generators = depends_on_draws(self.dataset.load, _are_alike)
+        for generator in generators:
+            remedy = "draw from np.random.default_rng(0), so that the data are the same in every run"
+            raise InputError(f"{place_of(maker)}: data.dataset: {path_of(maker)} draws from {generator}: {remedy}")
+        return data
 
     @model_validator(mode="before")
     @classmethod
@@ -85,3 +101,10 @@ class Augmentation(Section):
     crop_probability: Annotated[float, Field(ge=0, le=1)] = 1.0  # that an image is cropped at all
     fill: Literal["black", "mean"] = "black"  # of the padding: 0 as stored, or 0 after normalisation
     flip: bool = True
+
+
+def _are_alike(first: object, second: object) -> bool:
+    """Return whether two datasets hold the same; what is none is refused elsewhere."""
+    if not isinstance(first, Data) or not isinstance(second, Data):
+        return True
+    return all(np.array_equal(getattr(first, field.name), getattr(second, field.name)) for field in fields(Data))

@@ -14,9 +14,10 @@ import numpy as np
 
 from edgefl.core.arrays import Ids, Indices, Ints
 from edgefl.core.errors import InputError, RunError
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.streams import Streams
 from edgefl.learning.partitions import Partition
-from edgefl.learning.partitions.base import check_parts
+from edgefl.learning.partitions.base import check_parts, dividing_hook
 
 
 class Redivision:
@@ -48,7 +49,8 @@ class Redivision:
         pool = np.concatenate([self._parts[device] for device in ids.tolist()])
         rng = self._streams.generator("redivision", 0, index)
         try:
-            places = self._partition.assign(self._labels[pool], None, len(ids), rng)
+            with watching_draws(self._partition, dividing_hook(self._partition)):
+                places = self._partition.assign(self._labels[pool], None, len(ids), rng)
         except InputError as error:
             text = f"data.redivide: {len(pool)} samples of {len(ids)} participants cannot be divided so: {error}"
             raise RunError(text) from error

@@ -14,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_number
 from edgefl.core.section import Count, Section, fault, fault_at, shown
 from edgefl.learning.codecs import CODECS, Codec
@@ -90,7 +91,8 @@ class Training(Section):
 
     def rate(self, index: int, rounds: int) -> float:
         """Return the learning rate in round `index`, from 0, by the clock `lr_clock`; there are `rounds` rounds."""
-        factor = self.lr_schedule.factor(index, rounds)
+        with watching_draws(self.lr_schedule, "factor"):
+            factor = self.lr_schedule.factor(index, rounds)
         check_number(self.lr_schedule, "factor", factor, "a finite number from 0", least=0.0)
         return self.lr * factor
 

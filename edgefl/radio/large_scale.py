@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.errors import InputError
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, check_type, is_trusted, wrong
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.drop import Drop
@@ -116,9 +117,10 @@ class LargeScaleChannel:
         radio = self.radio
         distance_m = self.cells.distances_m(positions_m)
         draws = KeyedPathDraws(self.streams, ids, self.cells.sites, lambda: self._los_draws(ids, positions_m, index))
-        large = radio.propagation.large_scale(
-            distance_m, radio.carrier_hz, self.cells.bs_height_m, height_m[:, None], draws
-        )
+        with watching_draws(radio.propagation, "large_scale"):
+            large = radio.propagation.large_scale(
+                distance_m, radio.carrier_hz, self.cells.bs_height_m, height_m[:, None], draws
+            )
         _check_large_scale(radio.propagation, large, distance_m.shape)
         # A standard deviation in the scenario holds in every state, as in the paper; else each state has its own.
         std_db = large.shadowing_std_db if radio.shadowing_db is None else radio.shadowing_db
@@ -181,7 +183,8 @@ class LargeScaleChannel:
         return self._checked_k(los, mean_db + std_db * normals)
 
     def _checked_k(self, los: Bools, k_db: Floats) -> Floats:
-        k_factor = self.radio.fading.k_factor(los, k_db)
+        with watching_draws(self.radio.fading, "k_factor"):
+            k_factor = self.radio.fading.k_factor(los, k_db)
         check_array(self.radio.fading, "k_factor", k_factor, los.shape, "linear K factors [...] from 0", least=0.0)
         return k_factor
 

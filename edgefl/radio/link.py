@@ -11,6 +11,7 @@ import simpy
 import channel
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.errors import RunError
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.band import Band
@@ -82,10 +83,12 @@ class Link:
         radio = self.radio
         fading = radio.fading
         # Speed enters nowhere else: it drives the Doppler spread, and with it how fast the fading changes.
-        correlation = fading.slot_correlation(speed_mps, radio.carrier_hz, radio.slot_s)
+        with watching_draws(fading, "slot_correlation"):
+            correlation = fading.slot_correlation(speed_mps, radio.carrier_hz, radio.slot_s)
         what = "correlations [n] from -1 to 1"
         check_array(fading, "slot_correlation", correlation, speed_mps.shape, what, least=-1.0, most=1.0)
-        hold_slots = fading.hold_slots(speed_mps, radio.carrier_hz, radio.slot_s)
+        with watching_draws(fading, "hold_slots"):
+            hold_slots = fading.hold_slots(speed_mps, radio.carrier_hz, radio.slot_s)
         what = "whole numbers [n] of slots from 1"
         check_array(fading, "hold_slots", hold_slots, speed_mps.shape, what, least=1, whole=True)
         return Participants(

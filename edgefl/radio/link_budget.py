@@ -11,6 +11,7 @@ import numpy as np
 
 import channel
 from edgefl.core.arrays import Floats, Ints
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, is_trusted, wrong
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.rates import Rate
@@ -31,7 +32,8 @@ class LinkBudget:
     def __init__(self, radio: Radio, cells: Cells, control: Control = BY_SCENARIO) -> None:
         self.radio = radio
         self.resources = Resources(radio, control)
-        self.efficiency = radio.rate.efficiency()
+        with watching_draws(radio.rate, "efficiency"):
+            self.efficiency = radio.rate.efficiency()
         _check_efficiency(radio.rate, self.efficiency)
         self.noise_w_hz = float(channel.rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_db))
         self.server_tx_power_w = float(channel.units.dbm_to_w(radio.server_tx_power_dbm))
@@ -96,4 +98,6 @@ def _check_efficiency(rate: Rate, efficiency: object) -> None:
     for method in ("bps_hz", "rayleigh_bps_hz"):
         if not callable(getattr(efficiency, method, None)):
             raise wrong(rate, "efficiency", f"a {type(efficiency).__name__} without {method}", what)
-        check_array(rate, "efficiency", getattr(efficiency, method)(trial), trial.shape, what, least=0.0)
+        with watching_draws(efficiency, method):
+            found = getattr(efficiency, method)(trial)
+        check_array(rate, "efficiency", found, trial.shape, what, least=0.0)

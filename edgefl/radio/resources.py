@@ -8,6 +8,7 @@ import channel
 from channel.allocation import Shares
 from channel.rate import Efficiency
 from edgefl.core.arrays import Floats, Ints
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, check_type, is_trusted, wrong
 from edgefl.radio.allocation import Allocation
 from edgefl.radio.radio_section import Radio
@@ -70,7 +71,8 @@ class Resources:
             weights = self._control.bandwidth_weight(devices)
         if weights is None:
             allocation = self._radio.allocation
-            shares = allocation.shares(self.band_hz, payload_bits, snr_hz, efficiency, spread=spread)
+            with watching_draws(allocation, "shares"):
+                shares = allocation.shares(self.band_hz, payload_bits, snr_hz, efficiency, spread=spread)
             _check_shares(allocation, shares, len(payload_bits), self.band_hz)
         elif (weights == weights[0]).all():  # the very bits of equal shares
             shares = channel.allocation.equal(self.band_hz, len(weights))

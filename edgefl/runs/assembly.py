@@ -12,6 +12,7 @@ from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.arrays import Indices
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.plugins import attributing
 from edgefl.core.returns import check_array, check_type
 from edgefl.core.streams import Streams
@@ -143,7 +144,8 @@ def _outside(scenario: Scenario, divided: Divided, streams: Streams, control: Co
     parts = divided.parts
     check(scenario, data)
     churn = scenario.churn
-    presence = churn.presence(len(parts), _lowest_labels(data, parts), data.classes, streams)
+    with watching_draws(churn, "presence"):
+        presence = churn.presence(len(parts), _lowest_labels(data, parts), data.classes, streams)
     check_type(churn, "presence", presence, Presence, "a Presence of edgefl.world.churn.base")
     what = "a Presence with probabilities [devices] from 0 to 1"
     check_array(churn, "presence", presence.probabilities, (len(parts),), what, least=0.0, most=1.0)
@@ -317,6 +319,8 @@ def check(scenario: Scenario, data: Data) -> None:
         reason = reason or scenario.model.refusal(data.normalised(samples[:2]), data.outputs)
         if reason:
             raise InputError(f"model.kind: {reason}")
+    if reason := scenario.model.global_draw(data.normalised(data.train_x[:2]), data.outputs):
+        raise InputError(f"model.kind: {reason}")
     if data.regression:
         _check_regression(scenario)
     if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:

@@ -10,10 +10,11 @@ import numpy as np
 from edgefl.core.arrays import Indices
 from edgefl.core.distributions import DATA_SHARE
 from edgefl.core.errors import InputError
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.streams import Streams
 from edgefl.learning.datasets import Data
 from edgefl.learning.partitions import PARTITIONS
-from edgefl.learning.partitions.base import Labelled, check_parts, keep
+from edgefl.learning.partitions.base import Labelled, check_parts, dividing_hook, keep
 from edgefl.learning.redivision import Redivision
 from edgefl.scenario import Scenario
 
@@ -43,8 +44,10 @@ def divide(scenario: Scenario) -> Divided:
         if section.redivide is not None and (reason := section.redivide.check_classes()):
             raise InputError(f"data.redivide: {PARTITIONS.name_of(section.redivide)} {reason}")
         labels = np.zeros(len(labels), dtype=np.int64)  # no partition is to see them, but how many there are
-    parts = section.partition.assign(labels, data.owner, scenario.devices.count, streams.generator("partition"))
-    check_parts(section.partition, parts, scenario.devices.count, len(labels))
+    partition = section.partition
+    with watching_draws(partition, dividing_hook(partition)):
+        parts = partition.assign(labels, data.owner, scenario.devices.count, streams.generator("partition"))
+    check_parts(partition, parts, scenario.devices.count, len(labels))
     share = scenario.devices.draw("data_share", DATA_SHARE, streams)
     parts = keep(parts, share, partial(streams.generator, "data_share"))
     redivision = None
@@ -57,4 +60,6 @@ def divide(scenario: Scenario) -> Divided:
     train = Labelled(data.train_y, data.owner)
     test = Labelled(data.test_y, data.test_owner)
     rng = streams.generator("test_partition")
-    return Divided(data, parts, section.partition.assign_test(train, parts, test, rng), redivision)
+    with watching_draws(partition, "assign_test"):
+        test_parts = partition.assign_test(train, parts, test, rng)
+    return Divided(data, parts, test_parts, redivision)

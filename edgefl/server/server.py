@@ -13,6 +13,7 @@ from edgefl.coordination.policies.base import DEPARTED
 from edgefl.coordination.server_section import ServerSection
 from edgefl.coordination.server_view import DeviceTracker, ServerView
 from edgefl.core.arrays import Ids
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_ids
 from edgefl.core.streams import Streams
 from edgefl.learning.payload import Payload
@@ -241,7 +242,8 @@ class Server:
         free = self._free(self._index)
         if not len(free):
             return
-        candidates = selection.candidates(free, self._participants, self._index, self._streams, self._tracker.view)
+        with watching_draws(selection, "candidates"):
+            candidates = selection.candidates(free, self._participants, self._index, self._streams, self._tracker.view)
         check_ids(selection, "candidates", candidates, free, "ids of `present`, each once")
         yield self.env.all_of(self._begin(candidates, self._poll_processes, self._index))
         self._answers = {part.device: part for part in self._ended if part.status == POLLED}
@@ -329,7 +331,8 @@ class Server:
     def _by_selection(self, free: Ids, wanted: int, index: int) -> Ids:
         """Return whom the scenario's selection chooses of the devices [n] that are free."""
         selection = self._section.selection
-        chosen = selection.choose(free, wanted, index, self._streams, self._tracker.view)
+        with watching_draws(selection, "choose"):
+            chosen = selection.choose(free, wanted, index, self._streams, self._tracker.view)
         check_ids(selection, "choose", chosen, free, "ids of `present`, each once")
         return chosen
 

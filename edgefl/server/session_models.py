@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_number, check_type, is_trusted, wrong
 from edgefl.learning.initialisation.base import Blend, Initialisation
 from edgefl.scenario import RoundKey, Sessions
@@ -72,7 +73,8 @@ class SessionModels:
             return self._restarted(state, pilot.w), pilot.statistics
         if not begins:
             self._moves[session] = (state["w"] - self._blended(strategy.pilot_blend()).w).cpu().numpy()
-        blend = strategy.start(session, self._moves, self._tensors)
+        with watching_draws(strategy, "start"):
+            blend = strategy.start(session, self._moves, self._tensors)
         self._check(strategy, blend)
         start = self._blended(blend)
         self._forget_all_but({0, session, *strategy.sessions_kept(session, self._moves, self._tensors)})

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgefl.core import global_draws
 from edgefl.core.arrays import Ids
 from edgefl.core.errors import InputError
 from edgefl.learning.algorithms import Algorithm
@@ -21,7 +22,6 @@ from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.operations import correction_per_parameter, counted_by_numpy, counted_by_torch
 from edgefl.learning.payload import measure
 from edgefl.learning.training_section import Training
-from edgefl.testing import generators
 from edgefl.testing.examined import BOUND, Examined, HookChecks
 from edgefl.testing.keys import check_keys
 from edgefl.testing.report import Check, Report, made, noting
@@ -174,7 +174,7 @@ def _compare(check: Check, one: Round, other: Round, how: str) -> None:
 
 
 def _check_deterministic(algorithm: Algorithm, check: Check, first: list[Round]) -> None:
-    with generators.seeded(123):
+    with global_draws.seeded(123):
         again = _played(algorithm, check, SERIAL)
     for number, (one, other) in enumerate(zip(first, again, strict=False), 1):
         if not same(dict(one.server), dict(other.server)) or not same(one.updates.vectors, other.updates.vectors):

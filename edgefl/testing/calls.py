@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from edgefl.core import global_draws
 from edgefl.learning.algorithms.hook_errors import first_line, place, place_of_error
-from edgefl.testing import generators
 from edgefl.testing.report import Blamed, Check, Report
 
 
 class Calls:
-    """Calls the methods of members, and notes what they do to their arguments and to the global generators.
+    """Calls the methods of members, and notes what they do to their arguments and to the global global_draws.
 
     Args:
         report: gets three checks.
@@ -36,7 +36,7 @@ class Calls:
         """
         members = [member, *_fresh(member)]
         given = copy.deepcopy(args)
-        drawn = generators.states()
+        drawn = global_draws.states()
         try:
             value = getattr(member, method)(*given, **options)
         except Exception as error:
@@ -44,8 +44,8 @@ class Calls:
             name = f"{type(member).__name__}.{method}"
             self.returns.fault(f"{where}: {name} raised {type(error).__name__}: {first_line(error)}")
             raise Blamed from error
-        for name in generators.moved(drawn):
-            self.note(self.repeatable, member, method, f"draws from {name}: {generators.REMEDY}")
+        for name in global_draws.moved(drawn):
+            self.note(self.repeatable, member, method, f"draws from {name}: {global_draws.REMEDY}")
         if fingerprint(given) != fingerprint(args):
             text = "changes its arguments in place, which others still use: work on copies (x.copy())"
             self.note(self.arguments, member, method, text)

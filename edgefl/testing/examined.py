@@ -9,11 +9,11 @@ import torch
 from pydantic import PrivateAttr
 from torch import Tensor
 
+from edgefl.core import global_draws
 from edgefl.core.errors import RunError
 from edgefl.learning.algorithms import Algorithm, LocalContext
 from edgefl.learning.algorithms.hook_errors import HookError, place
 from edgefl.learning.algorithms.watched import Watched
-from edgefl.testing import generators
 from edgefl.testing.report import Blamed, Check
 from edgefl.testing.values import copied, distance, mapped, same, tensors
 
@@ -52,10 +52,14 @@ class Examined(Watched):
         """Note that a hook returned what it must not, and go on."""
         self._checks.returns.fault(self._text(hook, text))
 
+    def drew(self, hook: str, generator: str) -> None:
+        """Note that a hook has drawn from a global generator, and go on."""
+        self._checks.random.fault(self._text(hook, f"draws from {generator}: {global_draws.REMEDY}"))
+
     def call(self, hook: str, *args: Any) -> Any:
         """Return what a hook returns, once it has been examined."""
         kept = copied(args)
-        drawn = generators.states()
+        drawn = global_draws.states()
         try:
             value = super().call(hook, *args)
         except HookError as error:
@@ -64,9 +68,7 @@ class Examined(Watched):
         except RunError as error:
             self._checks.returns.fault(self._text(hook, f"ends the run: {error}"))
             raise Blamed from error
-        moved = generators.moved(drawn)
-        for name in moved:
-            self._checks.random.fault(self._text(hook, f"draws from {name}: {generators.REMEDY}"))
+        moved = global_draws.moved(drawn)
         self._check_arguments(hook, args, kept, value)
         if not moved:
             self._check_again(hook, kept, value)

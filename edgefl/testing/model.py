@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from edgefl.core import global_draws
 from edgefl.core.plugins import path_of
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
@@ -17,7 +18,6 @@ from edgefl.learning.learner.plan import SERIAL, Plan
 from edgefl.learning.models import Model
 from edgefl.learning.models.count import multiplications
 from edgefl.learning.models.imported import Imported
-from edgefl.testing import generators
 from edgefl.testing.keys import check_keys
 from edgefl.testing.report import Check, Report, made, noting
 from edgefl.testing.rounds import CLASSES, FEATURES, Round, problem, rounds
@@ -126,11 +126,11 @@ def _check_outputs(check: Check, module: nn.Module, data: Data) -> None:
 
 
 def _check_initial(check: Check, model: Model, data: Data) -> None:
-    drawn = generators.states()
+    drawn = global_draws.states()
     first = [parameter.detach() for parameter in _module(model, data).parameters()]
-    for name in generators.moved(drawn):
-        check.fault(f"building the module draws from {name}: {generators.REMEDY}")
-    with generators.seeded(7):
+    for name in global_draws.moved(drawn):
+        check.fault(f"building the module draws from {name}: {global_draws.REMEDY}")
+    with global_draws.seeded(7):
         second = [parameter.detach() for parameter in _module(model, data).parameters()]
     if not same(first, second):
         text = "differs from call to call with one seed"
@@ -152,18 +152,18 @@ def _check_counts(check: Check, model: Model, data: Data) -> None:
 
 
 def _check_training(model: Model, data: Data, random: Check, together: Check, learns: Check) -> None:
-    drawn = generators.states()
+    drawn = global_draws.states()
     first = _trained(learns, model, data)
     if not first:
         return
-    for name in generators.moved(drawn):
+    for name in global_draws.moved(drawn):
         remedy = "use torch.nn.Dropout in place of functional.dropout: edgefl gives its layers keyed draws"
         random.fault(f"the forward pass draws from {name}: {remedy}")
     if not all(bool(each.server["w"].isfinite().all()) for each in first):
         learns.fault("the model is not finite after a few rounds on a plain problem")
     elif first[-1].loss >= first[0].loss:
         learns.fault(f"the loss goes from {first[0].loss:.4g} to {first[-1].loss:.4g} on a plain problem")
-    with generators.seeded(99):
+    with global_draws.seeded(99):
         again = _trained(random, model, data)
     if again and not same(first[-1].server, again[-1].server):
         random.fault("a second training gives another model: the forward pass must be a function of its input")

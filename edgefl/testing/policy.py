@@ -8,7 +8,7 @@ import numpy as np
 
 from edgefl.api import run
 from edgefl.coordination.policies import Policy
-from edgefl.testing import generators
+from edgefl.core import global_draws
 from edgefl.testing.keys import check_keys
 from edgefl.testing.report import Check, Report, made, noting
 
@@ -41,14 +41,14 @@ def check_policy(policy: type[Policy] | Policy, **keys: Any) -> Report:
     random = report.begin("repeatable", "a second run gives the same tables, whatever the global generators hold")
     for name, churn in (("all devices present", {"kind": "none"}), ("devices that leave", CHURN)):
         scenario = _scenario(subject, churn)
-        drawn = generators.states()
+        drawn = global_draws.states()
         result = _result(runs, name, scenario)
         if result is None:
             continue
-        for moved in generators.moved(drawn):
-            random.fault(f"{type(subject).__name__}.run draws from {moved}: {generators.REMEDY}")
+        for moved in global_draws.moved(drawn):
+            random.fault(f"{type(subject).__name__}.run draws from {moved}: {global_draws.REMEDY}")
         _check_books(books, name, result, all_stay=churn["kind"] == "none")
-        with generators.seeded(321):
+        with global_draws.seeded(321):
             again = _result(random, name, scenario)
         if again is not None and not _same(result, again):
             random.fault(f"with {name} a second run gives other tables: use nothing but the server and its clock")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgefl.core.arrays import Floats
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array
 from edgefl.world.dvfs import Dvfs, Work
 
@@ -64,7 +65,9 @@ class LocalComputation:
             upload_s = np.zeros(len(download_s))
         else:
             upload_s = self.estimate_upload_s(download_s, rows)
-        clock_hz = self.dvfs.clock_hz(Work(cycles, self.cpu_hz[rows], download_s, upload_s, self.deadline_s[rows]))
+        work = Work(cycles, self.cpu_hz[rows], download_s, upload_s, self.deadline_s[rows])
+        with watching_draws(self.dvfs, "clock_hz"):
+            clock_hz = self.dvfs.clock_hz(work)
         highest_hz = self.cpu_hz[rows] * (1 + ROUNDING)
         what = "clocks [n] in hertz, above 0 and not above `work.cpu_hz`"
         check_array(self.dvfs, "clock_hz", clock_hz, download_s.shape, what, least=LEAST_HZ, most=highest_hz)

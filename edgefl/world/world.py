@@ -6,6 +6,7 @@ import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.distributions import HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, check_ids, check_type
 from edgefl.core.streams import Streams
 from edgefl.world.batteries import Batteries
@@ -65,7 +66,8 @@ class World:
         self.batteries: Batteries | None = None
         if devices.has_batteries:
             self.batteries = Batteries(BatteryParameters.drawn(devices, streams))
-        self._track = mobility.track(cells.area, devices.count, streams)
+        with watching_draws(mobility, "track"):
+            self._track = mobility.track(cells.area, devices.count, streams)
         check_type(mobility, "track", self._track, Track, "a Track of edgefl.world.mobility.base")
         self._cells = cells
         self._all = np.arange(devices.count, dtype=np.int64)
@@ -97,7 +99,8 @@ class World:
 
     def present(self, time_s: float, index: int) -> Ids:
         """Return the ids [n] of the devices that are present and have charge when the round `index` begins."""
-        ids = self.presence.present(time_s, index)
+        with watching_draws(self.presence, "present"):
+            ids = self.presence.present(time_s, index)
         check_ids(self.presence, "present", ids, self._all, "ids of devices, each once")
         if self.batteries is None:
             return ids
@@ -153,14 +156,16 @@ class World:
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         """Return positions [n, 2] relative to the base station."""
-        positions_m = self._track.positions_m(ids, time_s)
+        with watching_draws(self._track, "positions_m"):
+            positions_m = self._track.positions_m(ids, time_s)
         what = "finite positions [n, 2] in metres"
         check_array(self._track, "positions_m", positions_m, (len(ids), 2), what, least=-FAR_M, most=FAR_M)
         return positions_m
 
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
         """Return the speeds [n] of devices, which drive the Doppler spread."""
-        speeds_mps = self._track.speeds_mps(ids, time_s)
+        with watching_draws(self._track, "speeds_mps"):
+            speeds_mps = self._track.speeds_mps(ids, time_s)
         what = "speeds [n] in m/s, from 0"
         check_array(self._track, "speeds_mps", speeds_mps, (len(ids),), what, least=0.0, most=FAR_M)
         return speeds_mps

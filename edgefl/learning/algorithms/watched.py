@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import PrivateAttr
 
 from edgefl.core.errors import RunError
+from edgefl.core.global_draws import REMEDY, moved, states
 from edgefl.learning.algorithms.base import Batch, ForwardPass, LocalContext, Updates
 from edgefl.learning.algorithms.hook_errors import HookError, first_line, place, place_of_error
 from edgefl.learning.algorithms.wrapper import Wrapper
@@ -44,20 +45,28 @@ class Watched(Wrapper):
         """Raise the fault of a hook; a subclass may note it and go on."""
         raise HookError(f"{place(self.base, hook)}: algorithm: {type(self.base).__name__}.{hook} {text}")
 
+    def drew(self, hook: str, generator: str) -> None:
+        """Raise the fault of a hook that has drawn from a global generator; a subclass may note it and go on."""
+        self.fail(hook, f"draws from {generator}: {REMEDY}")
+
     def call(self, hook: str, *args: Any) -> Any:
         """Return what a hook of the algorithm returns.
 
         Raises:
-            HookError: the hook raises an exception.
+            HookError: the hook raises an exception, or draws from a global generator.
         """
+        drawn = states()
         try:
-            return getattr(self.base, hook)(*args)
+            value = getattr(self.base, hook)(*args)
         except RunError:
             raise  # written for the user already
         except Exception as error:
             where = place_of_error(self.base, error) or place(self.base, hook)
             name = f"{type(self.base).__name__}.{hook}"
             raise HookError(f"{where}: algorithm: {name} raised {type(error).__name__}: {first_line(error)}") from error
+        for generator in moved(drawn):
+            self.drew(hook, generator)
+        return value
 
     # Before the first round
 

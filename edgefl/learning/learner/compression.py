@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import is_trusted, wrong
 from edgefl.learning.learner.round_training import Job
 from edgefl.learning.learner.store import StateStore
@@ -45,7 +46,8 @@ class Compression:
             # one generator for all vectors of a device, so that each has draws of its own
             rng = self._task.streams.generator("codec", job.device, job.index)
             for name, upload in vectors.items():
-                decoded = self._codec.decoded(upload[row], rng)
+                with watching_draws(self._codec, "decoded"):
+                    decoded = self._codec.decoded(upload[row], rng)
                 self._check(decoded, upload[row])
                 losses[name][row] = upload[row] - decoded
                 upload[row] = decoded

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo
 
-from edgefl.core.plugins import Plugin, located
+from edgefl.core.global_draws import moved, states
+from edgefl.core.plugins import Plugin, located, place_of
 from edgefl.core.section import fault
 from edgefl.learning.losses.base import Loss
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 TRIED = 4  # samples of the trial
+FUNCTION = "a loss must be a function of outputs and labels, or no run could be repeated"
 SAME = 1e-4  # relative difference below which two ways to compute a loss agree in single precision
 
 
@@ -48,11 +50,14 @@ class ImportedLoss(Loss):
         # Numbers of a generator of its own: neither the run's draws nor torch's global ones move.
         guesses = torch.from_numpy(np.random.default_rng(0).normal(size=(TRIED, outputs))).float().requires_grad_()
         path = self.import_path
+        drawn = states()
         try:
             losses = self._called(guesses, some)
         except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
             plugin = Plugin("training.loss", path, self._function)
             return located(error, [plugin]) or f"{path}: {type(error).__name__}: {error}"
+        for generator in moved(drawn):
+            return f"{place_of(self._function)}: {path} draws from {generator}: {FUNCTION}"
         if reason := _no_losses(losses):
             return f"{path} {reason}"
         with torch.no_grad():

@@ -122,6 +122,10 @@ class Model(Member):
         """Return why the network refuses samples [2, ...] as training hands them to it; None if it takes them."""
         return None  # what a model of ours takes is known without a trial
 
+    def global_draw(self, samples: npt.NDArray[Any], classes: int) -> str | None:
+        """Return that the network draws from a global random generator; None if it does not."""
+        return None
+
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """Return the network for one client; input [B, *shape], output [B, classes].
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +13,18 @@ import numpy.typing as npt
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo
 
 from edgefl.core.errors import InputError
+from edgefl.core.global_draws import moved, states
 from edgefl.core.plugin_import import Access
 from edgefl.core.plugin_import import imported as import_path
-from edgefl.core.plugins import place_within
+from edgefl.core.plugins import place_of, place_within
 from edgefl.core.section import fault
 from edgefl.learning.models.base import Model
 
 if TYPE_CHECKING:
     from torch import nn
+
+KEYED_LAYERS = "use torch.nn.Dropout in place of functional.dropout: edgefl gives its layers keyed draws"
+KEYED_WEIGHTS = "draw parameters with torch's functions (torch.nn.init): edgefl gives them keyed draws"
 
 
 class Imported(Model):
@@ -109,6 +114,32 @@ class Imported(Model):
             wanted = f"{self.import_path} must give [B, {classes}] for samples [B, ...]"
             return f"{wanted}, got {got} for B = {len(samples)}{_remedy(module, shape)}"
         return None
+
+    def global_draw(self, samples: npt.NDArray[Any], classes: int) -> str | None:
+        """Return that building or training the module draws from a global generator; None if it does not.
+
+        The arguments are those of `refusal`, which finds nothing.
+        """
+        import torch
+        from torch import nn
+
+        drawn = states()
+        module = self._aside(samples.shape[1:], classes).train()
+        for generator in moved(drawn):  # never torch's, which `_aside` leaves as it was
+            return f"{self._located()} draws from {generator}: {KEYED_WEIGHTS}"
+        for layer in module.modules():
+            if isinstance(layer, nn.modules.dropout._DropoutNd):  # noqa: SLF001 - the base of all dropout layers
+                layer.eval()  # the learner gives these layers keyed draws, or refuses them
+        # What fails on two samples in training may work on a batch, so that only training can tell.
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), suppress(Exception):
+            drawn = states()
+            module(torch.from_numpy(np.ascontiguousarray(samples)))
+            for generator in moved(drawn):
+                return f"{self._located()} draws from {generator} in training: {KEYED_LAYERS}"
+        return None
+
+    def _located(self) -> str:
+        return f"{place_of(self.made_from())}: {self.import_path}"
 
     def _aside(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """Return the module in evaluation mode, made without touching torch's global generator."""

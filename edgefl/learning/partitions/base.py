@@ -75,9 +75,7 @@ def check_parts(partition: Partition, parts: list[Indices], count: int, samples:
     """
     if is_trusted(partition):
         return
-    hook = "split"
-    if type(partition).assign is not Partition.assign:
-        hook = "assign"
+    hook = dividing_hook(partition)
     what = f"numbers of samples from 0 to {samples - 1} for each device"
     check_type(partition, hook, parts, list, "a list of arrays, one for each device")
     if len(parts) != count:
@@ -86,6 +84,14 @@ def check_parts(partition: Partition, parts: list[Indices], count: int, samples:
         check_array(partition, hook, part, (None,), what, least=0, most=samples - 1, whole=True)
         if not len(part):
             raise wrong(partition, hook, f"no sample for device {device}", "at least one for each device")
+
+
+def dividing_hook(partition: Partition) -> str:
+    """Return the name of the method with which a partition divides the samples."""
+    # The class of a member that was not imported has no such method.
+    if getattr(type(partition), "assign", None) is Partition.assign:
+        return "split"  # which the inherited method calls
+    return "assign"
 
 
 def divide_alike(labels: Indices, parts: list[Indices], others: Indices, rng: np.random.Generator) -> list[Indices]:

@@ -1,0 +1,115 @@
+"""The random generators that a whole program shares, and a check that members from outside do not draw from them.
+
+What a member draws there depends on whatever else the program has drawn, so that no run could be repeated or resumed.
+Other code may draw from them, such as a tracker or an agent, so they are compared around single calls of a member.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, TypeVar
+
+import numpy as np
+
+from edgefl.core.plugins import BrokenRule, is_outside, method_place
+
+Made = TypeVar("Made")
+
+REMEDY = (
+    "results would depend on what else the program draws, so that no run could be repeated or resumed: "
+    "draw from a generator that is given (rng, streams)"
+)
+_NOTHING = nullcontext()
+
+
+class GlobalDraw(BrokenRule):
+    """A plug-in has drawn from a global generator."""
+
+
+def states() -> dict[str, Any]:
+    """Return the state of each global generator, by the name that messages use."""
+    _, words, *rest = np.random.get_state()  # noqa: NPY002 - its own generator is what is looked at here
+    found: dict[str, Any] = {
+        "Python's module random": random.getstate(),
+        "numpy.random's global generator": (np.asarray(words).tobytes(), *rest),
+    }
+    # A member that never imports torch cannot draw from it.
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        found["torch's global generator"] = torch.get_rng_state().numpy().tobytes()
+    return found
+
+
+def moved(before: dict[str, Any]) -> list[str]:
+    """Return the names of the generators that have been drawn from since `before`."""
+    after = states()
+    return [name for name in after if name in before and after[name] != before[name]]
+
+
+def watching_draws(maker: object, hook: str) -> AbstractContextManager[None]:
+    """Return a context in which a method of a plug-in is called; members of ours are believed.
+
+    Args:
+        maker: the plug-in, or what it has made.
+        hook: its method.
+
+    Raises:
+        GlobalDraw: a global generator has another state at the end of the context than at its beginning.
+    """
+    if not is_outside(type(maker)):
+        return _NOTHING  # shipped members cost nothing
+    return _watching(type(maker), hook)
+
+
+@contextmanager
+def _watching(cls: type, hook: str) -> Iterator[None]:
+    before = states()
+    yield
+    for name in moved(before):
+        raise GlobalDraw(f"{method_place(cls, hook)}: {cls.__name__}.{hook} draws from {name}: {REMEDY}")
+
+
+def depends_on_draws(make: Callable[[], Made], same: Callable[[Made, Made], bool]) -> tuple[Made, list[str]]:
+    """Return what a function makes, and the names of the global generators if it depends on their states.
+
+    A function that seeds them itself draws from them, and yet gives the same every time. So one that draws is called
+    twice, from other states.
+
+    Args:
+        make: the function.
+        same: whether two of its values are equal.
+    """
+    before = states()
+    made = make()
+    drawn_from = moved(before)
+    if not drawn_from:
+        return made, []
+    with seeded(1):
+        again = make()
+    if same(made, again):
+        return made, []
+    return made, drawn_from
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Give all global generators other states; they have their own again afterwards."""
+    kept_random = random.getstate()
+    kept_numpy = np.random.get_state()  # noqa: NPY002
+    torch = sys.modules.get("torch")
+    kept_torch = None
+    if torch is not None:
+        kept_torch = torch.get_rng_state()
+        torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(kept_random)
+        np.random.set_state(kept_numpy)  # noqa: NPY002
+        if torch is not None:
+            torch.set_rng_state(kept_torch)
