@@ -65,7 +65,13 @@ class MemoryNeeds:
 
 
 def memory_needs(
-    model: Model, algorithm: Algorithm, training: Training, data: Data, devices: int, together: int
+    model: Model,
+    algorithm: Algorithm,
+    training: Training,
+    data: Data,
+    devices: int,
+    together: int,
+    known: int | None = None,
 ) -> MemoryNeeds:
     """Return the least memory that learning needs.
 
@@ -76,6 +82,7 @@ def memory_needs(
         data: the samples.
         devices: size of the population.
         together: number of updates that are aggregated together.
+        known: number of devices of which the server keeps rows at a time; all if None.
     """
     vector_bytes = float(BYTES_OF[data.dtype]) * model.parameters(data.shape, data.outputs)
     smaller = "use a smaller model"
@@ -100,7 +107,8 @@ def memory_needs(
         needs.append(Need("what the server keeps besides", kept * vector_bytes, smaller))
     if rows:
         remedy = f"use fewer devices, another algorithm, or {smaller[4:]}"
-        needs.append(Need(f"what the server keeps of {devices} devices", devices * rows * vector_bytes, remedy))
+        known = known or devices
+        needs.append(Need(f"what the server keeps of {known} devices", known * rows * vector_bytes, remedy))
     if states and training.state_home in {"host", "device"}:
         remedy = "set training.state_home to auto or disk"
         needs.append(Need(f"the states of {devices} devices", devices * states * vector_bytes, remedy))

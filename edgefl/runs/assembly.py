@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -133,9 +134,11 @@ def needed_memory(scenario: Scenario, divided: Divided) -> MemoryNeeds:
     # With churn, or where rounds overlap, nobody knows how many updates meet; one is the least.
     if policy.averages and not policy.overlapping and scenario.churn.always_present:
         together = max(1, int(expected_participants(scenario)))
-    return memory_needs(
-        scenario.model, scenario.learning, scenario.training, divided.data, len(divided.parts), together
-    )
+    devices = len(divided.parts)
+    known = devices
+    if not scenario.in_sessions.keep_state:
+        known = devices // scenario.groups  # the server's state is about one group at a time
+    return memory_needs(scenario.model, scenario.learning, scenario.training, divided.data, devices, together, known)
 
 
 def _outside(scenario: Scenario, divided: Divided, streams: Streams, control: Control = BY_SCENARIO) -> Outside:
@@ -184,8 +187,6 @@ def _replay(
 
     # Called only when an outcome is not on record. Until then there is no learner, and no worker is started.
     def model() -> GlobalModel:
-        asked = scenario.server.selection.asked(probabilities)
-        present = float(asked[outside.groups.members(1)].sum())
         return GlobalModel(
             _learner(scenario, device, divided, outside.cut, record),
             scenario.learning,
@@ -193,8 +194,8 @@ def _replay(
             scenario.in_sessions,
             outside.groups,
             scenario.report,
-            asked,
-            scenario.server.selection.expected(scenario.participants, present),
+            scenario.server.selection.asked(probabilities),
+            partial(scenario.server.selection.expected, scenario.participants),
             scenario.cells.sites,
             edge_models=edge_models,
             learning_rates=learning_rates,

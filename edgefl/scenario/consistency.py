@@ -278,7 +278,10 @@ def check_kept_state(scenario: Sections) -> None:
     sessions = scenario.sessions
     if sessions is None:
         return
-    if misfit := scenario.algorithm.check_sessions(scenario.groups):
+    turns = 1  # state that begins anew in each session is about one group alone
+    if sessions.keep_state:
+        turns = scenario.groups
+    if misfit := scenario.algorithm.check_sessions(turns):
         key, reason = misfit
         raise fault_at(("algorithm", key), reason)
     # An algorithm is coupled if its server keeps a sum of states that the devices keep.

@@ -7,10 +7,9 @@ can be applied again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from edgefl.core.arrays import Floats, Ids, Indices
 from edgefl.core.errors import RunError
 from edgefl.learning.algorithms import Algorithm, Updates
 from edgefl.learning.algorithms.hook_errors import HookError
-from edgefl.learning.algorithms.steps import new_session
 from edgefl.learning.algorithms.trial import watched_outside
 from edgefl.learning.edge_models import EdgeModels
 from edgefl.learning.report_section import ReportSection
@@ -167,7 +165,7 @@ class GlobalModel:
         groups: the groups of devices, one of which is present in each session.
         report: the section `report` of the scenario: which models are evaluated, and how often contributions.
         probabilities: [devices] the probability that each can be asked in a round.
-        participants: the expected number of participants of a round.
+        expected: returns the expected number of participants of a round, given that of devices that can be asked.
         cells: how many base stations there are.
         edge_models: whether each base station has a model of its own.
         learning_rates: the keys that set a learning rate, as messages name them.
@@ -182,7 +180,7 @@ class GlobalModel:
         groups: SessionGroups,
         report: ReportSection,
         probabilities: Floats,
-        participants: float,
+        expected: Callable[[float], float],
         cells: int,
         *,
         edge_models: bool,
@@ -194,20 +192,15 @@ class GlobalModel:
         self._sessions = sessions
         self._groups = groups
         self._report = report
-        self._participants = participants
         self._cells = cells
         self._learning_rates = learning_rates
-        if sessions.keep_state:
-            rounds = sessions.total
-            turns = 1
-        else:
-            # The server's state begins anew in each session, for the devices of one group.
-            rounds = sessions.rounds
-            turns = groups.count
-        self.state: dict[str, Any] = learner.begin(rounds, participants, probabilities.tolist(), turns)
-        restarted = partial(new_session, self._algorithm, population=len(learner.task.parts))
+        self._probabilities = probabilities
+        self._expected = expected
+        self._session = 1
+        rounds = sessions.total if sessions.keep_state else sessions.rounds
+        self.state: dict[str, Any] = learner.begin(rounds, *self._population_of(1))
         self._session_models = SessionModels(
-            sessions, learner.initial, learner.statistics, restarted, learner.weight_tensors
+            sessions, learner.initial, learner.statistics, learner.restarted, learner.weight_tensors
         )
         self._waited = 0  # rounds of this session in which the algorithm has only waited for devices
         self._edges: EdgeModels | None = None
@@ -223,12 +216,14 @@ class GlobalModel:
 
     def enter(self, round_key: RoundKey, number: int) -> None:
         """Begin a round after `number` aggregations; a session's first round begins with the session's own model."""
-        self.state, statistics = self._session_models.enter(round_key, self.state, self.learner.statistics)
-        self.learner.use_statistics(statistics)
         if self._sessions.begins(round_key) or round_key.round == 1:
             self._waited = 0
         if self._sessions.begins_anew(round_key):
+            self._session = round_key.session
+            self.learner.limit(*self._population_of(self._session))
             self.learner.restart(number)
+        self.state, statistics = self._session_models.enter(round_key, self.state, self.learner.statistics)
+        self.learner.use_statistics(statistics)
 
     def send(self, stage: int, round_key: RoundKey) -> None:
         """Keep the model that the devices of each cell receive now."""
@@ -258,7 +253,7 @@ class GlobalModel:
         """Make the model that has just arrived the one that the next device receives, without averaging."""
         updates, loss = self._train(command)
         start = self._sent[command.arrivals[0].stage][0].w
-        self._losses.append([int(updates.ids[0]), loss])
+        self._losses.append([command.arrivals[0].device, loss])
         self._walk.append(WalkedModel(start + updates.vectors["delta"][0], loss, int(updates.samples[0])))
 
     def learn(self, command: Learn) -> dict[str, Any]:
@@ -269,13 +264,14 @@ class GlobalModel:
             training loss of each device; and in rounds that compute them `contributions`, each player's id and value.
         """
         if command.awaited:
-            self.state = {**self.state, "awaited": np.array(command.awaited)}
+            awaited = self.learner.concerned(np.array(command.awaited))
+            self.state = {**self.state, "awaited": self.learner.rows(awaited)}
         outcome: dict[str, Any] = {"columns": dict(NOT_EVALUATED)}
         if self._walk:
             outcome["columns"]["train_loss"] = self._end_walk()
         else:
             self._received = np.array([arrival.device for arrival in command.arrivals], dtype=np.int64)
-            waits = not command.round_key.extra and self._algorithm.waits(self.state, self._received)
+            waits = not command.round_key.extra and self._algorithm.waits(self.state, self.learner.rows(self._received))
             if command.arrivals:
                 outcome = self._aggregate(command, outcome["columns"])
             elif self._algorithm.replays:
@@ -306,6 +302,17 @@ class GlobalModel:
             raise RunError(f"{round_key.named(several=self._sessions.several)}: {error}") from error
 
     # Steps of learning
+
+    def _population_of(self, session: int) -> tuple[float, list[float], Ids | None]:
+        """Return whom the server's state is about in a session: the last arguments of `Learner.begin`.
+
+        State that begins anew in each session is about the devices of its group. State that lasts is about all.
+        """
+        members = self._groups.members(session)
+        participants = self._expected(float(self._probabilities[members].sum()))
+        if self._sessions.keep_state or not self._groups.several:
+            return participants, self._probabilities.tolist(), None
+        return participants, self._probabilities[members].tolist(), np.flatnonzero(members)
 
     def _model(self) -> Any:
         """Return the model [d] that the next device starts from."""
@@ -346,7 +353,7 @@ class GlobalModel:
         """Train all updates that have arrived and aggregate them; return the outcome of `learn` without `losses`."""
         updates, loss = self._train(command)
         if updates.losses is not None:
-            pairs = zip(updates.ids.tolist(), updates.losses.tolist(), strict=True)
+            pairs = zip(self.learner.devices(updates.ids).tolist(), updates.losses.tolist(), strict=True)
             self._losses = [[device, device_loss] for device, device_loss in pairs]
         staleness = np.array([command.number - arrival.version for arrival in command.arrivals])
         updates = replace(updates, staleness=staleness)
@@ -375,7 +382,7 @@ class GlobalModel:
         else:
             players = self._algorithm.contributors(self.state, updates)
         values = self.learner.contributions(before, updates, players, self._groups.labels(session))
-        return list(zip(players.tolist(), values.tolist(), strict=True))
+        return list(zip(self.learner.devices(players).tolist(), values.tolist(), strict=True))
 
     def _learn_without_updates(self, command: Learn) -> dict[str, float]:
         """Learn from stored updates alone; return the algorithm's traces."""
@@ -419,7 +426,7 @@ class GlobalModel:
         members = np.flatnonzero(self._groups.members(round_key.session))
         if wanted == "all":
             return members
-        count = min(math.ceil(self._participants), len(members))
+        count = min(math.ceil(self.learner.run.participants), len(members))
         rng = self.learner.task.streams.generator("train_accuracy", round_key.session, round_key.round)
         return np.sort(rng.choice(members, count, replace=False))
 
@@ -433,6 +440,7 @@ class GlobalModel:
         """Write the whole state, between two rounds."""
         values = {
             "state": self.state,
+            "session": self._session,
             "received": self._received,
             "waited": self._waited,
             "sent": {stage: [list(received) for received in sent] for stage, sent in self._sent.items()},
@@ -445,6 +453,8 @@ class GlobalModel:
         """Restore the state that `save` has written."""
         values = self.learner.restore(file)
         self.state = values["state"]
+        self._session = values["session"]
+        self.learner.limit(*self._population_of(self._session))
         self._received = values["received"]
         self._waited = values["waited"]
         self._sent = {stage: [Received(*received) for received in sent] for stage, sent in values["sent"].items()}

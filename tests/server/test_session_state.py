@@ -34,19 +34,20 @@ def three(algorithm, strategy="previous", **changes):
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=["previous", "average", "proposed"])
 @pytest.mark.parametrize("name", SUMS)
 def test_the_server_has_the_mean_of_what_devices_have(name, strategy, seen):
+    """Of those of the session's group, who all take part in every round."""
     three(KEYS[name], strategy)
-    for place, _, server, devices, _ in seen:
+    for place, group, server, devices, _ in seen:
         for own, mean in SUMS[name].items():
-            assert torch.allclose(server[mean], devices[own].mean(dim=0), atol=1e-12), place
-            assert devices[own].abs().max() > 1e-3
+            assert torch.allclose(server[mean], devices[own][group].mean(dim=0), atol=1e-12), place
+            assert devices[own][group].abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("home", ["device", "host", "disk"])
 def test_in_every_home(home, seen):
     training = {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial", "state_home": home}
     three("scaffold", STRATEGIES[2], training=training, report={"models": ["all"]})
-    for place, _, server, devices, _ in seen:
-        assert torch.allclose(server["c"], devices["c"].mean(dim=0), atol=1e-12), place
+    for place, group, server, devices, _ in seen:
+        assert torch.allclose(server["c"], devices["c"][group].mean(dim=0), atol=1e-12), place
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=["previous", "average", "proposed"])
@@ -164,7 +165,7 @@ PROPOSED = "sessions: {keep_state: true, initialisation: proposed}"
             ":1: sessions.keep_state: gradient rounds would change the devices' state of feddyn, but not the server's",
         ),
         (
-            "sessions: {groups: 2}\nalgorithm: {kind: mifa, wait: true}",
+            "sessions: {groups: 2, keep_state: true}\nalgorithm: {kind: mifa, wait: true}",
             ":2: algorithm.wait: waits for devices of all groups, but only one is present at a time: set it to false",
         ),
     ],
@@ -183,7 +184,8 @@ def test_refused(lines, message, tmp_path, capsys):
         f"{PROPOSED}\nalgorithm: mifa",
         f"{PROPOSED}\nalgorithm: fedacg",
         "sessions: {keep_state: true}\nalgorithm: feddyn",
-        "sessions: {groups: 1}\nalgorithm: {kind: mifa, wait: true}",
+        "sessions: {groups: 2}\nalgorithm: {kind: mifa, wait: true}",
+        "sessions: {groups: 1, keep_state: true}\nalgorithm: {kind: mifa, wait: true}",
     ],
 )
 def test_allowed(lines, tmp_path):

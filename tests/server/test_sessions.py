@@ -494,6 +494,30 @@ def test_a_device_gets_the_teacher_once_a_session(sharing):
     assert more.to_numpy() == pytest.approx(plain * 4 / 3)
 
 
+def test_the_teacher_is_the_last_session_s_model_wherever_a_session_starts():
+    """After the pilot the model starts from 0 again: the step is that of the loss plus k KL(p_teacher || 1 / C)."""
+    rate, weight = 0.05, 0.7
+
+    def trained(count):
+        strategy = {"kind": "continuous", "weight": weight, "after_pilots": "initial"}
+        training = {"local_steps": 1, "batch_size": "full", "engine": "serial", "lr": rate, "weight_decay": 0.0}
+        sessions = {"count": count, "rounds": 1, "initialisation": strategy}
+        model = {"kind": "logistic", "init": {"kind": "zeros"}}
+        data = {"dataset": "digits", "partition": "half"}
+        return images({"sessions": sessions}, data=data, model=model, training=training, devices={"count": 2})
+
+    first, second = trained(1), trained(2)
+    digits = Digits().load()
+    rows = divide(load(second.scenario)).parts[1]
+    x = (digits.train_x[rows].reshape(len(rows), -1).astype(np.float64) - digits.mean) / digits.std
+    scores = x @ first.parameters[:640].reshape(10, 64).T + first.parameters[640:]
+    taught = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    errors = (0.1 - np.eye(10)[digits.train_y[rows]]) + weight * (0.1 - taught)
+    stepped = np.concatenate([(errors.T @ x / len(rows)).ravel(), errors.mean(axis=0)])
+    assert np.abs(taught - 0.1).max() > 0.01
+    assert second.parameters == pytest.approx(-rate * stepped, abs=1e-5)
+
+
 def test_distillation_needs_classes():
     with pytest.raises(InputError, match="continuous needs samples with classes"):
         scalar({"count": 2, "rounds": 1, "initialisation": {"kind": "continuous"}})

@@ -23,20 +23,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """Facts that all rounds of a run share."""
+    """Facts that all rounds share until the server's state begins anew.
 
-    population: int = 1  # devices in the scenario, N
+    All numbers are over the N devices that the state is about: those of the scenario, or, with groups that take turns,
+    those of the session.
+    """
+
+    population: int = 1  # N
     rounds: int = 1  # until the server's state begins anew, T
     participants: float = 1.0  # expected number of participants in a round, m
     lr: float = 1.0  # learning rate that the schedule starts from, eta_0
     steps: float = 1.0  # local steps of a device with the mean number of samples, K_ref
     momentum: float = 0.0  # of local SGD
-    labels: tuple[int, ...] = ()  # samples of each class that all devices hold together
+    labels: tuple[int, ...] = ()  # samples of each class that the N devices hold together
     test_labels: tuple[int, ...] = ()  # samples of each class in the test set
-    presence: tuple[float, ...] = ()  # probability that each device can be asked in a round; empty: always
-    groups: int = 1  # groups of devices that take turns: one is present until the server's state begins anew
+    presence: tuple[float, ...] = ()  # [N] probability that each can be asked in a round; empty: always
     began: int = 0  # index of the round in which that state began
     samples: float = 1.0  # mean number of samples of a device
+    devices: tuple[int, ...] = ()  # [N] ids in the scenario of devices 0 .. N - 1; empty: the same
     work: tuple[int | None, int | None, int | None] = (None, 1, None)  # epochs, steps and batch size; see `LocalWork`
 
 
@@ -64,7 +68,7 @@ class LocalContext:
     received: Mapping[str, Tensor] = field(default_factory=dict)  # what `downlink` sent besides w
     state: Mapping[str, Tensor] = field(default_factory=dict)  # what `remember` kept in its last round
     steps: Tensor | float = 1.0  # local steps of this round, K
-    weight: Tensor | float = 1.0  # its number of samples over the mean of all devices, omega
+    weight: Tensor | float = 1.0  # its number of samples over the mean of the N devices, omega
     index: Tensor | float = 0.0  # index of the round, from 0
     gradient: Tensor | float = 0.0  # [d] gradient of the mean loss over all its samples at `start`, if `needs_gradient`
     run: RunInfo = RunInfo()
@@ -77,12 +81,16 @@ class LocalContext:
 
 @dataclass(frozen=True)
 class Updates:
-    """All that the server received in one round, stacked over participants in the order of their ids."""
+    """All that the server received in one round, stacked over participants in the order of their ids.
+
+    Ids count from 0 to N - 1. With groups that take turns they are places in `run.devices`, as N are the devices of the
+    session alone.
+    """
 
     vectors: Mapping[str, Tensor]  # what `finish` uploaded, each [C, d]
-    ids: Ids  # [C]
+    ids: Ids  # [C] rows of the tables of `device_rows`
     samples: Ints  # [C] size of each device's data set
-    population: int  # devices in the scenario, N
+    population: int  # N, see RunInfo
     steps: Floats | None = None  # [C] local steps that each device took
     losses: Floats | None = None  # [C] mean training loss of each device
     staleness: Ints | None = None  # [C] aggregations since each device received its model; None: 0
@@ -188,7 +196,7 @@ class Algorithm(Member):
         """Return the hyper-parameter that does not suit sessions, and why; None if all do.
 
         Args:
-            groups: number of groups of devices that take turns; 1 if all devices may take part in each session.
+            groups: number of groups of devices that take turns with one state; 1 if each session has its own state.
         """
         return None
 
@@ -236,7 +244,7 @@ class Algorithm(Member):
 
         Args:
             server: the server's state before the round.
-            received: ids of the devices whose update arrived in the round.
+            received: the devices whose update arrived in the round, as `Updates.ids` has them.
         """
         return False
 

@@ -17,7 +17,7 @@ TEACHER = "teacher"
 
 
 class Distilled(Wrapper):
-    """Distillation towards the model with which the server's state began (dynamic-devices paper, "Continuous").
+    """Distillation towards the last session's model (dynamic-devices paper, "Continuous"), or the initial one at first.
 
     As in the paper's program the loss is that of `base` plus `weight` times KL(p_teacher || p_student) over the
     classes, at a temperature of 1.
@@ -28,6 +28,10 @@ class Distilled(Wrapper):
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the base's state and the teacher."""
         return {**self.base.server_state(w), TEACHER: w}
+
+    def carried_over(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the base's entries and the next teacher: the last session's model, wherever the next one starts."""
+        return {**self.base.carried_over(server), TEACHER: server["w"]}
 
     def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Send the teacher besides what the base sends."""

@@ -124,7 +124,10 @@ class FedAvg(Averaging):
         """Return the probability p_i [N] that each device takes part."""
         n = updates.population
         if self.availability != "selection":
-            return np.broadcast_to(np.asarray(self.availability, dtype=np.float64), n)
+            listed = np.asarray(self.availability, dtype=np.float64)
+            if listed.ndim and updates.run.devices:
+                listed = listed[list(updates.run.devices)]
+            return np.broadcast_to(listed, n)
         # However many devices are present, m of them are selected: each with a probability of m / sum(presence) on
         # average.
         presence = np.array(updates.run.presence or np.ones(n))

@@ -101,8 +101,8 @@ class FedSSG(Algorithm):
         return ratio
 
     def participation_rate(self, run: RunInfo) -> float:
-        """Return `m / N`, the expected fraction of devices in a round: with groups in turn, of the one present."""
-        return self.participation or run.participants * run.groups / run.population
+        """Return `m / N`, the expected fraction of devices in a round."""
+        return self.participation or run.participants / run.population
 
     def gated_move(self, w: Tensor, local: LocalContext) -> Tensor:
         """Return the gate times `delta`."""

@@ -27,8 +27,8 @@ class RelationDistilled(Distilled):
         return {**super().server_state(w), LEARNED: w[:0], OLD: w[:0]}
 
     def carried_over(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the base's entries and the classes: all that have been learned are old in the next session."""
-        return {**self.base.carried_over(server), LEARNED: server[LEARNED], OLD: server[LEARNED]}
+        """Return the teacher, the base's entries and the classes: learned ones are old in the next session."""
+        return {**super().carried_over(server), LEARNED: server[LEARNED], OLD: server[LEARNED]}
 
     def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Send the old classes besides the teacher and what the base sends."""

@@ -58,18 +58,28 @@ class ClientStates:
         if self.compression.lost is not None:
             self.compression.lost.forget(self.compression.lost.names, ids)
 
-    def share_in_means(self, device: int) -> dict[str, Tensor]:
-        """Return N times what a device's state adds to the server's means, by their names in the server's state."""
+    def share_in_means(self, device: int, mean_size: float) -> dict[str, Tensor]:
+        """Return N times what a device's state adds to the server's means, by their names in the server's state.
+
+        Args:
+            device: the device's id.
+            mean_size: the mean number of samples of the N devices.
+        """
         # one device at a time, as the states of all that leave might not fit into the memory
         state = {}
         if self.store is not None:
             kept = self.store.gather(np.array([device]))
             state = {name: vector[0] for name, vector in kept.items()}
-        weight = float(self._task.sizes[device] / self._task.mean_size)
+        weight = float(self._task.sizes[device] / mean_size)
         return self._task.algorithm.share_in_means(state, weight)
 
-    def mean_models(self, ids: Ids) -> dict[str, Tensor]:
-        """Return the further models [d] that `report.models` names, in a round that received updates of `ids`."""
+    def mean_models(self, ids: Ids, members: Ids) -> dict[str, Tensor]:
+        """Return the further models [d] that `report.models` names.
+
+        Args:
+            ids: the devices whose updates the round received, for "sel".
+            members: the devices over which the mean of all goes, for "all".
+        """
         wanted = self._task.report.models
         if self.store is None or not wanted:
             return {}
@@ -80,8 +90,7 @@ class ClientStates:
         if "sel" in wanted and len(ids):
             means["sel"] = self.store.mean(LAST_MODEL, ids, counts[ids])
         if "all" in wanted:
-            everybody = np.arange(len(self._task.parts))
-            means["all"] = self.store.mean(LAST_MODEL, everybody, counts)
+            means["all"] = self.store.mean(LAST_MODEL, members, counts[members])
         return means
 
     @property

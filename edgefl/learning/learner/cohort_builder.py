@@ -42,7 +42,7 @@ class CohortBuilder:
         batches = self._batches(jobs)
         sizes = np.array([len(self._samples(job)) for job in jobs])
         passes = epoch_steps(sizes, self._task.training.work.batch_size)
-        weights = [[size / self._task.mean_size] for size in sizes.tolist()]
+        weights = [[size / inputs.run.samples] for size in sizes.tolist()]
         keys = None
         if self._network.random:
             keys = self._dropout_keys(jobs).to(start.device)

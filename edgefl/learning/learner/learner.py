@@ -15,7 +15,7 @@ from edgefl.core.arrays import Floats, Ids, Indices, Ints
 from edgefl.core.errors import RunError
 from edgefl.learning.algorithms import LocalContext, RunInfo, Updates
 from edgefl.learning.algorithms.steps import forget as forget_devices
-from edgefl.learning.algorithms.steps import initial_state
+from edgefl.learning.algorithms.steps import initial_state, new_session
 from edgefl.learning.algorithms.trial import watched_outside
 from edgefl.learning.learner import snapshot
 from edgefl.learning.learner.client_inputs import ClientInputs
@@ -66,6 +66,7 @@ class Learner:
         self._workers = TrainingWorkers(built.trainers, _processes(device, processes))
         self._evaluator = Evaluator(self._workers, task)
         self._pending: list[Job] = []
+        self._members: Ids | None = None  # the devices that the server's state is about, ascending; None: all
         # a failed measurement (or Ctrl-C) must not leave worker processes behind
         try:
             self.plan = plan or choose_plan(task, self._network, self._workers, self._first_inputs())
@@ -89,22 +90,23 @@ class Learner:
     # Beginning: the first round, sessions, departures
 
     def begin(
-        self, rounds: int, participants: float, presence: Sequence[float] = (), groups: int = 1
+        self, rounds: int, participants: float, presence: Sequence[float] = (), members: Ids | None = None
     ) -> dict[str, Tensor]:
         """Return the server's state before the first round.
 
         Args:
             rounds: number of rounds of the run, or until the server's state begins anew.
             participants: expected number of participants in a round.
-            presence: [devices] probability that each device can be asked in a round; always if empty.
-            groups: groups of devices that take turns: one is present until the server's state begins anew.
+            presence: [N] probability that each can be asked in a round; always if empty.
+            members: [N] the devices that the state is about, see `limit`.
 
         Raises:
             RunError: what the server keeps of each device does not fit into the memory.
         """
-        self.run = replace(self.run, rounds=rounds, participants=participants, presence=tuple(presence), groups=groups)
+        self.run = replace(self.run, rounds=rounds)
+        self.limit(participants, presence, members)
         algorithm = self.task.algorithm
-        population = len(self.task.parts)
+        population = self.run.population
         rows = algorithm.device_rows(self.initial)
         needed_bytes = population * sum(row.nbytes for row in rows.values())
         free_bytes = budget(self.initial.device)
@@ -115,16 +117,54 @@ class Learner:
             )
         return initial_state(algorithm, self.initial, population)
 
+    def limit(self, participants: float, presence: Sequence[float] = (), members: Ids | None = None) -> None:
+        """Make the server's state one about some devices: their number is N, and all means are over them.
+
+        Args:
+            participants: expected number of participants in a round.
+            presence: [N] probability that each of them can be asked in a round; always if empty.
+            members: [N] their ids, ascending; None: all devices.
+        """
+        self._members = members
+        run = self.task.run_info(members)
+        self.run = replace(
+            run, rounds=self.run.rounds, began=self.run.began, participants=participants, presence=tuple(presence)
+        )
+
+    def rows(self, ids: Ids) -> Ids:
+        """Return the rows [n] that the server's tables have for devices `ids` [n]; a table has N rows."""
+        if self._members is None:
+            return ids
+        return np.searchsorted(self._members, ids)
+
+    def devices(self, rows: Ids) -> Ids:
+        """Return the ids [n] of the devices to which the server's tables give these rows [n]."""
+        if self._members is None:
+            return rows
+        return self._members[rows]
+
+    def concerned(self, ids: Ids) -> Ids:
+        """Return those of the devices `ids` that the server's state is about."""
+        if self._members is None:
+            return ids
+        return ids[np.isin(ids, self._members)]
+
     def restart(self, index: int) -> None:
-        """Begin a session with round `index`: the server's state is new, and so are devices' states that go with it."""
+        """Begin a session with round `index`: forget the states of devices that go with the server's state."""
         self.run = replace(self.run, began=index)
         self._states.restart()
+
+    def restarted(self, server: Mapping[str, Tensor], w: Tensor) -> dict[str, Tensor]:
+        """Return the server's state at the beginning of a session with the model w [d], given the last session's."""
+        return new_session(self._algorithm, server, w, self.run.population)
 
     def depart(self, ids: Ids, server: Mapping[str, Tensor], *, forget: bool) -> Mapping[str, Tensor]:
         """Forget the states of departed devices; return the server's state, without their share in it if `forget`."""
         if forget:
-            shares = map(self._states.share_in_means, ids.tolist())
-            server = forget_devices(self.task.algorithm, server, ids, shares, len(self.task.parts))
+            concerned = self.concerned(ids)
+            shares = (self._states.share_in_means(device, self.run.samples) for device in concerned.tolist())
+            rows = self.rows(concerned)
+            server = forget_devices(self.task.algorithm, server, rows, shares, self.run.population)
         self._states.depart(ids)
         return server
 
@@ -160,6 +200,8 @@ class Learner:
     def collect(self, where: str | None = None) -> tuple[Updates, float]:
         """Train all pending jobs; return their updates by ascending device id, and the mean training loss by samples.
 
+        The updates have `rows` in place of ids.
+
         Args:
             where: the round's name in error messages; that of the job if None.
 
@@ -191,9 +233,9 @@ class Learner:
         index, lr = max((job.index, job.lr) for job in jobs)  # of the latest round that is among the jobs
         updates = Updates(
             uploads,
-            ids,
+            self.rows(ids),
             samples,
-            len(self.task.parts),
+            self.run.population,
             steps,
             losses,
             index=index,
@@ -218,7 +260,7 @@ class Learner:
         self._states.compression.apply(jobs, training.uploads)
         if not self.task.training.minimal_uploads:
             return training.uploads
-        weights = samples / self.task.mean_size  # omega, as in `LocalContext.weight`
+        weights = samples / self.run.samples  # omega, as in `LocalContext.weight`
         return completed(training.uploads, jobs, steps, weights, self.task.algorithm, self.run)
 
     def empty_updates(self, server: Mapping[str, Tensor], index: int, lr: float) -> Updates:
@@ -235,7 +277,7 @@ class Learner:
         none = np.empty(0, dtype=np.int64)
         local = LocalContext(w, 1.0, algorithm.downlink(server), algorithm.client_state(w), run=self.run)
         vectors = {name: vector[None][:0] for name, vector in algorithm.finish(w, local).items()}
-        population = len(self.task.parts)
+        population = self.run.population
         return Updates(vectors, none, none, population, staleness=none, index=index, lr=lr, run=self.run)
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
@@ -300,10 +342,13 @@ class Learner:
     def mean_models(self, ids: Ids) -> dict[str, Tensor]:
         """Return the further models [d] that the scenario wants evaluated, in a round that received updates of `ids`.
 
-        "sel" is the mean of their local models. "all" is the mean of all devices' last models, where the initial model
-        stands in for devices that have sent no update. The FedDyn paper's program reports both (Acar et al., 2021).
+        "sel" is the mean of their local models. "all" is the mean of the N devices' last models, where the initial
+        model stands in for devices that have sent no update. The program of FedDyn reports both (Acar et al., 2021).
         """
-        return self._states.mean_models(ids)
+        members = self._members
+        if members is None:
+            members = np.arange(len(self.task.parts))
+        return self._states.mean_models(ids, members)
 
     def contributions(
         self, server: Mapping[str, Tensor], updates: Updates, players: Ids, classes: tuple[int, ...] | None = None
@@ -313,7 +358,7 @@ class Learner:
         Args:
             server: the state before the round.
             updates: the updates of the round.
-            players: ids of the devices, participants or more.
+            players: [players] rows of the devices, participants or more.
             classes: only the test samples of these count; all if None.
 
         Raises:

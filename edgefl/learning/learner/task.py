@@ -44,11 +44,6 @@ class LearningTask:
         return np.array([len(part) for part in self.parts])
 
     @cached_property
-    def mean_size(self) -> float:
-        """Training samples that a device holds on average."""
-        return float(self.sizes.mean())
-
-    @cached_property
     def workload(self) -> Workload:
         """The steps that each device takes in each round."""
         same_steps = takes_same_steps(self.algorithm)
@@ -61,20 +56,28 @@ class LearningTask:
             return torch.float64
         return torch.float32
 
-    def run_info(self) -> RunInfo:
-        """Return what all rounds have in common, as far as local training and the data say."""
-        samples_of_mean_device = -(-self.sizes.sum() // len(self.parts))  # rounded up
+    def run_info(self, ids: Ints | None = None) -> RunInfo:
+        """Return what rounds have in common, as far as local training and the data of devices `ids` [n] or all say."""
+        sizes = self.sizes
+        parts = self.parts
+        devices: tuple[int, ...] = ()
+        if ids is not None:
+            sizes = sizes[ids]
+            devices = tuple(ids.tolist())
+            parts = [parts[device] for device in devices]
+        samples_of_mean_device = -(-sizes.sum() // len(parts))  # rounded up
         (steps,) = local_steps(np.array([samples_of_mean_device]), *self.training.work)
         return RunInfo(
-            population=len(self.parts),
-            participants=len(self.parts),
+            population=len(parts),
+            participants=len(parts),
             lr=self.training.lr,
             steps=float(steps),
             momentum=self.training.momentum,
-            labels=tuple(self._samples_by_class(self.data.train_y[np.concatenate(self.parts)]).tolist()),
+            labels=tuple(self._samples_by_class(self.data.train_y[np.concatenate(parts)]).tolist()),
             test_labels=tuple(self._samples_by_class(self.data.test_y).tolist()),
-            samples=self.mean_size,
+            samples=float(sizes.mean()),
             work=self.training.work,
+            devices=devices,
         )
 
     def class_counts(self, parts: Sequence[Indices]) -> Ints:
