@@ -41,7 +41,6 @@ benchmarks: setup
 	$(BIN)/python benchmarks/sequential.py quadratics
 	$(BIN)/python benchmarks/sequential.py exdir
 	$(BIN)/python benchmarks/fedar_mnist.py
-	$(BIN)/python benchmarks/fedssg_mnist.py
 	$(BIN)/python benchmarks/learner.py --plans --growth
 	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/state_store.py

@@ -85,7 +85,7 @@ def rounds_to(accuracy, target):
 
 def published(name):
     """Rows of a published table, which lies beside these programs."""
-    with (ROOT / "benchmarks" / "published" / f"{name}.csv").open() as file:
+    with (ROOT / "edgefl" / "reproductions" / "published" / f"{name}.csv").open() as file:
         return list(csv.DictReader(file))
 
 

@@ -11,6 +11,7 @@ from edgefl.cli.common import printable
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_WRONG_INPUT
 from edgefl.cli.flower import add_flower
 from edgefl.cli.machine_verbs import add_completion, add_data, add_doctor
+from edgefl.cli.reproduce import add_reproduce
 from edgefl.cli.result_verbs import add_compare, add_export, add_report
 from edgefl.cli.run import add_run
 from edgefl.cli.scenario_verbs import add_init, add_list, add_schema, add_validate
@@ -87,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     add_run(verbs)
     add_sweep(verbs)
     add_flower(verbs)
+    add_reproduce(verbs)
     add_init(verbs)
     add_validate(verbs)
     add_list(verbs)

@@ -32,8 +32,16 @@ INDEX_TOTALS = (  # entries of a run's summary that become columns
 INDEX_OF_TARGET = ("round", "time_s", "energy_j")
 
 
-def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool) -> None:
+def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool, growing: bool = False) -> None:
     """Check that a sweep can be run in a folder, before anything is run.
+
+    Args:
+        out: the folder.
+        content: what `content_of` says of the sweep.
+        resume: the sweep in the folder is continued.
+        overwrite: the sweep in the folder is replaced.
+        growing: a sweep that is continued may have other points than the one in the folder, such as more seeds; those
+            that both have must be the same.
 
     Raises:
         InputError: the folder holds another sweep or other files, or cannot be written.
@@ -44,8 +52,15 @@ def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool) -> N
     names = {path.name for path in out.iterdir()}
     if CONTENT not in names and names - {LOCK.parent.name}:
         raise InputError(f"{out}: holds other files than a sweep's; choose another folder with -o")
+    if not resume or CONTENT not in names:
+        return
     # Compared as bytes: a damaged file may be no text at all.
-    if resume and CONTENT in names and (out / CONTENT).read_bytes() != content.encode():
+    same = (out / CONTENT).read_bytes() == content.encode()
+    if not same and growing:
+        before = _points_of(out)
+        now = {str(point["folder"]): point["digest"] for point in yaml.safe_load(content)["points"]}
+        same = all(before.get(place, digest) == digest for place, digest in now.items())
+    if not same:
         text = "was begun with another sweep; choose another folder with -o, or replace it with --overwrite"
         raise InputError(f"{out}: {text}")
 
@@ -58,11 +73,7 @@ def clear(out: Path) -> None:
     """
     if not (out / CONTENT).exists():
         return
-    try:
-        earlier = yaml.safe_load((out / CONTENT).read_text(encoding="utf-8"))
-        labels = {str(point["folder"]).split("/")[0] for point in earlier["points"]}
-    except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError):
-        raise InputError(f"{out / CONTENT}: is damaged; remove the folder, or choose another with -o") from None
+    labels = {place.split("/")[0] for place in _points_of(out)}
     # Somebody may have edited the file: it must never make us remove `out` itself or its parent.
     for label in labels - {"", ".", ".."}:
         shutil.rmtree(out / label, ignore_errors=True)
@@ -70,17 +81,31 @@ def clear(out: Path) -> None:
         (out / name).unlink(missing_ok=True)
 
 
+def _points_of(out: Path) -> dict[str, str]:
+    """Return the points of the sweep in a folder: the digest of each one's scenario by its result folder.
+
+    Raises:
+        InputError: the file that names them is damaged.
+    """
+    try:
+        earlier = yaml.safe_load((out / CONTENT).read_text(encoding="utf-8"))
+        return {str(point["folder"]): str(point["digest"]) for point in earlier["points"]}
+    except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError):
+        raise InputError(f"{out / CONTENT}: is damaged; remove the folder, or choose another with -o") from None
+
+
 def content_of(sweep: Sweep) -> str:
     """Return a sweep as YAML, with a digest of every point's scenario; a resumed sweep must have the same text."""
     points = []
     for point in sweep.points:
-        digest = _digest(point.scenario)  # the base file may change between two attempts
+        digest = scenario_digest(point.scenario)  # the base file may change between two attempts
         points.append({"values": dict(point.values), "folder": str(point.place), "digest": digest})
     content = {"name": sweep.name, "keys": list(sweep.keys), "train": sweep.train, "points": points}
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
-def _digest(scenario: Scenario) -> str:
+def scenario_digest(scenario: Scenario) -> str:
+    """Return a digest of a scenario with all its defaults, and of the plug-ins that it names."""
     text = scenario.model_dump_json()
     for plugin in plugins_in(scenario):  # their source may change between two attempts, too
         text += plugin.sha256()

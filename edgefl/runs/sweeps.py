@@ -51,6 +51,8 @@ class SweepOptions:
     train: bool = True  # False prices the worlds without any learning, whatever the sweep file says
     resume: bool = False  # continue the sweep in the folder
     overwrite: bool = False  # replace the sweep in the folder
+    growing: bool = False  # a resumed sweep may have other points than before, as long as common ones are the same
+    report: bool = True  # write a page about all runs at the end
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class SweepResult:
 
     folder: Path
     runs: list[SweepRun]
-    report: Path | None  # None if no run has finished
+    report: Path | None  # None if no run has finished, or none was asked for
 
     @property
     def index(self) -> Path:
@@ -97,7 +99,7 @@ def run(sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore) -> S
         sweep = replace(sweep, train=False)
     out = options.out or RESULTS / sweep.name
     content = content_of(sweep)
-    check_folder(out, content, resume=options.resume, overwrite=options.overwrite)
+    check_folder(out, content, resume=options.resume, overwrite=options.overwrite, growing=options.growing)
     # The lock keeps a second process out of the folder while this one runs the sweep.
     with _joined(options, train=sweep.train) as cluster, closing(locked(out / LOCK)):
         if not options.resume:
@@ -123,7 +125,7 @@ def run(sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore) -> S
             write_atomically(out / INDEX, index_of(sweep.keys, runs))
     shutil.rmtree(out / LOCK.parent)
     page = None
-    if any(sweep_run.status == "finished" for sweep_run in runs):
+    if options.report and any(sweep_run.status == "finished" for sweep_run in runs):
         page = write_report(out)
     return SweepResult(out, runs, page)
 

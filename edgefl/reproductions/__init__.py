@@ -1,0 +1,1 @@
+"""Reproductions of published tables and figures: recipes, their runs, and published numbers beside measured ones."""

@@ -1,0 +1,291 @@
+"""A published table beside what was measured: every cell with its difference, and the state of the whole."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from edgefl.reproductions.plan import Plan, PlannedCell
+from edgefl.reproductions.published import Printed
+from edgefl.reproductions.readings import orders_better
+from edgefl.reproductions.recipe import Tolerance
+from edgefl.reproductions.records import Row, Rows
+
+State = Literal[
+    "within tolerance", "a named gap", "outside tolerance", "measured", "partly measured", "not measured", "needs data"
+]  # fmt: skip
+"""`measured`: nothing is printed, and nothing asked, that it could be held against."""
+
+ROUNDING = 1e-9  # of a printed number: its tolerance is not missed by the rounding of a float
+
+
+class Measured(NamedTuple):
+    """A measured number."""
+
+    number: float
+    bound: bool = False  # the number is a bound, as the target was not reached
+    std: float | None = None  # within the run, where its measure has one
+
+    @property
+    def text(self) -> str:
+        """The number in short, with > before a bound."""
+        return f"{'>' if self.bound else ''}{self.number:.6g}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A printed cell beside what was measured."""
+
+    row: Mapping[str, str]  # the names of its row, by the columns of the printed table
+    column: str
+    measure: str
+    point: Mapping[str, str]  # the values of the axes
+    published: Printed | None  # None where nothing is printed
+    by_seed: Mapping[int, Measured]  # the seeds that have been measured
+    mean: float | None  # over the seeds; None where nothing was measured
+    std: float | None  # over the seeds, n - 1; None with fewer than two, or with a bound among them
+    bound: bool  # the mean is a bound
+    difference: float | None  # the mean minus what is printed, in its unit; None where one of them is not known
+    relative: float | None  # the difference, as a part of what is printed
+    within: bool | None  # the tolerance; None where nothing is asked, or it cannot be decided
+
+    @property
+    def asked(self) -> bool:
+        """True if a number is printed that can be compared."""
+        return self.published is not None and self.published.number is not None
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order of columns that a recipe asks for, in one row."""
+
+    text: str
+    row: Mapping[str, str]
+    holds: bool | None  # None as long as one of them has not been measured
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A recipe's table at a scale: published beside measured."""
+
+    name: str  # PAPER/ITEM
+    title: str
+    source: str
+    covers: tuple[str, ...]
+    scale: str
+    cells: tuple[Cell, ...]  # row by row
+    orders: tuple[Order, ...]
+    tolerance: Tolerance | None
+    gap: str | None
+    state: State
+    runs_done: int
+    runs_needed: int
+    seeds: tuple[int, ...]
+    rows: tuple[Row, ...]  # all that was measured of the runs, with version, commit and date
+    figure: str | None = None  # the module of the package figures that draws it
+
+    @property
+    def holds(self) -> bool:
+        """True if all was measured, and what the recipe asks for holds."""
+        return self.state in {"within tolerance", "measured"}
+
+    @property
+    def row_names(self) -> list[str]:
+        """The names of the columns that tell rows apart; of a single row those that the recipe gives."""
+        names = list(dict.fromkeys(name for cell in self.cells for name in cell.row))
+        telling = [name for name in names if len({cell.row.get(name) for cell in self.cells}) > 1]
+        return telling or names
+
+    @property
+    def state_text(self) -> str:
+        """The state, with the number of runs where not all have been measured."""
+        if self.state != "partly measured":
+            return self.state
+        text = f"partly measured ({self.runs_done} of {self.runs_needed} runs)"
+        if any(cell.within is False for cell in self.cells) or any(order.holds is False for order in self.orders):
+            return f"{text}, so far outside tolerance"
+        return text
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many cells are within tolerance, and how many were compared."""
+        decided = [cell.within for cell in self.cells if cell.within is not None]
+        return sum(decided), len(decided)
+
+
+def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison:
+    """Return the comparison of a recipe's printed numbers with measured rows.
+
+    Args:
+        plan: the recipe's.
+        rows: all that have been measured; rows of other runs are ignored.
+        data_are_here: whether the data that the runs need are on this machine.
+    """
+    cells = tuple(_cell(plan, cell, rows) for cell in plan.cells)
+    orders = _orders(plan, cells)
+    needed = plan.runs
+    done = [run for run in needed if run.key in rows and not missing(plan, run.key, rows)]
+    return Comparison(
+        name=plan.entry.name,
+        title=plan.recipe.title,
+        source=plan.recipe.source,
+        covers=plan.recipe.covers,
+        scale=plan.scale,
+        cells=cells,
+        orders=orders,
+        tolerance=plan.tolerance,
+        gap=plan.gap,
+        state=_state(plan, cells, orders, len(done) / len(needed), data_are_here=data_are_here),
+        runs_done=len(done),
+        runs_needed=len(needed),
+        seeds=plan.seeds,
+        rows=tuple(rows[run.key] for run in needed if run.key in rows),
+        figure=plan.recipe.figure,
+    )
+
+
+def missing(plan: Plan, key: tuple[str, ...], rows: Rows) -> set[str]:
+    """Return the measures of a run's cells that its row lacks; all of them where there is no row."""
+    wanted = {cell.measure for cell in plan.cells if tuple(cell.point.values()) == key[:-1]}
+    row = rows.get(key)
+    if row is None:
+        return wanted
+    return {measure for measure in wanted if measure not in row.measures}
+
+
+def measured(text: str, std: str = "") -> Measured | None:
+    """Return a number of a row; None where there is none, or it is a curve."""
+    try:
+        return Measured(float(text.removeprefix(">")), text.startswith(">"), float(std) if std else None)
+    except ValueError:
+        return None
+
+
+def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
+    """Return a cell with what was measured."""
+    by_seed: dict[int, Measured] = {}
+    for seed in plan.seeds:
+        row = rows.get((*planned.point.values(), str(seed)))
+        if row is None:
+            continue
+        texts = row.measures
+        found = measured(texts.get(planned.measure, ""), texts.get(f"{planned.measure}_std", ""))
+        if found is not None:
+            by_seed[seed] = found
+    mean: float | None = None
+    std: float | None = None
+    bound = any(one.bound for one in by_seed.values())
+    if by_seed:
+        numbers = [one.number for one in by_seed.values()]
+        mean = statistics.fmean(numbers)
+        if len(numbers) > 1 and not bound:
+            std = statistics.stdev(numbers)
+    difference = _difference(planned.published, mean, bound=bound)
+    relative: float | None = None
+    if difference is not None and planned.published is not None and planned.published.number:
+        relative = difference / abs(planned.published.number)
+    return Cell(
+        row=planned.row,
+        column=planned.column,
+        measure=planned.measure,
+        point=planned.point,
+        published=planned.published,
+        by_seed=by_seed,
+        mean=mean,
+        std=std,
+        bound=bound,
+        difference=difference,
+        relative=relative,
+        within=_within(plan, planned, mean, difference, bound=bound),
+    )
+
+
+def _difference(published: Printed | None, mean: float | None, *, bound: bool) -> float | None:
+    """Return mean minus printed number; of bounds only what is certain: at least, or at most, so much."""
+    if published is None or published.number is None or mean is None:
+        return None
+    difference = mean - published.number
+    # What ended before it reached the target says nothing about a number beyond that.
+    if published.bound and (bound or difference >= 0):
+        return None
+    if bound and difference < 0:
+        return None
+    return difference
+
+
+def _within(
+    plan: Plan, planned: PlannedCell, mean: float | None, difference: float | None, *, bound: bool
+) -> bool | None:
+    """Return whether a cell is within the recipe's tolerance; None where nothing is asked, or it cannot be decided."""
+    published = planned.published
+    tolerance = plan.tolerance
+    if published is None or published.number is None or mean is None or tolerance is None:
+        return None
+    tolerance = tolerance.by_measure.get(planned.measure, tolerance)
+    if tolerance.relative is None and tolerance.absolute is None:
+        return None
+    if published.bound and (bound or mean >= published.number):
+        return True  # both did not reach the target, or only later than the printed run ended
+    if difference is None:
+        return None
+    limits = []
+    if tolerance.relative is not None:
+        limits.append(tolerance.relative * abs(published.number))
+    if tolerance.absolute is not None:
+        limits.append(tolerance.absolute)
+    near = all(abs(difference) <= limit + ROUNDING * abs(published.number) for limit in limits)
+    if near and (bound or published.bound):
+        return None  # the true difference may be larger
+    return near
+
+
+def _orders(plan: Plan, cells: Sequence[Cell]) -> tuple[Order, ...]:
+    """Return the orders that the recipe asks for, in each row."""
+    if plan.tolerance is None:
+        return ()
+    rows: dict[tuple[tuple[str, str], ...], dict[str, Cell]] = {}
+    for cell in cells:
+        rows.setdefault(tuple(cell.row.items()), {})[cell.column] = cell
+    found = []
+    for order in plan.tolerance.orders:
+        for row, by_column in rows.items():
+            # A scale may run a part of the columns.
+            names = [name for name in (part.strip() for part in order.split(">")) if name in by_column]
+            if len(names) > 1:
+                text = " > ".join(names)
+                found.append(Order(text, dict(row), _ordered(plan, [by_column[name] for name in names])))
+    return tuple(found)
+
+
+def _ordered(plan: Plan, cells: Sequence[Cell]) -> bool | None:
+    """Return whether cells go from better to worse; None as long as this is not known."""
+    if any(cell.mean is None for cell in cells) or sum(cell.bound for cell in cells) > 1:
+        return None
+    means = [math.inf if cell.bound else float(cell.mean or 0.0) for cell in cells]
+    return orders_better(plan.recipe.measures[cells[0].measure], means)
+
+
+def _state(plan: Plan, cells: Sequence[Cell], orders: Sequence[Order], done: float, *, data_are_here: bool) -> State:
+    """Return the state of a comparison, of whose runs a part `done` has been measured."""
+    if done == 0:
+        return "not measured" if data_are_here else "needs data"
+    if done < 1:
+        return "partly measured"
+    answers = [cell.within for cell in cells if cell.asked] if _asks_numbers(plan) else []
+    answers += [order.holds for order in orders]
+    if not answers:
+        return "measured"
+    if all(answers):
+        return "within tolerance"
+    return "outside tolerance" if plan.gap is None else "a named gap"
+
+
+def _asks_numbers(plan: Plan) -> bool:
+    """Return whether the recipe has a tolerance for numbers, not for orders alone."""
+    tolerance = plan.tolerance
+    if tolerance is None:
+        return False
+    parts = [tolerance, *tolerance.by_measure.values()]
+    return any(part.relative is not None or part.absolute is not None for part in parts)

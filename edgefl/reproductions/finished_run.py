@@ -1,0 +1,64 @@
+"""A finished run, as readings see it: its curve, tables and summary, read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from edgefl.core.errors import InputError
+from edgefl.results.metrics import AccuracyCurve, accuracy_curve
+from edgefl.results.reader import ColumnArrays, Documents, arrays_of, header_of, read_documents, rows_of
+
+
+class FinishedRun:
+    """The result folder of a finished run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @cached_property
+    def documents(self) -> Documents:
+        """Scenario, manifest and summary.
+
+        Raises:
+            InputError: one of them cannot be read.
+        """
+        return read_documents(self.folder)
+
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        """The complete scenario."""
+        return self.documents.scenario
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """What summary.json holds."""
+        return self.documents.summary
+
+    @cached_property
+    def rounds(self) -> ColumnArrays:
+        """The columns [rounds] of rounds.csv; NaN where a cell is empty."""
+        return arrays_of(self.folder, "rounds.csv")
+
+    @cached_property
+    def curve(self) -> AccuracyCurve:
+        """The test accuracy over rounds, time and energy."""
+        return accuracy_curve(self.rounds)
+
+    def column(self, name: str) -> list[float | None]:
+        """Return a column [rounds] of rounds.csv; None where a cell is empty.
+
+        Raises:
+            InputError: the run has no such column.
+        """
+        header = header_of(self.folder, "rounds.csv")
+        if name not in header:
+            raise InputError(f"{self.folder}/rounds.csv: has no column {name}; columns: {', '.join(header)}")
+        return [row[name] for row in rows_of(self.folder, "rounds.csv")]
+
+    @cached_property
+    def devices(self) -> ColumnArrays:
+        """The columns [participations] of devices.csv; NaN where a cell is empty."""
+        return arrays_of(self.folder, "devices.csv")

@@ -1,0 +1,76 @@
+"""The data that a recipe needs: whether they are on this machine and, if not, which files go where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from edgefl.core.errors import InputError, Unavailable
+from edgefl.learning.data_section import DataSection
+from edgefl.learning.datasets import DATASETS, Dataset
+from edgefl.learning.datasets.fetch import MADE_HERE, REMOTES, found_at
+from edgefl.reproductions.library import Entry
+from edgefl.reproductions.plan import Plan
+
+PART_FILES = ("cifar10_12k.npz", "emnist_*_part.npz", "ag_news_train20k.csv.gz")
+"""Names of files that hold a part of a dataset: loaders take them, but a table of the whole set needs the whole set."""
+
+PART = "part"
+"""The key of an entry of `data` that says that a part of the dataset will do."""
+
+
+class Need(NamedTuple):
+    """A dataset that a recipe needs."""
+
+    name: str
+    here: bool
+    remedy: str = ""  # which files go where, if it is not here
+
+
+def needs(plan: Plan) -> list[Need]:
+    """Return the datasets that a plan's runs need; no file of data is read.
+
+    Raises:
+        InputError: there is no such dataset.
+    """
+    return [_need(plan.entry, number, value) for number, value in enumerate(plan.data)]
+
+
+def lacking(found: Sequence[Need]) -> list[Need]:
+    """Return the datasets that are not here."""
+    return [need for need in found if not need.here]
+
+
+def _need(entry: Entry, number: int, value: str | dict[str, Any]) -> Need:
+    section = {"dataset": value} if isinstance(value, str) else dict(value)
+    part_will_do = bool(section.pop(PART, False))
+    try:
+        dataset = DataSection.model_validate(section, context={"base": entry.path.parent}).dataset
+    except ValidationError as error:
+        faults = [entry.source.fault(("data", number), item["msg"]) for item in error.errors(include_url=False)]
+        raise InputError(*dict.fromkeys(faults)) from None
+    name = DATASETS.name_of(dataset)
+    if name in MADE_HERE:
+        return Need(name, here=True)
+    place = found_at(name, dataset)
+    if place is None or not place.exists():
+        return Need(name, here=False, remedy=_remedy(name, dataset))
+    if not part_will_do and any(fnmatch(place.name, pattern) for pattern in PART_FILES):
+        return Need(name, here=False, remedy=f"{place.name} is only a part of it. {_remedy(name, dataset)}")
+    return Need(name, here=True)
+
+
+def _remedy(name: str, dataset: Dataset) -> str:
+    """Return which files of a dataset go where, as its loader says it where it finds nothing."""
+    fetching = f"`edgefl data fetch {name}` downloads it. " if name in REMOTES else ""
+    try:
+        dataset.model_copy(update={"path": Path("nowhere")}).load()
+    except Unavailable as error:
+        return f"{fetching}{str(error).partition('. ')[2]}"
+    except InputError as error:
+        return f"{fetching}{error}"
+    return fetching

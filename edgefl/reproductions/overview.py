@@ -1,0 +1,94 @@
+"""The list of all recipes: what each needs, how long it takes, when it was measured last, and its state."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from edgefl.reproductions.comparison import Comparison, compare
+from edgefl.reproductions.library import Entry, Library
+from edgefl.reproductions.needs import Need, lacking, needs
+from edgefl.reproductions.plan import Plan, plan
+from edgefl.reproductions.records import Rows, read_rows
+from edgefl.reproductions.study import local_rows
+
+UNKNOWN = "–"
+
+
+class Takes(NamedTuple):
+    """How long all runs of a recipe take, one after the other."""
+
+    seconds: float
+    basis: str  # where the number comes from: a trial on this machine, or the recorded rows
+
+
+@dataclass(frozen=True)
+class Line:
+    """A recipe in the list."""
+
+    entry: Entry
+    comparison: Comparison  # at the largest scale of which something was measured, or else the whole one
+    needs: Sequence[Need]
+    takes: Takes | None  # None if not known
+    measured: str  # the last day on which one of the runs was measured
+
+    @property
+    def state(self) -> str:
+        """The state, with the scale where it is not the whole one."""
+        text = self.comparison.state_text
+        if self.comparison.scale != "full":
+            text = f"{text} (scale {self.comparison.scale})"
+        return text
+
+
+def overview(library: Library, names: Sequence[str], studies: Path) -> list[Line]:
+    """Return the list of some recipes.
+
+    Args:
+        library: that they are from.
+        names: of the recipes.
+        studies: the folder of the studies on this machine.
+
+    Raises:
+        InputError: a recipe is wrong.
+    """
+    return [line_of(library, library.load(name), studies) for name in names]
+
+
+def line_of(library: Library, entry: Entry, studies: Path) -> Line:
+    """Return a recipe as the list shows it."""
+    chosen: tuple[Plan, Rows] | None = None
+    for scale in entry.recipe.scale_names:  # the whole one first
+        planned = plan(library, entry, scale)
+        rows = known_rows(library, planned, studies / entry.runs_of / scale)
+        if chosen is None or (rows and not chosen[1]):
+            chosen = (planned, rows)
+    if chosen is None:
+        raise TypeError(entry.name)  # each recipe has the scale full
+    planned, rows = chosen
+    found = needs(planned)
+    comparison = compare(planned, rows, data_are_here=not lacking(found))
+    return Line(entry, comparison, found, _takes(planned, rows), _measured(comparison))
+
+
+def known_rows(library: Library, planned: Plan, study: Path) -> Rows:
+    """Return all rows of a plan's runs: the recorded ones, and in their place those of the study on this machine."""
+    return read_rows(library.recorded(planned.entry, planned.scale), planned.axes) | local_rows(planned, study)
+
+
+def _takes(planned: Plan, rows: Rows) -> Takes | None:
+    """Return how long all runs of a plan take, by those that have been measured."""
+    known = [row.took_s for run in planned.runs if (row := rows.get(run.key)) and row.took_s is not None]
+    if not known:
+        return None
+    return Takes(statistics.fmean(known) * len(planned.runs), "as recorded")
+
+
+def _measured(comparison: Comparison) -> str:
+    """Return the last day on which a run was measured."""
+    if not comparison.rows:
+        return UNKNOWN
+    return max(row.origin.get("date", "") for row in comparison.rows) or "earlier"

@@ -1,0 +1,373 @@
+"""The plan of a recipe at a scale: which printed cells there are, and which runs they need.
+
+Making a plan loads no scenario; `scenarios_of` does, and checks each of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from edgefl.core.errors import InputError
+from edgefl.core.section import nearest
+from edgefl.reproductions.library import Entry, Library
+from edgefl.reproductions.published import Printed, Table, TableRow, printed, read_table
+from edgefl.reproductions.readings import Reading
+from edgefl.reproductions.recipe import BASE, MEASURE, Point, Recipe, Scale, ScaleName, Tolerance, find_value, same_text
+from edgefl.scenario import Scenario, load, shipped
+from edgefl.scenario.overrides import Override
+
+MOST_LABEL_CHARACTERS = 80  # of a folder's name
+
+
+class PlannedCell(NamedTuple):
+    """A cell of the table: where it stands, what is printed there, and which runs it needs."""
+
+    row: Mapping[str, str]  # the names of its row, by the columns of the printed table
+    column: str
+    measure: str
+    point: Point
+    published: Printed | None  # None where nothing is printed
+
+
+class PlannedRun(NamedTuple):
+    """One run."""
+
+    point: Point
+    seed: int
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells it from the other runs."""
+        return (*self.point.values(), str(self.seed))
+
+    @property
+    def label(self) -> str:
+        """The name of its point's folder."""
+        text = ",".join(f"{axis}={value}" for axis, value in self.point.items()) or "run"
+        name = re.sub(r"[^\w.,=+-]", "_", text)
+        if len(name) > MOST_LABEL_CHARACTERS or name != text:  # then two points might have the same name
+            digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+            name = f"{name[: MOST_LABEL_CHARACTERS - 9]}-{digest}"
+        return name
+
+    @property
+    def place(self) -> Path:
+        """Its result folder, below that of all runs."""
+        return Path(self.label) / f"seed-{self.seed}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A recipe at a scale."""
+
+    entry: Entry
+    scale: ScaleName
+    cells: tuple[PlannedCell, ...]
+    seeds: tuple[int, ...]
+    data: tuple[str | dict[str, Any], ...]
+    tolerance: Tolerance | None
+    gap: str | None
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe."""
+        return self.entry.recipe
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of the axes, in the order of the recipe."""
+        return list(self.recipe.axes)
+
+    @property
+    def points(self) -> list[Point]:
+        """The combinations of values that the cells need."""
+        return list({tuple(cell.point.values()): cell.point for cell in self.cells}.values())
+
+    @property
+    def runs(self) -> list[PlannedRun]:
+        """All runs: those of the first seed first, so that an interrupted study has all cells as soon as possible."""
+        return [PlannedRun(point, seed) for seed in self.seeds for point in self.points]
+
+    def reading(self, cell: PlannedCell) -> Reading:
+        """Return the reading that gives a cell's number."""
+        return self.recipe.measures[cell.measure]
+
+
+def plan(library: Library, entry: Entry, scale: ScaleName, seeds: int | None = None) -> Plan:
+    """Return the plan of a recipe.
+
+    Args:
+        library: that the recipe is from.
+        entry: the recipe.
+        scale: which of its scales.
+        seeds: how many; beyond those of the recipe they count on from the last one. None: those of the recipe.
+
+    Raises:
+        InputError: the recipe has no such scale, or its cells make no sense.
+    """
+    recipe = entry.recipe
+    if scale not in recipe.scale_names:
+        known = ", ".join(recipe.scale_names)
+        raise InputError(f"{entry.name}: has no scale {scale}; it has {known}")
+    chosen = recipe.scales.get(scale, Scale())
+    cells = tuple(_Cells(library, entry, scale, chosen).all())
+    if not cells:
+        place = ("scales", scale) if scale in recipe.scales else ("rows",)
+        table = recipe.published or "its axes"
+        raise InputError(entry.source.fault(place, f"scale {scale} has no rows: nothing of {table} has these values"))
+    listed = chosen.seeds or recipe.seeds
+    return Plan(
+        entry,
+        scale,
+        cells,
+        listed if seeds is None else _first(listed, seeds),
+        recipe.data if chosen.data is None else chosen.data,
+        chosen.tolerance or recipe.tolerance,
+        chosen.gap or recipe.gap,
+    )
+
+
+def _first(seeds: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Return the first `count` seeds; beyond those that are listed they count on from the greatest one."""
+    if count < 1:
+        raise InputError(f"--seeds {count}: must be >= 1")
+    more = range(max(seeds) + 1, max(seeds) + 1 + max(0, count - len(seeds)))
+    return (*seeds, *more)[:count]
+
+
+class _Cells:
+    """The cells of a recipe at a scale."""
+
+    def __init__(self, library: Library, entry: Entry, name: ScaleName, scale: Scale) -> None:
+        self._entry = entry
+        self._recipe = entry.recipe
+        self._name = name
+        self._scale = scale
+        self._table: Table | None = None
+        if entry.recipe.published is not None:
+            self._table = read_table(library.published(entry.recipe.published))
+
+    def all(self) -> Iterator[PlannedCell]:
+        """Yield all cells, row by row.
+
+        Raises:
+            InputError: a column, axis or measure does not exist, or a cell is no number.
+        """
+        columns = self._columns()
+        for row in self._rows():
+            given = self._of_row(row, columns)
+            if given is None:
+                continue
+            for column, of_column in columns.items():
+                yield from self._of_cell(row, column, {**given, **of_column}, columns)
+
+    def _of_cell(
+        self, row: TableRow, column: str, given: Mapping[str, Any], columns: Mapping[str, Any]
+    ) -> Iterator[PlannedCell]:
+        """Yield the cell of a row and column; several where axes remain that neither of them names."""
+        measure = str(given.get(MEASURE) or self._recipe.compare or next(iter(self._recipe.measures)))
+        if measure not in self._recipe.measures:
+            text = f"{measure} is no measure{nearest(measure, self._recipe.measures)}"
+            raise self._fault(("compare",), f"{text}; measures: {', '.join(self._recipe.measures)}")
+        published = None
+        if self._table is not None:
+            try:
+                published = printed(row[column], self._recipe.cell)
+            except ValueError as error:
+                raise self._fault(("cell",), f"{self._table.file}, {column}: {error}") from None
+        choices: list[list[str]] = []
+        for axis in self._recipe.axes:
+            if axis in given:
+                value = self._value(axis, given[axis])
+                choices.append([value] if self._is_run(axis, value) else [])
+            else:
+                choices.append([value for value in self._recipe.axes[axis] if self._is_run(axis, value)])
+        labels = {name: text for name, text in row.items() if name not in columns}
+        for values in itertools.product(*choices):
+            point = dict(zip(self._recipe.axes, values, strict=True))
+            more = {axis: value for axis, value in point.items() if axis not in given and axis not in labels}
+            yield PlannedCell({**labels, **more}, column, measure, self._shared(point), published)
+
+    def _columns(self) -> dict[str, Mapping[str, Any]]:
+        """Return the columns that hold numbers, each with the values of axes, or the measure, that it stands for."""
+        recipe = self._recipe
+        header = self._table.header if self._table is not None else ()
+        columns: dict[str, Mapping[str, Any]] = {}
+        if recipe.value is not None:
+            columns[recipe.value] = {}
+        if recipe.columns is not None:
+            names = self._names(recipe.columns)
+            # Columns of the table that the recipe does not run are no part of it.
+            columns |= {name: {recipe.columns: name} for name in names if self._table is None or name in header}
+        columns |= recipe.columns_as
+        for name in columns:
+            if self._table is not None and name not in header:
+                text = f"{self._table.file} has no column {name}{nearest(name, header)}"
+                raise self._fault(("columns_as", name), f"{text}; columns: {', '.join(header)}")
+        for name, given in columns.items():
+            self._check_axes(("columns_as", name), given)
+        if self._table is not None:
+            columns = {name: columns[name] for name in header if name in columns}  # as printed
+        return columns or {"": {}}
+
+    def _names(self, axis: str) -> list[str]:
+        """Return the values of an axis, also those that share the runs of another one; or the measures."""
+        if axis == MEASURE:
+            return list(self._recipe.measures)
+        if axis not in self._recipe.axes:
+            known = ", ".join([*self._recipe.axes, MEASURE])
+            raise self._fault(("columns",), f"{axis} is no axis{nearest(axis, self._recipe.axes)}; axes: {known}")
+        return [*self._recipe.axes[axis], *self._recipe.same.get(axis, {})]
+
+    def _rows(self) -> Iterator[TableRow]:
+        """Yield the rows of the table that belong to the recipe, or, without a table, one for each combination."""
+        recipe = self._recipe
+        if self._table is None:
+            by_row = [axis for axis in recipe.axes if axis != recipe.columns]
+            for values in itertools.product(*(self._names(axis) for axis in by_row)):
+                yield dict(zip(by_row, values, strict=True))
+            return
+        wanted = [*recipe.rows.items(), *self._scale.rows.items()]
+        for column, _ in (*wanted, *recipe.rows_as.items()):
+            if column not in self._table.header:
+                text = f"{self._table.file} has no column {column}{nearest(column, self._table.header)}"
+                raise self._fault(("rows", column), f"{text}; columns: {', '.join(self._table.header)}")
+        for row in self._table.rows:
+            if all(any(same_text(row[column], value) for value in values) for column, values in wanted):
+                yield row
+
+    def _of_row(self, row: TableRow, columns: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the values of axes that a row stands for; None if it is no part of the recipe."""
+        given: dict[str, Any] = {}
+        for column, text in row.items():
+            if column in columns:
+                continue
+            if column in self._recipe.rows_as:
+                meanings = self._recipe.rows_as[column]
+                name = find_value(text, meanings)
+                if name is None:
+                    return None
+                self._check_axes(("rows_as", column, name), meanings[name])
+                given |= meanings[name]
+            elif column in self._recipe.axes:
+                name = find_value(text, dict.fromkeys(self._names(column)))
+                if name is None:
+                    return None
+                given[column] = name
+        return given
+
+    def _check_axes(self, place: tuple[str | int, ...], given: Mapping[str, Any]) -> None:
+        """Refuse values of axes that do not exist."""
+        for axis, value in given.items():
+            if axis == MEASURE:
+                continue
+            if axis not in self._recipe.axes:
+                text = f"{axis} is no axis{nearest(axis, self._recipe.axes)}"
+                raise self._fault((*place, axis), f"{text}; axes: {', '.join(self._recipe.axes)}, {MEASURE}")
+            if find_value(value, dict.fromkeys(self._names(axis))) is None:
+                known = ", ".join(self._names(axis))
+                raise self._fault((*place, axis), f"{value} is no value of {axis}; values: {known}")
+
+    def _value(self, axis: str, value: Any) -> str:
+        """Return the name of an axis' value, which exists."""
+        name = find_value(value, dict.fromkeys(self._names(axis)))
+        if name is None:
+            raise self._fault((axis,), f"{value} is no value of {axis}")
+        return name
+
+    def _is_run(self, axis: str, value: str) -> bool:
+        """Return whether the scale has an axis' value."""
+        wanted = self._scale.axes.get(axis)
+        return wanted is None or any(same_text(value, one) for one in wanted)
+
+    def _shared(self, point: Point) -> Point:
+        """Return the point whose runs a point shares; itself, as a rule."""
+        return {axis: self._recipe.same.get(axis, {}).get(value, value) for axis, value in point.items()}
+
+    def _fault(self, path: tuple[str | int, ...], text: str) -> InputError:
+        return InputError(self._entry.source.fault(path, text))
+
+
+# Scenarios
+
+
+def scenarios_of(plan: Plan) -> dict[tuple[str, ...], Scenario]:
+    """Return the scenario of each run, by the run's key.
+
+    Raises:
+        InputError: a scenario is wrong, one line for every fault; or two points give the same scenario.
+    """
+    found: dict[tuple[str, ...], Scenario] = {}
+    point_of: dict[str, Point] = {}  # by scenario
+    faults: list[str] = []
+    for run in plan.runs:
+        try:
+            scenario = scenario_of(plan, run)
+        except InputError as error:
+            faults += error.faults
+            continue
+        found[run.key] = scenario
+        same = point_of.setdefault(scenario.model_dump_json(), run.point)
+        if same != run.point:
+            names = [", ".join(point.values()) for point in (run.point, same)]
+            text = f"{names[0]} gives the same scenario as {names[1]}: write it under `same`, so that it runs once"
+            faults.append(plan.entry.runs_source.fault(("axes",), text))
+    if faults:
+        raise InputError(*dict.fromkeys(faults))  # without duplicates: points share most of their faults
+    return found
+
+
+def scenario_of(plan: Plan, run: PlannedRun) -> Scenario:
+    """Return the scenario of a run.
+
+    Raises:
+        InputError: it is wrong, one line for every fault.
+    """
+    recipe = plan.recipe
+    entry = plan.entry
+    base = recipe.base
+    layers: list[tuple[Mapping[str, Any], tuple[str | int, ...]]] = [(recipe.set, ("set",))]
+    for axis, value in run.point.items():
+        of_value = dict(recipe.axes[axis][value])
+        base = of_value.pop(BASE, base)
+        layers.append((of_value, ("axes", axis, value)))
+    for number, case in enumerate(recipe.cases):
+        if all(_matches(run.point[axis], wanted) for axis, wanted in case.when.items()):
+            layers.append((case.set, ("cases", number, "set")))
+    layers.append((recipe.scales.get(plan.scale, Scale()).set, ("scales", plan.scale, "set")))
+    overrides = []
+    for keys, path in layers:
+        for key, value in keys.items():
+            where = f"{entry.runs_source.name}:{entry.runs_source.line((*path, key))}"
+            overrides.append(Override(tuple(key.split(".")), value, where))
+    overrides.append(Override(("seed",), run.seed, f"{entry.runs_source.name}:{entry.runs_source.line(('seeds',))}"))
+    return load(_base_file(entry, base), overrides)
+
+
+def _matches(value: str, wanted: Any) -> bool:
+    """Return whether a point's value is the one, or one of those, that a case is for."""
+    choices = wanted if isinstance(wanted, tuple) else (wanted,)
+    return any(same_text(value, choice) for choice in choices)
+
+
+def _base_file(entry: Entry, base: str | None) -> Path:
+    """Return the scenario file that a recipe names as its base.
+
+    Raises:
+        InputError: there is none.
+    """
+    if base is None:
+        raise InputError(entry.runs_source.fault(("base",), "is required: some points have none of their own"))
+    try:
+        path = shipped.find(base, entry.runs_path.parent)
+    except InputError as error:
+        raise InputError(*(entry.runs_source.fault(("base",), text) for text in error.faults)) from None
+    if not path.is_file():
+        raise InputError(entry.runs_source.fault(("base",), f"{path} does not exist: must be a scenario file"))
+    return path

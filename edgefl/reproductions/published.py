@@ -1,0 +1,76 @@
+"""Printed tables: CSV files of the folder published, one for each table, with its numbers as they were printed."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from edgefl.core.errors import InputError
+from edgefl.core.section import shown
+
+Form = Literal["number", "first", "mean_std", "text"]
+TableRow = dict[str, str]
+
+
+class Printed(NamedTuple):
+    """A printed cell."""
+
+    text: str
+    number: float | None = None  # None where nothing comparable is printed
+    std: float | None = None  # the number after ±
+    bound: bool = False  # as in ">1000": the number is a bound, as the target was not reached
+
+
+class Table(NamedTuple):
+    """A printed table."""
+
+    file: str
+    header: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+
+
+def read_table(path: Path) -> Table:
+    """Return the table of a file.
+
+    Raises:
+        InputError: it cannot be read, or a row has more or fewer cells than the header.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            lines = csv.reader(file)
+            header = tuple(next(lines, []))
+            rows = []
+            for line in lines:
+                if len(line) != len(header):
+                    raise InputError(f"{path}:{lines.line_num}: has {len(line)} cells, the header has {len(header)}")
+                rows.append(dict(zip(header, line, strict=True)))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not header:
+        raise InputError(f"{path}: is empty")
+    return Table(path.name, header, tuple(rows))
+
+
+def printed(text: str, form: Form) -> Printed:
+    """Return a printed cell.
+
+    Args:
+        text: as printed: 45, 45|1.00, 98.08±0.03, >1000, or nothing.
+        form: how to read it; `first` takes what stands before the first bar, `text` compares nothing.
+
+    Raises:
+        ValueError: it is no number of this form.
+    """
+    if form == "text" or not text.strip():
+        return Printed(text)
+    main = text.partition("|")[0] if form == "first" else text
+    std: float | None = None
+    if form == "mean_std":
+        main, sign, deviation = main.partition("±")
+        std = float(deviation) if sign else None
+    main = main.strip()
+    try:
+        return Printed(text, float(main.removeprefix(">")), std, main.startswith(">"))
+    except ValueError:
+        raise ValueError(f"{shown(text)} is not of the form {form}") from None

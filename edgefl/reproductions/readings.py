@@ -1,0 +1,286 @@
+"""Readings: what is read off a finished run for a recipe's `measures`, such as the rounds to an accuracy.
+
+A reading is a class with one method: `read` returns values by the ending of their column, "" for the value itself. So
+a measure `last_50` whose reading returns {"": 98.1, "_std": 0.04} makes the columns last_50 and last_50_std. A value is
+a number, a text (`numbers_of` reads the texts of curves), or None where the run has nothing of the kind. A bound, where
+a target was not reached, is the text ">300". To add one: a class here, its line in READINGS, and a test with a known
+answer.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, PositiveInt
+
+from edgefl.core.catalogue import Catalogue, Member
+from edgefl.core.errors import InputError
+from edgefl.reproductions.finished_run import FinishedRun
+from edgefl.results import metrics
+from edgefl.results.csv_format import csv_cell
+
+Value = float | int | str | None
+Values = Mapping[str, Value]  # by the ending of the column
+Better = Literal["higher", "lower"]
+Fraction = Annotated[float, Field(gt=0, le=1)]
+
+STD = "_std"  # the ending of the column with a value's standard deviation within the run
+
+
+class Reading(Member):
+    """Base of all readings."""
+
+    better: ClassVar[Better] = "higher"  # which of two values is the better one, for a recipe's orders
+
+    def read(self, run: FinishedRun) -> Values:
+        """Return what is read off a run.
+
+        Raises:
+            InputError: the run has nothing of the kind, or its folder is damaged.
+        """
+        raise NotImplementedError
+
+
+class RoundsTo(Reading):
+    """The first round with an accuracy, counted over the whole run; ">N" if none of the N rounds has it."""
+
+    better: ClassVar[Better] = "lower"
+    accuracy: Fraction
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        found = metrics.reach(run.curve, self.accuracy)
+        if found.reached:
+            return {"": found.round}
+        return {"": f">{found.round}"}
+
+
+class TimeTo(Reading):
+    """The virtual time [s] until an accuracy; ">T" if it was not reached in the T seconds of the run."""
+
+    better: ClassVar[Better] = "lower"
+    accuracy: Fraction
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        found = metrics.reach(run.curve, self.accuracy)
+        return {"": found.time_s if found.reached else f">{csv_cell(found.time_s)}"}
+
+
+class EnergyTo(Reading):
+    """The energy [J] of all devices until an accuracy; ">E" if it was not reached for the E joules of the run."""
+
+    better: ClassVar[Better] = "lower"
+    accuracy: Fraction
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        found = metrics.reach(run.curve, self.accuracy)
+        return {"": found.energy_j if found.reached else f">{csv_cell(found.energy_j)}"}
+
+
+class LastMean(Reading):
+    """Mean and standard deviation of the test accuracy over the last tests (FedSSG paper, Table 1: the last 50)."""
+
+    rounds: PositiveInt = 50
+    percent: bool = True
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        spread = metrics.last(run.curve, self.rounds)
+        _check_tested(run)
+        scale = 100 if self.percent else 1
+        return {"": scale * spread.mean, STD: scale * spread.std}
+
+
+class Final(Reading):
+    """The last test accuracy."""
+
+    percent: bool = True
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        _check_tested(run)
+        return {"": (100 if self.percent else 1) * run.curve.final}
+
+
+class Best(Reading):
+    """The highest test accuracy."""
+
+    percent: bool = True
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        _check_tested(run)
+        return {"": (100 if self.percent else 1) * run.curve.best}
+
+
+class FirstRoundsMean(Reading):
+    """The mean test accuracy over the first rounds of a session (dynamic-devices paper, Table X: the first 10)."""
+
+    session: PositiveInt  # from 1
+    rounds: PositiveInt = metrics.INITIAL_ROUNDS
+    percent: bool = True
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        for session in metrics.sessions(run.curve):
+            if session.session[0] == self.session:
+                spread = metrics.initial(session, self.rounds)
+                scale = 100 if self.percent else 1
+                return {"": scale * spread.mean, STD: scale * spread.std}
+        raise InputError(f"{run.folder}: has no session {self.session}")
+
+
+class ColumnReading(Reading):
+    """Base of readings of one column of rounds.csv; empty cells do not count."""
+
+    column: str
+    scale: float = 1.0  # the values are multiplied by it: 1e-3 for kJ of a column in J
+
+    def values(self, run: FinishedRun) -> npt.NDArray[np.float64]:
+        """Return the values of the column that are numbers, in order.
+
+        Raises:
+            InputError: there are none.
+        """
+        numbers = [value for value in run.column(self.column) if isinstance(value, (int, float))]
+        if not numbers:
+            raise InputError(f"{run.folder}/rounds.csv: the column {self.column} has no numbers")
+        return self.scale * np.array(numbers, dtype=np.float64)
+
+
+class ColumnMean(ColumnReading):
+    """Mean and standard deviation of a column of rounds.csv, such as duration_s or round_energy_j."""
+
+    last: PositiveInt | None = None  # only its last values
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        values = self.values(run)
+        if self.last is not None:
+            values = values[-self.last :]
+        return {"": float(values.mean()), STD: float(values.std(ddof=1)) if len(values) > 1 else None}
+
+
+class ColumnMaximum(ColumnReading):
+    """The largest value of a column of rounds.csv."""
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        return {"": float(self.values(run).max())}
+
+
+class ColumnMinimum(ColumnReading):
+    """The least value of a column of rounds.csv."""
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        return {"": float(self.values(run).min())}
+
+
+class ColumnFinal(ColumnReading):
+    """The last value of a column of rounds.csv, such as parameter, distance_to_optimum, train_loss or time_s."""
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        return {"": float(self.values(run)[-1])}
+
+
+class ColumnAt(ColumnReading):
+    """The value of a column of rounds.csv in one round, counted over the whole run."""
+
+    round: PositiveInt
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        values = run.column(self.column)
+        if self.round > len(values):
+            raise InputError(f"{run.folder}/rounds.csv: has {len(values)} rounds, no round {self.round}")
+        value = values[self.round - 1]
+        return {"": None if value is None else self.scale * value}
+
+
+class ColumnCurve(ColumnReading):
+    """A column of rounds.csv as a text of numbers, for figures and for measures that compare runs; nan where empty."""
+
+    every: PositiveInt = 1  # keep each nth round, and the last one
+    digits: PositiveInt = 6
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        values = run.column(self.column)
+        kept = [value for number, value in enumerate(values, 1) if number % self.every == 0 or number == len(values)]
+        texts = ["nan" if value is None else f"{self.scale * value:.{self.digits}g}" for value in kept]
+        return {"": " ".join(texts)}
+
+
+class SummaryEntry(Reading):
+    """A number of summary.json by its dotted key, such as fairness.worst_10."""
+
+    key: str
+    scale: float = 1.0
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        value: object = run.summary
+        for part in self.key.split("."):
+            if not isinstance(value, Mapping) or part not in value:
+                raise InputError(f"{run.folder}/summary.json: has no {self.key}")
+            value = value[part]
+        if value is None:
+            return {"": None}
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise InputError(f"{run.folder}/summary.json: {self.key} is no number")
+        return {"": self.scale * value}
+
+
+def numbers_of(text: str) -> list[float]:
+    """Return the numbers of a curve that a reading has kept as text."""
+    return [float(number) for number in text.split()]
+
+
+def columns_of(name: str, values: Values) -> dict[str, str]:
+    """Return the values of the measure of a name by their columns, as texts of a CSV file."""
+    return {f"{name}{ending}": _text(value) for ending, value in values.items()}
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.8g}"  # enough for every comparison, and no noise of a machine
+    return csv_cell(value)
+
+
+def _check_tested(run: FinishedRun) -> None:
+    """Check that accuracies were measured.
+
+    Raises:
+        InputError: they were not.
+    """
+    if not run.curve.tests.size:
+        raise InputError(f"{run.folder}: has no test accuracy; a recipe that reads it must learn")
+
+
+def _paths(**classes: type[Reading]) -> dict[str, str]:
+    return {name: f"{cls.__module__}:{cls.__qualname__}" for name, cls in classes.items()}
+
+
+READINGS: Catalogue[Reading] = Catalogue(
+    "reading",
+    _paths(
+        rounds_to=RoundsTo,
+        time_to=TimeTo,
+        energy_to=EnergyTo,
+        last_mean=LastMean,
+        final=Final,
+        best=Best,
+        first_rounds_mean=FirstRoundsMean,
+        column_mean=ColumnMean,
+        column_max=ColumnMaximum,
+        column_min=ColumnMinimum,
+        column_final=ColumnFinal,
+        column_at=ColumnAt,
+        column_curve=ColumnCurve,
+        summary=SummaryEntry,
+    ),
+    base=Reading,
+    kind="readings",
+)
+
+
+def orders_better(reading: Reading, values: Sequence[float]) -> bool:
+    """Return whether values go from better to worse, in the sense of a reading."""
+    pairs = itertools.pairwise(values)
+    if reading.better == "lower":
+        return all(first < second for first, second in pairs)
+    return all(first > second for first, second in pairs)

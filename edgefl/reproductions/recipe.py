@@ -1,0 +1,199 @@
+"""Recipes: what a published table or figure takes to be run again, as data.
+
+A recipe is a YAML file, recipes/PAPER/ITEM.yaml. Its keys are the fields of `Recipe` below;
+docs/reproductions/recipes.md explains them with an example. In short:
+
+- `published`, `rows`, `columns`, `columns_as`, `rows_as`, `value` and `cell` say which printed numbers stand in which
+  cells, and which values of the axes each cell has.
+- `base`, `set`, `axes`, `cases` and `seeds` say what is run: one run for each combination of values that a cell needs,
+  and each seed. What stands in `cases` overrides the axes, these override `set`, and a scale's `set` overrides all.
+- `measures` says what is read off a finished run (readings.py), `compare` which of it stands beside a printed number.
+- `tolerance` says how far a number may be off, and why; `gap` names a known deviation.
+
+A recipe that has `runs: PAPER/ITEM` takes runs and measures from that recipe, and adds cells (and measures) of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
+
+from edgefl.core.section import Section, fault, fault_at, nearest
+from edgefl.reproductions.readings import READINGS, Reading
+from edgefl.scenario.sweep_file import DottedKey
+
+AxisName = str
+AxisValue = str
+Point = dict[AxisName, AxisValue]
+"""A value for each axis: what tells a run from the others, apart from its seed."""
+
+Scalar = str | int | float | bool
+Texts = Annotated[tuple[str, ...], Field(strict=False)]
+Scalars = Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]
+Seeds = Annotated[tuple[NonNegativeInt, ...], Field(strict=False, min_length=1)]
+Overrides = dict[DottedKey, Any]
+ScaleName = Literal["full", "small"]
+RecipeName = Annotated[str, Field(pattern=r"^[\w-]+/[\w.-]+$")]
+
+MEASURE = "measure"
+"""Among the values that `columns_as` and `rows_as` give a cell: not an axis, but which measure is compared there."""
+
+BASE = "base"
+"""Among the overrides of an axis' value: not a key of scenarios, but the scenario that replaces the recipe's base."""
+
+RUN_KEYS = ("base", "set", "axes", "cases", "same", "seeds", "train")
+"""The keys that say what is run; a recipe with `runs` has none of them."""
+
+
+class Tolerance(Section):
+    """How far measured means may be from printed numbers, and why so far; all that is given must hold."""
+
+    relative: PositiveFloat | None = None  # of the printed number: 0.25 is 25 %
+    absolute: PositiveFloat | None = None  # in the unit of the printed number
+    orders: Texts = ()  # "FedSSG > FedAvg": columns from better to worse, within each row, in the means over the seeds
+    by_measure: dict[str, Tolerance] = Field(default_factory=dict)  # for the cells of a measure, in place of the rest
+    why: str
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Tolerance:
+        if self.relative is None and self.absolute is None and not self.orders and not self.by_measure:
+            raise fault("asks nothing: give relative, absolute, orders or by_measure")
+        for number, order in enumerate(self.orders):
+            if len([name for name in order.split(">") if name.strip()]) < 2:
+                raise fault_at(("orders", number), f'must be two or more columns as in "A > B", got "{order}"')
+        return self
+
+
+class Case(Section):
+    """Overrides for some combinations of axes' values."""
+
+    when: dict[AxisName, Scalar | Scalars]  # a value, or one of several
+    set: Overrides
+
+
+class Scale(Section):
+    """How a smaller study differs from the whole one; what is not given is as in the recipe."""
+
+    set: Overrides = Field(default_factory=dict)  # overrides everything else
+    rows: dict[str, Scalars] = Field(default_factory=dict)
+    axes: dict[AxisName, Scalars] = Field(default_factory=dict)  # only these values
+    seeds: Seeds | None = None
+    data: tuple[str | dict[str, Any], ...] | None = None
+    tolerance: Tolerance | None = None
+    gap: str | None = None
+
+
+class Recipe(Section):
+    """A recipe, as its file gives it."""
+
+    title: str
+    source: str  # paper and item
+    covers: Texts = ()  # the printed items that it stands for
+    data: tuple[str | dict[str, Any], ...] = ()  # datasets by name, or as in a scenario's section data
+    # The printed numbers
+    published: str | None = None  # a file of the folder published
+    rows: dict[str, Scalars] = Field(default_factory=dict)  # which rows of it, by its columns
+    columns: str | None = None  # the axis whose values are the names of columns; or `measure`
+    columns_as: dict[str, dict[str, Scalar]] = Field(default_factory=dict)  # column -> values of axes, or of `measure`
+    rows_as: dict[str, dict[str, dict[str, Scalar]]] = Field(default_factory=dict)  # column -> its value -> as above
+    value: str | None = None  # the one column that holds numbers, in place of `columns` and `columns_as`
+    cell: Literal["number", "first", "mean_std", "text"] = "number"  # 45; 45|1.00; 98.08±0.03; never compared
+    # What is run
+    runs: RecipeName | None = None
+    base: str | None = None  # a scenario that comes with edgefl, or a file beside the recipe
+    set: Overrides = Field(default_factory=dict)
+    axes: dict[AxisName, dict[AxisValue, dict[str, Any]]] = Field(default_factory=dict)
+    cases: tuple[Case, ...] = ()
+    same: dict[AxisName, dict[AxisValue, AxisValue]] = Field(
+        default_factory=dict
+    )  # a value -> the one whose runs it shares
+    seeds: Seeds = (1,)
+    train: bool = True  # false: only price the world
+    # What is read off, and how it is judged
+    measures: dict[str, Annotated[Reading, READINGS]] = Field(default_factory=dict)
+    compare: str | None = None  # the measure of cells that name none; the first one if not given
+    tolerance: Tolerance | None = None
+    gap: str | None = None
+    learns: bool = True  # false: `edgefl reproduce --check` runs it
+    check: bool = False  # `edgefl reproduce --check` runs it, although it learns
+    scales: dict[ScaleName, Scale] = Field(default_factory=dict)
+    figure: str | None = None  # a module of the package figures
+
+    @property
+    def checked(self) -> bool:
+        """True if `edgefl reproduce --check` runs it."""
+        return self.check or not self.learns
+
+    @property
+    def scale_names(self) -> list[ScaleName]:
+        """The scales at which it can be run, the whole one first."""
+        return list(dict.fromkeys(("full", *self.scales)))
+
+    @model_validator(mode="after")
+    def _runs_something(self) -> Recipe:
+        given = [key for key in RUN_KEYS if key in self.model_fields_set]
+        if self.runs is not None and given:
+            raise fault_at((given[0],), f"stands in {self.runs}, whose runs this recipe takes: leave it out")
+        if self.runs is None and self.base is None:
+            based = [all(BASE in keys for keys in values.values()) for values in self.axes.values()]
+            if not any(based):
+                raise fault("needs a base, the scenario of all runs; or runs, another recipe whose runs it takes")
+        if self.runs is None and not self.measures:
+            raise fault("needs measures, which are read off each run")
+        return self
+
+    @model_validator(mode="after")
+    def _axes_are_known(self) -> Recipe:
+        if self.runs is not None:
+            return self  # they stand in the other recipe
+        for number, case in enumerate(self.cases):
+            for axis, wanted in case.when.items():
+                self._check_values(
+                    ("cases", number, "when", axis), axis, wanted if isinstance(wanted, tuple) else (wanted,)
+                )
+        for name, scale in self.scales.items():
+            for axis, wanted in scale.axes.items():
+                self._check_values(("scales", name, "axes", axis), axis, wanted)
+        for axis, pairs in self.same.items():
+            for value, other in pairs.items():
+                self._check_values(("same", axis, value), axis, (other,))
+                if value in self.axes[axis]:
+                    raise fault_at(("same", axis, value), f"stands under axes.{axis}, too: leave one out")
+        return self
+
+    def _check_values(self, place: tuple[str | int, ...], axis: str, values: tuple[Scalar, ...]) -> None:
+        """Refuse the name of an axis, or values of it, that do not exist."""
+        if axis not in self.axes:
+            raise fault_at(place, f"is no axis{nearest(axis, self.axes)}; axes: {', '.join(self.axes) or 'none'}")
+        for value in values:
+            if find_value(value, self.axes[axis]) is None:
+                known = ", ".join(self.axes[axis])
+                raise fault_at(
+                    place, f"{value} is no value of {axis}{nearest(value, self.axes[axis])}; values: {known}"
+                )
+
+    @model_validator(mode="after")
+    def _cells_are_readable(self) -> Recipe:
+        if self.published is None and (self.rows or self.columns_as or self.rows_as or self.value):
+            raise fault_at(("published",), "is required: rows, columns_as, rows_as and value are about its file")
+        if self.value is not None and (self.columns is not None or self.columns_as):
+            raise fault_at(("value",), "stands in place of columns and columns_as: leave it out, or these")
+        if self.published is not None and not (self.value or self.columns or self.columns_as):
+            raise fault_at(("columns",), f"is required: which columns of {self.published} hold numbers")
+        return self
+
+
+def same_text(one: object, other: object) -> bool:
+    """Return whether two values are the same, be it as texts or as numbers: 0.10 in a table is 0.1 in a recipe."""
+    if str(one) == str(other):
+        return True
+    try:
+        return float(str(one)) == float(str(other))
+    except ValueError:
+        return False
+
+
+def find_value(value: object, names: dict[str, Any]) -> str | None:
+    """Return the name that is the same as a value; None if there is none."""
+    return next((name for name in names if same_text(value, name)), None)

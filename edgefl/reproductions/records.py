@@ -1,0 +1,117 @@
+"""Measured rows: what has been read off each run, kept when the runs' folders are deleted.
+
+A file has one row a run: the values of the axes, the seed, what was measured, and where it comes from.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from edgefl.core.errors import InputError
+from edgefl.core.files import write_atomically
+from edgefl.results.csv_format import csv_bytes
+
+SEED = "seed"
+ORIGIN = ("version", "commit", "date", "took_s")
+"""Columns that say by which edgefl a row was measured, on which day, and how long the run took on that machine."""
+
+DIGEST = "digest"
+"""The column with the digest of a row's scenario, in the rows of a study: they are used for that scenario alone."""
+
+RowKey = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured of a run."""
+
+    point: Mapping[str, str]  # the values of the axes
+    seed: int
+    measures: Mapping[str, str]  # texts by column; "" where the run has nothing of the kind
+    origin: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""  # of its scenario; "" if not known
+
+    @property
+    def key(self) -> RowKey:
+        """What tells it from the rows of other runs."""
+        return (*self.point.values(), str(self.seed))
+
+    @property
+    def took_s(self) -> float | None:
+        """How long the run took [s] where it was measured; None if that is not known."""
+        text = self.origin.get("took_s", "")
+        return float(text) if text else None
+
+
+Rows = dict[RowKey, Row]
+
+
+def read_rows(path: Path, axes: Sequence[str]) -> Rows:
+    """Return the rows of a file by run; none if it does not exist.
+
+    Args:
+        path: the file.
+        axes: the recipe's.
+
+    Raises:
+        InputError: the file is damaged, or is about other axes.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            lines = csv.DictReader(file)
+            header = lines.fieldnames or []
+            missing = [name for name in (*axes, SEED) if name not in header]
+            if missing:
+                text = f"has no column {missing[0]}, which the recipe has as an axis; columns: {', '.join(header)}"
+                raise InputError(f"{path}: {text}")
+            rows = [_row(path, lines.line_num, cells, axes) for cells in lines]
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return {row.key: row for row in rows}
+
+
+def _row(path: Path, line: int, cells: Mapping[str | None, str | None], axes: Sequence[str]) -> Row:
+    if None in cells or None in cells.values():
+        raise InputError(f"{path}:{line}: has more or fewer cells than the header")
+    texts = {str(name): str(text) for name, text in cells.items()}
+    try:
+        seed = int(texts[SEED])
+        float(texts.get("took_s") or 0)
+    except ValueError:
+        raise InputError(f"{path}:{line}: seed and took_s must be numbers") from None
+    named = (*axes, SEED, *ORIGIN, DIGEST)
+    return Row(
+        point={axis: texts[axis] for axis in axes},
+        seed=seed,
+        measures={name: text for name, text in texts.items() if name not in named},
+        origin={name: texts.get(name, "") for name in ORIGIN},
+        digest=texts.get(DIGEST, ""),
+    )
+
+
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows into a file in place of those that it has."""
+    listed = list(rows)
+    axes = list(listed[0].point)
+    measures = list(dict.fromkeys(name for row in listed for name in row.measures))
+    columns: dict[str, list[str]] = {axis: [row.point[axis] for row in listed] for axis in axes}
+    columns[SEED] = [str(row.seed) for row in listed]
+    for name in measures:
+        columns[name] = [row.measures.get(name, "") for row in listed]
+    for name in ORIGIN:
+        columns[name] = [row.origin.get(name, "") for row in listed]
+    if any(row.digest for row in listed):
+        columns[DIGEST] = [row.digest for row in listed]
+    write_atomically(path, csv_bytes(columns))
+
+
+def merged(below: Row | None, above: Row) -> Row:
+    """Return a new row of a run with what only an earlier one has measured."""
+    if below is None:
+        return above
+    return Row(above.point, above.seed, {**below.measures, **above.measures}, above.origin, above.digest)

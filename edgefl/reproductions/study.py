@@ -1,0 +1,255 @@
+"""A study: the runs of a recipe in a folder, what was read off each of them, and the comparison that comes of it.
+
+The folder holds `runs`, a sweep; `measured.csv`, a row a run, which is kept when the runs are deleted; and the pages.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from edgefl.core.errors import InputError
+from edgefl.core.files import locked
+from edgefl.reproductions import pages
+from edgefl.reproductions.comparison import Comparison, compare, missing
+from edgefl.reproductions.finished_run import FinishedRun
+from edgefl.reproductions.library import Entry, Library
+from edgefl.reproductions.needs import lacking, needs
+from edgefl.reproductions.plan import Plan, PlannedRun, scenarios_of
+from edgefl.reproductions.readings import Reading, columns_of
+from edgefl.reproductions.recipe import ScaleName
+from edgefl.reproductions.records import Row, Rows, merged, read_rows, write_rows
+from edgefl.runs import sweeps
+from edgefl.runs.sweep_folder import scenario_digest
+from edgefl.runs.sweeps import OnRunEnd, SweepOptions, ignore
+from edgefl.scenario import Scenario, Sweep, SweepPoint
+
+STUDIES = Path("results") / "reproductions"  # below which studies are written, unless the user names a folder
+MEASURED = "measured.csv"
+RUNS = "runs"
+LOCK = Path("checkpoints") / "lock"  # locked by the process that runs the study
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """Choices about how to run a study; none changes a result, apart from rounding between CPU and GPU."""
+
+    out: Path | None = None  # its folder; None: results/reproductions/PAPER/ITEM/SCALE
+    workers: int | None = None  # runs at a time
+    cluster: str | None = None  # address of a Ray cluster
+    device: str = "auto"
+    resume: bool = False  # run what is missing in the folder
+    overwrite: bool = False  # replace what is in the folder
+    record: bool = False  # take recorded rows as measured, and add the new ones to them
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """A study that has ended, or was interrupted."""
+
+    folder: Path
+    comparison: Comparison
+    failed: Mapping[str, str]  # why, by the run's folder
+    interrupted: bool
+
+
+def default_folder(entry: Entry, scale: ScaleName) -> Path:
+    """Return the folder of a recipe's study if the user names none; recipes with the same runs share it."""
+    return STUDIES / entry.runs_of / scale
+
+
+def local_rows(plan: Plan, folder: Path) -> Rows:
+    """Return what the study in a folder has measured; nothing if there is none.
+
+    Raises:
+        InputError: its rows are damaged, or about another recipe.
+    """
+    return read_rows(folder / MEASURED, plan.axes)
+
+
+def run(library: Library, plan: Plan, options: StudyOptions, on_run_end: OnRunEnd = ignore) -> StudyResult:
+    """Run what is missing of a recipe's runs, read them, and write the comparison.
+
+    Args:
+        library: that the recipe is from.
+        plan: the recipe's.
+        options: how to run it.
+        on_run_end: called after each run, as that of a sweep.
+
+    Raises:
+        InputError: data are missing, the folder holds another study, or another process is running there; nothing was
+            written.
+        RunError: results cannot be written or read.
+    """
+    for need in lacking(needs(plan)):
+        raise InputError(f"{plan.entry.name}: needs the dataset {need.name}, which is not here: {need.remedy}")
+    study = _Study(library, plan, options)
+    with study.alone():
+        return study.run(on_run_end)
+
+
+class _Study:
+    """The runs of one plan in one folder."""
+
+    def __init__(self, library: Library, plan: Plan, options: StudyOptions) -> None:
+        self._plan = plan
+        self._options = options
+        self._folder = options.out or default_folder(plan.entry, plan.scale)
+        self._record = library.recorded(plan.entry, plan.scale)
+        self._measures: Mapping[str, Reading] = library.measures(plan.entry.runs_of)
+        self._scenarios: Mapping[tuple[str, ...], Scenario] = scenarios_of(plan)
+        self._digests = {key: scenario_digest(scenario) for key, scenario in self._scenarios.items()}
+        self._rows: Rows = {}
+        self._unreadable: dict[str, str] = {}
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out of the folder.
+
+        Raises:
+            InputError: it holds something else, or another process is running there.
+        """
+        self._check_folder()
+        with closing(locked(self._folder / LOCK)):
+            self._check_folder()  # another process may have ended since
+            yield
+        shutil.rmtree(self._folder / LOCK.parent)
+
+    def _check_folder(self) -> None:
+        """Read the rows that the folder has.
+
+        Raises:
+            InputError: it holds other files, an unfinished study that is not to be resumed, or that of another recipe.
+        """
+        folder = self._folder
+        self._rows = {}
+        if self._options.record:
+            self._rows = read_rows(self._record, self._plan.axes)
+        if self._options.overwrite or not folder.exists():
+            return
+        begun = (folder / MEASURED).exists() or (folder / RUNS).exists()
+        others = {path.name for path in folder.iterdir()} - {LOCK.parent.name}
+        if others and not begun:
+            raise InputError(f"{folder}: holds other files than a study's; choose another folder with -o")
+        rows = local_rows(self._plan, folder)
+        changed = [row for key, row in rows.items() if key in self._digests and row.digest != self._digests[key]]
+        if changed:
+            text = f"{len(changed)} of its runs were measured with other scenarios: the recipe has been edited since"
+            if any(row.origin.get("version") != changed[0].origin.get("version") for row in rows.values()):
+                text = f"{text}, or edgefl is another version"
+            remedy = "choose another folder with -o, or begin anew with --overwrite"
+            raise InputError(f"{folder / MEASURED}: {text}; {remedy}")
+        self._rows |= rows
+        if begun and self._missing() and not (self._options.resume or self._options.record):
+            left = len(self._missing())
+            text = f"holds a study, of which {left} of {len(self._plan.runs)} runs are missing"
+            raise InputError(f"{folder}: {text}: run them with --resume, or begin anew with --overwrite")
+
+    def _missing(self) -> list[PlannedRun]:
+        """Return the runs that have no row with all that the cells need."""
+        return [run for run in self._plan.runs if missing(self._plan, run.key, self._rows)]
+
+    def run(self, on_run_end: OnRunEnd) -> StudyResult:
+        """Run what is missing; return the comparison, which has been written."""
+        if self._options.overwrite:
+            self._clear()
+        runs = {str(run.place): run for run in self._missing()}
+        failed: dict[str, str] = {}
+        interrupted = False
+        if runs:
+            result = sweeps.run(
+                self._sweep(list(runs.values())), self._sweep_options(), self._reading(runs, on_run_end)
+            )
+            for ended in result.runs:
+                place = str(ended.point.place)
+                if ended.status == "finished" and missing(self._plan, runs[place].key, self._rows):
+                    self._read(runs[place])  # it had finished before, but was not read
+                if ended.status == "failed":
+                    failed[place] = ended.error or "failed"
+                interrupted = interrupted or ended.status in {"interrupted", "pending"}
+        comparison = compare(self._plan, self._rows)
+        pages.write(comparison, self._folder)
+        return StudyResult(self._folder, comparison, {**failed, **self._unreadable}, interrupted)
+
+    def _clear(self) -> None:
+        """Remove what an earlier study has left: its runs and rows, and nothing else."""
+        shutil.rmtree(self._folder / RUNS, ignore_errors=True)
+        (self._folder / MEASURED).unlink(missing_ok=True)
+
+    def _sweep(self, runs: Sequence[PlannedRun]) -> Sweep:
+        points = [SweepPoint(run.label, run.point, self._scenarios[run.key]) for run in runs]
+        name = self._plan.entry.name.replace("/", "-")
+        return Sweep(name, tuple(self._plan.axes), tuple(points), self._plan.recipe.train)
+
+    def _sweep_options(self) -> SweepOptions:
+        return SweepOptions(
+            out=self._folder / RUNS,
+            workers=self._options.workers,
+            cluster=self._options.cluster,
+            device=self._options.device,
+            resume=True,
+            growing=True,  # more seeds, or runs whose folders have been deleted
+            report=False,  # the study has a page of its own
+        )
+
+    def _reading(self, runs: Mapping[str, PlannedRun], on_run_end: OnRunEnd) -> OnRunEnd:
+        """Return what the sweep calls after each run: read it at once, so that an interrupted study keeps it."""
+
+        def ended(statuses: Sequence[str], place: str, status: str) -> None:
+            if status == "finished":
+                self._read(runs[place])
+            on_run_end(statuses, place, status)
+
+        return ended
+
+    def _read(self, run: PlannedRun) -> None:
+        """Read a finished run, and keep what it has measured."""
+        try:
+            row = read_run(self._folder / RUNS / run.place, run, self._measures, self._digests[run.key])
+        except InputError as error:
+            self._unreadable[str(run.place)] = str(error)  # the other runs go on
+            return
+        self._rows[run.key] = merged(self._rows.get(run.key), row)
+        order = {planned.key: number for number, planned in enumerate(self._plan.runs)}
+        own = [row for row in self._rows.values() if row.digest]  # recorded rows have none
+        # Rows of other seeds, which are not in this plan, come last.
+        own.sort(key=lambda one: order.get(one.key, len(order)))
+        write_rows(self._folder / MEASURED, own)
+        if self._options.record:
+            self._add_to_record(self._rows[run.key])
+
+    def _add_to_record(self, row: Row) -> None:
+        """Add a row to those that come with edgefl; what has been recorded before stays as it is."""
+        recorded = read_rows(self._record, self._plan.axes)
+        recorded[row.key] = Row(row.point, row.seed, row.measures, row.origin)
+        write_rows(self._record, recorded.values())
+
+
+def read_run(folder: Path, run: PlannedRun, measures: Mapping[str, Reading], digest: str = "") -> Row:
+    """Return what a finished run has measured.
+
+    Args:
+        folder: its result folder.
+        run: which one it is.
+        measures: what is read.
+        digest: of its scenario.
+
+    Raises:
+        InputError: the folder is damaged, or has nothing of the kind.
+    """
+    finished = FinishedRun(folder)
+    texts: dict[str, str] = {}
+    for name, reading in measures.items():
+        texts |= columns_of(name, reading.read(finished))
+    manifest = finished.documents.manifest
+    origin = {
+        "version": str(manifest.get("edgefl", "")),
+        "commit": str(manifest.get("git") or "")[:7],
+        "date": str(datetime.fromisoformat(manifest["started"]).date()),
+        "took_s": f"{manifest['wall_s']:.0f}",
+    }
+    return Row(run.point, run.seed, texts, origin, digest)
