@@ -25,6 +25,7 @@ class ReportSection(Section):
     models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()  # evaluated besides the global one
     train_accuracy: Literal["participants", "random", "all"] | None = None  # whose training samples it is measured on
     contributions: Contributions | None = None
+    device_losses: bool = False  # true: losses of the model before and after local training, in a file
     labels_by_round: bool = False  # true: which labels each participant holds in each round, in a file
     strict_auc: bool = False  # true: of a ranking also the AUC that gives nothing for equal scores
     last_tests: Count = 50  # number of last evaluations whose mean and standard deviation the summary gives

@@ -18,6 +18,7 @@ DIGESTED_FILES = (
     "rounds.csv",
     "devices.csv",
     "contributions.csv",
+    "device_losses.csv",
     "labels_by_round.csv",
     "tracks.csv",
     "events.parquet",

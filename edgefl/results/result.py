@@ -194,6 +194,11 @@ class Result:
         return self._frame("contributions.csv", Ledger.contribution_columns)
 
     @cached_property
+    def device_losses(self) -> pd.DataFrame:
+        """Losses on each participant's training samples around its local training, where the scenario asks for them."""
+        return self._frame("device_losses.csv", Ledger.device_loss_columns)
+
+    @cached_property
     def labels_by_round(self) -> pd.DataFrame:
         """How many samples of each label each participant held in each round, where the scenario asks for it."""
         return self._frame("labels_by_round.csv", Ledger.labels_by_round_columns)

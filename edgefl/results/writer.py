@@ -30,6 +30,7 @@ RESULT_FILES = (  # which a new run in the same folder replaces
     "rounds.csv",
     "devices.csv",
     "contributions.csv",
+    "device_losses.csv",
     "labels_by_round.csv",
     TRACKS_FILE,
     "events.parquet",
@@ -104,6 +105,9 @@ def write_ledger(folder: Path, ledger: Ledger) -> None:
     contributions = ledger.contribution_columns()  # Shapley values, which few scenarios ask for
     if contributions["device"]:
         write_atomically(folder / "contributions.csv", csv_bytes(contributions))
+    losses = ledger.device_loss_columns()  # on request
+    if losses["device"]:
+        write_atomically(folder / "device_losses.csv", csv_bytes(losses))
     labels = ledger.labels_by_round_columns()  # on request
     if labels["device"]:
         write_atomically(folder / "labels_by_round.csv", csv_bytes(labels))

@@ -169,6 +169,11 @@ def check_aggregation(scenario: Sections) -> None:
     if scenario.report.contributions and (policy.edge_models or not policy.averages):
         text = f"under the policy {name} the updates of a round are not aggregated together: leave it out"
         raise fault_at(("report", "contributions"), text)
+    if scenario.report.device_losses and (policy.edge_models or not policy.averages):
+        text = f"under the policy {name} a round has no one model that its participants make: leave it out"
+        raise fault_at(("report", "device_losses"), text)
+    if scenario.report.device_losses and scenario.data.redivide is not None:
+        raise fault_at(("report", "device_losses"), "is about samples that devices keep: leave it or data.redivide out")
 
 
 def check_redivision(scenario: Sections) -> None:

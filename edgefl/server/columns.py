@@ -183,6 +183,14 @@ CONTRIBUTION_COLUMNS = (
     DEVICE,
     ResultColumn("contribution", float, "", "Shapley value: what the update has added to the model's value"),
 )
+DEVICE_LOSS_COLUMNS = (
+    SESSION,
+    ROUND,
+    DEVICE,
+    ResultColumn("received_loss", float, "", "mean loss of the model that the device received on its training samples"),
+    ResultColumn("local_loss", float, "", "the same of the model that its local training has made"),
+    ResultColumn("next_loss", float, "", "the same of the global model that the round has made"),
+)
 EVENT_COLUMNS = (
     ResultColumn("time_s", float, "s", "virtual time of the event"),
     ResultColumn("kind", str, "", "what happened: `round_start`, `upload_end`, `departure`, a status, ..."),
@@ -233,6 +241,7 @@ COLUMNS_OF = {
     "rounds.csv": ROUND_COLUMNS,
     "devices.csv": DEVICE_COLUMNS,
     "contributions.csv": CONTRIBUTION_COLUMNS,
+    "device_losses.csv": DEVICE_LOSS_COLUMNS,
     "labels.csv": LABEL_COLUMNS,
     "labels_by_round.csv": LABELS_BY_ROUND_COLUMNS,
     "tracks.csv": TRACK_COLUMNS,

@@ -261,7 +261,8 @@ class GlobalModel:
 
         Returns:
             A dictionary with `columns`, the learning columns of the round before it is tested; `losses`, the id and the
-            training loss of each device; and in rounds that compute them `contributions`, each player's id and value.
+            training loss of each device; in rounds that compute them `contributions`, each player's id and value; and,
+            if the report wants them, `device_losses`, as `Learner.losses_around` returns them.
         """
         if command.awaited:
             awaited = self.learner.concerned(np.array(command.awaited))
@@ -364,10 +365,14 @@ class GlobalModel:
             where = command.round_key.named(several=self._sessions.several)
             raise diverged(where, "it has NaN or infinite numbers", self._learning_rates)
         self.state = state
-        columns = {**columns, "train_loss": loss, **self._algorithm.trace(self.state, updates)}
-        if not self._computes_contributions(command.round_key):
-            return {"columns": columns}
-        return {"columns": columns, "contributions": self._contributions(before, updates, command.round_key.session)}
+        outcome: dict[str, Any] = {
+            "columns": {**columns, "train_loss": loss, **self._algorithm.trace(self.state, updates)}
+        }
+        if self._report.device_losses:
+            outcome["device_losses"] = self.learner.losses_around(updates, self.state["w"])
+        if self._computes_contributions(command.round_key):
+            outcome["contributions"] = self._contributions(before, updates, command.round_key.session)
+        return outcome
 
     def _computes_contributions(self, round_key: RoundKey) -> bool:
         """Return True if this round computes what each update contributes to the model."""

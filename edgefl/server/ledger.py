@@ -13,6 +13,7 @@ import numpy.typing as npt
 from edgefl.server.columns import (
     CONTRIBUTION_COLUMNS,
     DEVICE_COLUMNS,
+    DEVICE_LOSS_COLUMNS,
     EVENT_COLUMNS,
     LABELS_BY_ROUND_COLUMNS,
     ROUND_COLUMNS,
@@ -40,6 +41,7 @@ class Ledger:
         self._events: list[tuple[float, str, int, int, str]] = []
         self._pending: list[tuple[float, str, int, int, str]] = []  # events since the last round ended
         self._contributions: list[tuple[int, int, int, float]] = []
+        self._device_losses: list[tuple[int, int, int, float, float, float]] = []
         self._labels: list[tuple[int, int, int, int, int]] = []
 
     @property
@@ -139,6 +141,10 @@ class Ledger:
         """Record what each device contributed to a round."""
         self._contributions += [(session, number, device, value) for device, value in values]
 
+    def enter_losses(self, session: int, number: int, losses: Iterable[tuple[int, float, float, float]]) -> None:
+        """Record losses on participants' samples: each device, and those of the received, local and next model."""
+        self._device_losses += [(session, number, *row) for row in losses]
+
     def enter_labels(
         self, session: int, number: int, devices: Sequence[int], labels: Sequence[int], samples: Sequence[int]
     ) -> None:
@@ -165,6 +171,10 @@ class Ledger:
     def contribution_columns(self) -> Columns:
         """Return the contributions as columns, round after round."""
         return _columns(self._contributions, fixed_names(CONTRIBUTION_COLUMNS))
+
+    def device_loss_columns(self) -> Columns:
+        """Return losses on participants' samples as columns, round after round."""
+        return _columns(self._device_losses, fixed_names(DEVICE_LOSS_COLUMNS))
 
     def labels_by_round_columns(self) -> Columns:
         """Return which labels participants held as columns, round after round."""

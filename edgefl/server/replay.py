@@ -216,6 +216,8 @@ class Replay:
         self.losses |= dict(outcome.get("losses", ()))
         if "contributions" in outcome:
             self._ledger.contribute(*round_key, outcome["contributions"])
+        if "device_losses" in outcome:
+            self._ledger.enter_losses(*round_key, outcome["device_losses"])
         self._learned_from.update(received.tolist())
         self._await(received, number + 1)
         return dict(outcome["columns"])

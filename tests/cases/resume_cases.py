@@ -38,7 +38,9 @@ CASES = {
     "sessions": SESSIONS,
     "client states that begin anew": {**SESSIONS, "algorithm": "feddyn", "report": {"models": ["all"]}},
     "counters that begin anew": {**SESSIONS, "algorithm": {"kind": "fedssg", "variant": "paper_main"}},
-    "contributions": {"report": {"contributions": {"every": 2, "value": "loss"}, "models": ["sel", "all"]}},
+    "contributions": {
+        "report": {"contributions": {"every": 2, "value": "loss"}, "models": ["sel", "all"], "device_losses": True}
+    },
     "tested seldom": {"report": {"eval_every": 5, "train_accuracy": "random"}},
     "candidates who are asked": {"server": {"participants": 3, "selection": "power_of_choice"}},
     "choosing by losses": {"server": {"participants": 3, "selection": "oort"}},

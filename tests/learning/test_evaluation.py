@@ -237,3 +237,41 @@ def test_functions_have_no_accuracy_to_measure():
     quadratic = {"data": {"dataset": "quadratic", "coefficients": [[1, 0, 0]]}, "report": {"train_accuracy": "all"}}
     with pytest.raises(InputError, match=r"report.train_accuracy: needs samples with classes"):
         edgefl.run(quadratic)
+
+
+# Losses around local training
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "feddyn"])
+@pytest.mark.parametrize("engine", [{"engine": "serial"}, {"engine": "batched", "width": 2}])
+def test_losses_around_local_training_by_hand(algorithm, engine, tmp_path):
+    """Of the received, the local and the next model, on the one function that each participant holds."""
+    keys = {**QUADRATIC, "training": {**QUADRATIC["training"], **engine}, "algorithm": algorithm}
+    plain = edgefl.run({**keys, "report": {}}).rounds
+    result = edgefl.run({**keys, "report": {"device_losses": True}}, out=tmp_path / "run")
+    assert result.rounds.equals(plain)
+    losses = result.device_losses
+    assert np.allclose(losses, edgefl.read(tmp_path / "run").device_losses, rtol=1e-6)  # the file has fewer digits
+    models = [5.0, *plain["parameter"]]
+    visits = [(number, device) for number in range(6) for device in VISITS[number % 4]]
+    assert [(row.round - 1, row.device) for row in losses.itertuples()] == visits
+    for row in losses.itertuples():
+        a, b, c = FUNCTIONS[row.device]
+        before, after = models[row.round - 1], models[row.round]
+        assert row.received_loss == pytest.approx(a * before**2 + b * before + c, rel=1e-12)
+        assert row.next_loss == pytest.approx(a * after**2 + b * after + c, rel=1e-12)
+        if algorithm == "fedavg":
+            local = locally(before, a, b)
+            assert row.local_loss == pytest.approx(a * local**2 + b * local + c, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"server": {"policy": "sequential"}}, "under the policy sequential a round has no one model"),
+        ({"data": {"dataset": "digits", "redivide": "iid"}}, "is about samples that devices keep"),
+    ],
+)
+def test_losses_around_local_training_need_one_model_and_kept_samples(keys, message):
+    with pytest.raises(InputError, match=rf"report\.device_losses: {message}"):
+        edgefl.load({**BASE, **keys, "report": {"device_losses": True}})

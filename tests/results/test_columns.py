@@ -48,6 +48,7 @@ RUNS = {
             "contributions": {"every": 1},
             "train_accuracy": "participants",
             "labels_by_round": True,
+            "device_losses": True,
         }
     },
     "polls": DIGITS | {"server": {"participants": 2, "selection": {"kind": "power_of_choice", "d": 4}}},
@@ -81,6 +82,7 @@ def written(tmp_path_factory):
         names["rounds.csv"].update(result.ledger.round_columns())
         names["devices.csv"].update(result.ledger.device_columns())
         names["contributions.csv"].update(result.ledger.contribution_columns())
+        names["device_losses.csv"].update(result.ledger.device_loss_columns())
         names["labels_by_round.csv"].update(result.ledger.labels_by_round_columns())
         names["events.parquet"].update(result.ledger.event_columns())
     for file in ("labels.csv", "tracks.csv"):

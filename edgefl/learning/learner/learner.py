@@ -331,6 +331,22 @@ class Learner:
             pending.append(self._workers.submit("loss", partial(as_is, (w, self.statistics, rows)), float))
         return np.array([loss.result() for loss in pending])
 
+    def losses_around(self, updates: Updates, after: Tensor) -> list[tuple[int, float, float, float]]:
+        """Return each participant's id with three mean losses on all its training samples.
+
+        These are the losses of the model that it received, of the one that its local training made (as the server
+        knows it, from the uploaded move), and of the global model `after` [d] that the round has made.
+        """
+        rows = []
+        for row, device in enumerate(updates.ids.tolist()):
+            start = after if updates.starts is None else updates.starts[row]
+            own = self.statistics if updates.statistics is None else updates.statistics[row]
+            samples = torch.from_numpy(self.task.parts[device])
+            models = [(start, self.statistics), (start + updates.vectors["delta"][row], own), (after, self.statistics)]
+            pending = [self._workers.submit("loss", partial(as_is, (*model, samples)), float) for model in models]
+            rows.append((device, *(loss.result() for loss in pending)))
+        return rows
+
     def _some_samples(self, device: int, count: int, index: int) -> Indices:
         """Return `count` of a device's training samples, or all of them if it has no more."""
         part = self.task.parts[device]
