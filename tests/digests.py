@@ -20,7 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-TRAIN_PRICE = {"cifar10-fedeve", "cifar10-sessions", "cifar10-exdir"}  # models so large that only the world is run
+TRAIN_PRICE = {  # models so large that only the world is run
+    "cifar10-fedeve", "cifar10-sessions", "cifar10-exdir", "svhn-fedar", "tinyimagenet-sessions", "cinic10-exdir",
+}  # fmt: skip
 ROUNDS = 3
 
 

@@ -10,7 +10,11 @@ import edgefl
 from edgefl.scenario import load
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
-NEED_DATA = ("mnist", "fashion-mnist", "cifar10", "ag-news", "trace")  # the papers' are in test_paper_scenarios.py
+# the papers' are in test_paper_scenarios.py and test_scenarios_of_users_data.py
+NEED_DATA = (
+    "mnist", "fashion-mnist", "cifar10", "ag-news", "trace", "emnist", "svhn", "cinic10", "tinyimagenet", "femnist",
+    "movielens",
+)  # fmt: skip
 
 
 def check_books(result):

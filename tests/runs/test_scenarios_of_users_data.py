@@ -1,0 +1,159 @@
+"""Scenarios of the papers' settings whose data users bring: each runs on small files in the publishers' formats."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import stand_ins
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.scenario import load
+
+FOLDER = Path(__file__).parents[2] / "scenarios"
+
+
+class Case(NamedTuple):
+    """What a scenario's text says, and how it is made small."""
+
+    write: object  # its data's files
+    parameters: int
+    shape: tuple[int, ...]
+    classes: int
+    devices: int
+    rounds: int  # of all sessions together
+    missing: str  # what is named if the files are not there
+    smaller: tuple[str, ...]
+
+
+CASES = {
+    "emnist-l-fedssg": Case(
+        stand_ins.emnist_letters, 89_610, (28, 28), 10, 100, 300, "EMNIST/raw", ("devices.count=8",)
+    ),
+    "cifar100-fedssg": Case(
+        stand_ins.cifar100, 815_332, (3, 32, 32), 100, 100, 1000, "cifar-100-python", ("devices.count=20",)
+    ),
+    "svhn-fedar": Case(
+        stand_ins.svhn,
+        11_181_642,
+        (3, 32, 32),
+        10,
+        100,
+        2000,
+        "train_32x32.mat",
+        ("devices.count=5", "data.partition.chunks=2", "training.local_steps=1", "training.batch_size=4"),
+    ),
+    "svhn-sessions": Case(stand_ins.svhn, 667_178, (3, 32, 32), 10, 200, 1400, "train_32x32.mat", ("devices.count=4",)),
+    "cinic10-exdir": Case(
+        stand_ins.cinic10,
+        2_308_810,
+        (3, 32, 32),
+        10,
+        1000,
+        4000,
+        "CINIC-10",
+        ("devices.count=10", "server.participants=2", "training.local_steps=1", "report.eval_every=1"),
+    ),
+    "tinyimagenet-sessions": Case(
+        stand_ins.tiny_imagenet,
+        21_730_056,
+        (3, 64, 64),
+        200,
+        200,
+        1400,
+        "tiny-imagenet-200",
+        ("devices.count=4", "training.batch_size=4"),
+    ),
+    "femnist-fedeve": Case(
+        stand_ins.femnist,
+        48_846,
+        (28, 28),
+        62,
+        3400,
+        1500,
+        "femnist/train",
+        ("devices.count=6", "server.participants=4"),
+    ),
+    "movielens-fedeve": Case(
+        stand_ins.movielens,
+        205_398,
+        (26,),
+        2,
+        6040,
+        1000,
+        "ml-1m/ratings.dat",
+        ("devices.count=8", "server.participants=4"),
+    ),
+}
+ALL = pytest.mark.parametrize("name", CASES)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A data folder with nothing in it, and an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    data = tmp_path / "data"
+    data.mkdir()
+    monkeypatch.setenv("EDGEFL_DATA", str(data))
+    return data
+
+
+@ALL
+def test_the_settings_are_those_of_the_card(name):
+    scenario, case = load(FOLDER / f"{name}.yaml"), CASES[name]
+    rounds = scenario.rounds if scenario.sessions is None else scenario.sessions.count * scenario.sessions.rounds
+    assert scenario.name == name
+    assert (scenario.devices.count, rounds) == (case.devices, case.rounds)
+    # without a price that the scenario names, parameters are counted
+    counted = scenario.model.model_copy(update={"cost": None})
+    assert counted.parameters(case.shape, case.classes) == case.parameters
+    if scenario.model.cost:
+        assert scenario.model.cost.parameters == case.parameters
+    comment = " ".join(line for line in (FOLDER / f"{name}.yaml").read_text().splitlines() if line.startswith("# "))
+    assert "docs/datasets.md)." in comment
+    assert "Table" in comment or "Fig." in comment
+
+
+@ALL
+def test_it_runs_on_files_of_that_format(name, home):
+    case = CASES[name]
+    case.write(home)
+    short = ("sessions.rounds=1", "sessions.count=3") if "sessions" in name else ("rounds=2",)
+    plan = ("training.engine=serial", "report.eval_every=1")
+    result = edgefl.run(FOLDER / f"{name}.yaml", overrides=[*short, *case.smaller, *plan], device="cpu")
+    assert result.status == "finished", result.error
+    rounds = result.rounds[result.rounds["round"] > 0]
+    assert len(rounds) == (3 if "sessions" in name else 2)
+    assert np.isfinite(rounds["test_loss"]).all()
+    assert rounds["received"].sum() > 0
+    if name == "movielens-fedeve":
+        assert rounds[["test_auc", "hr_10", "ndcg_10"]].notna().all(axis=None)
+
+
+@ALL
+def test_without_its_files_one_line_says_which_go_where(name, home):
+    with pytest.raises(InputError) as error:
+        edgefl.run(FOLDER / f"{name}.yaml")
+    (line,) = str(error.value).splitlines()
+    assert "data.dataset: " in line
+    assert "not found in " in line
+    assert CASES[name].missing in line
+
+
+def test_they_are_listed_with_where_their_data_are(home):
+    environment = {**os.environ, "EDGEFL_DATA": str(home)}
+
+    def edgefl_says(*arguments):
+        command = [sys.executable, "-m", "edgefl", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+
+    listed = edgefl_says("list", "scenarios")
+    assert all(name in listed for name in CASES)
+    assert "femnist " in edgefl_says("data", "list")
+    stand_ins.femnist(home)
+    (line,) = [line for line in edgefl_says("data", "list").splitlines() if line.startswith("femnist ")]
+    assert str(home / "femnist" / "train") in line
