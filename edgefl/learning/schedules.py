@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, NonNegativeFloat
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from edgefl.core.catalogue import Catalogue, Member
+from edgefl.core.section import fault_at
 
 
 class Schedule(Member):
     """Base of all schedules."""
+
+    @property
+    def first_rate(self) -> float | None:
+        """The learning rate of the first round, where it follows from the schedule's own keys; None: `training.lr`."""
+        return None
 
     def factor(self, index: int, rounds: int) -> float:
         """Return the factor of the initial learning rate in round `index`, from 0; there are `rounds` rounds."""
@@ -57,6 +63,38 @@ class PolynomialRate(Schedule):
         return float((1 - self.ratio) * (1 - index / rounds) ** self.power + self.ratio)
 
 
+class StronglyConvexRate(Schedule):
+    """The rate of theorem 1, 4 / (mu (t + a)) in round t from 1, with a = 100 (L / mu)^1.5 (FedAR, ECML PKDD 2024).
+
+    It is for losses that are mu-strongly convex and L-smooth, such as logistic regression with weight decay mu. The
+    first round's rate follows from both constants, so `training.lr` is left out.
+    """
+
+    strong_convexity: PositiveFloat  # mu
+    smoothness: PositiveFloat  # Lipschitz constant L of the gradients, at least mu
+
+    @model_validator(mode="after")
+    def _check_order(self) -> StronglyConvexRate:
+        if self.smoothness < self.strong_convexity:
+            text = f"must be at least strong_convexity ({self.strong_convexity:g}), as in all losses"
+            raise fault_at(("smoothness",), text)
+        return self
+
+    @property
+    def delay(self) -> float:
+        """The constant a, in rounds."""
+        return float(100.0 * (self.smoothness / self.strong_convexity) ** 1.5)
+
+    @property
+    def first_rate(self) -> float:
+        """Return `4 / (mu (1 + a))`."""
+        return 4.0 / (self.strong_convexity * (1.0 + self.delay))
+
+    def factor(self, index: int, rounds: int) -> float:
+        """Return `(1 + a) / (t + a)` in round `t = index + 1`."""
+        return (1.0 + self.delay) / (index + 1.0 + self.delay)
+
+
 SCHEDULES: Catalogue[Schedule] = Catalogue(
     "learning-rate schedule",
     {
@@ -64,6 +102,7 @@ SCHEDULES: Catalogue[Schedule] = Catalogue(
         "exponential": "edgefl.learning.schedules:ExponentialRate",
         "inv_t": "edgefl.learning.schedules:InverseRate",
         "polynomial": "edgefl.learning.schedules:PolynomialRate",
+        "strongly_convex": "edgefl.learning.schedules:StronglyConvexRate",
     },
     base=Schedule,
     kind="schedules",

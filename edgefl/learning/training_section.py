@@ -109,6 +109,17 @@ class Training(Section):
         return {**value, "local_epochs": 5}
 
     @model_validator(mode="after")
+    def _take_the_schedules_first_rate(self) -> Training:
+        first = self.lr_schedule.first_rate
+        if first is None or self.lr == first:
+            return self
+        if "lr" in self.model_fields_set:
+            name = SCHEDULES.name_of(self.lr_schedule)
+            raise fault_at(("lr",), f"follows from the keys of lr_schedule: {name}, as {first:g}: leave it out")
+        object.__setattr__(self, "lr", first)  # the section is frozen; a validator must return the object that it gets
+        return self
+
+    @model_validator(mode="after")
     def _check_optimizer_keys(self) -> Training:
         if self.optimizer == "adam" and self.momentum:
             raise fault_at(

@@ -19,6 +19,7 @@ DIGESTED_FILES = (
     "devices.csv",
     "contributions.csv",
     "device_losses.csv",
+    "device_accuracy.csv",
     "labels_by_round.csv",
     "tracks.csv",
     "events.parquet",

@@ -19,6 +19,7 @@ from edgefl.learning.trained_model import TrainedModel
 from edgefl.results.integrity import check_file
 from edgefl.results.reader import FINISHED_STATUS, Documents, read_documents
 from edgefl.results.saved_model import no_model, read_model, read_parameters
+from edgefl.results.writer import DEVICE_ACCURACY_FILE
 from edgefl.scenario import Scenario, dump, load_model
 from edgefl.server.ledger import Columns, Ledger
 
@@ -48,7 +49,7 @@ class Result:
     manifest: dict[str, Any] = field(default_factory=dict)  # what manifest.json holds; digests only if from a folder
     # The rest of what a run in memory leaves, which a folder holds as files
     resolved: Scenario | None = None  # the scenario with objects that were made in Python
-    more_tables: Mapping[str, Callable[[], Columns]] = field(default_factory=dict)  # by file: labels, tracks
+    more_tables: Mapping[str, Callable[[], Columns]] = field(default_factory=dict)  # by file: labels, tracks, ...
 
     def __repr__(self) -> str:
         """Return the run and its main results in one line."""
@@ -202,6 +203,12 @@ class Result:
     def labels_by_round(self) -> pd.DataFrame:
         """How many samples of each label each participant held in each round, where the scenario asks for it."""
         return self._frame("labels_by_round.csv", Ledger.labels_by_round_columns)
+
+    @cached_property
+    def device_accuracy(self) -> pd.DataFrame:
+        """The final model's accuracy on each device's own samples; empty without learning or without classes."""
+        make = self.more_tables.get(DEVICE_ACCURACY_FILE, dict)
+        return self._frame(DEVICE_ACCURACY_FILE, lambda _: make())
 
     @cached_property
     def events(self) -> pd.DataFrame:

@@ -21,6 +21,7 @@ from edgefl.server.ledger import Columns, Ledger
 
 LABELS_FILE = "labels.csv"
 TRACKS_FILE = "tracks.csv"
+DEVICE_ACCURACY_FILE = "device_accuracy.csv"
 PARAMETERS_FILE = "parameters.npy"
 MODEL_FILE = "model.safetensors"
 RESULT_FILES = (  # which a new run in the same folder replaces
@@ -31,6 +32,7 @@ RESULT_FILES = (  # which a new run in the same folder replaces
     "devices.csv",
     "contributions.csv",
     "device_losses.csv",
+    DEVICE_ACCURACY_FILE,
     "labels_by_round.csv",
     TRACKS_FILE,
     "events.parquet",
@@ -96,6 +98,11 @@ def write_labels(folder: Path, holdings: Mapping[str, list[Any]]) -> None:
 def write_tracks(folder: Path, tracks: Columns) -> None:
     """Write where devices have moved: columns device, time_s, x_m, y_m."""
     write_atomically(folder / TRACKS_FILE, csv_bytes(tracks))
+
+
+def write_device_accuracies(folder: Path, accuracies: Columns) -> None:
+    """Write how accurate the final model is for each device: columns device, samples, accuracy."""
+    write_atomically(folder / DEVICE_ACCURACY_FILE, csv_bytes(accuracies))
 
 
 def write_ledger(folder: Path, ledger: Ledger) -> None:

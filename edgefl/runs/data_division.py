@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from edgefl.core.arrays import Indices
+from edgefl.core.arrays import Floats, Indices
 from edgefl.core.distributions import DATA_SHARE
 from edgefl.core.errors import InputError
 from edgefl.core.global_draws import watching_draws
@@ -17,6 +18,7 @@ from edgefl.learning.partitions import PARTITIONS
 from edgefl.learning.partitions.base import Labelled, check_parts, dividing_hook, keep
 from edgefl.learning.redivision import Redivision
 from edgefl.scenario import Scenario
+from edgefl.server.ledger import Columns
 
 
 class Divided(NamedTuple):
@@ -26,6 +28,13 @@ class Divided(NamedTuple):
     parts: list[Indices]  # [devices] the training samples of each device
     test_parts: list[Indices] | None = None  # [devices] the test samples of each device; None if they are not divided
     redivision: Redivision | None = None  # divides the samples of a round's participants anew; None: they keep theirs
+
+    @property
+    def own_parts(self) -> list[Indices]:
+        """The samples [devices] that a device's own accuracy is measured on."""
+        if self.test_parts is None:
+            return self.parts
+        return self.test_parts
 
 
 def divide(scenario: Scenario) -> Divided:
@@ -63,3 +72,15 @@ def divide(scenario: Scenario) -> Divided:
     with watching_draws(partition, "assign_test"):
         test_parts = partition.assign_test(train, parts, test, rng)
     return Divided(data, parts, test_parts, redivision)
+
+
+def accuracy_columns(accuracies: Floats, own_parts: Sequence[Indices]) -> Columns:
+    """Return the columns of device_accuracy.csv; a device without samples of its own has no row.
+
+    Args:
+        accuracies: [n] accuracies of the n devices that have samples of their own.
+        own_parts: [devices] the samples of each device that they are measured on.
+    """
+    samples = np.array([len(part) for part in own_parts])
+    ids = np.flatnonzero(samples)
+    return {"device": ids.tolist(), "samples": samples[ids].tolist(), "accuracy": accuracies.tolist()}

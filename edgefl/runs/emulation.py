@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from edgefl.coordination.policies import POLICIES
+from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError, Taken, trail
 from edgefl.core.files import write_atomically
@@ -29,7 +30,7 @@ from edgefl.results.reader import text_of
 from edgefl.results.result import Result, read_result
 from edgefl.results.summary import summarize
 from edgefl.runs.assembly import build
-from edgefl.runs.data_division import Divided, divide
+from edgefl.runs.data_division import Divided, accuracy_columns, divide
 from edgefl.runs.extension import check_begun
 from edgefl.scenario import Scenario, dump
 from edgefl.server import clock
@@ -326,16 +327,22 @@ class Emulation:
             manifest=self._described_manifest()
             | {"wall_s": wall_s["total"], "status": self.status, "error": self.error},
             resolved=scenario,
-            more_tables=self._more_tables(),
+            more_tables=self._more_tables(accuracies),
         )
         if self.options.out is not None:
             _write(self.options.out, result)
         return result
 
-    def _more_tables(self) -> dict[str, Callable[[], Columns]]:
-        """Return what makes the tables that are not in the ledger, by their files: few results are asked for them."""
+    def _more_tables(self, accuracies: Floats | None) -> dict[str, Callable[[], Columns]]:
+        """Return what makes the tables that are not in the ledger, by their files: few results are asked for them.
+
+        Args:
+            accuracies: accuracy of the final model on each device's own samples; None without learning.
+        """
         tables: dict[str, Callable[[], Columns]] = {}
         data = self._divided.data
+        if accuracies is not None:
+            tables[writer.DEVICE_ACCURACY_FILE] = partial(accuracy_columns, accuracies, self._divided.own_parts)
         if data.classes:
             tables[writer.LABELS_FILE] = partial(holdings, data.train_y, self._divided.parts)
         if self.scenario.mobility.moves:
@@ -457,6 +464,8 @@ def _write(folder: Path, result: Result) -> None:
         writer.write_ledger(folder, result.ledger)
         if result.trained is not None:
             writer.write_model(folder, result.trained, result.scenario)
+        if writer.DEVICE_ACCURACY_FILE in result.more_tables:
+            writer.write_device_accuracies(folder, result.more_tables[writer.DEVICE_ACCURACY_FILE]())
         if writer.TRACKS_FILE in result.more_tables:
             writer.write_tracks(folder, result.more_tables[writer.TRACKS_FILE]())
         writer.write_json(folder / "summary.json", result.summary)

@@ -210,6 +210,11 @@ LABEL_COLUMNS = (
     ResultColumn("label", int, "", "class of the samples"),
     ResultColumn("samples", int, "", "training samples of this class that the device holds"),
 )
+DEVICE_ACCURACY_COLUMNS = (
+    DEVICE,
+    ResultColumn("samples", int, "", "samples that the device's accuracy is measured on"),
+    ResultColumn("accuracy", float, "", "accuracy of the final model on them"),
+)
 TRACK_COLUMNS = (
     DEVICE,
     ResultColumn("time_s", float, "s", "virtual time"),
@@ -242,6 +247,7 @@ COLUMNS_OF = {
     "devices.csv": DEVICE_COLUMNS,
     "contributions.csv": CONTRIBUTION_COLUMNS,
     "device_losses.csv": DEVICE_LOSS_COLUMNS,
+    "device_accuracy.csv": DEVICE_ACCURACY_COLUMNS,
     "labels.csv": LABEL_COLUMNS,
     "labels_by_round.csv": LABELS_BY_ROUND_COLUMNS,
     "tracks.csv": TRACK_COLUMNS,

@@ -177,7 +177,7 @@ REFUSED = {
     ),
     "a figure of a table": (
         ["run", "--format", "csv", "--figure", "time"],
-        "export: --figure time: not with --format csv: it has --table rounds, devices, phases, summary, targets",
+        "export: --figure time: not with --format csv: it has --table rounds, devices, phases, device_accuracy",
     ),
     "both": (["run", "--format", "csv", "--figure", "time", "--table", "rounds"], "not allowed with argument"),
     "into a folder": (["run", "--format", "csv", "-o", "."], ".: cannot be written"),

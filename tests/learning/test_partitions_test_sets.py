@@ -131,19 +131,36 @@ def like_train(keys):
     return {**keys, "data": {**keys["data"], "test_partition": "like_train"}}
 
 
-def test_bias_statistics_are_of_the_test_part():
+def test_bias_statistics_are_of_the_test_part(tmp_path):
     """As by hand from the final model, of the devices that have test samples; nothing else changes."""
-    result, plain = edgefl.run(like_train(DIGITS)), edgefl.run(DIGITS)
+    result, plain = edgefl.run(like_train(DIGITS), out=tmp_path / "run"), edgefl.run(DIGITS)
     assert result.rounds.equals(plain.rounds)
     assert np.array_equal(result.parameters, plain.parameters)
-    data, _, tests = divide(load(like_train(DIGITS)))
+    divided_data = divide(load(like_train(DIGITS)))
+    data = divided_data.data
+    tests = divided_data.test_parts
     x = (data.test_x.reshape(len(data.test_y), -1) - data.mean) / data.std
     weights, bias = np.split(result.parameters.astype(np.float64), [10 * x.shape[1]])
     hits = (x @ weights.reshape(10, -1).T + bias).argmax(axis=1) == data.test_y
     accuracies = np.array([hits[part].mean() for part in tests if len(part)])
     assert result.summary["fairness"]["mean"] == pytest.approx(accuracies.mean())
     assert result.summary["fairness"]["variance"] == pytest.approx(accuracies.var())
+    by_device = result.device_accuracy
+    assert by_device["device"].tolist() == [device for device, part in enumerate(tests) if len(part)]
+    assert by_device["samples"].tolist() == [len(part) for part in tests if len(part)]
+    assert by_device["accuracy"].to_numpy() == pytest.approx(accuracies)
+    again = edgefl.read(tmp_path / "run")
+    assert again.device_accuracy["accuracy"].to_numpy() == pytest.approx(accuracies, abs=1e-12)
+    assert "device_accuracy.csv" in again.manifest["digests"]
     assert result.summary["fairness"]["mean"] != plain.summary["fairness"]["mean"]
+
+
+def test_accuracies_by_device_where_the_test_set_is_not_divided():
+    """Then they are of the training samples, which each device has; a run that learns nothing has none."""
+    result = edgefl.run(DIGITS)
+    assert result.device_accuracy["samples"].sum() == len(divide(load(DIGITS)).data.train_y)
+    assert result.device_accuracy["accuracy"].mean() == pytest.approx(result.summary["fairness"]["mean"])
+    assert edgefl.run(DIGITS, train=False).device_accuracy.empty
 
 
 def test_same_seed_same_division_other_seed_another():

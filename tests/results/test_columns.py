@@ -85,7 +85,7 @@ def written(tmp_path_factory):
         names["device_losses.csv"].update(result.ledger.device_loss_columns())
         names["labels_by_round.csv"].update(result.ledger.labels_by_round_columns())
         names["events.parquet"].update(result.ledger.event_columns())
-    for file in ("labels.csv", "tracks.csv"):
+    for file in ("labels.csv", "tracks.csv", "device_accuracy.csv"):
         names[file].update(reader.header_of(folder / "run", file))
     with warnings.catch_warnings():  # Flower warns of its own dependencies
         warnings.simplefilter("ignore")

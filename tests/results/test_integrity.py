@@ -46,6 +46,7 @@ READERS = {  # what reads which file
     "rounds.csv": lambda folder: edgefl.report([folder], out=folder / "page.html"),
     "devices.csv": lambda folder: edgefl.report([folder], out=folder / "page.html"),
     "labels.csv": lambda folder: edgefl.report([folder], out=folder / "page.html"),
+    "device_accuracy.csv": lambda folder: edgefl.read(folder).device_accuracy,
     "events.parquet": lambda folder: edgefl.read(folder).events,
     "parameters.npy": lambda folder: edgefl.read(folder).parameters,
     "model.safetensors": lambda folder: edgefl.read(folder).saved_model(),

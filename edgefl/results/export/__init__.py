@@ -17,7 +17,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.files import atomically
 
 MEMORY = 2**26  # bytes that wait in memory for standard output; more of them wait on disk
-EXPORT_TABLES = ("rounds", "devices", "phases", "summary", "targets")
+EXPORT_TABLES = ("rounds", "devices", "phases", "device_accuracy", "summary", "targets")
 PAPER_TABLES = ("summary", "targets")
 PAPER_FIGURES = ("rounds", "time", "energy", "phases", "sweep")
 

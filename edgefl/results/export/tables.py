@@ -11,7 +11,8 @@ from edgefl.results.export.participations import participations
 from edgefl.results.reader import TableRow, header_of, rows_of
 from edgefl.results.report.describe import at, kind, name
 from edgefl.results.report.read import Run, load, reached
-from edgefl.server.columns import COLUMNS_OF
+from edgefl.results.writer import DEVICE_ACCURACY_FILE
+from edgefl.server.columns import COLUMNS_OF, DEVICE_ACCURACY_COLUMNS
 
 PHASE_FIGURES = ("start_s", "duration_s", "energy_j", "bytes")
 PHASE_COLUMNS = ("session", "round", "device", "phase", *PHASE_FIGURES)
@@ -98,6 +99,14 @@ def _devices(folder: Path) -> ExportTable:
     return ExportTable(header_of(folder, "devices.csv"), rows_of(folder, "devices.csv"))
 
 
+def _device_accuracy(folder: Path) -> ExportTable:
+    """Return a row for each device with samples of its own; none if the run has learned nothing, or has no classes."""
+    header_of(folder, "rounds.csv")  # a folder without that file is refused before anything is written
+    if not (folder / DEVICE_ACCURACY_FILE).is_file():
+        return ExportTable([column.name for column in DEVICE_ACCURACY_COLUMNS], iter(()))
+    return ExportTable(header_of(folder, DEVICE_ACCURACY_FILE), rows_of(folder, DEVICE_ACCURACY_FILE))
+
+
 def _phases(folder: Path) -> ExportTable:
     """Return a row for each device, round and phase: when it began, how long it took, its joules and bytes."""
     header_of(folder, "rounds.csv")  # a folder without that file is refused before anything is written
@@ -153,6 +162,7 @@ SOURCES: dict[str, Callable[[Path], ExportTable]] = {
     "rounds": _rounds,
     "devices": _devices,
     "phases": _phases,
+    "device_accuracy": _device_accuracy,
     "summary": _summary,
     "targets": _targets,
 }
