@@ -28,16 +28,21 @@ def printable(line: str) -> str:
     return "".join(characters)
 
 
-def add_running(parser: argparse.ArgumentParser) -> None:
-    """Add the options of verbs that run something."""
+def add_overrides(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option that replaces keys of a file; `what` is its name in the help."""
     parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
         action="append",
         default=[],
         dest="overrides",
-        help="replace one key of the scenario, such as radio.bandwidth_hz=50e6; may be repeated",
+        help=f"replace one key of the {what}, such as radio.bandwidth_hz=50e6; may be repeated",
     )
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Add the options of verbs that run something."""
+    add_overrides(parser, "scenario")
     parser.add_argument(
         "--device",
         default="auto",

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import begin
+from edgefl.cli.common import add_overrides, begin
 from edgefl.cli.exits import CODE_OF_STATUS
 
 
@@ -21,14 +21,7 @@ def add_flower(verbs: Any) -> None:
     )
     parser.add_argument("-o", "--out", metavar="DIR", type=Path, help="result folder (default: results/<app>/seed-<N>)")
     parser.add_argument("--seed", metavar="N", type=int, help="replace the world's seed")
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        dest="overrides",
-        help="replace one key of the world, such as radio.bandwidth_hz=50e6; may be repeated",
-    )
+    add_overrides(parser, "world")
     parser.add_argument(
         "--run-config",
         metavar="KEYS",

@@ -1,4 +1,4 @@
-"""What `edgefl list NAME` prints of a member of a catalogue: what it is, its keys, and an example that validates."""
+"""Prints a member of a catalogue for `edgefl list NAME`: what it is, its keys, and an example that validates."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def where_known(check: Callable[[S], S]) -> Callable[[S], S]:
 
 
 class Adapter(NamedTuple):
-    """What a catalogue takes from outside besides subclasses of its base class, and how that becomes a member."""
+    """Makes members of what a catalogue takes from outside besides subclasses of its base class."""
 
     what: str  # as messages name it: "a torch.nn.Module"
     function: str

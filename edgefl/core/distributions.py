@@ -184,7 +184,23 @@ def read_column(file: Path, column: str) -> Floats:
     return values
 
 
-class FedScaleDistribution(Distribution):
+class PublishedValues(Distribution):
+    """Base class of distributions whose values stand in a published file."""
+
+    def _values(self) -> Floats:
+        """Return all values of the file; raise `InputError` where it cannot be read."""
+        raise NotImplementedError
+
+    def span(self) -> tuple[float, float]:
+        """Return the least and the greatest value of the file."""
+        try:
+            values = self._values()
+        except InputError as error:
+            raise fault(str(error)) from None
+        return float(values.min()), float(values.max())
+
+
+class FedScaleDistribution(PublishedValues):
     """{fedscale: client_device_capacity, median: 1.5e9} or {..., cycles: 4e7}: device i is the i-th client.
 
     FedScale's file has for each client its `computation`, the milliseconds of an inference. A value is inversely
@@ -211,13 +227,6 @@ class FedScaleDistribution(Distribution):
         assert self.cycles is not None  # noqa: S101 - checked above
         return np.asarray(self.cycles / inference_s)
 
-    def span(self) -> tuple[float, float]:
-        try:
-            values = self._values()
-        except InputError as error:
-            raise fault(str(error)) from None
-        return float(values.min()), float(values.max())
-
     def quantile(self, u: Floats, ids: Ids) -> Floats:
         values = self._values()
         needed = int(ids.max()) + 1 if ids.size else 0
@@ -227,7 +236,7 @@ class FedScaleDistribution(Distribution):
         return values[ids]
 
 
-class BenchmarkDistribution(Distribution):
+class BenchmarkDistribution(PublishedValues):
     """{ai_benchmark: benchmark2score.json, median: 1.5e9}: each phone of the file equally likely.
 
     The file has a score for each phone, of which more is faster. A value is proportional to it; the median phone has
@@ -241,13 +250,6 @@ class BenchmarkDistribution(Distribution):
         """Return the values [phones] of all phones of the file."""
         scores = _scores(self.ai_benchmark, _stamp(self.ai_benchmark))
         return np.asarray(self.median * scores / np.median(scores))
-
-    def span(self) -> tuple[float, float]:
-        try:
-            values = self._values()
-        except InputError as error:
-            raise fault(str(error)) from None
-        return float(values.min()), float(values.max())
 
     def quantile(self, u: Floats, ids: Ids) -> Floats:
         values = self._values()

@@ -1,4 +1,4 @@
-"""What the keys of a class mean, read from the comments beside its fields: there is no second description of them."""
+"""Reads the meaning of a class's keys from the comments beside its fields: there is no second description of them."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class NotImported(Exception):  # noqa: N818 - the name says what is the matter
 
 @dataclass
 class Access:
-    """How a scenario may reach code from outside, and what it has named."""
+    """The ways in which a scenario may reach code from outside, and what it has named."""
 
     folders: tuple[Path, ...] = ()  # looked in before Python's path
     mode: Literal["import", "skip", "refuse"] = "import"  # skip: names are read, and nothing is imported

@@ -34,7 +34,7 @@ def device_of(node: int) -> int:
 
 
 class Answer(NamedTuple):
-    """What a ClientApp has made of a message."""
+    """A ClientApp's answer to a message."""
 
     reply: Message
     flops: float

@@ -1,4 +1,4 @@
-"""Which line of an app's own code has raised an exception."""
+"""Finds the line of an app's own code that has raised an exception."""
 
 from __future__ import annotations
 

@@ -50,12 +50,12 @@ class Errand:
 
     @property
     def category(self) -> str:
-        """What the message asks for: train, evaluate, or something else."""
+        """The kind of work that the message asks for: train, evaluate, or something else."""
         return category(self.message)
 
     @property
     def expires_s(self) -> float:
-        """When it is too late for an answer, in virtual time [s]."""
+        """The virtual time [s] from which on an answer comes too late."""
         return self.sent_s + float(self.message.metadata.ttl)
 
 

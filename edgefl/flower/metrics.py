@@ -1,4 +1,4 @@
-"""What an app says about its model: losses and accuracies in the clients' replies, or reported by the ServerApp."""
+"""Collects what an app says of its model: losses and accuracies in clients' replies, or reported by the ServerApp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many operations a device computes for a message: counted while the ClientApp runs, or said by the world."""
+"""Counts the operations of a device for a message while the ClientApp runs, or takes them from the world."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Operations(ABC):
 
 
 class CountedOperations(Operations):
-    """What the ClientApp really computes with torch, counted function by function."""
+    """The operations that a ClientApp really makes torch compute, counted function by function."""
 
     def of(self, device: int, message: Message, work: Callable[[], Result]) -> tuple[Result, float]:
         """See Operations."""
@@ -92,7 +92,7 @@ def _is_fused(function: Any) -> bool:
 
 
 class PricedOperations(Operations):
-    """What the world's sections `model`, `training` and `data` say, as for a run of our own.
+    """The operations by the world's sections `model`, `training` and `data`, as for a run of our own.
 
     Args:
         payload: what a participant computes.

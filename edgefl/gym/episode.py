@@ -23,7 +23,7 @@ NOTHING_TO_CHOOSE = Choice(-1, NOBODY, 0, lambda: NOBODY)
 
 @dataclass(frozen=True)
 class Step:
-    """What happened from one decision to the next, or to the end."""
+    """The events from one decision to the next, or to the end."""
 
     rows: Sequence[Mapping[str, Any]]  # of the rounds that ended
     participants: Sequence[Mapping[str, npt.NDArray[Any]]]  # columns of devices.csv that were entered
@@ -33,7 +33,7 @@ class Step:
 
     @property
     def amounts(self) -> dict[str, float]:
-        """What rewards are made of."""
+        """The amounts that rewards are made of."""
         return {"time": self.elapsed_s, "energy": self.spent_j, "accuracy": self.gained}
 
 
@@ -77,7 +77,7 @@ class Episode:
 
     @property
     def energy_j(self) -> float:
-        """What all devices have spent in the rounds that have ended [J]."""
+        """The energy [J] that all devices have spent in the rounds that have ended."""
         return self._energy_j
 
     def step(self, decision: Decision) -> Step:

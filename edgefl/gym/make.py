@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from edgefl import api
 from edgefl.core.errors import InputError
@@ -22,20 +22,26 @@ if TYPE_CHECKING:
 ID = "edgefl/World-v0"  # for gymnasium.make
 
 
+class EpisodeOptions(TypedDict, total=False):
+    """Options of `make` and `parallel` that say how episodes are run."""
+
+    train: bool
+    overrides: Sequence[str]
+    seed: int | None
+    out: str | Path | None
+    device: str
+    new_worlds: bool
+    max_episode_steps: int | None
+
+
 def make(
     scenario: str | Path | Mapping[str, Any] | Scenario,
     *,
     action: str | Sequence[str] = ("devices",),
     observation: str | Sequence[str] = ("view",),
     reward: RewardRule = "time",
-    train: bool = False,
-    overrides: Sequence[str] = (),
-    seed: int | None = None,
-    out: str | Path | None = None,
-    device: str = "auto",
     flat: bool = False,
-    new_worlds: bool = True,
-    max_episode_steps: int | None = None,
+    **episodes: Unpack[EpisodeOptions],
 ) -> WorldEnv:
     """Return an environment of Gymnasium in which an agent decides in place of a scenario's server.
 
@@ -64,7 +70,7 @@ def make(
         InputError: the input is wrong.
     """
     parts = checked_parts(action)
-    worlds = _worlds(scenario, overrides, seed, out, device, max_episode_steps, train=train, new=new_worlds)
+    worlds = _worlds(scenario, **episodes)
     worlds.check(parts)
     entries = _entries(observation, worlds)
     return WorldEnv(worlds, Actions(parts, worlds.scenario.devices.count, flat=flat), entries, _reward(reward, worlds))
@@ -76,14 +82,8 @@ def parallel(
     action: str | Sequence[str] = ("devices", "clocks", "powers"),
     observation: str | Sequence[str] = ("view",),
     reward: RewardRule = "energy",
-    train: bool = False,
-    overrides: Sequence[str] = (),
-    seed: int | None = None,
-    out: str | Path | None = None,
-    device: str = "auto",
     flat: bool = False,
-    new_worlds: bool = True,
-    max_episode_steps: int | None = None,
+    **episodes: Unpack[EpisodeOptions],
 ) -> ParallelWorldEnv:
     """Return an environment of PettingZoo's parallel API in which each device decides about itself.
 
@@ -98,7 +98,7 @@ def parallel(
     from edgefl.gym.parallel_environment import ParallelWorldEnv
 
     parts = checked_parts(action)
-    worlds = _worlds(scenario, overrides, seed, out, device, max_episode_steps, train=train, new=new_worlds)
+    worlds = _worlds(scenario, **episodes)
     worlds.check(parts)
     actions = Actions(parts, worlds.scenario.devices.count, flat=flat)
     return ParallelWorldEnv(worlds, actions, _entries(observation, worlds), Reward(reward, ("time", "energy")))
@@ -106,14 +106,14 @@ def parallel(
 
 def _worlds(
     scenario: str | Path | Mapping[str, Any] | Scenario,
-    overrides: Sequence[str],
-    seed: int | None,
-    out: str | Path | None,
-    device: str,
-    max_episode_steps: int | None,
     *,
-    train: bool,
-    new: bool,
+    train: bool = False,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    out: str | Path | None = None,
+    device: str = "auto",
+    new_worlds: bool = True,
+    max_episode_steps: int | None = None,
 ) -> Worlds:
     """Return the worlds of an environment."""
     if max_episode_steps is not None and max_episode_steps < 1:
@@ -121,7 +121,7 @@ def _worlds(
     folder = None
     if out is not None:
         folder = Path(out)
-    return Worlds(api.loaded(scenario, overrides, seed), train, device, folder, new, max_episode_steps)
+    return Worlds(api.loaded(scenario, overrides, seed), train, device, folder, new_worlds, max_episode_steps)
 
 
 def _entries(observation: str | Sequence[str], worlds: Worlds) -> tuple[str, ...]:

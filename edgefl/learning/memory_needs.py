@@ -29,7 +29,7 @@ PROBE = 3  # parameters of a model of which the algorithm's vectors are counted
 
 
 class Need(NamedTuple):
-    """What needs memory, how much, and what makes it less."""
+    """A part that needs memory, how much, and what makes it less."""
 
     what: str
     bytes: float
@@ -49,7 +49,7 @@ class MemoryNeeds:
 
     @property
     def before_a_gpu(self) -> MemoryNeeds:
-        """What the host needs before a GPU gets it: the samples, and the module once."""
+        """The host's needs before a GPU gets its part: the samples, and the module once."""
         kept: list[Need] = []
         for need in self.needs:
             if need.what == SAMPLES:
@@ -60,7 +60,7 @@ class MemoryNeeds:
 
     @property
     def largest(self) -> Need:
-        """What needs most."""
+        """The part that needs most."""
         return max(self.needs, key=lambda need: need.bytes)
 
 

@@ -1,4 +1,4 @@
-"""Whether the files of a result folder are as its run wrote them: the manifest has their digests."""
+"""Checks that the files of a result folder are as its run wrote them: the manifest has their digests."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ class Result:
 
     @cached_property
     def labels_by_round(self) -> pd.DataFrame:
-        """How many samples of each label each participant held in each round, where the scenario asks for it."""
+        """The samples of each label that each participant held in each round, where the scenario asks for it."""
         return self._frame("labels_by_round.csv", Ledger.labels_by_round_columns)
 
     @cached_property

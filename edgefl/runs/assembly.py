@@ -252,7 +252,7 @@ def _server(
     if world.batteries:
         battery_meter = BatteryMeter(env, world, world.batteries)
         on_air = battery_meter.on_air  # the links tell the meter whose radio is on, so it is built before them
-    link = Link(scenario.radio, scenario.cells, streams, on_air, control)
+    link = Link(scenario.radio, scenario.cells, streams, on_air, control=control)
     polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # draws of its own
     backhaul = routes(scenario.effective_backhaul, scenario.cells.sites)
     # If base stations have models of their own, only those models cross the backhaul, and no participant waits for it.

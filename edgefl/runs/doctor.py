@@ -1,4 +1,4 @@
-"""What edgefl finds on this machine: versions, devices, cores, memory, cache, data, optional packages."""
+"""Reports what edgefl finds on this machine: versions, devices, cores, memory, cache, data, optional packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the run in a folder is the same as a scenario, or its beginning: a run may be extended by rounds."""
+"""Checks that the run in a folder is the same as a scenario, or its beginning: a run may be extended by rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run would do, how long it would take here, and what it would need: told by its first rounds, run in memory."""
+"""Forecasts what a run would do, how long it would take here and what it would need, from its first rounds."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from edgefl.world.world import World
 
 @dataclass(frozen=True)
 class Exchange:
-    """What devices [n], in order of their ids, receive, compute and send back, priced by somebody outside."""
+    """The messages and operations of devices [n], in order of their ids, priced by somebody outside."""
 
     down_bits: Floats | float  # [n], or one for all
     up_bits: Floats | float

@@ -174,7 +174,7 @@ class Server:
 
     @property
     def view(self) -> ServerView:
-        """What the server knows of its devices."""
+        """The server's knowledge of its devices."""
         return self._tracker.view
 
     def ready(self, count: int | None = None) -> Generator[simpy.Event, Any, bool]:

@@ -23,7 +23,7 @@ DEVICE_HOOKS = {"references", "loss", "correct", "decay", "finish", "derived", "
 
 @dataclass(frozen=True)
 class HookChecks:
-    """Where the faults of hooks are noted."""
+    """The checks under which the faults of hooks are noted."""
 
     returns: Check
     arguments: Check

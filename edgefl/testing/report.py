@@ -28,7 +28,7 @@ class Check:
 
 @dataclass
 class Report:
-    """What a check of a member has found; `str` has one line a check, and one for each fault."""
+    """The findings about a member; `str` has one line a check, and one for each fault."""
 
     subject: str  # what was checked
     checks: list[Check] = field(default_factory=list)

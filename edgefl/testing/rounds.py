@@ -35,7 +35,7 @@ Dtype = Literal["float32", "float64"]
 
 @dataclass(frozen=True)
 class Round:
-    """What came of a round."""
+    """The outcome of a round."""
 
     updates: Updates
     server: Mapping[str, Any]  # the next state

@@ -4,6 +4,9 @@ import textwrap
 
 import yaml
 
+import edgefl
+from edgefl.core.errors import InputError
+
 PRICED = {"rounds": 3, "server": {"participants": 4}, "devices": {"count": 8}, "radio": {"bandwidth_hz": 1e6}}
 
 
@@ -24,3 +27,13 @@ def written(folder, scenario, **modules):
     file = folder / "own.yaml"
     file.write_text(yaml.safe_dump(scenario))
     return file
+
+
+def fault_of(file, **options):
+    """What is wrong with the plug-in of a scenario: the refusal of its run, or what has ended it."""
+    try:
+        result = edgefl.run(file, **options)
+    except InputError as error:
+        return str(error)
+    assert result.status == "failed", "nothing was found"
+    return result.error

@@ -1,7 +1,6 @@
 """A finished run that gets more rounds: the same bytes as if it had had them from the beginning."""
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,23 +10,9 @@ from run_cases import content
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning import algorithms
-from edgefl.learning.learner import Learner
 from edgefl.learning.record import Pace
 from edgefl.runs.learning_key import rounds_matter
 from edgefl.scenario import load
-
-
-@pytest.fixture
-def jobs(monkeypatch):
-    """How many devices have been trained, by round."""
-    counts, submit = Counter(), Learner.submit
-
-    def counting(self, device, index, *args, **more):
-        counts[index] += 1
-        return submit(self, device, index, *args, **more)
-
-    monkeypatch.setattr(Learner, "submit", counting)
-    return counts
 
 
 def shortened(keys):

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 import torch
-from plugin_cases import PRICED, placed, written
+from plugin_cases import PRICED, fault_of, placed, written
 from run_cases import SWEEP_BASE
 from test_plugin_returns import CLASSES
 
@@ -50,12 +50,7 @@ def line_of(case, folder, *, learned):
     if learned:
         scenario = placed(scenario, "model", {"kind": "logistic"})
     file = written(folder, scenario, mine=text)
-    try:
-        result = edgefl.run(file, train=learned, out=folder / "out")
-    except InputError as error:
-        return str(error)
-    assert result.status == "failed", "nothing was found"
-    return result.error
+    return fault_of(file, train=learned, out=folder / "out")
 
 
 @pytest.mark.parametrize("case", DRAWING, ids=lambda case: case[2])

@@ -1,11 +1,10 @@
 """What members from outside return is checked where it enters a run: one line with their file and line."""
 
 import pytest
-from plugin_cases import PRICED, placed, written
+from plugin_cases import PRICED, fault_of, placed, written
 from run_cases import SWEEP_BASE
 
 import edgefl
-from edgefl.core.errors import InputError
 
 CLASSES = {
     "UniformSelection": "edgefl.coordination.selection.uniform",
@@ -81,12 +80,7 @@ def line_of(case, folder, *, learned):
     if learned:
         scenario = placed(scenario, "model", {"kind": "logistic"})
     file = written(folder, scenario, mine=text)
-    try:
-        result = edgefl.run(file, train=learned, out=folder / "out")
-    except InputError as error:
-        return str(error)
-    assert result.status == "failed", "nothing was found"
-    return result.error
+    return fault_of(file, train=learned, out=folder / "out")
 
 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: f"{case[2]}-{case[4]}")

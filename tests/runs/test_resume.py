@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from run_cases import content
 
 import edgefl
 from edgefl.core.errors import InputError
-from edgefl.learning.learner import Learner
 from edgefl.learning.record import Journal, Pace
 
 KILLED, EVERY = 6, 4  # rounds that are finished when it is killed, between checkpoints
@@ -19,19 +17,6 @@ KILLED, EVERY = 6, 4  # rounds that are finished when it is killed, between chec
 
 class Killed(BaseException):
     """As kill -9 does: nothing of ours sees it, and nothing is written any more."""
-
-
-@pytest.fixture
-def jobs(monkeypatch):
-    """How many devices have been trained, by round."""
-    counts, submit = Counter(), Learner.submit
-
-    def counting(self, device, index, *args, **more):
-        counts[index] += 1
-        return submit(self, device, index, *args, **more)
-
-    monkeypatch.setattr(Learner, "submit", counting)
-    return counts
 
 
 def kill_at(row_number):

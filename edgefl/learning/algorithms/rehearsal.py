@@ -33,7 +33,7 @@ LR = 0.1
 
 
 class Turn(NamedTuple):
-    """What one or several devices make of a round: vectors [..., n], with an axis of devices if they train together."""
+    """The vectors [..., n] that devices make in a round, with an axis of devices if several train together."""
 
     uploads: Mapping[str, Tensor]
     state: Mapping[str, Tensor]

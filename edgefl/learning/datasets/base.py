@@ -56,7 +56,7 @@ class Data:
 
     @property
     def outputs(self) -> int:
-        """How many numbers a model gives for a sample: one for each class, or as many as a label has."""
+        """The number of a model's outputs for a sample: one for each class, or as many as a label has."""
         if self.regression:
             return int(np.prod(self.train_y.shape[1:], dtype=np.int64))
         return self.classes

@@ -331,7 +331,7 @@ def _is_there(download: Download, folder: Path) -> bool:
 
 
 class Whereabouts(NamedTuple):
-    """Where the files of a dataset are."""
+    """The places of a dataset's files."""
 
     name: str
     path: Path | None  # its first file; None if there is none

@@ -33,7 +33,7 @@ NO_DATE: dict[str, dict[str, None]] = {"png": {"Software": None}, "pdf": {"Creat
 
 
 class LineLook(NamedTuple):
-    """How a line is drawn."""
+    """The look of a line: its colour, dashes and marks."""
 
     colour: str
     line_style: str

@@ -48,7 +48,7 @@ SWEEP = "sweep"
 
 
 class TestMeasure(NamedTuple):
-    """What tests of the global model measure: a column of rounds.csv, and the axis on which it is drawn."""
+    """A measure of the global model's tests: a column of rounds.csv, and the axis on which it is drawn."""
 
     column: str
     title: str

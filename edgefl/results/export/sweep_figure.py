@@ -30,7 +30,7 @@ DODGE = 0.5  # the part of the distance of two categories over which the lines a
 
 
 class SweepChoice(NamedTuple):
-    """What the figure of a sweep shows; None leaves the choice to what the sweep has."""
+    """The contents of a sweep's figure; None leaves the choice to what the sweep has."""
 
     over: str | None = None  # the key on the horizontal axis
     target: str | None = None  # an accuracy, or `none` for the whole run

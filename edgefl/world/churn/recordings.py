@@ -27,7 +27,7 @@ _MESSAGES = {
 
 
 class Recording(NamedTuple):
-    """When a phone could take part, from the beginning of its recording; then the recording begins again."""
+    """The times at which a phone could take part, from its recording's beginning; then the recording begins again."""
 
     begin_s: float  # of the recording, on the file's clock
     period_s: float  # how long it is
