@@ -275,3 +275,19 @@ def test_losses_around_local_training_by_hand(algorithm, engine, tmp_path):
 def test_losses_around_local_training_need_one_model_and_kept_samples(keys, message):
     with pytest.raises(InputError, match=rf"report\.device_losses: {message}"):
         edgefl.load({**BASE, **keys, "report": {"device_losses": True}})
+
+
+def test_losses_around_local_training_name_the_devices_of_the_session():
+    """Groups of devices take turns: the second session's are 5 to 9."""
+    keys = {
+        **BASE,
+        "rounds": None,
+        "data": {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.0, "alpha": 1.0}},
+        "devices": {"count": 10},
+        "sessions": {"count": 2, "rounds": 1},
+        "report": {"device_losses": True},
+    }
+    result = edgefl.run(keys)
+    of_session = result.devices.groupby("session")["device"].apply(sorted)
+    assert result.device_losses.groupby("session")["device"].apply(list).tolist() == of_session.tolist()
+    assert of_session[2][0] >= 5

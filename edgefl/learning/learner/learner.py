@@ -338,7 +338,7 @@ class Learner:
         knows it, from the uploaded move), and of the global model `after` [d] that the round has made.
         """
         rows = []
-        for row, device in enumerate(updates.ids.tolist()):
+        for row, device in enumerate(self.devices(updates.ids).tolist()):
             start = after if updates.starts is None else updates.starts[row]
             own = self.statistics if updates.statistics is None else updates.statistics[row]
             samples = torch.from_numpy(self.task.parts[device])
