@@ -85,7 +85,7 @@ def plans(options: argparse.Namespace) -> None:
 def trials_of(
     model: dict[str, Any], shape: tuple[int, ...], samples: int, batch: int, device: str
 ) -> dict[tuple[str, int], float]:
-    """Seconds a step by kernel and clients at once, as `training.engine: auto` measures them."""
+    """Seconds a step by kernel and clients at once, as `training.engine: measured` measures them."""
     import numpy as np
 
     from edgefl.core.streams import Streams
@@ -113,7 +113,7 @@ def trials_of(
     with tempfile.TemporaryDirectory() as cache:
         os.environ["XDG_CACHE_HOME"] = cache  # measure anew
         sys.modules["edgefl.learning.learner.plan_choice"].fastest = fastest  # type: ignore[attr-defined]
-        section = Training(local_epochs=1, batch_size=batch)
+        section = Training(local_epochs=1, batch_size=batch, engine="measured")
         member = MODELS.load(model["kind"])()
         parts = np.split(np.arange(len(x)), clients)
         task = LearningTask(member, FedAvg(), section, data, parts, Streams(1))

@@ -70,8 +70,9 @@ class Training(Section):
     weight_decay: NonNegativeFloat = 0.0
     clip_norm: PositiveFloat | None = None
     loss: Annotated[Loss, LOSSES] | None = None  # None: the model's own, which is the cross-entropy for most
-    engine: Literal["auto", "serial", "batched"] = "auto"  # auto takes the fastest; batched trains clients together
-    width: Count | None = None  # number of clients trained together; measured if not given
+    # auto: by rule. batched: clients together, by hand where layers allow it; vmap: never by hand. measured: by trials
+    engine: Literal["auto", "serial", "batched", "vmap", "measured"] = "auto"
+    width: Count | None = None  # number of clients trained together; by rule, or measured, if not given
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"  # of matrix products
     codec: Annotated[Codec, CODECS] = NoCodec()  # compression of uploads
     minimal_uploads: bool = False  # leave out vectors that the server can work out from the others

@@ -34,6 +34,7 @@ from edgefl.radio.link import Link
 from edgefl.radio.transfers import OnAir, ignore_on_air
 from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.learning_key import learning_key
+from edgefl.runs.plan_keys import PlanKeys, keys_of, with_keys
 from edgefl.scenario import Scenario
 from edgefl.scenario.plausibility import too_late
 from edgefl.server.battery_meter import BatteryMeter
@@ -202,8 +203,9 @@ def _replay(
         )
 
     base = ""
+    begins = True
     if train and keeping:
-        base = learning_key(scenario, device, divided, probabilities.tolist())
+        base, begins = _base(record, scenario, device, divided, probabilities.tolist())
     build_model = None
     if train:
         build_model = model
@@ -221,17 +223,35 @@ def _replay(
         keeping=keeping,
         base=base,
     )
-    before = record.outcome("base")
-    if before != base:
-        if before is not None:
-            log.warning(
-                "the record was made by other versions, of edgefl or a plug-in, with other data or on another device: "
-                "learning begins anew"
-            )
-        record.clear()
-        record.note("base", base)
+    if begins:
         replay.prepare()  # find faults of model and data before anything is written
     return replay
+
+
+def _base(
+    record: Record, scenario: Scenario, device: str, divided: Divided, probabilities: list[float]
+) -> tuple[str, bool]:
+    """Return the first key of the record, and whether learning begins; clear a record of other learning."""
+    # Whoever resumes a run may name the plan that its first attempt has chosen by itself: that is no other learning.
+    asked = keys_of(scenario)
+    if (recorded := record.outcome("asked")) is not None:
+        asked = PlanKeys(*recorded)
+    base = learning_key(with_keys(scenario, asked), device, divided, probabilities)
+    before = record.outcome("base")
+    if before == base:
+        return base, False
+    if before is not None:
+        log.warning(
+            "the record was made by other versions, of edgefl or a plug-in, with other data or on another device: "
+            "learning begins anew"
+        )
+    if asked != keys_of(scenario):
+        asked = keys_of(scenario)
+        base = learning_key(scenario, device, divided, probabilities)
+    record.clear()
+    record.note("asked", asked)  # first, as a record that ends before the base is an empty one
+    record.note("base", base)
+    return base, True
 
 
 def _server(
@@ -431,6 +451,7 @@ def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None,
         report=scenario.report,
         test_parts=divided.test_parts,
         redivision=divided.redivision,
+        participants=expected_participants(scenario),
     )
     # Another plan would round differently, so a resumed run keeps that of its first attempt.
     recorded = record.outcome("plan")

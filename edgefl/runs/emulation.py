@@ -32,7 +32,9 @@ from edgefl.results.summary import summarize
 from edgefl.runs.assembly import build
 from edgefl.runs.data_division import Divided, accuracy_columns, divide
 from edgefl.runs.extension import check_begun
+from edgefl.runs.plan_keys import as_begun, keys_of_plan, with_keys
 from edgefl.scenario import Scenario, dump
+from edgefl.scenario.yaml_reader import NotYaml, parse
 from edgefl.server import clock
 from edgefl.server.ledger import Columns
 from edgefl.server.replay import RoundListener
@@ -83,6 +85,7 @@ def run(scenario: Scenario, options: Options, progress: RoundListener = silent) 
     if options.out is not None:
         writer.check_folder(options.out, overwrite=options.overwrite or options.resume)
         if options.resume:
+            scenario = as_begun(scenario, _begun(options.out))
             finished = _finished(options.out, scenario)
             if finished is not None:
                 return finished
@@ -115,8 +118,10 @@ def begin(
     device = _learning_device(options)
     if options.out is not None:
         writer.check_folder(options.out, overwrite=options.overwrite or options.resume)
-        if options.resume and _finished(options.out, scenario) is not None:
-            raise InputError(f"{options.out}: holds a finished run; choose another folder")
+        if options.resume:
+            scenario = as_begun(scenario, _begun(options.out))
+            if _finished(options.out, scenario) is not None:
+                raise InputError(f"{options.out}: holds a finished run; choose another folder")
     return Emulation(scenario, options, device, progress, control)
 
 
@@ -174,7 +179,7 @@ class Emulation:
                 raise InputError(f"server.policy: {name}: run must be a generator that yields events of server.env")
             if options.out is not None and self._journal is not None:
                 _lock(options.out, self._journal, before)
-                _open(options.out, self._journal, scenario, self._divided, self._described_manifest())
+                _open(options.out, self._journal, self._resolved, self._divided, self._described_manifest())
             self._rounds = self.server.env.process(self._guarded(rounds))
             self._held = undo.pop_all()
 
@@ -201,6 +206,10 @@ class Emulation:
             keeping=keeping,
             control=control,
         )
+        # What results name as their scenario: it says by which plan was trained, where the user's leaves that open.
+        self._resolved = self.scenario
+        if plan := self._learner_described():
+            self._resolved = with_keys(self.scenario, keys_of_plan(plan))
         self._setup_s = time.perf_counter() - self._began_s
 
     def _guarded(self, rounds: Generator[clock.Event, Any, None]) -> Generator[clock.Event, Any, None]:
@@ -317,7 +326,7 @@ class Emulation:
         server.replay.close()
         wall_s = _wall_s(time.perf_counter() - self._began_s, self._setup_s, server.replay.learning_s)
         result = Result(
-            scenario=scenario.model_dump(mode="json"),
+            scenario=self._resolved.model_dump(mode="json"),
             summary={**summary, "wall_s": wall_s},
             trained=trained,
             status=self.status,
@@ -326,7 +335,7 @@ class Emulation:
             folder=self.options.out,
             manifest=self._described_manifest()
             | {"wall_s": wall_s["total"], "status": self.status, "error": self.error},
-            resolved=scenario,
+            resolved=self._resolved,
             more_tables=self._more_tables(accuracies),
         )
         if self.options.out is not None:
@@ -367,7 +376,15 @@ class Emulation:
 
     def _described_manifest(self) -> dict[str, Any]:
         """Return what the manifest says about machine, time and learner."""
-        return {**self._manifest, "learner": self.server.replay.described()}
+        return {**self._manifest, "learner": self._learner_described()}
+
+    def _learner_described(self) -> Mapping[str, Any] | None:
+        """Return how devices' updates are trained; the plan on record if this process has trained none."""
+        described = self.server.replay.described()
+        if described is None and self._journal is not None:
+            plan: Mapping[str, Any] | None = self._journal.outcome("plan")
+            return plan
+        return described
 
 
 def _journal(options: Options, folder: Path) -> Journal:
@@ -409,6 +426,15 @@ def _open(folder: Path, journal: Journal, scenario: Scenario, divided: Divided, 
     write_atomically(folder / "scenario.yaml", dump(scenario).encode())
     if divided.data.classes:
         writer.write_labels(folder, holdings(divided.data.train_y, divided.parts))
+
+
+def _begun(folder: Path) -> Any:
+    """Return the content of the scenario.yaml in a folder; None if there is none that can be read."""
+    try:
+        content, _ = parse((folder / "scenario.yaml").read_text(encoding="utf-8"))
+    except (OSError, ValueError, NotYaml):
+        return None  # `_finished` says what is wrong
+    return content
 
 
 def _finished(folder: Path, scenario: Scenario) -> Result | None:

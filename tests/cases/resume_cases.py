@@ -5,7 +5,7 @@ BASE = {
     "rounds": ROUNDS,
     "data": {"dataset": "synthetic", "owners": 8, "features": 5, "classes": 3},
     "model": {"kind": "mlp", "hidden": [4]},
-    "training": {"local_steps": 2, "batch_size": 4, "lr": 0.1, "engine": "serial"},
+    "training": {"local_steps": 2, "batch_size": 4, "lr": 0.1},
     "devices": {"count": 8},
     "server": {"participants": 4},
     "radio": {"bandwidth_hz": 1e6},

@@ -15,7 +15,7 @@ from edgefl import run
 SCENARIO = """\
 rounds: 12
 data: {partition: {kind: dirichlet, alpha: 0.3}}
-training: {local_epochs: 2, engine: serial}  # measured plans round in different ways
+training: {local_epochs: 2}
 algorithm: feddyn
 devices: {count: 20}
 server: {participants: 5}
@@ -30,7 +30,7 @@ def content(folder):
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
-LINES = 2 + 2 * 12  # of the journal: what it begins with, and two for each round
+LINES = 3 + 2 * 12  # of the journal: what it begins with, and two for each round
 
 
 @pytest.fixture(scope="module")

@@ -229,6 +229,11 @@ def layers_of(module: nn.Module) -> list[ManualLayer]:
     return layers
 
 
+def has_images(module: nn.Module) -> bool:
+    """Return whether a module has convolutions of images."""
+    return any(isinstance(layer, nn.Conv2d) for layer in module.modules())
+
+
 def _pooled_first(stack: list[nn.Module]) -> list[nn.Module]:
     """Return the stack with each max-pooling before its ReLU: the same result from a fourth of the numbers."""
     swapped = list(stack)

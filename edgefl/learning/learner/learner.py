@@ -39,7 +39,7 @@ class Learner:
     Args:
         task: the learning task.
         device: cpu, cuda (all GPUs) or cuda:i.
-        plan: how to train; measured, or taken from the cache, if None.
+        plan: how to train; chosen as the scenario says if None.
         processes: workers on the CPU; one a core if None.
 
     Raises:
@@ -432,7 +432,7 @@ class Learner:
     # Properties, and the end
 
     def described(self) -> dict[str, object]:
-        """Return how clients are trained, for the manifest: the scenario does not say what happened to be fastest."""
+        """Return how clients are trained, for the manifest."""
         return {**asdict(self.plan), "workers": len(self._workers), "state_home": self._states.home}
 
     @property

@@ -68,6 +68,24 @@ class Network:
                 state[name] = values.get(name_of[id(tensor)], tensor)
         return state
 
+    def activations(self, x: Tensor) -> int:
+        """Return how many numbers all layers together put out for x [B, ...]."""
+        counts: list[int] = []
+
+        def count(_layer: nn.Module, _inputs: object, output: object) -> None:
+            if isinstance(output, Tensor):
+                counts.append(output.numel())
+
+        layers = [module for module in self._testing.modules() if not list(module.children())]
+        handles = [layer.register_forward_hook(count) for layer in layers]
+        try:
+            with torch.no_grad():
+                self._testing(x)
+        finally:
+            for handle in handles:
+                handle.remove()
+        return sum(counts)
+
     def represent(self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None) -> ForwardPass:
         """Train as `train` does; return the representations [B, features], too: see `representation`."""
         return representation(self._training, lambda: self.train(parameters, statistics, x, key))

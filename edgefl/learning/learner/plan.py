@@ -1,7 +1,6 @@
-"""Training plans: by which engine and kernel clients are trained, and how many together; the fastest one is measured.
+"""Training plans: by which engine and kernel clients are trained, and how many together; the fastest one by trials.
 
-The fastest way depends on the model, the processor and the libraries, so that it is tried rather than believed.
-Manifests name the plan that was used, as plans differ from each other by rounding.
+Results name the plan that was used, as plans differ from each other by rounding.
 """
 
 from __future__ import annotations
@@ -47,12 +46,18 @@ class CannotBatchError(Exception):
 SERIAL = Plan("serial", "autograd", 1)
 
 
-def candidates(engine: str, kernels: Iterable[Literal["layers", "vmap"]], device: str) -> list[list[Plan]]:
-    """Return the plans that are worth a trial, simplest first; in each list more and more clients are together."""
+def candidates(kernels: Iterable[Literal["layers", "vmap"]], device: str, *, serial: bool) -> list[list[Plan]]:
+    """Return the plans that are worth a trial, simplest first; in each list more and more clients are together.
+
+    Args:
+        kernels: the kernels that the model allows.
+        device: cpu or cuda.
+        serial: whether one client after another is allowed, too.
+    """
     families = [[Plan("batched", kernel, width) for width in COHORT_WIDTHS[device]] for kernel in kernels]
-    if engine == "batched":
-        return families
-    return [[SERIAL], *families]
+    if serial:
+        return [[SERIAL], *families]
+    return families
 
 
 def fastest(families: list[list[Plan]], attempt: Callable[[Plan], Trial], limit_bytes: float) -> Plan:

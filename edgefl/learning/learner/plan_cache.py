@@ -1,4 +1,4 @@
-"""Measured plans in files: a machine measures once, so that the same scenario gives the same bytes run after run."""
+"""Measured plans in files: for `training.engine: measured` a machine measures each kind of work once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 import os
 import platform
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,32 +19,34 @@ from edgefl.learning.learner.plan import Plan
 log = logging.getLogger("edgefl")
 
 
-def remembered(key: dict[str, Any], measure: Callable[[], Plan]) -> Plan:
-    """Return the plan in the cache; measure it and put it there if it is missing.
+def remembered(key: dict[str, Any], measure: Callable[[], Plan], possible: Collection[Plan]) -> Plan:
+    """Return the plan in the cache; measure it and put it there if it is missing, or none of the possible ones.
 
     Of two processes that measure at the same time, both take the plan of the one that is done first.
 
     Args:
         key: everything that the best plan depends on.
         measure: finds it.
+        possible: the plans that can train the model at all.
     """
     # the file is named by its key, so that other work, another machine or another version finds no file and measures
     text = json.dumps(key, sort_keys=True)
     path = folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
-    plan = _read(path)
+    plan = _read(path, possible)
     if plan is not None:
         log.info("training plan: %s, measured before (%s)", plan, path)
         return plan
     plan = measure()
     log.info("training plan: %s, measured now", plan)
     try:
-        return _kept(path, plan, {"plan": asdict(plan), **key})
-    except OSError as error:  # a read-only home is no reason not to train; the next run measures again
-        log.warning("%s: the measured training plan cannot be kept: %s", path.parent, error.strerror)
+        return _kept(path, plan, possible, {"plan": asdict(plan), **key})
+    except OSError as error:  # a read-only home is no reason not to train
+        text = "%s: the measured training plan cannot be kept: %s; the next run measures again, and may round otherwise"
+        log.warning(text, path.parent, error.strerror)
         return plan
 
 
-def _kept(path: Path, plan: Plan, content: dict[str, Any]) -> Plan:
+def _kept(path: Path, plan: Plan, possible: Collection[Plan], content: dict[str, Any]) -> Plan:
     """Write a plan's file, unless another process has written a good one meanwhile; return the plan that counts."""
     # written aside and then put in its place: no other process ever reads half a file
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +58,7 @@ def _kept(path: Path, plan: Plan, content: dict[str, Any]) -> Plan:
             # a hard link appears at once and whole, and fails if there is a file: a rename would replace it
             os.link(name, path)
         except FileExistsError:
-            first = _read(path)
+            first = _read(path, possible)
             if first is not None:
                 return first
             Path(name).replace(path)  # the other one is damaged
@@ -70,15 +72,15 @@ def folder() -> Path:
     return cache_folder() / "plans"
 
 
-def _read(path: Path) -> Plan | None:
-    """Return the plan of a file; None if there is none, or not a good one."""
+def _read(path: Path, possible: Collection[Plan]) -> Plan | None:
+    """Return the plan of a file; None if there is none, or none of the possible ones."""
     try:
-        plan = Plan(**json.loads(path.read_text(encoding="utf-8"))["plan"])
-    except (OSError, ValueError, TypeError, KeyError):
+        entries = json.loads(path.read_text(encoding="utf-8"))["plan"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
-    known = plan.engine in {"serial", "batched"} and plan.kernel in {"autograd", "layers", "vmap"}
-    if known and isinstance(plan.width, int) and plan.width > 0:
-        return plan
+    for plan in possible:
+        if asdict(plan) == entries:
+            return plan
     return None
 
 

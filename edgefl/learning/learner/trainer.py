@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 
@@ -114,27 +115,34 @@ class Trainer:
             MemoryError: the clients do not fit into the memory together.
             CannotBatchError: torch.func.vmap refuses the module.
         """
+        cohort = self._typical_cohort(plan, inputs)
+        engine = self.engine(plan)
+
+        def train(steps: int) -> Trained:
+            return engine.train(shortened(cohort, steps))
+
+        with _refusals(plan):
+            return attempt(train, plan.width, str(inputs.start.device), len(cohort.batches[0]))
+
+    def rehearse(self, plan: Plan, inputs: ClientInputs) -> None:
+        """Take one step by a plan, to find out whether the model allows it; see `attempt`."""
+        cohort = self._typical_cohort(plan, inputs)
+        with _refusals(plan):
+            self.engine(plan).train(shortened(cohort, 1))
+
+    def _typical_cohort(self, plan: Plan, inputs: ClientInputs) -> Cohort:
+        """Return a cohort of devices of typical size, which all start from the inputs of a single client."""
         sizes = self.task.sizes
         # cohorts are of alike clients: those nearest the median are what most cohorts look like
         nearest = np.argsort(np.abs(sizes - np.median(sizes)), kind="stable")
         devices = np.sort(np.resize(nearest, plan.width)).tolist()
         jobs = sorted([JobKey(device, 0) for device in devices], key=lambda job: -sizes[job.device])
         state = {name: value.expand(plan.width, -1) for name, value in inputs.state.items()}
-        cohort = self._cohorts.build(jobs, replace(inputs, state=state))
-        engine = self.engine(plan)
+        return self._cohorts.build(jobs, replace(inputs, state=state))
 
-        def train(steps: int) -> Trained:
-            return engine.train(shortened(cohort, steps))
-
-        try:
-            return attempt(train, plan.width, str(inputs.start.device), len(cohort.batches[0]))
-        except (RuntimeError, MemoryError) as error:
-            # these two end the growth of cohorts, or the search in this family: all else is a fault
-            if is_out_of_memory(error):
-                raise MemoryError(str(plan)) from None
-            if plan.kernel == "vmap" and isinstance(error, RuntimeError):
-                raise CannotBatchError(str(error).partition("\n")[0]) from None
-            raise
+    def activations(self) -> int:
+        """Return how many numbers all layers together put out for one sample."""
+        return self.network.activations(self.samples["train"].part(0, 1))
 
     def test(
         self,
@@ -216,6 +224,25 @@ class Trainer:
         if self._layers is not None:  # no graph and no copies
             return self._layers.outputs(w, x)
         return self.network.test(self.network.parameters.views(w), self.network.statistics.views(statistics), x)
+
+
+@contextmanager
+def _refusals(plan: Plan) -> Iterator[None]:
+    """Turn what torch raises where a plan cannot be used into errors that say so.
+
+    Raises:
+        MemoryError: the clients do not fit into the memory together.
+        CannotBatchError: torch.func.vmap refuses the module.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        # these two end the growth of cohorts, or the search in this family: all else is a fault
+        if is_out_of_memory(error):
+            raise MemoryError(str(plan)) from None
+        if plan.kernel == "vmap" and isinstance(error, RuntimeError):
+            raise CannotBatchError(str(error).partition("\n")[0]) from None
+        raise
 
 
 def _is_finite(trained: Trained) -> bool:

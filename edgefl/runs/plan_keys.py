@@ -1,0 +1,76 @@
+"""The training plan of a run as keys of its scenario: results name it, and a run that goes on keeps it.
+
+Plans differ from each other by rounding. A scenario that leaves the choice open would therefore not say how to get the
+same bytes again, so that the scenario.yaml of a result names the plan that was used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from edgefl.scenario import Scenario
+
+OPEN = {"auto", "measured"}  # engines that leave the choice to edgefl
+TOGETHER = {"batched", "vmap"}  # engines that train clients together
+
+
+class PlanKeys(NamedTuple):
+    """The keys `training.engine` and `training.width`."""
+
+    engine: str
+    width: int | None
+
+
+def keys_of(scenario: Scenario) -> PlanKeys:
+    """Return the keys of a scenario."""
+    return PlanKeys(scenario.training.engine, scenario.training.width)
+
+
+def with_keys(scenario: Scenario, keys: PlanKeys) -> Scenario:
+    """Return a scenario with other keys."""
+    training = scenario.training.model_copy(update=keys._asdict())
+    return scenario.model_copy(update={"training": training})
+
+
+def keys_of_plan(plan: Mapping[str, Any]) -> PlanKeys:
+    """Return the keys that ask for a plan and for no other.
+
+    Args:
+        plan: its engine, kernel and width, as manifests have them.
+    """
+    if plan["engine"] == "serial":
+        return PlanKeys("serial", None)
+    if plan["kernel"] == "vmap":  # `batched` would take gradients by hand where there are some
+        return PlanKeys("vmap", plan["width"])
+    return PlanKeys("batched", plan["width"])
+
+
+def as_begun(scenario: Scenario, before: Any) -> Scenario:
+    """Return a scenario with the plan of an earlier run, as far as the scenario leaves the choice open.
+
+    Args:
+        scenario: what is to be run.
+        before: the content of the earlier run's scenario.yaml.
+    """
+    keys = _named(before)
+    if keys is None:
+        return scenario
+    engine, width = keys_of(scenario)
+    fits = engine in OPEN or engine == keys.engine or (engine == "batched" and keys.engine in TOGETHER)
+    if fits and width in {None, keys.width}:
+        return with_keys(scenario, keys)
+    return scenario
+
+
+def _named(before: Any) -> PlanKeys | None:
+    """Return the plan that a scenario.yaml names; None if it names none, as that of a run without learning."""
+    if not isinstance(before, dict) or not isinstance(before.get("training"), dict):
+        return None
+    engine = before["training"].get("engine")
+    width = before["training"].get("width")
+    if engine == "serial":
+        return PlanKeys(engine, None)
+    if engine in TOGETHER and isinstance(width, int):
+        return PlanKeys(engine, width)
+    return None

@@ -1,0 +1,178 @@
+"""Results name the plan by which they were trained, and whoever runs them again or goes on gets it."""
+
+import itertools
+import json
+import os
+import shutil
+
+import pytest
+import yaml
+from resume_cases import BASE
+from run_cases import content
+from test_resume import killed
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.learning.learner import Learner
+from edgefl.learning.learner.plan import Plan
+from edgefl.runs.plan_keys import PlanKeys, as_begun, keys_of, keys_of_plan
+from edgefl.scenario import load
+
+OPEN = {**BASE, "training": {"local_steps": 2, "batch_size": 4, "lr": 0.1}}
+MEASURED = {**OPEN, "training": {**OPEN["training"], "engine": "measured"}}
+
+
+PLANS = [Plan("serial", "autograd", 1), Plan("batched", "layers", 1), Plan("batched", "vmap", 2)]
+
+
+@pytest.fixture
+def noise(monkeypatch):
+    """Trials that find another plan to be the fastest each time, as on a busy machine."""
+    plans = itertools.cycle(PLANS)
+    monkeypatch.setattr("edgefl.learning.learner.plan_choice.fastest", lambda *_: next(plans))
+
+
+@pytest.fixture
+def new_cache(tmp_path_factory, monkeypatch):
+    """Forgets what has been measured."""
+
+    def forget():
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+    forget()
+    return forget
+
+
+def run(keys, out, **more):
+    return edgefl.run(keys, out=out, device="cpu", **more)
+
+
+def learner_of(folder):
+    described = json.loads((folder / "manifest.json").read_text())["learner"]
+    return Plan(described["engine"], described["kernel"], described["width"])
+
+
+def keys_in(folder):
+    training = yaml.safe_load((folder / "scenario.yaml").read_text())["training"]
+    return PlanKeys(training["engine"], training["width"])
+
+
+def test_a_default_run_measures_nothing(tmp_path, noise, new_cache):
+    """So its bytes depend neither on time nor on the cache, be it new, unwritable or damaged."""
+    run(OPEN, tmp_path / "first")
+    for name, cache in (("second", tmp_path / "none"), ("third", tmp_path / "file")):
+        (tmp_path / "file").write_text("")
+        os.environ["XDG_CACHE_HOME"] = str(cache)
+        run(OPEN, tmp_path / name)
+        assert content(tmp_path / name) == content(tmp_path / "first")
+    assert learner_of(tmp_path / "first") == Plan("batched", "layers", 2)
+
+
+def test_a_result_names_its_plan(tmp_path, noise, new_cache):
+    for number in range(len(PLANS)):
+        new_cache()
+        result = run(MEASURED, tmp_path / str(number))
+        plan = learner_of(tmp_path / str(number))
+        named = keys_in(tmp_path / str(number))
+        assert named == keys_of_plan(vars(plan))
+        assert result.scenario["training"]["engine"] == named.engine
+        assert plan == PLANS[number]
+
+
+def test_a_result_runs_again_by_its_plan(tmp_path, noise, new_cache):
+    for number in range(len(PLANS)):
+        new_cache()
+        folder = tmp_path / str(number)
+        run(MEASURED, folder)
+        again = tmp_path / f"{number} again"
+        edgefl.run(folder / "scenario.yaml", out=again, device="cpu")
+        assert learner_of(again) == learner_of(folder)
+        assert content(again) == content(folder)
+        assert (again / "scenario.yaml").read_bytes() == (folder / "scenario.yaml").read_bytes()
+
+
+@pytest.mark.parametrize("journal", ["kept", "lost"])
+def test_a_killed_run_goes_on_by_its_plan(tmp_path, noise, new_cache, journal):
+    for number in range(len(PLANS)):
+        new_cache()
+        folder = tmp_path / str(number)
+        killed(MEASURED, folder)
+        begun = keys_in(folder)
+        edgefl.run(folder / "scenario.yaml", out=tmp_path / f"{number} whole", device="cpu")
+        new_cache()
+        if journal == "lost":
+            shutil.rmtree(folder / "checkpoints")
+        run(MEASURED, folder, resume=True)
+        assert keys_in(folder) == begun
+        assert content(folder) == content(tmp_path / f"{number} whole")
+
+
+def test_the_record_counts_for_the_scenario_of_the_result(tmp_path, noise, new_cache, monkeypatch):
+    """The folder's own scenario.yaml names the plan that the user's left open, and goes on where that has been."""
+    killed(OPEN, tmp_path / "cut")
+    submitted = []
+    submit = Learner.submit
+
+    def counting(self, device, index, *args, **more):
+        submitted.append(index)
+        return submit(self, device, index, *args, **more)
+
+    monkeypatch.setattr(Learner, "submit", counting)
+    shutil.copy(tmp_path / "cut" / "scenario.yaml", tmp_path / "own.yaml")
+    edgefl.run(tmp_path / "own.yaml", out=tmp_path / "cut", device="cpu", resume=True)
+    assert min(submitted) == 4  # the last checkpoint
+
+
+def test_an_extended_run_keeps_its_plan(tmp_path, noise, new_cache):
+    for number in range(len(PLANS)):
+        new_cache()
+        folder = tmp_path / str(number)
+        run(MEASURED, folder)
+        begun = keys_in(folder)
+        new_cache()
+        longer = {**MEASURED, "rounds": 2 * BASE["rounds"]}
+        run(longer, folder, resume=True)
+        assert keys_in(folder) == begun
+        whole = tmp_path / f"{number} whole"
+        run({**longer, "training": {**OPEN["training"], **begun._asdict()}}, whole)
+        assert content(folder) == content(whole)
+
+
+def test_another_plan_that_is_asked_for_is_another_scenario(tmp_path):
+    run(OPEN, tmp_path)
+    for other in ({"engine": "serial"}, {"engine": "batched", "width": 3}, {"width": 1}, {"engine": "vmap"}):
+        with pytest.raises(InputError, match="was begun with another scenario"):
+            run({**OPEN, "training": {**OPEN["training"], **other}}, tmp_path, resume=True)
+    run({**OPEN, "training": {**OPEN["training"], "engine": "batched"}}, tmp_path, resume=True)
+
+
+@pytest.mark.parametrize("before", [None, 5, [], {}, {"training": 5}, {"training": {"engine": "vmap", "width": "a"}}])
+def test_what_names_no_plan_changes_nothing(before):
+    scenario = load(OPEN)
+    assert as_begun(scenario, before) is scenario
+
+
+def test_a_run_without_learning_names_no_plan(tmp_path):
+    run(OPEN, tmp_path, train=False)
+    assert keys_in(tmp_path) == keys_of(load(OPEN))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"model": {"kind": "fcn", "hidden": [300, 200]}},
+        {"model": "logistic", "algorithm": "scaffold"},
+        {"model": "mlp", "algorithm": "moon"},
+        {"training": {**OPEN["training"], "codec": "qsgd", "minimal_uploads": False}, "model": "mlp"},
+    ],
+    ids=["a large model", "states", "a loss of its own", "a codec"],
+)
+def test_bytes_do_not_depend_on_the_number_of_workers(keys, tmp_path, monkeypatch):
+    """Cohorts are the same whoever trains them; a process without workers of its own trains them itself."""
+    folders = []
+    for workers in (0, 1, 2, 3):
+        monkeypatch.setattr("edgefl.learning.learner.learner.cores", lambda workers=workers: workers)
+        folders.append(tmp_path / str(workers))
+        run({**OPEN, "rounds": 3, **keys}, folders[-1])
+    contents = [content(folder) for folder in folders]
+    assert contents[1:] == contents[:-1]
