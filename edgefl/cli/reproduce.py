@@ -42,10 +42,15 @@ def add_reproduce(verbs: Any) -> None:
     )
     parser.add_argument("--resume", action="store_true", help="run what is missing in the folder")
     parser.add_argument("--overwrite", action="store_true", help="begin anew in the folder")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be run, and run nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be run, and how long it takes here, by some first rounds"
+    )
     parser.add_argument("--recorded", action="store_true", help="compare what was measured before, and run nothing")
     parser.add_argument(
         "--record", action="store_true", help="run what has not been recorded, and add it (for developers of edgefl)"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="run all recipes that do not learn, or learn in seconds (two minutes)"
     )
     parser.add_argument(
         "--library", metavar="DIR", type=Path, help="recipes of your own: a folder with recipes/PAPER/ITEM.yaml"
@@ -58,17 +63,24 @@ def _reproduce(options: argparse.Namespace) -> int:
     from edgefl.reproductions.library import Library
 
     library = Library(options.library)
-    if options.recipe is None:
-        return _list(library, library.names)
-    names = library.find(options.recipe)
+    names = library.names if options.recipe is None else library.find(options.recipe)
+    begin(quiet=options.quiet)
+    if options.check:
+        return _check(library, names, options)
     if options.recorded:
         return _recorded(library, names, options)
     if options.dry_run:
         return _dry_run(library, names, options)
-    if names != [options.recipe]:
-        text = f"is a paper with {len(names)} recipes: name one of them, or add --recorded or --dry-run"
-        raise InputError(f"{options.recipe}: {text}")
-    return _run(library, options)
+    if options.recipe is None:
+        return _list(library, names)
+    if options.out is not None and len(names) > 1:
+        raise InputError(f"-o {options.out}: {options.recipe} has {len(names)} recipes, each with a folder of its own")
+    code = EXIT_DONE
+    for plan in _plans(library, names, options):
+        code = max(code, _run(library, plan, options))
+        if code == EXIT_INTERRUPTED:
+            break
+    return code
 
 
 def _plans(library: Library, names: Sequence[str], options: argparse.Namespace) -> list[Plan]:
@@ -87,7 +99,7 @@ def _plans(library: Library, names: Sequence[str], options: argparse.Namespace) 
 def _list(library: Library, names: Sequence[str]) -> int:
     """Print all recipes."""
     from edgefl.reproductions.overview import UNKNOWN, overview
-    from edgefl.reproductions.study import STUDIES
+    from edgefl.reproductions.study_folder import STUDIES
 
     lines = overview(library, names, STUDIES)
     heads = ("", "data", "takes", "measured", "state")
@@ -151,26 +163,52 @@ def _recorded(library: Library, names: Sequence[str], options: argparse.Namespac
 
 
 def _dry_run(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
-    """Print what would be run."""
-    from edgefl.reproductions.needs import needs
+    """Print what would be run, and how long it takes: some first rounds are run for this."""
+    from edgefl.core.units import seconds
+    from edgefl.reproductions.needs import lacking, needs
     from edgefl.reproductions.plan import scenarios_of
+    from edgefl.reproductions.trials import trial_s
 
     for plan in _plans(library, names, options):
         scenarios_of(plan)  # each of them is checked
-        points, seeds = len(plan.points), len(plan.seeds)
-        print(f"{plan.entry.name}: {len(plan.runs)} runs: {points} settings, {seeds} seeds; {len(plan.cells)} cells")
-        for need in needs(plan):
-            print(f"  {need.name}: {'here' if need.here else f'not here: {need.remedy}'}")
+        counts = (
+            f"{len(plan.runs)} runs ({len(plan.points)} settings, {len(plan.seeds)} seeds) for {len(plan.cells)} cells"
+        )
+        print(f"{plan.entry.name}: {counts}")
+        found = needs(plan)
+        for need in found:
+            print(f"  {'data':<9}{need.name}: {'here' if need.here else f'not here: {need.remedy}'}")
+        if not lacking(found):
+            text = f"about {seconds(trial_s(plan))} here, one run after the other, told by first rounds of some of them"
+            print(f"  {'takes':<9}{text}", flush=True)
     return EXIT_DONE
 
 
-def _run(library: Library, options: argparse.Namespace) -> int:
+def _check(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
+    """Run all recipes that do not learn, or learn in seconds, and say which are within tolerance."""
+    from edgefl.cli.progress import SweepProgress
+    from edgefl.reproductions.checks import check
+
+    progress = SweepProgress("check", quiet=options.quiet)
+    checked = check(library, names, workers=options.workers, on_run_end=progress)
+    for one in checked:
+        for error in one.failed:
+            print(f"edgefl: {printable(error)}", file=sys.stderr)
+        if not one.passed:
+            print(f"{_text(one.comparison)}\n")
+    for one in checked:
+        inside, compared = one.comparison.counts()
+        print(f"{one.comparison.name}: {one.comparison.state_text} ({inside} of {compared} cells)")
+    passed = sum(one.passed for one in checked)
+    print(f"{passed} of {len(checked)} recipes passed")
+    return EXIT_DONE if passed == len(checked) else EXIT_FAILED
+
+
+def _run(library: Library, plan: Plan, options: argparse.Namespace) -> int:
     """Run what is missing of a recipe, and print published numbers beside measured ones."""
     from edgefl.cli.progress import SweepProgress
     from edgefl.reproductions import study
 
-    [plan] = _plans(library, [options.recipe], options)
-    begin(quiet=options.quiet)
     result = study.run(
         library,
         plan,

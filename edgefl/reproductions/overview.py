@@ -13,7 +13,8 @@ from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.needs import Need, lacking, needs
 from edgefl.reproductions.plan import Plan, plan
 from edgefl.reproductions.records import Rows, read_rows
-from edgefl.reproductions.study import local_rows
+from edgefl.reproductions.study_folder import local_rows
+from edgefl.reproductions.trials import kept_trial_s
 
 UNKNOWN = "–"
 
@@ -71,7 +72,8 @@ def line_of(library: Library, entry: Entry, studies: Path) -> Line:
     planned, rows = chosen
     found = needs(planned)
     comparison = compare(planned, rows, data_are_here=not lacking(found))
-    return Line(entry, comparison, found, _takes(planned, rows), _measured(comparison))
+    study = local_rows(planned, studies / entry.runs_of / planned.scale)
+    return Line(entry, comparison, found, _takes(planned, study, rows), _measured(comparison))
 
 
 def known_rows(library: Library, planned: Plan, study: Path) -> Rows:
@@ -79,12 +81,24 @@ def known_rows(library: Library, planned: Plan, study: Path) -> Rows:
     return read_rows(library.recorded(planned.entry, planned.scale), planned.axes) | local_rows(planned, study)
 
 
-def _takes(planned: Plan, rows: Rows) -> Takes | None:
-    """Return how long all runs of a plan take, by those that have been measured."""
+def _takes(planned: Plan, study: Rows, known: Rows) -> Takes | None:
+    """Return how long all runs of a plan take: on this machine if that is known, or else where they were recorded."""
+    here_s = _mean_s(planned, study)
+    if here_s is not None:
+        return Takes(here_s * len(planned.runs), "as here before")
+    tried_s = kept_trial_s(planned)
+    if tried_s is not None:
+        return Takes(tried_s, "by a trial")
+    recorded_s = _mean_s(planned, known)
+    if recorded_s is not None:
+        return Takes(recorded_s * len(planned.runs), "as recorded")
+    return None
+
+
+def _mean_s(planned: Plan, rows: Rows) -> float | None:
+    """Return how long a run took on average; None if that is not known."""
     known = [row.took_s for run in planned.runs if (row := rows.get(run.key)) and row.took_s is not None]
-    if not known:
-        return None
-    return Takes(statistics.fmean(known) * len(planned.runs), "as recorded")
+    return statistics.fmean(known) if known else None
 
 
 def _measured(comparison: Comparison) -> str:

@@ -301,23 +301,15 @@ def scenarios_of(plan: Plan) -> dict[tuple[str, ...], Scenario]:
     """Return the scenario of each run, by the run's key.
 
     Raises:
-        InputError: a scenario is wrong, one line for every fault; or two points give the same scenario.
+        InputError: a scenario is wrong, one line for every fault.
     """
     found: dict[tuple[str, ...], Scenario] = {}
-    point_of: dict[str, Point] = {}  # by scenario
     faults: list[str] = []
     for run in plan.runs:
         try:
-            scenario = scenario_of(plan, run)
+            found[run.key] = scenario_of(plan, run)
         except InputError as error:
             faults += error.faults
-            continue
-        found[run.key] = scenario
-        same = point_of.setdefault(scenario.model_dump_json(), run.point)
-        if same != run.point:
-            names = [", ".join(point.values()) for point in (run.point, same)]
-            text = f"{names[0]} gives the same scenario as {names[1]}: write it under `same`, so that it runs once"
-            faults.append(plan.entry.runs_source.fault(("axes",), text))
     if faults:
         raise InputError(*dict.fromkeys(faults))  # without duplicates: points share most of their faults
     return found

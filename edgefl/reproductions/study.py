@@ -17,21 +17,16 @@ from edgefl.core.files import locked
 from edgefl.reproductions import pages
 from edgefl.reproductions.comparison import Comparison, compare, missing
 from edgefl.reproductions.finished_run import FinishedRun
-from edgefl.reproductions.library import Entry, Library
+from edgefl.reproductions.library import Library
 from edgefl.reproductions.needs import lacking, needs
 from edgefl.reproductions.plan import Plan, PlannedRun, scenarios_of
 from edgefl.reproductions.readings import Reading, columns_of
-from edgefl.reproductions.recipe import ScaleName
 from edgefl.reproductions.records import Row, Rows, merged, read_rows, write_rows
+from edgefl.reproductions.study_folder import LOCK, MEASURED, RUNS, default_folder, local_rows
 from edgefl.runs import sweeps
 from edgefl.runs.sweep_folder import scenario_digest
 from edgefl.runs.sweeps import OnRunEnd, SweepOptions, ignore
 from edgefl.scenario import Scenario, Sweep, SweepPoint
-
-STUDIES = Path("results") / "reproductions"  # below which studies are written, unless the user names a folder
-MEASURED = "measured.csv"
-RUNS = "runs"
-LOCK = Path("checkpoints") / "lock"  # locked by the process that runs the study
 
 
 @dataclass(frozen=True)
@@ -55,20 +50,6 @@ class StudyResult:
     comparison: Comparison
     failed: Mapping[str, str]  # why, by the run's folder
     interrupted: bool
-
-
-def default_folder(entry: Entry, scale: ScaleName) -> Path:
-    """Return the folder of a recipe's study if the user names none; recipes with the same runs share it."""
-    return STUDIES / entry.runs_of / scale
-
-
-def local_rows(plan: Plan, folder: Path) -> Rows:
-    """Return what the study in a folder has measured; nothing if there is none.
-
-    Raises:
-        InputError: its rows are damaged, or about another recipe.
-    """
-    return read_rows(folder / MEASURED, plan.axes)
 
 
 def run(library: Library, plan: Plan, options: StudyOptions, on_run_end: OnRunEnd = ignore) -> StudyResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.datasets import DATASETS
 from edgefl.learning.datasets.fetch import found_at
 from edgefl.learning.models import MODELS
+from edgefl.learning.payload import Payload
 from edgefl.runs.assembly import expected_participants, needed_memory
 from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.emulation import Options, begin
@@ -70,14 +72,7 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
         RunError: one of its first rounds fails.
     """
     divided = divide(scenario)
-    trial = _Trial()
-    with begin(scenario, replace(options, out=None), trial) as emulation:
-        payload = emulation.server.payload
-        try:
-            emulation.advance()
-            emulation.settle()
-        except _EnoughError:
-            pass
+    trial, payload = _tried(scenario, options)
     rounds = scenario.in_sessions.total
     rows = [
         ("run", f"{scenario.name}, seed {scenario.seed}: {rounds} rounds"),
@@ -102,6 +97,31 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
     if scenario.stop.model_dump(exclude_none=True):
         rows.append(("stop", "may end it before its last round"))
     return rows
+
+
+def whole_run_s(scenario: Scenario, options: Options) -> float:
+    """Return how long a run takes here [s of wall-clock], told by its first rounds, which are run in memory.
+
+    Raises:
+        InputError: the scenario cannot be run.
+        RunError: one of its first rounds fails.
+    """
+    began_s = time.monotonic()
+    trial, _ = _tried(scenario, options)
+    if not trial.rows:  # it ended before its first round
+        return time.monotonic() - began_s
+    return trial.wall_s(scenario.in_sessions.total)
+
+
+def _tried(scenario: Scenario, options: Options) -> tuple[_Trial, Payload]:
+    """Run the first rounds of a scenario; return them, and what its messages hold."""
+    trial = _Trial()
+    with begin(scenario, replace(options, out=None), trial) as emulation:
+        payload = emulation.server.payload
+        with suppress(_EnoughError):
+            emulation.advance()
+            emulation.settle()
+    return trial, payload
 
 
 def _folder(folder: Path) -> str:

@@ -1,0 +1,146 @@
+"""`edgefl reproduce` as users meet it: results, exit codes, interruption, and what is refused."""
+
+import csv
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from recipe_cases import PARABOLA, PRICES, answer, write_library
+
+from edgefl.core.files import locked
+
+TABLE = ("reproduce", "textbook/table-1", "--library", "library")
+FIGURE = ("reproduce", "textbook/figure-1", "--library", "library", "-o", "study", "--workers", "1")
+
+
+def rows(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_study_from_its_first_run_to_an_altered_table(edgefl):
+    write_library(edgefl.folder / "library")
+    done = edgefl(*TABLE, "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    study = edgefl.folder / "results/reproductions/textbook/table-1/full"
+    found = {(row["shape"], row["column"]): float(row["mean"]) for row in rows(study / "comparison.csv")}
+    assert found == pytest.approx({point: answer(*point) for point in found}, rel=1e-6)
+    assert len(found) == 4
+    assert "4 of 4 cells" in done.stdout
+    assert "within tolerance" in edgefl("reproduce", "--library", "library").stdout
+
+    # Rows are kept when the runs are deleted; nothing is run again.
+    shutil.rmtree(study / "runs")
+    before = (study / "comparison.csv").read_bytes()
+    again = edgefl(*TABLE, "--quiet")
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    assert (study / "comparison.csv").read_bytes() == before
+    assert not (study / "runs").exists()
+
+    # Another number is printed: the same rows are outside tolerance.
+    write_library(edgefl.folder / "library", published=lambda *point: 1.01 * answer(*point))
+    altered = edgefl(*TABLE)
+    assert altered.returncode == 1
+    assert "state      outside tolerance" in altered.stdout
+
+    # The recipe runs something else now: its old rows do not count.
+    write_library(edgefl.folder / "library", table_1=PARABOLA.replace("training.lr: 0.25", "training.lr: 0.2"))
+    [line] = edgefl.refused(*TABLE, "--resume")
+    assert "2 of its runs were measured with other scenarios: the recipe has been edited since" in line
+
+
+def test_an_interrupted_study_goes_on_to_the_same_bytes(edgefl):
+    write_library(edgefl.folder / "library", figure_1=PRICES.replace("rounds: 30", "rounds: 100"))
+    with edgefl.start(*FIGURE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        measured = edgefl.folder / "study" / "measured.csv"
+        until_s = time.monotonic() + 60
+        while not measured.exists() and time.monotonic() < until_s:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        shown, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "--resume" in shown
+    kept = rows(measured)
+    assert 0 < len(kept) < 6
+    [line] = edgefl.refused(*FIGURE)
+    assert line.startswith("study: holds a study, of which ")
+
+    done = edgefl(*FIGURE, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert rows(measured)[: len(kept)] == kept
+    whole = edgefl(*FIGURE[:-4], "-o", "whole", "--workers", "2")
+    assert whole.returncode == 0, whole.stderr
+    files = [edgefl.folder / folder / "comparison.csv" for folder in ("study", "whole")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_second_process_is_refused_at_once(edgefl):
+    write_library(edgefl.folder / "library")
+    file = locked(edgefl.folder / "study" / "checkpoints" / "lock")
+    [line] = edgefl.refused(*FIGURE)
+    assert line == "study: another process is running there; wait for it, or choose another folder with -o"
+    file.close()
+
+
+def test_recorded_rows_are_compared_extended_and_not_run_again(edgefl):
+    library = write_library(edgefl.folder / "library")
+    record = library / "measured" / "textbook" / "figure-1-small.csv"
+    record.parent.mkdir(parents=True)
+    record.write_text("rate,seed,time,version,commit,date,took_s\nslow,1,123,,earlier,,\n")
+    small = (*FIGURE[:4], "--scale", "small")
+    partly = edgefl(*small, "--recorded")
+    assert partly.returncode == 1
+    assert "partly measured (1 of 2 runs)" in partly.stdout
+    assert (
+        "textbook/figure-1: Figure 1  none  –      earlier   partly"
+        in edgefl("reproduce", "--library", "library").stdout
+    )
+
+    done = edgefl(*small, "--record", "-o", "study", "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    slow, fast = rows(record)
+    assert (slow["time"], slow["commit"]) == ("123", "earlier")  # as it was
+    assert float(fast["time"]) > 0
+    assert not list((edgefl.folder / "study" / "runs").glob("rate=slow*"))
+    assert edgefl(*small, "--recorded").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("textbook/tabel-1",),
+            'no such recipe (did you mean "textbook/table-1"?); textbook has figure-1, mnist, table-1',
+        ),
+        (("textbook/table-1", "--scale", "small"), "textbook/table-1: has no scale small; it has full"),
+        (("textbook/table-1", "--seeds", "0"), "--seeds 0: must be >= 1"),
+        (("textbook/mnist",), "textbook/mnist: needs the dataset mnist, which is not here: `edgefl data fetch mnist`"),
+        (("textbook", "-o", "x"), "-o x: textbook has 3 recipes, each with a folder of its own"),
+    ],
+)
+def test_what_is_refused_in_one_line(edgefl, arguments, said):
+    needy = PRICES + "data: [mnist]\n"
+    write_library(edgefl.folder / "library", mnist=needy)
+    [line] = edgefl.refused("reproduce", *arguments, "--library", "library")
+    assert said in line
+
+
+def test_a_folder_with_other_files_is_left_alone(edgefl):
+    write_library(edgefl.folder / "library")
+    edgefl.write("study/notes.txt", "mine")
+    [line] = edgefl.refused(*FIGURE)
+    assert line == "study: holds other files than a study's; choose another folder with -o"
+
+
+def test_the_list_loads_no_torch(edgefl):
+    done = edgefl("reproduce", python_options=("-X", "importtime"))
+    assert done.returncode == 0
+    assert "fedssg/table-3" in done.stdout
+    assert not [line for line in done.stderr.splitlines() if line.endswith(" torch")]
+
+
+def test_the_shipped_recipes_that_do_not_learn_hold(edgefl):
+    done = edgefl("reproduce", "--check")
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

@@ -1,0 +1,86 @@
+"""Readings of a run whose tables are written by hand, so that every answer is known."""
+
+import json
+
+import numpy as np
+import pytest
+
+from edgefl.core.errors import InputError
+from edgefl.reproductions import readings
+from edgefl.reproductions.finished_run import FinishedRun
+from edgefl.results.csv_format import csv_bytes
+from edgefl.server.columns import COLUMNS_OF
+
+ACCURACIES = [0.5, 0.8, None, 0.9, 0.7, 0.95]
+
+
+@pytest.fixture
+def run(tmp_path):
+    count = len(ACCURACIES)
+    columns = {column.name: [0] * count for column in COLUMNS_OF["rounds.csv"] if not column.optional}
+    columns["session"] = [1, 1, 1, 2, 2, 2]
+    columns["round"] = [1, 2, 3, 1, 2, 3]
+    columns["time_s"] = [2.0 * number for number in range(1, count + 1)]
+    columns["energy_j"] = [10.0 * number for number in range(1, count + 1)]
+    columns["duration_s"] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    columns["test_accuracy"] = ACCURACIES
+    (tmp_path / "rounds.csv").write_bytes(csv_bytes(columns))
+    (tmp_path / "scenario.yaml").write_text("name: x\n")
+    (tmp_path / "manifest.json").write_text(json.dumps({"status": "finished", "digests": {}}))
+    (tmp_path / "summary.json").write_text(json.dumps({"fairness": {"worst_10": 0.25}, "energy_j": 60.0}))
+    return FinishedRun(tmp_path)
+
+
+def read(run, kind, **keys):
+    return readings.READINGS.load(kind).model_validate(keys).read(run)
+
+
+def test_rounds_time_and_energy_to_an_accuracy(run):
+    assert read(run, "rounds_to", accuracy=0.85) == {"": 4}
+    assert read(run, "rounds_to", accuracy=0.99) == {"": ">6"}
+    assert read(run, "time_to", accuracy=0.85) == {"": 8.0}
+    assert read(run, "energy_to", accuracy=0.99) == {"": ">60"}
+
+
+def test_means_over_tests(run):
+    assert read(run, "last_mean", rounds=2)[""] == pytest.approx(82.5)
+    assert read(run, "last_mean", rounds=2)["_std"] == pytest.approx(12.5)
+    assert read(run, "last_mean", rounds=2, percent=False)[""] == pytest.approx(0.825)
+    assert read(run, "first_rounds_mean", session=2, rounds=2)[""] == pytest.approx(80.0)
+    assert read(run, "final")[""] == pytest.approx(95.0)
+    assert read(run, "best")[""] == pytest.approx(95.0)
+
+
+def test_columns(run):
+    assert read(run, "column_mean", column="duration_s")[""] == 3.5
+    assert read(run, "column_mean", column="duration_s", last=2, scale=2.0)[""] == 11.0
+    assert read(run, "column_max", column="test_accuracy")[""] == 0.95
+    assert read(run, "column_min", column="test_accuracy")[""] == 0.5
+    assert read(run, "column_final", column="energy_j", scale=1e-3)[""] == pytest.approx(0.06)
+    assert read(run, "column_at", column="test_accuracy", round=4)[""] == 0.9
+    assert read(run, "column_at", column="test_accuracy", round=3)[""] is None
+
+
+def test_curves_are_texts_of_numbers(run):
+    text = read(run, "column_curve", column="test_accuracy")[""]
+    np.testing.assert_equal(readings.numbers_of(text), [0.5, 0.8, np.nan, 0.9, 0.7, 0.95])
+    assert read(run, "column_curve", column="duration_s", every=4)[""] == "4 6"
+
+
+def test_summaries(run):
+    assert read(run, "summary", key="fairness.worst_10", scale=100.0) == {"": 25.0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "said"),
+    [
+        ("summary", {"key": "fairness.best"}, "has no fairness.best"),
+        ("column_mean", {"column": "speed"}, "has no column speed"),
+        ("column_mean", {"column": "test_loss_"}, "has no column test_loss_"),
+        ("column_at", {"column": "time_s", "round": 9}, "has 6 rounds, no round 9"),
+        ("first_rounds_mean", {"session": 3}, "has no session 3"),
+    ],
+)
+def test_what_a_run_has_not_is_an_error(run, kind, keys, said):
+    with pytest.raises(InputError, match=said):
+        read(run, kind, **keys)

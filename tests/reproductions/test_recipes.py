@@ -1,0 +1,125 @@
+"""Recipes: what their files may say, and what is said of a wrong one, with file and line."""
+
+import pytest
+from recipe_cases import PARABOLA, write_library
+
+from edgefl.core.errors import InputError
+from edgefl.reproductions.library import Library
+from edgefl.reproductions.plan import plan, scenario_of, scenarios_of
+
+
+@pytest.fixture
+def library(tmp_path):
+    return Library(write_library(tmp_path))
+
+
+def refused(tmp_path, text):
+    def checked():
+        loaded = Library(write_library(tmp_path, table_1=text))
+        scenarios_of(plan(loaded, loaded.load("textbook/table-1"), "full"))
+
+    with pytest.raises(InputError) as caught:
+        checked()
+    assert len(caught.value.faults) == 1, caught.value.faults
+    return caught.value.faults[0].partition("table-1.yaml:")[2]
+
+
+def test_a_cell_knows_its_row_its_column_and_its_runs(library):
+    found = plan(library, library.load("textbook/table-1"), "full")
+    cells = [(cell.row["shape"], cell.column, dict(cell.point), cell.published.text) for cell in found.cells]
+    assert cells[1] == ("flat", "fast", {"shape": "flat", "rate": "fast"}, "2.531")
+    assert len(cells) == 4  # the row of another set is left out
+
+
+def test_runs_are_the_combinations_that_cells_need_with_each_seed(library):
+    found = plan(library, library.load("textbook/figure-1"), "full")
+    assert [(run.point["rate"], run.seed) for run in found.runs][:4] == [
+        ("slow", 1), ("fast", 1), ("faster", 1), ("slow", 2),
+    ]  # fmt: skip
+    assert len(found.runs) == 6
+
+
+@pytest.mark.parametrize(("count", "seeds"), [(1, (1,)), (3, (1, 2, 3)), (5, (1, 2, 3, 4, 5))])
+def test_more_seeds_than_listed_count_on(library, count, seeds):
+    assert plan(library, library.load("textbook/figure-1"), "full", count).seeds == seeds
+
+
+def test_a_scale_takes_a_part_and_overrides_the_rest(tmp_path):
+    text = PARABOLA + "scales: {small: {set: {rounds: 2, training.lr: 0.5}, axes: {shape: [steep]}}}\n"
+    library = Library(write_library(tmp_path, table_1=text))
+    found = plan(library, library.load("textbook/table-1"), "small")
+    assert {cell.point["shape"] for cell in found.cells} == {"steep"}
+    scenario = scenario_of(found, found.runs[0])
+    assert (scenario.rounds, scenario.training.lr) == (2, 0.5)
+
+
+def test_cases_override_axes(tmp_path):
+    text = PARABOLA + "cases: [{when: {rate: slow, shape: [steep]}, set: {training.lr: 0.4}}]\n"
+    library = Library(write_library(tmp_path, table_1=text))
+    found = plan(library, library.load("textbook/table-1"), "full")
+    rates = {tuple(run.point.values()): scenario_of(found, run).training.lr for run in found.runs}
+    assert rates["flat", "slow"] == 0.1
+    assert rates["steep", "slow"] == 0.4
+
+
+def test_values_that_share_runs_are_run_once(tmp_path):
+    text = PARABOLA.replace("    fast: {training.lr: 0.25}\n", "same: {rate: {fast: slow}}\n")
+    library = Library(write_library(tmp_path, table_1=text))
+    found = plan(library, library.load("textbook/table-1"), "full")
+    assert [cell.column for cell in found.cells[:2]] == ["slow", "fast"]
+    assert len(found.runs) == 2
+
+
+def test_columns_may_stand_for_several_axes_and_a_measure(tmp_path):
+    columns = "columns_as: {slow: {rate: slow, measure: last}, fast: {rate: slow, measure: path}}\n"
+    library = Library(write_library(tmp_path, table_1=PARABOLA.replace("columns: rate\n", columns)))
+    found = plan(library, library.load("textbook/table-1"), "full")
+    assert [(cell.column, cell.measure) for cell in found.cells[:2]] == [("slow", "last"), ("fast", "path")]
+    assert len(found.runs) == 2
+
+
+def test_a_recipe_takes_the_runs_of_another_one(tmp_path):
+    cells = "published: steps.csv\ncolumns: rate\nrows: {set: [tried]}\n"
+    text = f"title: Others\nsource: Textbook\nruns: textbook/table-1\n{cells}"
+    library = Library(write_library(tmp_path, table_2=text))
+    entry = library.load("textbook/table-2")
+    assert entry.runs_of == "textbook/table-1"
+    assert [run.key for run in plan(library, entry, "full").runs] == [
+        run.key for run in plan(library, library.load("textbook/table-1"), "full").runs
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ("covers:", "cover:", 3, 'unknown key (did you mean "covers"?)'),
+        (
+            "kind: column_final",
+            "kind: column_finel",
+            17,
+            'unknown reading "column_finel" (did you mean "column_final"?)',
+        ),
+        ("columns: rate", "columns: rat", 6, 'rat is no axis (did you mean "rate"?)'),
+        ("{set: [tried]}", "{sets: [tried]}", 5, 'steps.csv has no column sets (did you mean "set"?)'),
+        ("{set: [tried]}", "{set: [none]}", 5, "scale full has no rows: nothing of steps.csv has these values"),
+        ("training.lr: 0.1", "training.lr: -0.1", 13, "must be >= 0, got -0.1"),
+        ("bases/parabola.yaml", "bases/hyperbola.yaml", 7, "does not exist: must be a scenario file"),
+        ("{relative: 0.001, why: four digits are printed}", "{why: nothing}", 19, "asks nothing"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(tmp_path, old, new, line, said):
+    fault = refused(tmp_path, PARABOLA.replace(old, new))
+    assert fault.startswith(f"{line}: "), fault
+    assert said in fault
+
+
+def test_an_unknown_recipe_is_told_the_nearest_one(library):
+    with pytest.raises(InputError, match=r'textbook/tabel-1: no such recipe \(did you mean "textbook/table-1"\?\)'):
+        library.load("textbook/tabel-1")
+    with pytest.raises(InputError, match=r'textbok: no such recipe \(did you mean "textbook"\?\)'):
+        library.find("textbok")
+
+
+def test_a_scale_that_does_not_exist_is_refused(library):
+    with pytest.raises(InputError, match="textbook/table-1: has no scale small; it has full"):
+        plan(library, library.load("textbook/table-1"), "small")
