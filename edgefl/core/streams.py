@@ -57,6 +57,7 @@ Purpose = Literal[
     "data_share",  # which of its samples a device keeps; entity = device
     "test_partition",  # which device has which test samples
     "redivision",  # which of the participants' samples each of them gets in a round; index = round
+    "gradient",  # which devices find a session's gradient; index = session
     "straggler",  # whether a device does only a part of its work, and how much; index = round
     "batches",  # order of a device's samples; index = round
     "augmentation",  # crops and mirrors of its images; index = round

@@ -27,5 +27,6 @@ class ReportSection(Section):
     contributions: Contributions | None = None
     device_losses: bool = False  # true: losses of the model before and after local training, in a file
     labels_by_round: bool = False  # true: which labels each participant holds in each round, in a file
+    gradient_norm: bool = False  # true: |grad F|^2 of the round's first model over its session's training samples
     strict_auc: bool = False  # true: of a ranking also the AUC that gives nothing for equal scores
     last_tests: Count = 50  # number of last evaluations whose mean and standard deviation the summary gives

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
+import resource
 import subprocess
+import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -44,6 +47,26 @@ def digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:  # a model may be large
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def cpu_s() -> float:
+    """Return the processor time that this process and its ended children have taken so far [s]."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def used_resources(cpu_began_s: float) -> dict[str, float]:
+    """Return what the run took of the machine: processor time, and memory at most.
+
+    The memory is that of the process since it began, and of its largest worker: where one process has had several runs,
+    it is that of the largest.
+
+    Args:
+        cpu_began_s: `cpu_s` when the run began.
+    """
+    unit_bytes = 1 if sys.platform == "darwin" else 1024
+    peak = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return {"cpu_s": round(cpu_s() - cpu_began_s, 3), "peak_memory_bytes": unit_bytes * peak}
 
 
 def environment(*, git: bool) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from edgefl.core.machine import rare_collections
 from edgefl.core.plugins import Plugin, attributing
 from edgefl.learning.partitions.base import holdings
 from edgefl.learning.record import Journal, Pace
+from edgefl.learning.storage import storage
 from edgefl.learning.torch_device import choose_device
 from edgefl.results import provenance, writer
 from edgefl.results.integrity import SUMMARY_DIGEST, SUMMARY_FILE, check_all
@@ -186,6 +187,7 @@ class Emulation:
     def _begin(self, device: str, progress: RoundListener, control: Control) -> None:
         """Build the parts, and note how long that took."""
         self._began_s = time.perf_counter()
+        self._cpu_began_s = provenance.cpu_s()
         self._manifest = {
             # To ask git would take longer than many an episode of an agent, which stays in memory.
             **provenance.environment(git=self.options.out is not None),
@@ -323,6 +325,8 @@ class Emulation:
             accuracies,
             by_session=scenario.in_sessions.several,
         )
+        if scenario.in_sessions.several:
+            summary["storage"] = self._storage()
         server.replay.close()
         wall_s = _wall_s(time.perf_counter() - self._began_s, self._setup_s, server.replay.learning_s)
         result = Result(
@@ -334,13 +338,24 @@ class Emulation:
             error=self.error,
             folder=self.options.out,
             manifest=self._described_manifest()
-            | {"wall_s": wall_s["total"], "status": self.status, "error": self.error},
+            | {"wall_s": wall_s["total"], "status": self.status, "error": self.error}
+            | {"resources": provenance.used_resources(self._cpu_began_s)},
             resolved=self._resolved,
             more_tables=self._more_tables(accuracies),
         )
         if self.options.out is not None:
             _write(self.options.out, result)
         return result
+
+    def _storage(self) -> dict[str, int]:
+        """Return what the server and a device keep from round to round, see `storage`."""
+        scenario = self.scenario
+        known = len(self._divided.parts)
+        if not scenario.in_sessions.keep_state:
+            known = known // scenario.groups  # the server's state is about one group at a time
+        history_bytes = max((row["history_bytes"] for row in self.server.ledger.rounds), default=0)
+        model_bytes = int(self.server.payload.model_bits / 8)
+        return storage(scenario.algorithm, scenario.learning, model_bytes, known, history_bytes)
 
     def _more_tables(self, accuracies: Floats | None) -> dict[str, Callable[[], Columns]]:
         """Return what makes the tables that are not in the ledger, by their files: few results are asked for them.

@@ -108,6 +108,14 @@ ROUND_COLUMNS = (
     ResultColumn("kalman_gain", float, "", "weight of the observed move against the predicted one", "`fedeve`"),
     ResultColumn("period_variance", float, "", "sigma_Q^2: variance by which the prediction misses", "`fedeve`"),
     ResultColumn("client_variance", float, "", "sigma_R^2: variance of the participants' mean move", "`fedeve`"),
+    ResultColumn(
+        "squared_gradient_norm",
+        float,
+        "",
+        "squared norm of the gradient of the mean loss over all training samples of the session's devices, at the "
+        "model with which the round began; empty in extra rounds",
+        "`report.gradient_norm`",
+    ),
     # Sessions, cells, policies, selections and batteries
     ResultColumn(
         "history_bytes",

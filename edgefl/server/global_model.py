@@ -268,6 +268,7 @@ class GlobalModel:
             awaited = self.learner.concerned(np.array(command.awaited))
             self.state = {**self.state, "awaited": self.learner.rows(awaited)}
         outcome: dict[str, Any] = {"columns": dict(NOT_EVALUATED)}
+        more_columns = self._gradient_columns(command.round_key)  # before anything changes the model
         if self._walk:
             outcome["columns"]["train_loss"] = self._end_walk()
         else:
@@ -281,6 +282,7 @@ class GlobalModel:
             self._waited += int(waits)
         if command.merge and self._edges is not None:
             self._edges = self._edges.merged()
+        outcome["columns"] |= more_columns
         outcome["losses"] = self._losses
         self._losses = []
         self._redivided = {}
@@ -388,6 +390,13 @@ class GlobalModel:
             players = self._algorithm.contributors(self.state, updates)
         values = self.learner.contributions(before, updates, players, self._groups.labels(session))
         return list(zip(self.learner.devices(players).tolist(), values.tolist(), strict=True))
+
+    def _gradient_columns(self, round_key: RoundKey) -> dict[str, float]:
+        """Return the gradient's norm at the present model, if the report wants it (dynamic-devices paper, eq. 9)."""
+        if not self._report.gradient_norm or round_key.extra:
+            return {}
+        members = np.flatnonzero(self._groups.members(round_key.session))
+        return {"squared_gradient_norm": self.learner.squared_gradient_norm(self.state["w"], members)}
 
     def _learn_without_updates(self, command: Learn) -> dict[str, float]:
         """Learn from stored updates alone; return the algorithm's traces."""

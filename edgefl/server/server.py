@@ -278,7 +278,7 @@ class Server:
     def select(self, count: int | None = None, *, refill: bool = False) -> Ids:
         """Return the devices that the selection chooses and the algorithm admits, to begin a round or to `refill` it.
 
-        Busy devices are left out. An extra round of a session asks all devices that are present.
+        Busy devices are left out. Whom an extra round of a session asks is not up to them, but to `_sampled`.
         """
         ids = self.replay.admit(self._chosen(count, refill=refill), self._index)
         self._control.note_chosen(ids)
@@ -310,7 +310,8 @@ class Server:
             index += 1
         free = self._free(index)
         if self._rounds.key.extra:
-            return index, free, len(free)
+            sampled = self._sampled(free)
+            return index, sampled, len(sampled)
         if self._section.selection.polls:
             free = free[np.isin(free, list(self._answers))]
         return index, free, min(self.participants if count is None else count, len(free))
@@ -327,6 +328,15 @@ class Server:
         if chosen is not None:
             return chosen
         return self._by_selection(free, wanted, index)
+
+    def _sampled(self, free: Ids) -> Ids:
+        """Return the devices of an extra round, of those [n] that are free: the same ones in all of a session's."""
+        count = self._sessions.initialisation.extra_participants(len(free))
+        if count >= len(free):
+            return free
+        # Each device has one number a session: the least ones stay the same while devices come and go.
+        numbers = self._streams.uniform("gradient", free, self._rounds.key.session)
+        return np.sort(free[np.argsort(numbers)[:count]])
 
     def _by_selection(self, free: Ids, wanted: int, index: int) -> Ids:
         """Return whom the scenario's selection chooses of the devices [n] that are free."""

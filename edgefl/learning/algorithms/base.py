@@ -212,6 +212,14 @@ class Algorithm(Member):
         """Return the state of a device before its first round, given the initial model w [d]."""
         return {}
 
+    def own_models(self) -> dict[str, str]:
+        """Return the vectors of a device's state that are a random model of its own at first, each with a flag's name.
+
+        Such a vector is drawn as the initial model is, but for each device anew, as long as the flag, another entry of
+        the state, is 0.
+        """
+        return {}
+
     # Who takes part.
 
     def awaited(self, awaited: Ids, received: Ids, population: int, rng: np.random.Generator) -> Ids:

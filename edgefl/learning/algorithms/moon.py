@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import NonNegativeFloat, PositiveFloat
 
@@ -17,19 +17,28 @@ if TYPE_CHECKING:
 class Moon(FedAvg):
     """MOON: representations near the received model's, far from the device's last one's (Li et al., CVPR 2021, eq. 3).
 
-    In its first round a device has no last model: the received one stands in, and the contrast is a constant.
-
+    In its first round a device has no last model. The received one stands in, so that the contrast is a constant, or,
+    with `first_previous: random`, a random network of the device's own, as in the dynamic-devices paper's program.
     """
 
     mu: NonNegativeFloat = 1.0  # weight of the contrast
     temperature: PositiveFloat = 0.5
+    first_previous: Literal["received", "random"] = "received"  # what stands in for the last model at first
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model that the device trained last, and a flag that it has trained one."""
         return {"previous": 0 * w, "seen": 0 * w[:1]}
 
+    def own_models(self) -> dict[str, str]:
+        """Return the last model, with `first_previous: random`."""
+        if self.first_previous == "random":
+            return {"previous": "seen"}
+        return {}
+
     def references(self, local: LocalContext) -> dict[str, Tensor]:
         """Return the received model, and the one that the device trained last."""
+        if self.first_previous == "random":
+            return {"received": local.start, "previous": local.state["previous"]}
         # Arithmetic in place of an if: in a batch of devices some are new and some are not.
         seen = local.state["seen"]
         previous = seen * local.state["previous"] + (1 - seen) * local.start

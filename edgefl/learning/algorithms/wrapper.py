@@ -58,6 +58,9 @@ class Wrapper(Algorithm):
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
         return self.base.client_state(w)
 
+    def own_models(self) -> dict[str, str]:
+        return self.base.own_models()
+
     def awaited(self, awaited: Ids, received: Ids, population: int, rng: np.random.Generator) -> Ids:
         return self.base.awaited(awaited, received, population, rng)
 

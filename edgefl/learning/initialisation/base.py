@@ -38,6 +38,10 @@ class Initialisation(Member):
         """Number of rounds that precede the first round of each session, from session P + 1 on."""
         return 0
 
+    def extra_participants(self, present: int) -> int:
+        """Return how many of the devices that are `present` take part in the extra rounds; by default all."""
+        return present
+
     def pilot_blend(self) -> Blend:
         """Return the blend that the extra rounds start from: the pilot model."""
         return {}

@@ -20,6 +20,7 @@ class Proposed(Initialisation):
     """
 
     gradient_rounds: Count = 1  # V, extra rounds at the beginning of a session
+    gradient_devices: Count | None = None  # size of A_grad, the devices that take part in them; all if not given
     similarity: Annotated[float, Field(ge=0, allow_inf_nan=True)] = 10.0  # R: 0 the plain mean, inf only the nearest
     distance: Literal["per_tensor_normalised", "global_l2"] = "per_tensor_normalised"  # the program's, or the paper's
     pilot: Literal["simple", "ema"] = "simple"  # mean over pilot sessions (eq. 16), or a moving one (eq. 29)
@@ -37,6 +38,10 @@ class Proposed(Initialisation):
     def extra_rounds(self) -> int:
         """Number of rounds V that precede the first round of each session, from session P + 1 on."""
         return self.gradient_rounds
+
+    def extra_participants(self, present: int) -> int:
+        """Return the size of A_grad, which is sampled from the session's devices (algorithm 1, line 17)."""
+        return min(self.gradient_devices or present, present)
 
     def pilot_blend(self) -> Blend:
         """Return weights `1 / P` (simple), or `gamma_1 = beta^(P-1)` and `gamma_s = (1 - beta) beta^(P-s)` (ema)."""

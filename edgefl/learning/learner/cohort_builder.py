@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -13,6 +13,8 @@ from edgefl.core.arrays import Indices, Ints
 from edgefl.learning.learner.batches import mini_batches, one_pass, paired
 from edgefl.learning.learner.client_inputs import ClientInputs
 from edgefl.learning.learner.engine import Cohort
+from edgefl.learning.learner.flat_vectors import flatten
+from edgefl.learning.learner.initial import build_module
 from edgefl.learning.learner.job_key import JobKey
 from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.samples import Samples, augmentation_draws
@@ -51,7 +53,7 @@ class CohortBuilder:
             start=start.expand(count, -1),
             lr=inputs.lr.expand(count, -1),
             received={name: value.expand(count, -1) for name, value in inputs.received.items()},
-            state=inputs.state,
+            state=self._with_own_models(jobs, inputs.state),
             statistics=inputs.state.get(OWN_STATISTICS, inputs.statistics).expand(count, -1),
             weight=start.new_tensor(weights),
             index=start.new_tensor([[job.index] for job in jobs]),
@@ -62,6 +64,17 @@ class CohortBuilder:
             run=inputs.run,
             epoch_steps=start.new_tensor(passes)[:, None],
         )
+
+    def _with_own_models(self, jobs: Sequence[JobKey], state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Return the devices' states [C, ...] with the random models that some have at first, see `own_models`."""
+        completed = dict(state)
+        for name, flag in self._task.algorithm.own_models().items():
+            vectors = state[name].clone()
+            for row in torch.nonzero(state[flag][:, 0] == 0)[:, 0].tolist():
+                module = build_module(self._task.model, self._task.data, self._task.streams, jobs[row].device)
+                vectors[row] = flatten(list(module.parameters()), vectors[row])
+            completed[name] = vectors
+        return completed
 
     def _samples(self, job: JobKey) -> Indices:
         """Return the training samples [n] of a job."""

@@ -11,11 +11,12 @@ from edgefl.learning.learner.flat_vectors import flatten
 from edgefl.learning.models import Model
 
 
-def build_module(model: Model, data: Data, streams: Streams) -> nn.Module:
-    """Return the network with its layers' own initialisation, drawn from the stream "init"."""
+def build_module(model: Model, data: Data, streams: Streams, device: int | None = None) -> nn.Module:
+    """Return the network with its layers' own initialisation, drawn from the stream "init"; or a `device`'s own one."""
     # Layers draw from torch's global generator: it is lent a keyed state, and gets its own back.
     with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(int(streams.generator("init").integers(2**63)))
+        entity = 0 if device is None else device + 1
+        torch.default_generator.manual_seed(int(streams.generator("init", entity).integers(2**63)))
         return model.module(data.shape, data.outputs)
 
 

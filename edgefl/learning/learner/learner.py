@@ -32,6 +32,8 @@ from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.learner.workers import TrainingWorkers, as_is, cores, keep_memory, one_thread_each
 from edgefl.learning.trained_model import TrainedModel
 
+GRADIENT_SAMPLES = 5_000  # samples that a worker takes at once; sums must not depend on the number of workers
+
 
 class Learner:
     """Trains and evaluates; holds the pending jobs, the clients' states and the workers.
@@ -346,6 +348,17 @@ class Learner:
             pending = [self._workers.submit("loss", partial(as_is, (*model, samples)), float) for model in models]
             rows.append((device, *(loss.result() for loss in pending)))
         return rows
+
+    def squared_gradient_norm(self, w: Tensor, ids: Ids) -> float:
+        """Return `|grad F(w)|^2` of the mean loss F over all training samples of devices `ids` [n].
+
+        Regularisers, what algorithms add to the loss, dropout and augmentation are no part of F.
+        """
+        rows = torch.from_numpy(np.concatenate([self.task.parts[device] for device in ids.tolist()]))
+        arguments = [partial(as_is, (w, self.statistics, some)) for some in torch.split(rows, GRADIENT_SAMPLES)]
+        pending = [self._workers.submit("gradient", each, Tensor.clone) for each in arguments]
+        gradient = torch.stack([part.result().to(w.device) for part in pending]).sum(dim=0)
+        return float(((gradient / len(rows)) ** 2).sum())
 
     def _some_samples(self, device: int, count: int, index: int) -> Indices:
         """Return `count` of a device's training samples, or all of them if it has no more."""

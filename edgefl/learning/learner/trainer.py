@@ -213,6 +213,22 @@ class Trainer:
                 total += self.task.model.sample_losses(outputs, samples.labels(chunk)).double().sum()
         return total / len(rows)
 
+    def gradient(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
+        """Return the gradient [d] of the sum of the losses of the training samples `rows` [n], in double precision.
+
+        The network is that of a test: without dropout, and with the statistics of batch normalisation as they are.
+        """
+        leaf = w.to(self.device).detach().requires_grad_()
+        parameters = self.network.parameters.views(leaf)
+        buffers = self.network.statistics.views(statistics.to(self.device))
+        samples = self.samples["train"]
+        total = torch.zeros_like(leaf, dtype=torch.float64)
+        for chunk in torch.split(rows.to(self.device), TESTED[leaf.device.type]):
+            outputs = self.network.test(parameters, buffers, samples.batch(chunk))
+            loss = self.task.model.sample_losses(outputs, samples.labels(chunk)).sum()
+            total += torch.autograd.grad(loss, leaf, retain_graph=True)[0].double()
+        return total
+
     def _outputs(self, w: Tensor, statistics: Tensor, samples: Samples, begin: int, end: int) -> Tensor:
         w = w.to(self.device)
         statistics = statistics.to(self.device)
