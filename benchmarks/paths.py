@@ -36,9 +36,9 @@ def without_channels_last() -> None:
 
 def without_keeping_memory() -> None:
     """Malloc that keeps its memory."""
-    from edgefl.learning.learner import learner
+    from edgefl.learning.learner import workers
 
-    learner.keep_memory = lambda: None
+    workers.keep_memory = lambda: None
 
 
 def with_threads() -> None:

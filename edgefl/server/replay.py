@@ -44,6 +44,7 @@ log = logging.getLogger(__name__)
 
 RoundListener = Callable[[Mapping[str, Any]], None]  # called with each finished round's row
 Keeping = tuple[Record, Pace]  # what has been learned before, and when states are put on record
+MOST_UNDER_WAY = 8  # rounds whose evaluations are under way, each of which holds a model
 NO_IDS: Ids = np.empty(0, dtype=np.int64)
 
 
@@ -372,6 +373,8 @@ class Replay:
             if tests:
                 test = self._test(round_key, "test")
             self._tested.append(TestedRound(round_key, number, test))
+            while len(self._tested) > MOST_UNDER_WAY:
+                self._settle_first()
             if self._model is not None and self._pace is not None and self._pace.due():
                 with self._pace.taking():
                     self.settle(wait=True)  # a saved state does not hold running evaluations
@@ -389,9 +392,13 @@ class Replay:
         """Enter finished evaluations into the ledger in order of their rounds; if `wait`, wait for all of them."""
         with self._measured():
             while self._tested and (wait or self._tested[0].test.done()):
-                tested = self._tested.popleft()
-                self._enter(tested)
-                self._progress(self._ledger.row(tested.number))
+                self._settle_first()
+
+    def _settle_first(self) -> None:
+        """Wait for the earliest round whose evaluation is under way, and enter it into the ledger."""
+        tested = self._tested.popleft()
+        self._enter(tested)
+        self._progress(self._ledger.row(tested.number))
 
     def _enter(self, tested: TestedRound) -> None:
         """Enter an evaluation into the ledger, and put it on record."""

@@ -29,7 +29,14 @@ from edgefl.learning.learner.plan_choice import choose_plan
 from edgefl.learning.learner.round_training import Job, RoundTraining
 from edgefl.learning.learner.setup import build_trainers, multiply_exactly, torch_devices
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.learner.workers import TrainingWorkers, as_is, cores, keep_memory, one_thread_each
+from edgefl.learning.learner.workers import (
+    TrainingWorkers,
+    as_is,
+    cores,
+    keep_memory,
+    one_thread_each,
+    return_memory,
+)
 from edgefl.learning.trained_model import TrainedModel
 
 GRADIENT_SAMPLES = 5_000  # samples that a worker takes at once; sums must not depend on the number of workers
@@ -61,11 +68,14 @@ class Learner:
         self.statistics = built.statistics  # [b] of the global model's batch normalisation
         self._network = built.network
         self._states = ClientStates(task, self.initial, self.statistics)
-        # before the workers are forked, as they inherit both settings
-        keep_memory()
+        processes = _processes(device, processes)
+        if processes:
+            return_memory()
+        else:  # this process trains by itself
+            keep_memory()
         if device != "cpu":
             multiply_exactly(exact=task.training.precision != "tf32")
-        self._workers = TrainingWorkers(built.trainers, _processes(device, processes))
+        self._workers = TrainingWorkers(built.trainers, processes)
         self._evaluator = Evaluator(self._workers, task)
         self._pending: list[Job] = []
         self._members: Ids | None = None  # the devices that the server's state is about, ascending; None: all

@@ -19,7 +19,7 @@ import select
 import signal
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
@@ -41,6 +41,7 @@ SLAB_BYTES = 2**30  # address space for tensors in each direction; it takes memo
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 M_TRIM_THRESHOLD = -1  # of glibc's malloc.h
 M_MMAP_THRESHOLD = -3
+RETURNED_BYTES = 2**18  # of a block that goes back to the system as soon as it is free
 
 
 class Worker(Protocol):
@@ -181,6 +182,7 @@ def _serve(connection: Connection, handler: object, received: Slab, sent: Slab) 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes: the parent decides what to do
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=_end_with, args=(connection.fileno(),), daemon=True).start()
+    keep_memory()
     gc.freeze()  # a collection would write to pages that are shared with the parent, and so copy them
     torch.set_num_threads(1)
     with suppress(EOFError, OSError):
@@ -316,13 +318,27 @@ def _try_gradients() -> None:
 
 
 def keep_memory() -> None:
-    """Tell glibc's malloc not to return memory to the system, which would clear it at every step; forks inherit it."""
+    """Tell glibc's malloc not to return memory to the system, which would clear it at every step of training."""
+    _set_malloc({M_TRIM_THRESHOLD: 2**31 - 1, M_MMAP_THRESHOLD: 2**30})
+
+
+def return_memory() -> None:
+    """Tell glibc's malloc to return large blocks to the system as soon as they are free.
+
+    A process that does not train makes and drops models among small objects that stay. Kept blocks would be cut up, and
+    the next model would not fit into the pieces: the process would grow by a part of a model a round.
+    """
+    _set_malloc({M_MMAP_THRESHOLD: RETURNED_BYTES})
+
+
+def _set_malloc(options: Mapping[int, int]) -> None:
+    """Set options of glibc's malloc; with another libc nothing happens, and training is only slower."""
     try:
         libc = ctypes.CDLL("libc.so.6")
-        libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
-        libc.mallopt(M_MMAP_THRESHOLD, 2**30)
+        for option, value in options.items():
+            libc.mallopt(option, value)
     except (OSError, AttributeError):
-        return  # another libc: only slower
+        return
 
 
 @contextmanager
