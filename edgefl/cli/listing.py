@@ -34,17 +34,26 @@ CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
 
 def kinds() -> list[str]:
     """Return what `edgefl list` takes."""
-    return [*CATALOGUES, "scenarios"]
+    return [*CATALOGUES, "scenarios", "recipes"]
 
 
 def entries(kind: str) -> list[tuple[str, str]]:
     """Return the names of a kind, each with what it is and where it comes from."""
     if kind == "scenarios":
         return _scenarios()
+    if kind == "recipes":
+        return _recipes()
     catalogue = CATALOGUES[kind]
     # A summary comes from the member's docstring, so that the list cannot differ from the code.
     rows = [(name, catalogue.summary(name)) for name in catalogue.members]
     return rows + [_installed(point, catalogue) for point in installed(kind)]
+
+
+def _recipes() -> list[tuple[str, str]]:
+    """Return the recipes of `edgefl reproduce`, each with its title and source."""
+    from edgefl.reproductions.library import Library
+
+    return [(entry.name, f"{entry.recipe.title} ({entry.recipe.source})") for entry in Library().all()]
 
 
 def _installed(point: Installed, catalogue: Catalogue[Any]) -> tuple[str, str]:

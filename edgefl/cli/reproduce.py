@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.common import begin, printable
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from edgefl.reproductions.overview import Line
     from edgefl.reproductions.plan import Plan
     from edgefl.reproductions.study import StudyResult
+
+WIDEST_ABOUT = 48  # characters of what a recipe is about, in the list
 
 
 def add_reproduce(verbs: Any) -> None:
@@ -121,11 +124,9 @@ def _list(library: Library, names: Sequence[str]) -> int:
 
 
 def _name(line: Line) -> str:
-    covers = ", ".join(line.entry.recipe.covers)
-    name = f"  {line.entry.name}"
-    if covers:
-        name = f"{name}: {covers}"
-    return name
+    recipe = line.entry.recipe
+    about = ", ".join(recipe.covers) or recipe.title
+    return f"  {line.entry.name}: {shorten(about, WIDEST_ABOUT, placeholder=' ...')}"
 
 
 def _data(line: Line) -> str:

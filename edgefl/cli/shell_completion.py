@@ -6,12 +6,19 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-NAMES_OF = {"scenario": "scenarios", "sweep": "sweeps", "files": "both", "name": "both", "names": "datasets"}
+NAMES_OF = {
+    "scenario": "scenarios",
+    "sweep": "sweeps",
+    "files": "both",
+    "name": "both",
+    "names": "datasets",
+    "recipe": "recipes",
+}
 """What an argument without dashes takes besides files, by its name."""
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """Return the completion script of a parser, with all verbs, options, and names of scenarios and datasets."""
+    """Return the completion script of a parser, with all verbs, options, and names of scenarios, datasets, recipes."""
     import shtab
 
     for action in _actions(parser):
@@ -40,15 +47,19 @@ def _completion(kind: str) -> dict[str, Any]:
     bash = f'{function}() {{ compgen -W "{names}" -- "$1"; compgen -f -- "$1"; }}'
     zsh = f"{function}() {{ _alternative 'names:name:({names})' 'files:file:_files' }}"
     tcsh = "f"
-    if kind == "datasets":
+    if kind in {"datasets", "recipes"}:
         bash = f'{function}() {{ compgen -W "{names}" -- "$1"; }}'
-        zsh = f"{function}() {{ _values 'dataset' {names} }}"
+        zsh = f"{function}() {{ _values '{kind.removesuffix('s')}' {names} }}"
         tcsh = f"({names})"
     return {"bash": function, "zsh": function, "tcsh": tcsh, "preamble": {"bash": bash, "zsh": zsh}}
 
 
 def _names(kind: str) -> str:
     """Return the names that a kind of argument takes, with spaces between them."""
+    if kind == "recipes":
+        from edgefl.reproductions.library import Library
+
+        return " ".join([*Library().papers, *Library().names])
     if kind == "datasets":
         from edgefl.learning.datasets.fetch import REMOTES
 
