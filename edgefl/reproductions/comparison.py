@@ -13,6 +13,7 @@ from edgefl.reproductions.published import Printed
 from edgefl.reproductions.readings import orders_better
 from edgefl.reproductions.recipe import Tolerance
 from edgefl.reproductions.records import Row, Rows
+from edgefl.reproductions.relations import related
 
 State = Literal[
     "within tolerance", "a named gap", "outside tolerance", "measured", "partly measured", "not measured", "needs data"
@@ -148,7 +149,7 @@ def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison
 
 def missing(plan: Plan, key: tuple[str, ...], rows: Rows) -> set[str]:
     """Return the measures of a run's cells that its row lacks; all of them where there is no row."""
-    wanted = {cell.measure for cell in plan.cells if tuple(cell.point.values()) == key[:-1]}
+    wanted = plan.needed_measures(key)
     row = rows.get(key)
     if row is None:
         return wanted
@@ -171,6 +172,8 @@ def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
         if row is None:
             continue
         texts = row.measures
+        if planned.measure in plan.recipe.relations:
+            texts = _related(plan, planned, seed, rows)
         found = measured(texts.get(planned.measure, ""), texts.get(f"{planned.measure}_std", ""))
         if found is not None:
             by_seed[seed] = found
@@ -200,6 +203,15 @@ def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
         relative=relative,
         within=_within(plan, planned, mean, difference, bound=bound),
     )
+
+
+def _related(plan: Plan, planned: PlannedCell, seed: int, rows: Rows) -> Mapping[str, str]:
+    """Return the relation of a cell's run to the other one of its seed by its name; nothing where one is missing."""
+    own = rows.get((*planned.point.values(), str(seed)))
+    other = rows.get((*plan.related_point(planned).values(), str(seed)))
+    if own is None or other is None:
+        return {}
+    return {planned.measure: related(plan.recipe.relations[planned.measure], own.measures, other.measures)}
 
 
 def _difference(published: Printed | None, mean: float | None, *, bound: bool) -> float | None:
@@ -264,7 +276,7 @@ def _ordered(plan: Plan, cells: Sequence[Cell]) -> bool | None:
     if any(cell.mean is None for cell in cells) or sum(cell.bound for cell in cells) > 1:
         return None
     means = [math.inf if cell.bound else float(cell.mean or 0.0) for cell in cells]
-    return orders_better(plan.recipe.measures[cells[0].measure], means)
+    return orders_better(plan.reading(cells[0].measure).better, means)
 
 
 def _state(plan: Plan, cells: Sequence[Cell], orders: Sequence[Order], done: float, *, data_are_here: bool) -> State:

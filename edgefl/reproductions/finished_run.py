@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.results.metrics import AccuracyCurve, accuracy_curve
 from edgefl.results.reader import ColumnArrays, Documents, arrays_of, header_of, read_documents, rows_of
@@ -59,15 +60,30 @@ class FinishedRun:
         return [row[name] for row in rows_of(self.folder, "rounds.csv")]
 
     @cached_property
-    def labels_by_round(self) -> ColumnArrays:
-        """The columns [entries] of labels_by_round.csv.
-
-        Raises:
-            InputError: the run has none, as its scenario does not ask for it.
-        """
-        return arrays_of(self.folder, "labels_by_round.csv")
-
-    @cached_property
     def devices(self) -> ColumnArrays:
         """The columns [participations] of devices.csv; NaN where a cell is empty."""
         return arrays_of(self.folder, "devices.csv")
+
+    @cached_property
+    def device_accuracies(self) -> Floats:
+        """The final model's accuracy [n] on the own samples of each device that has any.
+
+        Raises:
+            InputError: the run has not measured them.
+        """
+        return self._table("device_accuracy.csv", "learned nothing, or its samples have no classes")["accuracy"]
+
+    @cached_property
+    def contributions(self) -> ColumnArrays:
+        """The columns of contributions.csv.
+
+        Raises:
+            InputError: the run has not computed any.
+        """
+        return self._table("contributions.csv", "has no report.contributions")
+
+    def _table(self, name: str, reason: str) -> ColumnArrays:
+        """Return the columns of a table that not every run has."""
+        if not (self.folder / name).is_file():
+            raise InputError(f"{self.folder}: has no {name}: the run {reason}")
+        return arrays_of(self.folder, name)

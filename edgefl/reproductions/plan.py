@@ -19,6 +19,7 @@ from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.published import Printed, Table, TableRow, printed, read_table
 from edgefl.reproductions.readings import Reading
 from edgefl.reproductions.recipe import BASE, MEASURE, Point, Recipe, Scale, ScaleName, Tolerance, find_value, same_text
+from edgefl.reproductions.relations import Relation
 from edgefl.scenario import Scenario, load, shipped
 from edgefl.scenario.overrides import Override
 
@@ -86,17 +87,42 @@ class Plan:
 
     @property
     def points(self) -> list[Point]:
-        """The combinations of values that the cells need."""
-        return list({tuple(cell.point.values()): cell.point for cell in self.cells}.values())
+        """The combinations of values that the cells need, also those that only relations need."""
+        needed = {tuple(cell.point.values()): cell.point for cell in self.cells}
+        for cell in self.cells:
+            if cell.measure in self.recipe.relations:
+                other = self.related_point(cell)
+                needed.setdefault(tuple(other.values()), other)
+        return list(needed.values())
+
+    def related_point(self, cell: PlannedCell) -> Point:
+        """Return the values of the run that a cell's relation is to."""
+        recipe = self.recipe
+        point = dict(cell.point)
+        for axis, value in recipe.relations[cell.measure].to.items():
+            name = find_value(value, recipe.axes[axis]) or str(value)
+            point[axis] = recipe.same.get(axis, {}).get(name, name)
+        return point
+
+    def needed_measures(self, key: tuple[str, ...]) -> set[str]:
+        """Return the measures that cells need of the run with a key."""
+        relations = self.recipe.relations
+        needed = set()
+        for cell in self.cells:
+            if tuple(cell.point.values()) == key[:-1]:
+                needed.add(relations[cell.measure].measure if cell.measure in relations else cell.measure)
+            if cell.measure in relations and tuple(self.related_point(cell).values()) == key[:-1]:
+                needed.add(relations[cell.measure].measure)
+        return needed
 
     @property
     def runs(self) -> list[PlannedRun]:
         """All runs: those of the first seed first, so that an interrupted study has all cells as soon as possible."""
         return [PlannedRun(point, seed) for seed in self.seeds for point in self.points]
 
-    def reading(self, cell: PlannedCell) -> Reading:
-        """Return the reading that gives a cell's number."""
-        return self.recipe.measures[cell.measure]
+    def reading(self, measure: str) -> Reading | Relation:
+        """Return the reading, or the relation, that gives a measure."""
+        return self.recipe.measures.get(measure) or self.recipe.relations[measure]
 
 
 def plan(library: Library, entry: Entry, scale: ScaleName, seeds: int | None = None) -> Plan:
@@ -159,6 +185,7 @@ class _Cells:
         Raises:
             InputError: a column, axis or measure does not exist, or a cell is no number.
         """
+        self._check_relations()
         columns = self._columns()
         for row in self._rows():
             given = self._of_row(row, columns)
@@ -172,9 +199,10 @@ class _Cells:
     ) -> Iterator[PlannedCell]:
         """Yield the cell of a row and column; several where axes remain that neither of them names."""
         measure = str(given.get(MEASURE) or self._recipe.compare or next(iter(self._recipe.measures)))
-        if measure not in self._recipe.measures:
-            text = f"{measure} is no measure{nearest(measure, self._recipe.measures)}"
-            raise self._fault(("compare",), f"{text}; measures: {', '.join(self._recipe.measures)}")
+        names = self._recipe.measure_names
+        if measure not in names:
+            text = f"{measure} is no measure{nearest(measure, names)}"
+            raise self._fault(("compare",), f"{text}; measures: {', '.join(names)}")
         published = None
         if self._table is not None:
             try:
@@ -193,6 +221,14 @@ class _Cells:
             point = dict(zip(self._recipe.axes, values, strict=True))
             more = {axis: value for axis, value in point.items() if axis not in given and axis not in labels}
             yield PlannedCell({**labels, **more}, column, measure, self._shared(point), published)
+
+    def _check_relations(self) -> None:
+        """Refuse relations of measures, or to values of axes, that do not exist."""
+        for name, relation in self._recipe.relations.items():
+            if relation.measure not in self._recipe.measures:
+                near = nearest(relation.measure, self._recipe.measures)
+                raise self._fault(("relations", name, "measure"), f"{relation.measure} is no measure{near}")
+            self._check_axes(("relations", name, "to"), relation.to)
 
     def _columns(self) -> dict[str, Mapping[str, Any]]:
         """Return the columns that hold numbers, each with the values of axes, or the measure, that it stands for."""
@@ -219,7 +255,7 @@ class _Cells:
     def _names(self, axis: str) -> list[str]:
         """Return the values of an axis, also those that share the runs of another one; or the measures."""
         if axis == MEASURE:
-            return list(self._recipe.measures)
+            return self._recipe.measure_names
         if axis not in self._recipe.axes:
             known = ", ".join([*self._recipe.axes, MEASURE])
             raise self._fault(("columns",), f"{axis} is no axis{nearest(axis, self._recipe.axes)}; axes: {known}")

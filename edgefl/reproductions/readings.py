@@ -206,43 +206,6 @@ class ColumnCurve(ColumnReading):
         return {"": " ".join(texts)}
 
 
-class LabelDrift(Reading):
-    """How much shares of classes differ: of rounds (period), or of a round's participants (client).
-
-    A round is compared with the mean of all rounds, a participant with its round. The distance is half the sum of
-    absolute differences: 0 for equal shares, 1 if no class is in common. The mean is over rounds, or over
-    participations. The scenario needs `report.labels_by_round`.
-    """
-
-    of: Literal["period", "client"]
-
-    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        held = run.labels_by_round
-        classes = int(held["label"].max()) + 1
-        keys = np.stack([held["session"], held["round"], held["device"]])
-        participations, number = np.unique(keys, axis=1, return_inverse=True)
-        counts = np.zeros((participations.shape[1], classes))
-        np.add.at(counts, (number.ravel(), held["label"].astype(np.int64)), held["samples"])
-        rounds, of_round = np.unique(participations[:2], axis=1, return_inverse=True)
-        pools = np.zeros((rounds.shape[1], classes))
-        np.add.at(pools, of_round.ravel(), counts)
-        pool_shares = pools / pools.sum(axis=1, keepdims=True)
-        if self.of == "period":
-            differences = pool_shares - pool_shares.mean(axis=0)
-        else:
-            differences = counts / counts.sum(axis=1, keepdims=True) - pool_shares[of_round.ravel()]
-        return {"": float(np.abs(differences).sum(axis=1).mean() / 2)}
-
-
-class HeldLabels(Reading):
-    """Which classes each participant held, as a text of numbers, four for each entry: round, device, label, samples."""
-
-    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        held = run.labels_by_round
-        table = np.stack([held[name] for name in ("round", "device", "label", "samples")], axis=1)
-        return {"": " ".join(f"{number:.0f}" for number in table.ravel())}
-
-
 class SummaryEntry(Reading):
     """A number of summary.json by its dotted key, such as fairness.worst_10."""
 
@@ -260,6 +223,51 @@ class SummaryEntry(Reading):
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise InputError(f"{run.folder}/summary.json: {self.key} is no number")
         return {"": self.scale * value}
+
+
+class DeviceAccuracy(Reading):
+    """Mean and standard deviation over devices of the final model's accuracy on their own samples (FedAR, Table 3)."""
+
+    of: Literal["all", "worst", "best"] = "all"  # the worst or the best tenth of the devices
+    percent: bool = True
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        statistics = metrics.fairness(run.device_accuracies)
+        scale = 100 if self.percent else 1
+        if self.of == "all":
+            return {"": scale * statistics["mean"], STD: scale * float(np.sqrt(statistics["variance"]))}
+        name = f"{self.of}_10_percent"
+        return {"": scale * statistics[name], STD: scale * statistics[f"{name}_std"]}
+
+
+class DeviceAccuracies(Reading):
+    """The final model's accuracy for each device, from the lowest on, as a text of numbers (FedAR, Fig. 3)."""
+
+    percent: bool = True
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        scale = 100 if self.percent else 1
+        return {"": " ".join(f"{scale * accuracy:.4g}" for accuracy in np.sort(run.device_accuracies))}
+
+
+class ContributionShare(Reading):
+    """A device's share of all contributions to the model in the last round that has them [%] (FedAR, Fig. 1).
+
+    The share is that of Shapley values, which add up to what the round has gained. It says nothing where that is 0.
+    """
+
+    device: Annotated[int, Field(ge=0)]
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        table = run.contributions
+        last = table["round"] == table["round"].max()
+        values = table["contribution"][last]
+        if self.device not in table["device"][last]:
+            return {"": None}
+        total = float(values.sum())
+        if total == 0:
+            return {"": None}
+        return {"": 100 * float(values[table["device"][last] == self.device][0]) / total}
 
 
 def numbers_of(text: str) -> list[float]:
@@ -308,18 +316,19 @@ READINGS: Catalogue[Reading] = Catalogue(
         column_final=ColumnFinal,
         column_at=ColumnAt,
         column_curve=ColumnCurve,
-        label_drift=LabelDrift,
-        held_labels=HeldLabels,
         summary=SummaryEntry,
+        device_accuracy=DeviceAccuracy,
+        device_accuracies=DeviceAccuracies,
+        contribution_share=ContributionShare,
     ),
     base=Reading,
     kind="readings",
 )
 
 
-def orders_better(reading: Reading, values: Sequence[float]) -> bool:
-    """Return whether values go from better to worse, in the sense of a reading."""
+def orders_better(better: Better, values: Sequence[float]) -> bool:
+    """Return whether values go from better to worse, where the higher or the lower ones are better."""
     pairs = itertools.pairwise(values)
-    if reading.better == "lower":
+    if better == "lower":
         return all(first < second for first, second in pairs)
     return all(first > second for first, second in pairs)

@@ -7,7 +7,8 @@ docs/reproductions/recipes.md explains them with an example. In short:
   cells, and which values of the axes each cell has.
 - `base`, `set`, `axes`, `cases` and `seeds` say what is run: one run for each combination of values that a cell needs,
   and each seed. What stands in `cases` overrides the axes, these override `set`, and a scale's `set` overrides all.
-- `measures` says what is read off a finished run (readings.py), `compare` which of it stands beside a printed number.
+- `measures` says what is read off a finished run (readings.py), `relations` what is computed from two runs of one seed
+  (relations.py), `compare` which of them stands beside a printed number.
 - `tolerance` says how far a number may be off, and why; `gap` names a known deviation.
 
 A recipe that has `runs: PAPER/ITEM` takes runs and measures from that recipe, and adds cells (and measures) of its own.
@@ -21,6 +22,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
 
 from edgefl.core.section import Section, fault, fault_at, nearest
 from edgefl.reproductions.readings import READINGS, Reading
+from edgefl.reproductions.relations import RELATIONS, Relation
 from edgefl.scenario.sweep_file import DottedKey
 
 AxisName = str
@@ -112,6 +114,7 @@ class Recipe(Section):
     train: bool = True  # false: only price the world
     # What is read off, and how it is judged
     measures: dict[str, Annotated[Reading, READINGS]] = Field(default_factory=dict)
+    relations: dict[str, Annotated[Relation, RELATIONS]] = Field(default_factory=dict)  # measures between two runs
     compare: str | None = None  # the measure of cells that name none; the first one if not given
     tolerance: Tolerance | None = None
     gap: str | None = None
@@ -119,6 +122,11 @@ class Recipe(Section):
     check: bool = False  # `edgefl reproduce --check` runs it, although it learns
     scales: dict[ScaleName, Scale] = Field(default_factory=dict)
     figure: str | None = None  # a module of the package figures
+
+    @property
+    def measure_names(self) -> list[str]:
+        """The names of all measures, of one run and between two."""
+        return [*self.measures, *self.relations]
 
     @property
     def checked(self) -> bool:

@@ -84,3 +84,36 @@ def test_summaries(run):
 def test_what_a_run_has_not_is_an_error(run, kind, keys, said):
     with pytest.raises(InputError, match=said):
         read(run, kind, **keys)
+
+
+def test_accuracies_of_devices(run):
+    """Twenty devices: the worst and the best tenth are two each."""
+    accuracies = np.arange(20, 0, -1) / 20
+    columns = {"device": list(range(20)), "samples": [5] * 20, "accuracy": accuracies.tolist()}
+    (run.folder / "device_accuracy.csv").write_bytes(csv_bytes(columns))
+    assert read(run, "device_accuracy") == {"": pytest.approx(52.5), "_std": pytest.approx(100 * accuracies.std())}
+    assert read(run, "device_accuracy", of="worst") == {"": pytest.approx(7.5), "_std": pytest.approx(2.5)}
+    assert read(run, "device_accuracy", of="best", percent=False)[""] == pytest.approx(0.975)
+    assert readings.numbers_of(read(run, "device_accuracies")[""]) == [5.0 * number for number in range(1, 21)]
+
+
+def test_shares_of_contributions(run):
+    """Of the last round alone; values may be negative."""
+    columns = {"session": [1] * 5, "round": [3, 3, 9, 9, 9], "device": [0, 1, 0, 1, 2]}
+    columns["contribution"] = [0.5, 0.5, -0.1, 0.2, 0.4]
+    (run.folder / "contributions.csv").write_bytes(csv_bytes(columns))
+    assert read(run, "contribution_share", device=0)[""] == pytest.approx(-20.0)
+    assert read(run, "contribution_share", device=2)[""] == pytest.approx(80.0)
+    assert read(run, "contribution_share", device=3) == {"": None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "said"),
+    [
+        ("device_accuracy", {}, "has no device_accuracy.csv: the run learned nothing"),
+        ("contribution_share", {"device": 0}, r"has no contributions.csv: the run has no report.contributions"),
+    ],
+)
+def test_tables_that_not_every_run_has(run, kind, keys, said):
+    with pytest.raises(InputError, match=said):
+        read(run, kind, **keys)
