@@ -60,6 +60,15 @@ class FinishedRun:
         return [row[name] for row in rows_of(self.folder, "rounds.csv")]
 
     @cached_property
+    def labels_by_round(self) -> ColumnArrays:
+        """The columns [entries] of labels_by_round.csv.
+
+        Raises:
+            InputError: the run has none, as its scenario does not ask for it.
+        """
+        return arrays_of(self.folder, "labels_by_round.csv")
+
+    @cached_property
     def devices(self) -> ColumnArrays:
         """The columns [participations] of devices.csv; NaN where a cell is empty."""
         return arrays_of(self.folder, "devices.csv")

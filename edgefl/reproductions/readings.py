@@ -206,6 +206,43 @@ class ColumnCurve(ColumnReading):
         return {"": " ".join(texts)}
 
 
+class LabelDrift(Reading):
+    """How much shares of classes differ: of rounds (period), or of a round's participants (client).
+
+    A round is compared with the mean of all rounds, a participant with its round. The distance is half the sum of
+    absolute differences: 0 for equal shares, 1 if no class is in common. The mean is over rounds, or over
+    participations. The scenario needs `report.labels_by_round`.
+    """
+
+    of: Literal["period", "client"]
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        held = run.labels_by_round
+        classes = int(held["label"].max()) + 1
+        keys = np.stack([held["session"], held["round"], held["device"]])
+        participations, number = np.unique(keys, axis=1, return_inverse=True)
+        counts = np.zeros((participations.shape[1], classes))
+        np.add.at(counts, (number.ravel(), held["label"].astype(np.int64)), held["samples"])
+        rounds, of_round = np.unique(participations[:2], axis=1, return_inverse=True)
+        pools = np.zeros((rounds.shape[1], classes))
+        np.add.at(pools, of_round.ravel(), counts)
+        pool_shares = pools / pools.sum(axis=1, keepdims=True)
+        if self.of == "period":
+            differences = pool_shares - pool_shares.mean(axis=0)
+        else:
+            differences = counts / counts.sum(axis=1, keepdims=True) - pool_shares[of_round.ravel()]
+        return {"": float(np.abs(differences).sum(axis=1).mean() / 2)}
+
+
+class HeldLabels(Reading):
+    """Which classes each participant held, as a text of numbers, four for each entry: round, device, label, samples."""
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        held = run.labels_by_round
+        table = np.stack([held[name] for name in ("round", "device", "label", "samples")], axis=1)
+        return {"": " ".join(f"{number:.0f}" for number in table.ravel())}
+
+
 class SummaryEntry(Reading):
     """A number of summary.json by its dotted key, such as fairness.worst_10."""
 
@@ -316,6 +353,8 @@ READINGS: Catalogue[Reading] = Catalogue(
         column_final=ColumnFinal,
         column_at=ColumnAt,
         column_curve=ColumnCurve,
+        label_drift=LabelDrift,
+        held_labels=HeldLabels,
         summary=SummaryEntry,
         device_accuracy=DeviceAccuracy,
         device_accuracies=DeviceAccuracies,
