@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from edgefl.reproductions.plan import Plan, PlannedCell
 from edgefl.reproductions.published import Printed
-from edgefl.reproductions.readings import orders_better
+from edgefl.reproductions.readings import Reading, orders_better
 from edgefl.reproductions.recipe import Tolerance
 from edgefl.reproductions.records import Row, Rows
 from edgefl.reproductions.relations import related
@@ -87,6 +87,7 @@ class Comparison:
     seeds: tuple[int, ...]
     rows: tuple[Row, ...]  # all that was measured of the runs, with version, commit and date
     figure: str | None = None  # the module of the package figures that draws it
+    measures: Mapping[str, Reading] = field(default_factory=dict)  # what was read off the runs, and how
 
     @property
     def holds(self) -> bool:
@@ -144,6 +145,7 @@ def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison
         seeds=plan.seeds,
         rows=tuple(rows[run.key] for run in needed if run.key in rows),
         figure=plan.recipe.figure,
+        measures=plan.recipe.measures,
     )
 
 

@@ -1,25 +1,43 @@
-"""What a study leaves for people: the comparison as CSV."""
+"""What a study leaves for people: a page, and the comparison as CSV and LaTeX."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 from edgefl.core.files import write_atomically
+from edgefl.reproductions import web_page
 from edgefl.reproductions.comparison import Cell, Comparison
+from edgefl.reproductions.paper_table import as_latex
 from edgefl.results.csv_format import csv_bytes
 
 COMPARISON = "comparison.csv"
+LATEX = "comparison.tex"
+PAGE = "report.html"
+RUNS = "runs"  # the folder of a study's runs
 
 
 def write(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write a comparison into a folder; return the files.
+    """Write a comparison, and the figure of its recipe, into a folder; return the files.
 
     Raises:
         OSError: they cannot be written.
     """
-    path = folder / COMPARISON
-    write_atomically(path, as_csv(comparison))
-    return [path]
+    contents = {COMPARISON: as_csv(comparison), LATEX: as_latex(comparison).encode()}
+    pictures = _draw(comparison, folder)
+    contents[PAGE] = web_page.render(comparison, folder / RUNS, pictures).encode()
+    for name, content in contents.items():
+        write_atomically(folder / name, content)
+    return [*(folder / name for name in contents), *pictures]
+
+
+def _draw(comparison: Comparison, folder: Path) -> list[Path]:
+    """Draw the figure that the recipe names, once there is something to draw."""
+    if comparison.figure is None or not comparison.rows:
+        return []
+    module = import_module(f"edgefl.reproductions.figures.{comparison.figure}")
+    drawn: list[Path] = module.draw(comparison, folder)
+    return drawn
 
 
 def as_csv(comparison: Comparison) -> bytes:

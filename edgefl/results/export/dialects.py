@@ -25,6 +25,7 @@ _LATEX = str.maketrans(
         "−": "$-$",
         "–": "--",
         "…": r"\ldots{}",
+        "|": "$|$",  # a dash in LaTeX's usual fonts
     }
 )
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in r"\`*_[]"})
@@ -46,12 +47,12 @@ class TextColumn(NamedTuple):
     left: bool = False  # aligned to the left, as texts are; numbers are aligned to the right
 
 
-def latex(columns: Sequence[TextColumn]) -> str:
-    """Return the tabular alone, to be put into a table with a caption of its own."""
+def latex(columns: Sequence[TextColumn], note: str = NOTE) -> str:
+    """Return the tabular alone, to be put into a table with a caption of its own; the note becomes a comment."""
     # The note is a comment of LaTeX: what belongs into the caption is for the author to say.
     alignment = "".join("l" if column.left else "r" for column in columns)
     lines = [
-        f"% {NOTE}",
+        f"% {note}",
         "% Needs \\usepackage{booktabs}.",
         f"\\begin{{tabular}}{{{alignment}}}",
         "\\toprule",
@@ -101,13 +102,14 @@ def _latex_text(text: str) -> str:
     return " ".join(text.split()).translate(_LATEX)  # a blank line would end a paragraph, and with it the row
 
 
-def markdown(columns: Sequence[TextColumn]) -> str:
-    """Return a table, and below it a line that says how to read it."""
+def markdown(columns: Sequence[TextColumn], note: str = NOTE) -> str:
+    """Return a table, and below it a note that says how to read it, if there is one."""
     heads = [_markdown_text(_markdown_name(column)) for column in columns]
     rules = ["---" if column.left else "---:" for column in columns]
     lines = [_markdown_line(heads), _markdown_line(rules)]
     lines += [_markdown_line([_markdown_cell(cell) for cell in row]) for row in _rows(columns)]
-    lines += ["", _markdown_text(NOTE)]
+    if note:
+        lines += ["", _markdown_text(note)]
     return "\n".join(lines) + "\n"
 
 

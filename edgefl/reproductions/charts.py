@@ -1,0 +1,205 @@
+"""Charts of a comparison: published marks beside measured ones, and curves that were measured over the rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgefl.reproductions.comparison import Cell, Comparison
+from edgefl.reproductions.readings import ColumnCurve, numbers_of
+from edgefl.reproductions.records import Row
+from edgefl.reproductions.texts import difference_text, mean_text, place_text, published_text
+from edgefl.results.report.style import DASHES, INK, MUTED, RUN_COLOURS, Figure, plotly_text
+
+MOST_MARKED = 72  # cells with a mark each beside each other; more are drawn over what is printed
+MOST_CHARTS = 24  # of curves
+MEASURED_COLOUR = RUN_COLOURS[0]
+OUTSIDE_COLOUR = RUN_COLOURS[1]
+
+
+class Chart(NamedTuple):
+    """A chart of the page."""
+
+    name: str
+    title: str
+    figure: Figure
+    lines: tuple[tuple[str, str, str], ...] = ()  # name, colour and dash of each line of curves
+
+
+def charts(comparison: Comparison) -> list[Chart]:
+    """Return all charts of a comparison; none where nothing was measured or printed that can be drawn."""
+    found = []
+    for number, measure in enumerate(dict.fromkeys(cell.measure for cell in comparison.cells)):
+        cells = [cell for cell in comparison.cells if cell.measure == measure and (cell.asked or cell.by_seed)]
+        if cells:
+            found.append(Chart(f"cells-{number}", measure, _marks(comparison, cells)))
+    return found + _curve_charts(comparison)
+
+
+# Cells
+
+
+def _marks(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
+    """Return the chart of one measure's cells."""
+    if len(cells) <= MOST_MARKED:
+        return _beside(comparison, cells)
+    return _over_printed(comparison, [cell for cell in cells if cell.asked and cell.mean is not None])
+
+
+def _beside(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
+    """Return the chart with a place for each cell, one beside the other."""
+    places = _places(comparison, cells)
+    printed = [cell.published.number if cell.published is not None else None for cell in cells]
+    traces = [_seed_marks(cells, places), *_mean_marks(comparison, cells, places)]
+    marker = {"symbol": "diamond-open", "size": 11, "color": INK, "line": {"width": 1.6}}
+    traces.append(_trace("published", places, printed, marker, [plotly_text(published_text(cell)) for cell in cells]))
+    y_axis: dict[str, Any] = {}
+    numbers = [number for number in printed if number is not None]
+    numbers += [cell.mean for cell in cells if cell.mean is not None]
+    if _spans_decades(numbers):
+        y_axis["type"] = "log"
+    return {"data": traces, "layout": {"yaxis": y_axis, "hovermode": "closest"}}
+
+
+def _places(comparison: Comparison, cells: Sequence[Cell]) -> Any:
+    """Return the horizontal places of cells: columns, below them the rows where there are several."""
+    columns = [plotly_text(cell.column or "measured") for cell in cells]
+    rows = [plotly_text(place_text(comparison.row_names, cell.row)) for cell in cells]
+    if len(set(rows)) < 2:
+        return columns
+    if len(set(columns)) < 2:
+        return rows
+    return [rows, columns]
+
+
+def _seed_marks(cells: Sequence[Cell], places: Any) -> Figure:
+    """Return a small mark for each seed of each cell."""
+    rows = [row for row, cell in enumerate(cells) for _ in cell.by_seed]
+    values = [one.number for cell in cells for one in cell.by_seed.values()]
+    texts = [f"seed {seed}: {one.text}" for cell in cells for seed, one in cell.by_seed.items()]
+    marker = {"symbol": "circle", "size": 5, "color": MEASURED_COLOUR, "opacity": 0.45}
+    return _trace("by seed", _picked(places, rows), values, marker, texts)
+
+
+def _mean_marks(comparison: Comparison, cells: Sequence[Cell], places: Any) -> list[Figure]:
+    """Return the means of cells, in two colours: those outside tolerance in another one."""
+    traces = []
+    for is_outside, colour, name in ((False, MEASURED_COLOUR, "measured"), (True, OUTSIDE_COLOUR, "outside tolerance")):
+        rows = [row for row, cell in enumerate(cells) if cell.mean is not None and (cell.within is False) == is_outside]
+        chosen = [cells[row] for row in rows]
+        # A mean of runs that did not all reach the target is a bound: the true one lies above it.
+        symbols = ["triangle-up-open" if cell.bound else "circle" for cell in chosen]
+        marker = {"symbol": symbols, "size": 9, "color": colour}
+        texts = [f"{mean_text(cell)}<br>{difference_text(cell)}" for cell in chosen]
+        trace = _trace(name, _picked(places, rows), [cell.mean for cell in chosen], marker, texts)
+        deviations = [cell.std or 0.0 for cell in chosen]
+        trace["error_y"] = {"type": "data", "array": deviations, "color": colour, "thickness": 1.2, "width": 3}
+        traces.append(trace)
+    return traces
+
+
+def _over_printed(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
+    """Return the chart of many cells: each measured number over the printed one, and the line where they are equal."""
+    printed = [cell.published.number for cell in cells if cell.published is not None and cell.published.number]
+    measured = [cell.mean for cell in cells if cell.mean is not None]
+    traces = []
+    if printed and measured:
+        ends = [min(*printed, *measured), max(*printed, *measured)]
+        traces.append(
+            {"x": ends, "y": ends, "mode": "lines", "line": {"color": MUTED, "width": 1}, "hoverinfo": "skip"}
+        )
+    for is_outside, colour in ((False, MEASURED_COLOUR), (True, OUTSIDE_COLOUR)):
+        chosen = [cell for cell in cells if (cell.within is False) == is_outside]
+        texts = [plotly_text(f"{place_text(list(cell.row), cell.row)}, {cell.column}") for cell in chosen]
+        xs = [cell.published.number if cell.published is not None else None for cell in chosen]
+        marker = {"size": 7, "color": colour, "opacity": 0.8}
+        traces.append(_trace("", xs, [cell.mean for cell in chosen], marker, texts))
+    axes = {"xaxis": {"title": {"text": "published"}}, "yaxis": {"title": {"text": "measured"}}}
+    return {"data": traces, "layout": {**axes, "hovermode": "closest"}}
+
+
+def _trace(name: str, x: Any, y: Sequence[float | None], marker: Mapping[str, Any], texts: Sequence[str]) -> Figure:
+    return {
+        "name": name,
+        "x": x,
+        "y": list(y),
+        "mode": "markers",
+        "marker": dict(marker),
+        "text": list(texts),
+        "hovertemplate": "%{text}<extra>" + name + "</extra>",
+    }
+
+
+def _picked(places: Any, rows: Sequence[int]) -> Any:
+    """Return some of the horizontal places."""
+    if places and isinstance(places[0], list):
+        return [[axis[row] for row in rows] for axis in places]
+    return [places[row] for row in rows]
+
+
+def _spans_decades(numbers: Sequence[float]) -> bool:
+    """Return whether numbers are positive, and the largest is over fifty times the least."""
+    return bool(numbers) and min(numbers) > 0 and max(numbers) > 50 * min(numbers)
+
+
+# Curves
+
+
+def _curve_charts(comparison: Comparison) -> list[Chart]:
+    """Return the charts of curves: one for each measure and combination of axes, with a line for each other value."""
+    found: list[Chart] = []
+    for measure, reading in comparison.measures.items():
+        if not isinstance(reading, ColumnCurve):
+            continue
+        rows = [row for row in comparison.rows if row.measures.get(measure)]
+        for title, lines in _panels(rows).items():
+            name = f"curves-{len(found)}"
+            found.append(_curve_chart(name, f"{measure}{f', {title}' if title else ''}", lines, measure, reading.every))
+    return found[:MOST_CHARTS]
+
+
+def _panels(rows: Sequence[Row]) -> dict[str, dict[str, list[Row]]]:
+    """Return the rows by chart, and in it by line: the last axis that varies tells lines apart, the others charts."""
+    varying = [axis for axis in (rows[0].point if rows else ()) if len({row.point[axis] for row in rows}) > 1]
+    panels: dict[str, dict[str, list[Row]]] = {}
+    for row in rows:
+        title = ", ".join(f"{axis} {row.point[axis]}" for axis in varying[:-1])
+        line = row.point[varying[-1]] if varying else "measured"
+        panels.setdefault(title, {}).setdefault(line, []).append(row)
+    return panels
+
+
+def _curve_chart(name: str, title: str, lines: Mapping[str, Sequence[Row]], measure: str, every: int) -> Chart:
+    """Return a chart of curves: each seed thin, and their mean thick."""
+    traces: list[Figure] = []
+    key = []
+    for number, (line, rows) in enumerate(lines.items()):
+        turn, place = divmod(number, len(RUN_COLOURS))
+        dash = DASHES[turn % len(DASHES)]
+        colour = RUN_COLOURS[place]
+        key.append((line, colour, dash))
+        curves = [numbers_of(row.measures[measure]) for row in rows]
+        if len(curves) > 1:
+            traces += [_line(curve, every, colour, dash, 0.8, line) | {"opacity": 0.4} for curve in curves]
+        shortest = min(len(curve) for curve in curves)
+        mean = np.mean([curve[:shortest] for curve in curves], axis=0).tolist()
+        traces.append(_line(mean, every, colour, dash, 2.0, line))
+    layout: Figure = {"xaxis": {"title": {"text": "round"}}}
+    values = [value for trace in traces for value in trace["y"] if value is not None]
+    if _spans_decades(values):
+        layout["yaxis"] = {"type": "log", "exponentformat": "power"}
+    return Chart(name, title, {"data": traces, "layout": layout}, tuple(key))
+
+
+def _line(curve: Sequence[float], every: int, colour: str, dash: str, width: float, name: str) -> Figure:
+    values = [value if math.isfinite(value) else None for value in curve]
+    return {
+        "x": [every * (place + 1) for place in range(len(curve))],
+        "y": values,
+        "name": plotly_text(name),
+        "mode": "lines",
+        "line": {"color": colour, "dash": dash, "width": width},
+    }

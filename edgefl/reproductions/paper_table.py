@@ -1,0 +1,60 @@
+"""The table of a comparison for a paper in LaTeX, or for a document in Markdown."""
+
+from __future__ import annotations
+
+from edgefl.reproductions.comparison import Cell, Comparison
+from edgefl.reproductions.texts import mean_text, published_text
+from edgefl.results.export.dialects import Cell as TextCell
+from edgefl.results.export.dialects import TextColumn, latex, markdown
+
+NOTE = "Mean and standard deviation over seeds. >T: not reached within T."
+RowKey = tuple[tuple[str, str], ...]
+
+
+def as_latex(comparison: Comparison) -> str:
+    """Return a tabular with a pair of columns, published and measured, for each printed column."""
+    rows = _by_row(comparison)
+    columns = _labels(comparison, list(rows))
+    for name in dict.fromkeys(cell.column for cell in comparison.cells):
+        found = [of_row.get(name) for of_row in rows.values()]
+        published = [TextCell(published_text(cell) if cell else "") for cell in found]
+        measured = [TextCell(mean_text(cell) if cell else "") for cell in found]
+        if any(cell.text for cell in published):
+            columns.append(TextColumn(name, "published", published))
+        columns.append(TextColumn(name, "measured", measured))
+    return latex(columns, NOTE)
+
+
+def as_markdown(comparison: Comparison) -> str:
+    """Return a table with a cell for each printed one: published / measured."""
+    rows = _by_row(comparison)
+    columns = _labels(comparison, list(rows))
+    for name in dict.fromkeys(cell.column for cell in comparison.cells):
+        cells = [_both(of_row.get(name)) for of_row in rows.values()]
+        columns.append(TextColumn("", name or "measured", cells))
+    return markdown(columns, "")
+
+
+def _both(cell: Cell | None) -> TextCell:
+    """Return published / measured; bold where the measured number is outside tolerance."""
+    if cell is None:
+        return TextCell("")
+    texts = [text for text in (published_text(cell), mean_text(cell)) if text]
+    return TextCell(" / ".join(texts), best=cell.within is False)
+
+
+def _by_row(comparison: Comparison) -> dict[RowKey, dict[str, Cell]]:
+    """Return the cells of each row by their columns."""
+    rows: dict[RowKey, dict[str, Cell]] = {}
+    for cell in comparison.cells:
+        rows.setdefault(tuple(cell.row.items()), {})[cell.column] = cell
+    return rows
+
+
+def _labels(comparison: Comparison, rows: list[RowKey]) -> list[TextColumn]:
+    """Return the columns that name the rows."""
+    columns = []
+    for name in comparison.row_names:
+        cells = [TextCell(dict(row).get(name, "")) for row in rows]
+        columns.append(TextColumn("", name, cells, left=True))
+    return columns

@@ -1,0 +1,91 @@
+"""The numbers of a comparison as short texts, the same in the terminal, on pages and in documents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from edgefl.reproductions.comparison import Cell, Comparison
+from edgefl.reproductions.recipe import Tolerance
+
+MINUS = "−"
+MOST_DECIMALS = 6
+
+
+def number_text(number: float) -> str:
+    """Return a measured number in five digits, which is more than tables print."""
+    return f"{number:.5g}"
+
+
+def mean_text(cell: Cell) -> str:
+    """Return the mean of a cell's seeds with their standard deviation, with > before a bound; empty if not measured."""
+    if cell.mean is None:
+        return ""
+    if cell.bound:
+        return f">{number_text(cell.mean)}"
+    if not cell.std:  # a single seed, or seeds that agree
+        return number_text(cell.mean)
+    # Two digits of the deviation; more digits of the mean than that would pretend to be known.
+    decimals = 1 - math.floor(math.log10(cell.std))
+    if not 0 <= decimals <= MOST_DECIMALS:
+        return f"{number_text(cell.mean)} ± {cell.std:.2g}"
+    return f"{cell.mean:.{decimals}f} ± {cell.std:.{decimals}f}"
+
+
+def published_text(cell: Cell) -> str:
+    """Return what is printed in a cell, as it is printed; empty if nothing is."""
+    if cell.published is None:
+        return ""
+    text = cell.published.text
+    if cell.asked:
+        text = text.partition("|")[0]  # behind the bar stands a speed-up, which follows from the number
+    return text.replace("±", " ± ")
+
+
+def seeds_text(cell: Cell, seeds: Sequence[int]) -> str:
+    """Return what each seed has given, in the order of the seeds."""
+    return ", ".join(cell.by_seed[seed].text for seed in seeds if seed in cell.by_seed)
+
+
+def difference_text(cell: Cell) -> str:
+    """Return the difference in the unit of the table, and as a part of what is printed; empty if it is not known."""
+    if cell.difference is None:
+        return ""
+    text = f"{cell.difference:+.3g}"
+    if cell.relative is not None:
+        text = f"{text} ({100 * cell.relative:+.1f} %)"
+    return text.replace("-", MINUS)
+
+
+def tolerance_text(tolerance: Tolerance) -> str:
+    """Return what a tolerance asks for, in a few words."""
+    parts = []
+    if tolerance.relative is not None:
+        parts.append(f"{100 * tolerance.relative:g} % of the printed number")
+    if tolerance.absolute is not None:
+        parts.append(f"{tolerance.absolute:g} in its unit")
+    if tolerance.orders:
+        parts.append("the order of columns")
+    for measure, one in tolerance.by_measure.items():
+        parts.append(f"{measure}: {tolerance_text(one)}")
+    return ", ".join(parts)
+
+
+def place_text(names: Sequence[str], row: Mapping[str, str]) -> str:
+    """Return where a row stands: its values of the columns `names` that it has."""
+    return ", ".join(row[name] for name in names if name in row)
+
+
+def within_text(comparison: Comparison) -> str:
+    """Return how many of the compared cells are within tolerance; empty where none was compared."""
+    inside, compared = comparison.counts()
+    if not compared:
+        return ""
+    return f"{inside} of {compared}"
+
+
+def last_day(comparison: Comparison) -> str:
+    """Return the last day on which a run was measured; `earlier` where rows do not say it, empty without rows."""
+    if not comparison.rows:
+        return ""
+    return max(row.origin.get("date", "") for row in comparison.rows) or "earlier"

@@ -1,0 +1,262 @@
+"""The page of a study: what is printed beside what was measured, as one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from string import Template
+
+from edgefl.reproductions.charts import MEASURED_COLOUR, OUTSIDE_COLOUR, Chart, charts
+from edgefl.reproductions.comparison import Cell, Comparison
+from edgefl.reproductions.plan import PlannedRun
+from edgefl.reproductions.records import ORIGIN, Row
+from edgefl.reproductions.texts import (
+    MINUS,
+    difference_text,
+    last_day,
+    mean_text,
+    place_text,
+    published_text,
+    seeds_text,
+    tolerance_text,
+    within_text,
+)
+from edgefl.results.report.resources import as_json, plotly, resource
+from edgefl.results.report.style import INK, prose, template
+from edgefl.results.report.tables import table
+
+RUN_PAGE = "report.html"
+MOST_OPEN = 30  # runs that are listed without being asked for
+MOST_CHARACTERS = 60  # of a measured text in the table of runs: curves are longer
+KEY = (
+    f'<div class="key"><span style="color:{INK}">◇ published</span>'
+    f'<span style="color:{MEASURED_COLOUR}">● measured, with standard deviation</span>'
+    f'<span style="color:{MEASURED_COLOUR}">• by seed</span>'
+    f'<span style="color:{OUTSIDE_COLOUR}">● outside tolerance</span>'
+    "<span>△ a bound: not all seeds reached the target</span></div>"
+)
+PICTURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
+STYLE = """
+.tile strong.long { font-size: 19px; line-height: 34px; white-space: normal; }
+.wide .plot { height: 430px; }
+.cells td, .cells th { white-space: nowrap; }
+.cells th:not(:first-child) { text-align: right; }
+.cells .outside > * { background: #fdf0e6; }
+.story + .story { margin-top: 8px; }
+.measured td:last-child { text-align: left; }
+.figure img { max-width: 100%; }
+"""
+
+
+def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
+    """Return the page.
+
+    Args:
+        comparison: what it shows.
+        runs: the folder of the runs; those that have a page there are linked by a path relative to its parent.
+        pictures: the files of the recipe's figure, if it has one.
+    """
+    drawn = charts(comparison)
+    values = {
+        "title": escape(f"{comparison.name}: {comparison.title}"),
+        "subtitle": escape(_subtitle(comparison)),
+        "banners": _banner(comparison),
+        "headline": _tiles(comparison) + _story(comparison),
+        "learning": _pictures(pictures) + _charts_section(drawn),
+        "details": _cells_section(comparison) + _orders_section(comparison),
+        "results": _runs_section(comparison, runs),
+        "sources": "",
+        "footer": escape(_footer(comparison)),
+        "style": resource("style.css") + STYLE,
+        "plotly": plotly(),
+        "figures": as_json({"template": template(), "figures": {chart.name: chart.figure for chart in drawn}}),
+        "script": resource("page.js") + resource("print.js"),
+    }
+    text = resource("template.html").replace("<h2>Results</h2>", "<h2>Runs</h2>")
+    return Template(text).substitute(values)
+
+
+# The head of the page
+
+
+def _subtitle(comparison: Comparison) -> str:
+    parts = [comparison.source, f"scale {comparison.scale}"]
+    parts.append(f"{len(comparison.seeds)} seed{'s' if len(comparison.seeds) > 1 else ''}")
+    return " · ".join(parts)
+
+
+def _banner(comparison: Comparison) -> str:
+    """Return a line that says what is missing or out of tolerance; nothing where all holds."""
+    if comparison.holds or comparison.state == "a named gap":
+        return ""  # the tile says it, and the text below what the gap is
+    style = "bad" if comparison.state == "outside tolerance" else ""
+    return f'<p class="banner {style}" role="status">{escape(comparison.state_text.capitalize())}.</p>'
+
+
+def _tiles(comparison: Comparison) -> str:
+    tiles = [_tile("State", comparison.state, f"scale {comparison.scale}")]
+    within = within_text(comparison)
+    if within:
+        tiles.append(_tile("Cells within tolerance", within, "of those that could be compared"))
+    known = [cell for cell in comparison.cells if cell.relative is not None]
+    if known:
+        furthest = max(known, key=lambda cell: abs(cell.relative or 0.0))
+        where = f"{place_text(comparison.row_names, furthest.row)}, {furthest.column}".strip(", ")
+        percent = f"{100 * (furthest.relative or 0.0):+.1f} %".replace("-", MINUS)
+        tiles.append(_tile("Largest difference", percent, where))
+    tiles.append(_tile("Runs measured", f"{comparison.runs_done} of {comparison.runs_needed}", last_day(comparison)))
+    return f'<div class="tiles">{"".join(tiles)}</div>'
+
+
+def _tile(name: str, value: str, note: str) -> str:
+    long = ' class="long"' if len(value) > 12 else ""
+    return (
+        f'<div class="tile"><span class="name">{escape(name)}</span><strong{long}>{escape(value)}</strong>'
+        f'<span class="note">{escape(note)}</span></div>'
+    )
+
+
+def _story(comparison: Comparison) -> str:
+    """Return what the tolerance is and why, and the gap that the recipe names."""
+    sentences = []
+    if comparison.tolerance is not None:
+        sentences.append(f"Tolerance: {tolerance_text(comparison.tolerance)}; {comparison.tolerance.why.strip()}.")
+    if comparison.gap is not None:
+        sentences.append(f"Known gap: {comparison.gap.strip()}")
+    return "".join(f'<p class="story">{prose(sentence)}</p>' for sentence in sentences)
+
+
+# Charts
+
+
+def _pictures(files: Sequence[Path]) -> str:
+    """Return the pictures of the recipe's own figure; other files of it are only linked."""
+    parts = []
+    for file in files:
+        kind = PICTURE_TYPES.get(file.suffix)
+        if kind is None:
+            parts.append(f'<p class="note"><a href="{escape(file.name)}">{escape(file.name)}</a></p>')
+            continue
+        content = base64.b64encode(file.read_bytes()).decode("ascii")
+        parts.append(f'<div class="card"><img alt="{escape(file.stem)}" src="data:{kind};base64,{content}"></div>')
+    if not parts:
+        return ""
+    return f'<section class="figure"><h2>Figure</h2>{"".join(parts)}</section>'
+
+
+def _charts_section(drawn: Sequence[Chart]) -> str:
+    marks = [chart for chart in drawn if not chart.lines]
+    curves = [chart for chart in drawn if chart.lines]
+    text = ""
+    if marks:
+        cards = "".join(_card(chart) for chart in marks)
+        text += f'<section id="published" class="wide"><h2>Published and measured</h2>{KEY}{cards}</section>'
+    if curves:
+        cards = "".join(_card(chart) for chart in curves)
+        text += (
+            '<section id="curves"><h2>Curves</h2><p class="note">Each seed, and their mean in a thicker line.</p>'
+            f'<div class="grid">{cards}</div></section>'
+        )
+    return text
+
+
+def _card(chart: Chart) -> str:
+    key = "".join(
+        f'<span><i class="dot" style="background:{colour}"></i>{escape(name)}{_dashed(dash)}</span>'
+        for name, colour, dash in chart.lines
+    )
+    if key:
+        key = f'<div class="key">{key}</div>'
+    return (
+        f'<div class="card"><h3>{escape(chart.title)}</h3>{key}'
+        f'<div class="plot" data-figure="{escape(chart.name)}"></div></div>'
+    )
+
+
+def _dashed(dash: str) -> str:
+    return "" if dash == "solid" else f" ({dash})"
+
+
+# Tables
+
+
+def _cells_section(comparison: Comparison) -> str:
+    """Return the table with a line for each cell."""
+    cells = [cell for cell in comparison.cells if cell.published is not None or cell.by_seed]
+    if not cells:
+        return '<section><h2>Numbers</h2><p class="note">Nothing is printed, and no number was read off.</p></section>'
+    has_measures = len({cell.measure for cell in cells}) > 1
+    heads = [*comparison.row_names, "column", "published", "measured", "by seed", "difference", ""]
+    if has_measures:
+        heads.insert(len(comparison.row_names) + 1, "measure")
+    lines = "".join(_cell_line(comparison, cell, has_measures=has_measures) for cell in cells)
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    return (
+        '<section id="cells"><h2>Numbers</h2><div class="card scroll"><table class="cells">'
+        f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div></section>"
+    )
+
+
+def _cell_line(comparison: Comparison, cell: Cell, *, has_measures: bool) -> str:
+    is_outside = cell.within is False
+    texts = [cell.row.get(name, "") for name in comparison.row_names]
+    texts.append(cell.column)
+    if has_measures:
+        texts.append(cell.measure)
+    texts += [published_text(cell), mean_text(cell)]
+    texts += [seeds_text(cell, comparison.seeds), difference_text(cell), "outside" if is_outside else ""]
+    style = ' class="outside"' if is_outside else ""
+    first = f'<th scope="row">{escape(texts[0])}</th>'
+    return f"<tr{style}>{first}{''.join(f'<td>{escape(text)}</td>' for text in texts[1:])}</tr>"
+
+
+def _orders_section(comparison: Comparison) -> str:
+    """Return which of the orders that the recipe asks for hold."""
+    if not comparison.orders:
+        return ""
+    answers = {True: "holds", False: "does not hold", None: "not known yet"}
+    body = [
+        [escape(order.text), escape(place_text(comparison.row_names, order.row)), answers[order.holds]]
+        for order in comparison.orders
+    ]
+    content = table(["order, from better to worse", "in", ""], body, "orders")
+    return f'<section id="orders"><h2>Orders</h2><div class="card">{content}</div></section>'
+
+
+def _runs_section(comparison: Comparison, runs: Path) -> str:
+    """Return the table of runs, with links to the pages of those that are still there."""
+    rows = comparison.rows
+    if not rows:
+        return '<p class="note">No run has been measured.</p>'
+    measures = list(dict.fromkeys(name for row in rows for name in row.measures))
+    heads = ["run", "seed", *measures, *ORIGIN, ""]
+    body = []
+    for row in rows:
+        texts = [_short(row.measures.get(name, "")) for name in measures]
+        texts += [row.origin.get(name, "") for name in ORIGIN]
+        name = ", ".join(row.point.values()) or "run"
+        body.append([escape(name), str(row.seed), *map(escape, texts), _link(row, runs)])
+    is_open = " open" if len(rows) <= MOST_OPEN else ""
+    content = table(list(map(escape, heads)), body, "measured")
+    return f'<details{is_open}><summary>{len(rows)} runs</summary><div class="card">{content}</div></details>'
+
+
+def _link(row: Row, runs: Path) -> str:
+    place = PlannedRun(dict(row.point), row.seed).place
+    if not (runs / place / RUN_PAGE).is_file():
+        return ""
+    return f'<a href="{escape((runs.name / place / RUN_PAGE).as_posix())}">page</a>'
+
+
+def _short(text: str) -> str:
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return f"{text[: MOST_CHARACTERS - 1]}…"
+
+
+def _footer(comparison: Comparison) -> str:
+    covers = ", ".join(comparison.covers)
+    parts = [f"edgefl reproduce {comparison.name}", f"stands for {covers}" if covers else ""]
+    return " · ".join(part for part in parts if part)

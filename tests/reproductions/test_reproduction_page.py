@@ -1,0 +1,147 @@
+"""What a study leaves: its page, CSV and LaTeX show the numbers of the comparison, and text stays text."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from comparison_cases import cell, comparison, curves, run
+
+from edgefl.reproductions import pages
+from edgefl.reproductions.charts import charts
+from edgefl.reproductions.paper_table import as_latex, as_markdown
+from edgefl.reproductions.texts import difference_text, mean_text
+
+EVIL = "</script><script>document.title='owned'</script>"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes a comparison; returns the text of a file by its name."""
+
+    def write(compared):
+        files = {path.name: path.read_text(encoding="utf-8") for path in pages.write(compared, tmp_path)}
+        assert set(files) == {"comparison.csv", "comparison.tex", "report.html"}
+        return files
+
+    return write
+
+
+def figures_of(page):
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return json.loads(found[1])["figures"]
+
+
+def traces_of(figure):
+    return {trace["name"]: trace for trace in figure["data"]}
+
+
+def test_the_chart_has_each_number_once(written):
+    page = written(comparison())["report.html"]
+    traces = traces_of(figures_of(page)["cells-0"])
+    assert traces["published"]["y"] == [45, 22, 76, 24]
+    assert traces["by seed"]["y"] == [43, 40, 43, 15, 17, 16, 80, 72, 80, 100, 100, 100]
+    assert traces["measured"]["y"] == pytest.approx([42, 77.333333, 100], abs=1e-6)
+    assert traces["measured"]["x"] == [["IID", "DiD1", "DiD1"], ["FedAvg", "FedAvg", "FedSSG"]]
+    assert traces["measured"]["marker"]["symbol"] == ["circle", "circle", "triangle-up-open"]
+    assert traces["measured"]["error_y"]["array"] == pytest.approx([3**0.5, 21.3333333**0.5, 0])
+    assert traces["outside tolerance"]["y"] == [16]
+
+
+def test_a_table_of_many_cells_is_drawn_over_what_is_printed():
+    cells = [cell(f"row {number}", "A", number + 1.0, {1: 2.0 * (number + 1)}) for number in range(80)]
+    (chart,) = charts(comparison(cells))
+    line, inside, _ = chart.figure["data"]
+    assert line["x"] == line["y"] == [1.0, 160.0]
+    assert inside["y"] == [2 * x for x in inside["x"]]
+
+
+def test_curves_have_each_seed_and_their_mean_over_the_rounds_that_were_kept():
+    (chart,) = charts(curves())
+    thin = [trace for trace in chart.figure["data"] if "opacity" in trace]
+    thick = {trace["name"]: trace for trace in chart.figure["data"] if "opacity" not in trace}
+    assert [trace["y"] for trace in thin] == [[8, 4, 2], [16, 8, 4], [4, 2, 1], [8, 4, 2]]
+    assert thick["FedAvg"]["x"] == [2, 4, 6]
+    assert thick["FedAvg"]["y"] == [12, 6, 3]
+    assert thick["FedSSG"]["y"] == [6, 3, 1.5]
+    assert [line[0] for line in chart.lines] == ["FedAvg", "FedSSG"]
+
+
+def test_the_page_says_what_is_asked_and_what_is_known_to_differ(written):
+    page = written(comparison())["report.html"]
+    for text in ("seeds differ by as much", "FedSSG is earlier than printed.", "a named gap", "not known yet"):
+        assert text in page
+    assert "does not hold" not in page
+
+
+def test_pages_of_runs_that_are_still_there_are_linked(tmp_path):
+    folder = tmp_path / "runs" / "setting=IID,algorithm=FedAvg" / "seed-2"
+    folder.mkdir(parents=True)
+    (folder / "report.html").write_text("a page")
+    pages.write(comparison(), tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert re.findall(r'href="([^"]*)"', page.partition("<script>")[0]) == [
+        "runs/setting=IID,algorithm=FedAvg/seed-2/report.html"
+    ]
+
+
+def test_the_csv_has_a_line_for_each_cell(written):
+    lines = list(csv.DictReader(io.StringIO(written(comparison())["comparison.csv"])))
+    assert [line["mean"] for line in lines] == ["42", "16", "77.3333333333", ">100"]
+    assert [line["within"] for line in lines] == ["true", "false", "true", ""]
+    assert lines[1]["difference"] == "-6"
+
+
+def test_latex_has_pairs_of_published_and_measured():
+    lines = as_latex(comparison()).splitlines()
+    assert lines[2] == r"\begin{tabular}{lrrrr}"
+    assert r"\multicolumn{2}{c}{FedAvg} & \multicolumn{2}{c}{FedSSG}" in lines[4]
+    assert r"IID & 45 & 42.0 $\pm$ 1.7 & 22 & 16.0 $\pm$ 1.0 \\" in lines
+    assert r"DiD1 & 76 & 77.3 $\pm$ 4.6 & 24 & $>$100 \\" in lines
+
+
+def test_markdown_marks_what_is_outside_tolerance():
+    lines = as_markdown(comparison()).splitlines()
+    assert lines[0] == "| setting | FedAvg | FedSSG |"
+    assert lines[2] == "| IID | 45 / 42.0 ± 1.7 | **22 / 16.0 ± 1.0** |"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [((43, 40, 43), "42.0 ± 1.7"), ((98.07, 97.96, 98.01), "98.013 ± 0.055"), ((5, 5), "5"), ((7,), "7"), ((), "")],
+)
+def test_means_have_as_many_digits_as_are_known(numbers, text):
+    assert mean_text(cell("IID", "A", 1, dict(enumerate(numbers)))) == text
+
+
+def test_differences_have_a_sign():
+    assert difference_text(cell("IID", "A", 22, {1: 16})) == "−6 (−27.3 %)"
+    assert difference_text(cell("IID", "A", None, {1: 16})) == ""
+
+
+def test_hostile_text_stays_text(written):
+    cells = [cell(EVIL, f"{EVIL}&_%$#", 45, {1: 43})]
+    rows = (run(EVIL, EVIL, 1, rounds=EVIL),)
+    files = written(comparison(cells, rows=rows, title=EVIL, source=EVIL, gap=EVIL, covers=(EVIL,), name=f"a/{EVIL}"))
+    assert EVIL not in files["report.html"]
+    assert "&lt;/script&gt;" in files["report.html"]
+    assert "<script>" not in as_markdown(comparison(cells))
+    tex = files["comparison.tex"]
+    assert r"\&\_\%\$\#" in tex
+    assert "<" not in tex.replace("$<$", "")
+
+
+def test_a_figure_is_drawn_and_shown(monkeypatch, tmp_path):
+    from edgefl.reproductions import figures
+
+    class Module:
+        @staticmethod
+        def draw(compared, folder):
+            (folder / "figure.svg").write_text(f"<svg>{len(compared.rows)}</svg>")
+            return [folder / "figure.svg"]
+
+    monkeypatch.setitem(__import__("sys").modules, f"{figures.__name__}.mine", Module)
+    files = pages.write(comparison(figure="mine"), tmp_path)
+    assert files[-1].read_text() == "<svg>12</svg>"
+    assert '<img alt="figure" src="data:image/svg+xml;base64,' in (tmp_path / "report.html").read_text()
