@@ -114,11 +114,11 @@ def _list(library: Library, names: Sequence[str]) -> int:
             paper = line.entry.paper
             print(("\n" if line is not lines[0] else "") + _padded((paper, *heads[1:]), widths))
         print(_padded(row, widths))
-    remedies = {need.name: need.remedy for line in lines for need in line.needs if not need.here}
-    if remedies:
+    absent = [need for line in lines for need in line.needs if not need.here]
+    if absent:
         print("\nData that are not here (*):")
-    for name, remedy in remedies.items():
-        print(f"  {name}: {remedy}")
+    for need in dict.fromkeys(absent):  # without duplicates
+        print(f"  {need.name}: {need.remedy}")
     print("\n`edgefl reproduce PAPER/ITEM` runs one; --recorded prints what was measured before; docs/reproductions/")
     return EXIT_DONE
 
@@ -152,11 +152,11 @@ def _recorded(library: Library, names: Sequence[str], options: argparse.Namespac
     """Print published numbers beside recorded ones; nothing is run."""
     from edgefl.reproductions.comparison import compare
     from edgefl.reproductions.needs import lacking, needs
-    from edgefl.reproductions.records import read_rows
+    from edgefl.reproductions.study_folder import recorded_rows
 
     comparisons = []
     for plan in _plans(library, names, options):
-        rows = read_rows(library.recorded(plan.entry, plan.scale), plan.axes)
+        rows = recorded_rows(library, plan)
         comparisons.append(compare(plan, rows, data_are_here=not lacking(needs(plan))))
     if not options.quiet:
         print("\n\n".join(_text(comparison) for comparison in comparisons))

@@ -74,7 +74,7 @@ def check(
                     failed.setdefault(runs_of, []).append(f"{ended.point.place}: {ended.error}")
                     continue
                 try:
-                    row = read_run(out / ended.point.place, task.run, library.measures(runs_of))
+                    row = read_run(task.plan, task.run, out / ended.point.place, library.measures(runs_of))
                 except InputError as error:
                     failed.setdefault(runs_of, []).append(str(error))
                     continue

@@ -12,8 +12,8 @@ from edgefl.reproductions.comparison import Comparison, compare
 from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.needs import Need, lacking, needs
 from edgefl.reproductions.plan import Plan, plan
-from edgefl.reproductions.records import Rows, read_rows
-from edgefl.reproductions.study_folder import local_rows
+from edgefl.reproductions.records import Rows
+from edgefl.reproductions.study_folder import known_rows, local_rows
 from edgefl.reproductions.trials import kept_trial_s
 
 UNKNOWN = "–"
@@ -74,11 +74,6 @@ def line_of(library: Library, entry: Entry, studies: Path) -> Line:
     comparison = compare(planned, rows, data_are_here=not lacking(found))
     study = local_rows(planned, studies / entry.runs_of / planned.scale)
     return Line(entry, comparison, found, _takes(planned, study, rows), _measured(comparison))
-
-
-def known_rows(library: Library, planned: Plan, study: Path) -> Rows:
-    """Return all rows of a plan's runs: the recorded ones, and in their place those of the study on this machine."""
-    return read_rows(library.recorded(planned.entry, planned.scale), planned.axes) | local_rows(planned, study)
 
 
 def _takes(planned: Plan, study: Rows, known: Rows) -> Takes | None:

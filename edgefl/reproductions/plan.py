@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +24,7 @@ from edgefl.reproductions.recipe import BASE, MEASURE, Point, Recipe, Scale, Sca
 from edgefl.reproductions.relations import Relation
 from edgefl.scenario import Scenario, load, shipped
 from edgefl.scenario.overrides import Override
+from edgefl.scenario.source import read
 
 MOST_LABEL_CHARACTERS = 80  # of a folder's name
 
@@ -357,6 +360,31 @@ def scenario_of(plan: Plan, run: PlannedRun) -> Scenario:
     Raises:
         InputError: it is wrong, one line for every fault.
     """
+    return load(*_settings(plan, run))
+
+
+def settings_digest(plan: Plan, run: PlannedRun) -> str:
+    """Return a digest of what base and recipe say of a run, without the defaults of keys that they leave out.
+
+    It changes when the recipe is edited, and not when a later edgefl knows more keys.
+
+    Raises:
+        InputError: the base does not exist, or cannot be read.
+    """
+    base, overrides = _settings(plan, run)
+    content = [_content(base), [[*override.keys, override.value] for override in overrides]]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@cache
+def _content(path: Path) -> dict[str, Any]:
+    """Return what a scenario file holds, apart from its comments; recipes have few bases and many runs."""
+    content, _ = read(path)
+    return content
+
+
+def _settings(plan: Plan, run: PlannedRun) -> tuple[Path, list[Override]]:
+    """Return the base of a run, and what replaces its values, the strongest last."""
     recipe = plan.recipe
     entry = plan.entry
     base = recipe.base
@@ -375,7 +403,7 @@ def scenario_of(plan: Plan, run: PlannedRun) -> Scenario:
             where = f"{entry.runs_source.name}:{entry.runs_source.line((*path, key))}"
             overrides.append(Override(tuple(key.split(".")), value, where))
     overrides.append(Override(("seed",), run.seed, f"{entry.runs_source.name}:{entry.runs_source.line(('seeds',))}"))
-    return load(_base_file(entry, base), overrides)
+    return _base_file(entry, base), overrides
 
 
 def _matches(value: str, wanted: Any) -> bool:

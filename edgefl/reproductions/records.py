@@ -6,7 +6,7 @@ A file has one row a run: the values of the axes, the seed, what was measured, a
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,8 +15,9 @@ from edgefl.core.files import write_atomically
 from edgefl.results.csv_format import csv_bytes
 
 SEED = "seed"
-ORIGIN = ("version", "commit", "date", "took_s")
-"""Columns that say by which edgefl a row was measured, on which day, and how long the run took on that machine."""
+ORIGIN = ("version", "commit", "date", "took_s", "settings")
+"""Columns that say by which edgefl a row was measured, on which day, how long the run took there, and what the
+recipe said of the run, as a digest (`plan.settings_digest`): a row that an edited recipe has left does not count."""
 
 DIGEST = "digest"
 """The column with the digest of a row's scenario, in the rows of a study: they are used for that scenario alone."""
@@ -73,6 +74,16 @@ def read_rows(path: Path, axes: Sequence[str]) -> Rows:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     return {row.key: row for row in rows}
+
+
+def current(rows: Rows, settings: Callable[[Row], str]) -> Rows:
+    """Return the rows that were measured with what a recipe says now; those whose settings are not known count, too.
+
+    Args:
+        rows: to choose from.
+        settings: returns the digest of what the recipe says of a row's run.
+    """
+    return {key: row for key, row in rows.items() if row.origin.get("settings", "") in {"", settings(row)}}
 
 
 def _row(path: Path, line: int, cells: Mapping[str | None, str | None], axes: Sequence[str]) -> Row:

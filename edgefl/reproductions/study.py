@@ -19,10 +19,10 @@ from edgefl.reproductions.comparison import Comparison, compare, missing
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.needs import lacking, needs
-from edgefl.reproductions.plan import Plan, PlannedRun, scenarios_of
+from edgefl.reproductions.plan import Plan, PlannedRun, scenarios_of, settings_digest
 from edgefl.reproductions.readings import Reading, columns_of
 from edgefl.reproductions.records import Row, Rows, merged, read_rows, write_rows
-from edgefl.reproductions.study_folder import LOCK, MEASURED, RUNS, default_folder, local_rows
+from edgefl.reproductions.study_folder import LOCK, MEASURED, RUNS, default_folder, local_rows, recorded_rows
 from edgefl.runs import sweeps
 from edgefl.runs.sweep_folder import scenario_digest
 from edgefl.runs.sweeps import OnRunEnd, SweepOptions, ignore
@@ -80,6 +80,7 @@ class _Study:
         self._plan = plan
         self._options = options
         self._folder = options.out or default_folder(plan.entry, plan.scale)
+        self._library = library
         self._record = library.recorded(plan.entry, plan.scale)
         self._measures: Mapping[str, Reading] = library.measures(plan.entry.runs_of)
         self._scenarios: Mapping[tuple[str, ...], Scenario] = scenarios_of(plan)
@@ -109,7 +110,7 @@ class _Study:
         folder = self._folder
         self._rows = {}
         if self._options.record:
-            self._rows = read_rows(self._record, self._plan.axes)
+            self._rows = recorded_rows(self._library, self._plan)
         if self._options.overwrite or not folder.exists():
             return
         begun = (folder / MEASURED).exists() or (folder / RUNS).exists()
@@ -190,7 +191,7 @@ class _Study:
     def _read(self, run: PlannedRun) -> None:
         """Read a finished run, and keep what it has measured."""
         try:
-            row = read_run(self._folder / RUNS / run.place, run, self._measures, self._digests[run.key])
+            row = read_run(self._plan, run, self._folder / RUNS / run.place, self._measures, self._digests[run.key])
         except InputError as error:
             self._unreadable[str(run.place)] = str(error)  # the other runs go on
             return
@@ -210,12 +211,13 @@ class _Study:
         write_rows(self._record, recorded.values())
 
 
-def read_run(folder: Path, run: PlannedRun, measures: Mapping[str, Reading], digest: str = "") -> Row:
+def read_run(plan: Plan, run: PlannedRun, folder: Path, measures: Mapping[str, Reading], digest: str = "") -> Row:
     """Return what a finished run has measured.
 
     Args:
-        folder: its result folder.
+        plan: that it belongs to.
         run: which one it is.
+        folder: its result folder.
         measures: what is read.
         digest: of its scenario.
 
@@ -232,5 +234,6 @@ def read_run(folder: Path, run: PlannedRun, measures: Mapping[str, Reading], dig
         "commit": str(manifest.get("git") or "")[:7],
         "date": str(datetime.fromisoformat(manifest["started"]).date()),
         "took_s": f"{manifest['wall_s']:.0f}",
+        "settings": settings_digest(plan, run),
     }
     return Row(run.point, run.seed, texts, origin, digest)

@@ -108,6 +108,10 @@ def test_recorded_rows_are_compared_extended_and_not_run_again(edgefl):
     assert not list((edgefl.folder / "study" / "runs").glob("rate=slow*"))
     assert edgefl(*small, "--recorded").returncode == 0
 
+    # What was measured before the recipe was edited does not count; how `slow` was measured is not known.
+    write_library(library, figure_1=PRICES.replace("rounds: 30", "rounds: 31"))
+    assert "partly measured (1 of 2 runs)" in edgefl(*small, "--recorded").stdout
+
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
