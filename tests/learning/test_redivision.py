@@ -130,6 +130,41 @@ class TestLearning:
         taken = result.labels_by_round.groupby("round")["device"].nunique()
         assert taken.tolist() == result.rounds["selected"].tolist()
 
+    def test_late_devices_keep_their_shares_from_the_others(self):
+        """With a deadline, and with more devices than asked for: the pool is of all that begin, late ones too."""
+        late = {"server": {"participants": 6, "policy": "deadline", "deadline_s": 0.2}, "radio": {"bandwidth_hz": 5e4}}
+        for server in (late, {"server": {"participants": 4, "policy": "over_selection"}}):
+            result = run(SKEWED, **server, report={"labels_by_round": True})
+            assert result.status == "finished", result.error
+            rounds = result.rounds
+            assert (rounds["received"] < rounds["selected"]).any()
+            assert result.labels_by_round.groupby("round")["device"].nunique().tolist() == rounds["selected"].tolist()
+
+    def test_runs_of_a_sweep_that_share_learning_end_as_by_themselves(self, tmp_path):
+        """The pool is a part of what learning depends on: two bandwidths learn alike, and a third loses updates."""
+        content = scenario("iid", server={"participants": 6, "policy": "deadline", "deadline_s": 0.2})
+        (tmp_path / "base.yaml").write_text(json.dumps(content))
+        bandwidths = [5e4, 1e6, 1.1e6]
+        (tmp_path / "sweep.yaml").write_text(
+            json.dumps({"base": "base.yaml", "grid": {"radio.bandwidth_hz": bandwidths}})
+        )
+        edgefl.sweep(tmp_path / "sweep.yaml", out=tmp_path / "out", workers=1, device="cpu")
+        for number, bandwidth in enumerate(bandwidths):
+            (folder,) = {path.parent for path in (tmp_path / "out").rglob("rounds.csv")} & folders_of(
+                tmp_path, bandwidth
+            )
+            alone = edgefl.run(tmp_path / "base.yaml", overrides=[f"radio.bandwidth_hz={bandwidth}"], device="cpu")
+            together = edgefl.read(folder)
+            assert np.array_equal(np.load(folder / "parameters.npy"), alone.parameters), number
+            assert together.rounds["received"].tolist() == alone.rounds["received"].tolist()
+            assert (alone.rounds["received"].sum() < 18) == (bandwidth == bandwidths[0])
+
+
+def folders_of(folder, bandwidth):
+    """The result folders of a sweep's runs with a bandwidth."""
+    found = (folder / "out").rglob("scenario.yaml")
+    return {path.parent for path in found if load(path).radio.bandwidth_hz == bandwidth}
+
 
 class TestPrice:
     def test_even_shares_take_as_long_on_equal_devices(self):
@@ -208,6 +243,7 @@ class TestBadInput:
             ({}, "natural", "data.redivide: natural divides the whole training set: set it to iid"),
             ({}, "half", "data.redivide: half divides the whole training set"),
             ({}, "even", 'data.redivide: unknown partition "even"'),
+            ({"data": {"redivid": "iid"}}, None, "known: dataset, path, partition, redivide, test_partition"),
         ],
     )
     def test_what_does_not_go_together(self, changes, redivide, complaint):

@@ -83,7 +83,8 @@ class Dataset(Member):
     @classmethod
     def keys(cls) -> list[str]:
         """Return all keys of the section `data`: in YAML the dataset's own keys stand beside the section's."""
-        return ["dataset", *super().keys(), "partition", "test_partition", "augmentation", "channel_axis"]
+        section = ["partition", "redivide", "test_partition", "augmentation", "channel_axis"]
+        return ["dataset", *super().keys(), *section]
 
     def defaults(self) -> dict[str, Any]:
         """Return scenario keys that this dataset implies where the file does not give them."""
