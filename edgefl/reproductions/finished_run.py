@@ -69,6 +69,20 @@ class FinishedRun:
         return arrays_of(self.folder, "labels_by_round.csv")
 
     @cached_property
+    def device_losses(self) -> ColumnArrays:
+        """The columns [participations] of device_losses.csv.
+
+        Raises:
+            InputError: the run has none, as its scenario does not ask for it.
+        """
+        return arrays_of(self.folder, "device_losses.csv")
+
+    @cached_property
+    def labels(self) -> ColumnArrays:
+        """The columns [entries] of labels.csv, which says how many samples of each label each device holds."""
+        return arrays_of(self.folder, "labels.csv")
+
+    @cached_property
     def devices(self) -> ColumnArrays:
         """The columns [participations] of devices.csv; NaN where a cell is empty."""
         return arrays_of(self.folder, "devices.csv")

@@ -243,6 +243,51 @@ class HeldLabels(Reading):
         return {"": " ".join(f"{number:.0f}" for number in table.ravel())}
 
 
+class LargestShare(Reading):
+    """The mean over devices of the share that the most frequent class has in a device's samples; and all counts.
+
+    The ending `_counts` has the samples of each class that the first devices hold, device by device, as a text.
+    """
+
+    devices: PositiveInt = 20  # how many the counts are of
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        devices = run.labels["device"].astype(np.int64)
+        labels = run.labels["label"].astype(np.int64)
+        counts = np.zeros((devices.max() + 1, labels.max() + 1))
+        np.add.at(counts, (devices, labels), run.labels["samples"])
+        counts = counts[counts.sum(axis=1) > 0]
+        largest = counts.max(axis=1) / counts.sum(axis=1)
+        shown = " ".join(f"{count:.0f}" for count in counts[: self.devices].ravel())
+        return {"": float(largest.mean()), "_counts": shown}
+
+
+class LossSpread(Reading):
+    """How far a round moves a device's loss: the root mean square of what local training and the round change.
+
+    It is over the participants of the last rounds. The two changes of a device's mean loss are those from the received
+    model to the local one, and to the next global one (FedSSG paper, Fig. 2); the endings `_local` and `_global` have
+    them as texts. The scenario needs `report.device_losses`.
+    """
+
+    better: ClassVar[Better] = "lower"
+    last: PositiveInt = 50  # rounds
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        losses = run.device_losses
+        keys = np.stack([losses["session"], losses["round"]])
+        _, number = np.unique(keys, axis=1, return_inverse=True)
+        number = number.ravel()
+        counted = number > number.max() - self.last
+        local = (losses["local_loss"] - losses["received_loss"])[counted]
+        next_one = (losses["next_loss"] - losses["received_loss"])[counted]
+        return {
+            "": float(np.sqrt(np.mean(local**2 + next_one**2))),
+            "_local": " ".join(f"{change:.4g}" for change in local),
+            "_global": " ".join(f"{change:.4g}" for change in next_one),
+        }
+
+
 class SummaryEntry(Reading):
     """A number of summary.json by its dotted key, such as fairness.worst_10."""
 
@@ -355,6 +400,8 @@ READINGS: Catalogue[Reading] = Catalogue(
         column_curve=ColumnCurve,
         label_drift=LabelDrift,
         held_labels=HeldLabels,
+        largest_share=LargestShare,
+        loss_spread=LossSpread,
         summary=SummaryEntry,
         device_accuracy=DeviceAccuracy,
         device_accuracies=DeviceAccuracies,
