@@ -38,7 +38,6 @@ benchmarks: setup
 	$(BIN)/python benchmarks/house.py --runs 5
 	$(BIN)/python benchmarks/radio.py
 	$(BIN)/python benchmarks/overhead.py
-	$(BIN)/python benchmarks/fedar_mnist.py
 	$(BIN)/python benchmarks/learner.py --plans --growth
 	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/state_store.py
