@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import logging
-import signal
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgefl.cli.exits import EXIT_DONE
+from edgefl.core import interrupts
 
 if TYPE_CHECKING:  # pydantic stands behind it, which takes a while to import
     from edgefl.core.plugin_import import Access
@@ -90,7 +90,7 @@ def begin(*, quiet: bool, verbose: int = 0) -> None:
     if verbose:  # of edgefl alone: other libraries note much that no user needs
         logging.getLogger("edgefl").setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
     # Python would die of SIGTERM at once; as a KeyboardInterrupt it lets the run write what it has.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupts.listen()
 
 
 def warn_of_implausible(scenarios: Iterable[Scenario], place: Callable[[str], str]) -> None:

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from edgefl.core import interrupts
 from edgefl.core.errors import RunError
 from edgefl.core.files import locked
 
@@ -314,9 +315,10 @@ class Journal(Record):
             return
         try:
             line, digest = _line(entry, self._digest)
-            self._file.write(line)
-            self._file.flush()
-            self._digest = digest
+            with interrupts.deferred():  # half a line would end the record
+                self._file.write(line)
+                self._file.flush()
+                self._digest = digest
         except OSError as error:
             raise RunError(f"{self._folder}: cannot be written: {error.strerror}") from None
 

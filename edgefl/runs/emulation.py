@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from edgefl.coordination.policies import POLICIES
+from edgefl.core import interrupts
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError, Taken, trail
@@ -293,7 +294,8 @@ class Emulation:
         """
         if self.status == "running":
             self.stop("interrupted", f"stopped at {self.server.env.now:.6g} s, before its end")
-        with self._held:
+        # A second signal must not destroy what the first one has left to be written.
+        with self._held, interrupts.deferred():
             result = self._collect()
             # Only now that the finished rounds are on disk: a bug in round 900 must not lose the 899 before it.
             if self._bug is not None:

@@ -9,9 +9,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from edgefl.core import interrupts
 from edgefl.core.machine import available_bytes
 from edgefl.runs.workers import Answer, Died, answered
 
@@ -73,7 +75,9 @@ class Pool:
         slot = next(number for number in range(self._count) if number not in used)
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, self._work, self._settings(slot)))
-        process.start()
+        resource_tracker.ensure_running()  # by `start` otherwise, which then lets signals in again
+        with interrupts.blocked():  # until the process can end as it should
+            process.start()
         theirs.close()  # otherwise our end would not see the process die
         return _Process(process, ours, slot)
 
@@ -92,6 +96,8 @@ class Pool:
 
     def close(self) -> None:
         """End all processes; busy ones end their task as an interrupt would."""
+        for process in self._busy.values():
+            process.process.terminate()  # all at once, as each may take a while to write what it has
         for process in (*self._busy.values(), *self._idle):
             process.end()
         self._busy = {}
@@ -131,7 +137,10 @@ def _serve(connection: Connection, work: Callable[[Any], Any], settings: dict[st
     import resource
 
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
+    interrupts.listen()
+    # OSError: the parent has closed the connection, or is gone
+    with suppress(EOFError, KeyboardInterrupt, OSError):
+        interrupts.unblock()
         while True:
             value = answered(work, connection.recv())
             # The learner of a task may have worker processes of its own, whose memory counts too.

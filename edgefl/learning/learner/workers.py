@@ -7,6 +7,7 @@ product is computed by one thread, results do not depend on the number of worker
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import gc
 import io
@@ -16,7 +17,6 @@ import multiprocessing
 import os
 import pickle
 import select
-import signal
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +31,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor
 
+from edgefl.core import interrupts
 from edgefl.core.errors import RunError
 from edgefl.core.plugins import calls_noted, note_calls
 
@@ -85,7 +86,8 @@ class ForkedWorker:
             target=_serve, args=(child_connection, handler, self._sent, self._received), daemon=True
         )
         # From Python 3.12 on a fork warns of threads, which might hold a lock at that moment: none of ours does.
-        with warnings.catch_warnings():
+        # No signal of the parent's may reach the worker before it ignores them.
+        with warnings.catch_warnings(), interrupts.blocked():
             warnings.simplefilter("ignore", DeprecationWarning)
             self.process.start()
         child_connection.close()  # or else the end of the process would not show as the end of the pipe
@@ -175,12 +177,23 @@ def _aligned(offset: int) -> int:
 _parent_connections: set[Connection] = set()
 
 
+def _end_all() -> None:
+    """End the workers that nobody has closed when this process exits."""
+    for connection in _parent_connections:
+        connection.close()
+
+
+# Before `multiprocessing` waits for them: it would end them by SIGTERM, which they ignore. Its own function was
+# registered when it was imported above, and the last one to be registered is called first.
+atexit.register(_end_all)
+
+
 def _serve(connection: Connection, handler: object, received: Slab, sent: Slab) -> None:
     """Answer calls until the other side is gone: the life of a worker process."""
     for parent_connection in _parent_connections:
         parent_connection.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes: the parent decides what to do
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Ctrl-C and SIGTERM reach all processes of a group: the parent decides what to do, and this process ends with it.
+    interrupts.ignore()
     Thread(target=_end_with, args=(connection.fileno(),), daemon=True).start()
     keep_memory()
     gc.freeze()  # a collection would write to pages that are shared with the parent, and so copy them

@@ -1,0 +1,100 @@
+"""Signals in the programs of edgefl: one interrupt, and none where something is being written."""
+
+import signal
+import threading
+import time
+
+import pytest
+
+from edgefl.core import interrupts
+
+
+@pytest.fixture(autouse=True)
+def listening(monkeypatch):
+    before = {number: signal.getsignal(number) for number in interrupts.STOPPING}
+    interrupts.listen()
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", interrupts.STOPPING)
+def test_the_first_one_interrupts(number):
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(number)
+
+
+def test_a_repeated_one_is_the_same():
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
+    for number in (*interrupts.STOPPING, *interrupts.STOPPING):
+        signal.raise_signal(number)
+
+
+def test_a_later_one_interrupts_again(monkeypatch):
+    monkeypatch.setattr(interrupts, "REPEATED_S", 0.01)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(0.02)
+    with interrupts.deferred(), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_what_is_written_is_written_whole():
+    done = []
+
+    def write():
+        with interrupts.deferred():
+            with interrupts.deferred():
+                signal.raise_signal(signal.SIGINT)
+                done.append("inner")
+            signal.raise_signal(signal.SIGINT)
+            done.append("outer")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert done == ["inner", "outer"]
+
+
+def test_an_error_in_the_block_comes_first():
+    def write():
+        with interrupts.deferred():
+            signal.raise_signal(signal.SIGINT)
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        write()
+
+
+def test_nothing_is_raised_without_a_signal():
+    with interrupts.deferred():
+        pass
+
+
+def test_shells_background_jobs_stay_deaf_to_ctrl_c():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupts.listen()
+    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_other_threads_change_nothing():
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    thread = threading.Thread(target=interrupts.listen)
+    thread.start()
+    thread.join()
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_signals_wait_outside_of_a_block():
+    reached = []
+
+    def start():
+        with interrupts.blocked():
+            signal.raise_signal(signal.SIGTERM)
+            reached.append("end")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert reached == ["end"]
