@@ -262,6 +262,15 @@ class LargestShare(Reading):
         return {"": float(largest.mean()), "_counts": shown}
 
 
+class ClassesHeld(Reading):
+    """How many classes a device holds at most; the ending `_mean` has the mean over the devices with any sample."""
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        held = run.labels["samples"] > 0
+        _, classes = np.unique(run.labels["device"][held], return_counts=True)
+        return {"": int(classes.max()), "_mean": float(classes.mean())}
+
+
 class LossSpread(Reading):
     """How far a round moves a device's loss: the root mean square of what local training and the round change.
 
@@ -401,6 +410,7 @@ READINGS: Catalogue[Reading] = Catalogue(
         label_drift=LabelDrift,
         held_labels=HeldLabels,
         largest_share=LargestShare,
+        classes_held=ClassesHeld,
         loss_spread=LossSpread,
         summary=SummaryEntry,
         device_accuracy=DeviceAccuracy,

@@ -5,8 +5,10 @@ import pytest
 
 from edgefl.reproductions.comparison import compare
 from edgefl.reproductions.figures import quadratics
+from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import PlannedRun, plan, scenario_of
+from edgefl.reproductions.readings import ClassesHeld
 from edgefl.reproductions.records import Row
 
 LIBRARY = Library()
@@ -66,3 +68,10 @@ def test_the_figure_shows_means_over_seeds(tmp_path):
     (path,) = quadratics.draw(comparison, tmp_path)
     text = path.read_text()
     assert text.count("<!-- a = ") == len(found.recipe.scales["small"].axes["functions"]) == 4
+
+
+def test_classes_held_by_hand(tmp_path):
+    """Device 0 holds two classes, device 2 one, and device 1 none."""
+    rows = ["device,label,samples", "0,0,3", "0,4,1", "0,5,0", "2,1,9"]
+    (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n")
+    assert ClassesHeld().read(FinishedRun(tmp_path)) == {"": 2, "_mean": 1.5}
