@@ -66,7 +66,9 @@ def _reproduce(options: argparse.Namespace) -> int:
     from edgefl.reproductions.library import Library
 
     library = Library(options.library)
-    names = library.names if options.recipe is None else library.find(options.recipe)
+    names = library.names
+    if options.recipe is not None:
+        names = library.find(options.recipe)
     begin(quiet=options.quiet)
     if options.check:
         return _check(library, names, options)
@@ -78,8 +80,20 @@ def _reproduce(options: argparse.Namespace) -> int:
         return _list(library, names)
     if options.out is not None and len(names) > 1:
         raise InputError(f"-o {options.out}: {options.recipe} has {len(names)} recipes, each with a folder of its own")
+    return _run_all(library, names, options)
+
+
+def _run_all(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
+    """Run recipes one after the other; of several those whose data are not here are left out, with a line."""
+    from edgefl.reproductions.needs import lacking, needs
+
     code = EXIT_DONE
     for plan in _plans(library, names, options):
+        absent = lacking(needs(plan))
+        if absent and len(names) > 1:
+            print(f"edgefl: {plan.entry.name}: left out, as {absent[0].name} is not here", file=sys.stderr)
+            code = EXIT_FAILED
+            continue
         code = max(code, _run(library, plan, options))
         if code == EXIT_INTERRUPTED:
             break
@@ -111,8 +125,10 @@ def _list(library: Library, names: Sequence[str]) -> int:
     paper = ""
     for line, row in zip(lines, rows, strict=True):
         if line.entry.paper != paper:
+            if paper:
+                print()
             paper = line.entry.paper
-            print(("\n" if line is not lines[0] else "") + _padded((paper, *heads[1:]), widths))
+            print(_padded((paper, *heads[1:]), widths))
         print(_padded(row, widths))
     absent = [need for line in lines for need in line.needs if not need.here]
     if absent:
@@ -160,7 +176,9 @@ def _recorded(library: Library, names: Sequence[str], options: argparse.Namespac
         comparisons.append(compare(plan, rows, data_are_here=not lacking(needs(plan))))
     if not options.quiet:
         print("\n\n".join(_text(comparison) for comparison in comparisons))
-    return EXIT_DONE if all(comparison.holds for comparison in comparisons) else EXIT_FAILED
+    if all(comparison.holds for comparison in comparisons):
+        return EXIT_DONE
+    return EXIT_FAILED
 
 
 def _dry_run(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
@@ -178,7 +196,10 @@ def _dry_run(library: Library, names: Sequence[str], options: argparse.Namespace
         print(f"{plan.entry.name}: {counts}")
         found = needs(plan)
         for need in found:
-            print(f"  {'data':<9}{need.name}: {'here' if need.here else f'not here: {need.remedy}'}")
+            place = "here"
+            if not need.here:
+                place = f"not here: {need.remedy}"
+            print(f"  {'data':<9}{need.name}: {place}")
         if not lacking(found):
             text = f"about {seconds(trial_s(plan))} here, one run after the other, told by first rounds of some of them"
             print(f"  {'takes':<9}{text}", flush=True)
@@ -202,7 +223,9 @@ def _check(library: Library, names: Sequence[str], options: argparse.Namespace) 
         print(f"{one.comparison.name}: {one.comparison.state_text} ({inside} of {compared} cells)")
     passed = sum(one.passed for one in checked)
     print(f"{passed} of {len(checked)} recipes passed")
-    return EXIT_DONE if passed == len(checked) else EXIT_FAILED
+    if passed == len(checked):
+        return EXIT_DONE
+    return EXIT_FAILED
 
 
 def _run(library: Library, plan: Plan, options: argparse.Namespace) -> int:
@@ -238,7 +261,9 @@ def _code(result: StudyResult, options: argparse.Namespace) -> int:
         if not options.quiet:
             print(f"{'go on with':<11}{_resuming(options)}", flush=True)
         return EXIT_INTERRUPTED
-    return EXIT_DONE if result.comparison.holds and not result.failed else EXIT_FAILED
+    if result.comparison.holds and not result.failed:
+        return EXIT_DONE
+    return EXIT_FAILED
 
 
 def _resuming(options: argparse.Namespace) -> str:
@@ -252,7 +277,10 @@ def _resuming(options: argparse.Namespace) -> str:
             command += [f"--{option}", str(value)]
     if options.device != "auto":
         command += ["--device", options.device]
-    return shlex.join([*command, "--record" if options.record else "--resume"])
+    command.append("--resume")
+    if options.record:
+        command.append("--record")
+    return shlex.join(command)
 
 
 # A comparison as text
@@ -260,6 +288,8 @@ def _resuming(options: argparse.Namespace) -> str:
 
 def _text(comparison: Comparison) -> str:
     """Return a comparison as lines: a table with a line for each cell, then what is asked and the state."""
+    from edgefl.reproductions.texts import place_text, tolerance_text, within_text
+
     rows = [_line(comparison, cell) for cell in comparison.cells]
     heads = [*comparison.row_names, "", "published", "measured", "by seed", "difference", ""]
     widths = [max(len(row[place]) for row in [heads, *rows]) for place in range(len(heads))]
@@ -267,58 +297,37 @@ def _text(comparison: Comparison) -> str:
     lines += [_padded(row, widths) for row in [heads, *rows]]
     lines.append("")
     for order in comparison.orders:
-        answer = {True: "yes", False: "no", None: "not known"}[order.holds]
-        place = ", ".join(order.row[name] for name in comparison.row_names if name in order.row)
-        lines.append(f"{'order':<11}{order.text}{f' ({place})' if place else ''}: {answer}")
-    inside, compared = comparison.counts()
+        place = place_text(comparison.row_names, order.row)
+        if place:
+            place = f" ({place})"
+        lines.append(f"{'order':<11}{order.text}{place}: {_ANSWERS[order.holds]}")
     if comparison.tolerance is not None:
-        lines.append(f"{'tolerance':<11}{_asked(comparison)}: {comparison.tolerance.why}")
-    if compared:
-        lines.append(f"{'within':<11}{inside} of {compared} cells that were compared")
+        lines.append(f"{'tolerance':<11}{tolerance_text(comparison.tolerance)}: {comparison.tolerance.why}")
+    inside = within_text(comparison)
+    if inside:
+        lines.append(f"{'within':<11}{inside} cells that were compared")
     if comparison.gap is not None:
         lines.append(f"{'gap':<11}{comparison.gap.strip()}")
     lines.append(f"{'state':<11}{comparison.state_text}")
     return "\n".join(lines)
 
 
+_ANSWERS = {True: "yes", False: "no", None: "not known"}
+
+
 def _line(comparison: Comparison, cell: Cell) -> list[str]:
     """Return a cell as a line of the table."""
-    names = [cell.row.get(name, "") for name in comparison.row_names]
-    published = cell.published.text if cell.published else ""
-    by_seed = ", ".join(cell.by_seed[seed].text for seed in comparison.seeds if seed in cell.by_seed)
-    mark = {True: "", False: "outside", None: ""}[cell.within]
-    return [*names, cell.column, published, _mean(cell), by_seed, _difference(cell), mark]
+    from edgefl.reproductions.texts import difference_text, mean_text, published_text, seeds_text
 
-
-def _mean(cell: Cell) -> str:
-    """Return the mean of the seeds with their deviation."""
-    if cell.mean is None:
-        return ""
-    text = f"{'>' if cell.bound else ''}{cell.mean:.5g}"
-    return text if cell.std is None else f"{text} ± {cell.std:.2g}"
-
-
-def _difference(cell: Cell) -> str:
-    """Return the difference, in the unit of the table and as a part of what is printed."""
-    if cell.difference is None:
-        return ""
-    text = f"{cell.difference:+.3g}"
-    return text if cell.relative is None else f"{text} ({100 * cell.relative:+.1f} %)"
-
-
-def _asked(comparison: Comparison) -> str:
-    """Return what a recipe asks for, in a few words."""
-    tolerance = comparison.tolerance
-    if tolerance is None:
-        return ""
-    parts = []
-    if tolerance.relative is not None:
-        parts.append(f"{100 * tolerance.relative:g} % of what is printed")
-    if tolerance.absolute is not None:
-        parts.append(f"{tolerance.absolute:g} in its unit")
-    if tolerance.orders:
-        parts.append("the order of columns")
-    for measure, one in tolerance.by_measure.items():
-        limit = f"{100 * one.relative:g} %" if one.relative is not None else f"{one.absolute:g}"
-        parts.append(f"{measure} {limit}")
-    return ", ".join(parts)
+    mark = ""
+    if cell.within is False:
+        mark = "outside"
+    return [
+        *(cell.row.get(name, "") for name in comparison.row_names),
+        cell.column,
+        published_text(cell),
+        mean_text(cell),
+        seeds_text(cell, comparison.seeds),
+        difference_text(cell),
+        mark,
+    ]

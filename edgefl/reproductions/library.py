@@ -151,8 +151,13 @@ class Library:
 
 def _natural(text: str) -> list[tuple[int, int | str]]:
     """Return a key that sorts table-2 before table-11."""
-    parts = text.replace("_", "-").split("-")
-    return [(0, int(part)) if part.isdecimal() else (1, part) for part in parts]
+    parts: list[tuple[int, int | str]] = []
+    for part in text.replace("_", "-").split("-"):
+        key: tuple[int, int | str] = (1, part)
+        if part.isdecimal():
+            key = (0, int(part))
+        parts.append(key)
+    return parts
 
 
 def _with_runs_of(recipe: Recipe, other: Recipe) -> Recipe:

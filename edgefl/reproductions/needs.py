@@ -46,7 +46,9 @@ def lacking(found: Sequence[Need]) -> list[Need]:
 
 
 def _need(entry: Entry, number: int, value: str | dict[str, Any]) -> Need:
-    section = {"dataset": value} if isinstance(value, str) else dict(value)
+    section: dict[str, Any] = {"dataset": value}
+    if not isinstance(value, str):
+        section = dict(value)
     part_will_do = bool(section.pop(PART, False))
     try:
         dataset = DataSection.model_validate(section, context={"base": entry.path.parent}).dataset
@@ -66,7 +68,9 @@ def _need(entry: Entry, number: int, value: str | dict[str, Any]) -> Need:
 
 def _remedy(name: str, dataset: Dataset) -> str:
     """Return which files of a dataset go where, as its loader says it where it finds nothing."""
-    fetching = f"`edgefl data fetch {name}` downloads it. " if name in REMOTES else ""
+    fetching = ""
+    if name in REMOTES:
+        fetching = f"`edgefl data fetch {name}` downloads it. "
     try:
         dataset.model_copy(update={"path": Path("nowhere")}).load()
     except Unavailable as error:

@@ -14,6 +14,7 @@ from edgefl.reproductions.needs import Need, lacking, needs
 from edgefl.reproductions.plan import Plan, plan
 from edgefl.reproductions.records import Rows
 from edgefl.reproductions.study_folder import known_rows, local_rows
+from edgefl.reproductions.texts import last_day
 from edgefl.reproductions.trials import kept_trial_s
 
 UNKNOWN = "–"
@@ -73,7 +74,7 @@ def line_of(library: Library, entry: Entry, studies: Path) -> Line:
     found = needs(planned)
     comparison = compare(planned, rows, data_are_here=not lacking(found))
     study = local_rows(planned, studies / entry.runs_of / planned.scale)
-    return Line(entry, comparison, found, _takes(planned, study, rows), _measured(comparison))
+    return Line(entry, comparison, found, _takes(planned, study, rows), last_day(comparison) or UNKNOWN)
 
 
 def _takes(planned: Plan, study: Rows, known: Rows) -> Takes | None:
@@ -94,10 +95,3 @@ def _mean_s(planned: Plan, rows: Rows) -> float | None:
     """Return how long a run took on average; None if that is not known."""
     known = [row.took_s for run in planned.runs if (row := rows.get(run.key)) and row.took_s is not None]
     return statistics.fmean(known) if known else None
-
-
-def _measured(comparison: Comparison) -> str:
-    """Return the last day on which a run was measured."""
-    if not comparison.rows:
-        return UNKNOWN
-    return max(row.origin.get("date", "") for row in comparison.rows) or "earlier"

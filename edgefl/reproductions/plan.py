@@ -20,7 +20,18 @@ from edgefl.core.section import nearest
 from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.published import Printed, Table, TableRow, printed, read_table
 from edgefl.reproductions.readings import Reading
-from edgefl.reproductions.recipe import BASE, MEASURE, Point, Recipe, Scale, ScaleName, Tolerance, find_value, same_text
+from edgefl.reproductions.recipe import (
+    BASE,
+    MEASURE,
+    Point,
+    Recipe,
+    Scale,
+    ScaleName,
+    Tolerance,
+    as_tuple,
+    find_value,
+    same_text,
+)
 from edgefl.reproductions.relations import Relation
 from edgefl.scenario import Scenario, load, shipped
 from edgefl.scenario.overrides import Override
@@ -147,16 +158,23 @@ def plan(library: Library, entry: Entry, scale: ScaleName, seeds: int | None = N
     chosen = recipe.scales.get(scale, Scale())
     cells = tuple(_Cells(library, entry, scale, chosen).all())
     if not cells:
-        place = ("scales", scale) if scale in recipe.scales else ("rows",)
+        place: tuple[str, ...] = ("rows",)
+        if scale in recipe.scales:
+            place = ("scales", scale)
         table = recipe.published or "its axes"
         raise InputError(entry.source.fault(place, f"scale {scale} has no rows: nothing of {table} has these values"))
     listed = chosen.seeds or recipe.seeds
+    if seeds is not None:
+        listed = _first(listed, seeds)
+    data = recipe.data
+    if chosen.data is not None:  # an empty list is one, too
+        data = chosen.data
     return Plan(
         entry,
         scale,
         cells,
-        listed if seeds is None else _first(listed, seeds),
-        recipe.data if chosen.data is None else chosen.data,
+        listed,
+        data,
         chosen.tolerance or recipe.tolerance,
         chosen.gap or recipe.gap,
     )
@@ -214,14 +232,13 @@ class _Cells:
                 raise self._fault(("cell",), f"{self._table.file}, {column}: {error}") from None
         choices: list[list[str]] = []
         for axis in self._recipe.axes:
+            values = list(self._recipe.axes[axis])
             if axis in given:
-                value = self._value(axis, given[axis])
-                choices.append([value] if self._is_run(axis, value) else [])
-            else:
-                choices.append([value for value in self._recipe.axes[axis] if self._is_run(axis, value)])
+                values = [self._value(axis, given[axis])]
+            choices.append([value for value in values if self._is_run(axis, value)])
         labels = {name: text for name, text in row.items() if name not in columns}
-        for values in itertools.product(*choices):
-            point = dict(zip(self._recipe.axes, values, strict=True))
+        for combination in itertools.product(*choices):
+            point = dict(zip(self._recipe.axes, combination, strict=True))
             more = {axis: value for axis, value in point.items() if axis not in given and axis not in labels}
             yield PlannedCell({**labels, **more}, column, measure, self._shared(point), published)
 
@@ -236,7 +253,9 @@ class _Cells:
     def _columns(self) -> dict[str, Mapping[str, Any]]:
         """Return the columns that hold numbers, each with the values of axes, or the measure, that it stands for."""
         recipe = self._recipe
-        header = self._table.header if self._table is not None else ()
+        header: tuple[str, ...] = ()
+        if self._table is not None:
+            header = self._table.header
         columns: dict[str, Mapping[str, Any]] = {}
         if recipe.value is not None:
             columns[recipe.value] = {}
@@ -408,8 +427,7 @@ def _settings(plan: Plan, run: PlannedRun) -> tuple[Path, list[Override]]:
 
 def _matches(value: str, wanted: Any) -> bool:
     """Return whether a point's value is the one, or one of those, that a case is for."""
-    choices = wanted if isinstance(wanted, tuple) else (wanted,)
-    return any(same_text(value, choice) for choice in choices)
+    return any(same_text(value, choice) for choice in as_tuple(wanted))
 
 
 def _base_file(entry: Entry, base: str | None) -> Path:

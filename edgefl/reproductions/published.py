@@ -64,13 +64,18 @@ def printed(text: str, form: Form) -> Printed:
     """
     if form == "text" or not text.strip():
         return Printed(text)
-    main = text.partition("|")[0] if form == "first" else text
-    std: float | None = None
-    if form == "mean_std":
-        main, sign, deviation = main.partition("±")
-        std = float(deviation) if sign else None
+    main = text
+    deviation = ""
+    if form == "first":
+        main = text.partition("|")[0]
+    elif form == "mean_std":
+        main, _, deviation = text.partition("±")
     main = main.strip()
     try:
-        return Printed(text, float(main.removeprefix(">")), std, main.startswith(">"))
+        number = float(main.removeprefix(">"))
+        std: float | None = None
+        if deviation:
+            std = float(deviation)
+        return Printed(text, number, std, main.startswith(">"))
     except ValueError:
         raise ValueError(f"{shown(text)} is not of the form {form}") from None

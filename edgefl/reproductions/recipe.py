@@ -157,9 +157,7 @@ class Recipe(Section):
             return self  # they stand in the other recipe
         for number, case in enumerate(self.cases):
             for axis, wanted in case.when.items():
-                self._check_values(
-                    ("cases", number, "when", axis), axis, wanted if isinstance(wanted, tuple) else (wanted,)
-                )
+                self._check_values(("cases", number, "when", axis), axis, as_tuple(wanted))
         for name, scale in self.scales.items():
             for axis, wanted in scale.axes.items():
                 self._check_values(("scales", name, "axes", axis), axis, wanted)
@@ -190,6 +188,13 @@ class Recipe(Section):
         if self.published is not None and not (self.value or self.columns or self.columns_as):
             raise fault_at(("columns",), f"is required: which columns of {self.published} hold numbers")
         return self
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """Return a value as the only one of a tuple, and a tuple as it is."""
+    if isinstance(value, tuple):
+        return value
+    return (value,)
 
 
 def same_text(one: object, other: object) -> bool:

@@ -17,8 +17,10 @@ MOST_TRIED = 3  # runs of a recipe: its algorithms differ in what they cost
 
 def kept_trial_s(plan: Plan) -> float | None:
     """Return how long all runs of a plan take [s], one after the other, by a trial that was made before; or None."""
-    found = _kept().get(_key(plan))
-    return None if found is None else found * len(plan.runs)
+    run_s = _kept().get(_key(plan))
+    if run_s is None:
+        return None
+    return run_s * len(plan.runs)
 
 
 def trial_s(plan: Plan) -> float:
