@@ -26,6 +26,7 @@ class ReportSection(Section):
     train_accuracy: Literal["participants", "random", "all"] | None = None  # whose training samples it is measured on
     contributions: Contributions | None = None
     device_losses: bool = False  # true: losses of the model before and after local training, in a file
+    predictions: Annotated[tuple[Count, ...], Field(strict=False)] = ()  # rounds: which classes the model then predicts
     labels_by_round: bool = False  # true: which labels each participant holds in each round, in a file
     gradient_norm: bool = False  # true: |grad F|^2 of the round's first model over its session's training samples
     strict_auc: bool = False  # true: of a ranking also the AUC that gives nothing for equal scores

@@ -22,6 +22,7 @@ DIGESTED_FILES = (
     "devices.csv",
     "contributions.csv",
     "device_losses.csv",
+    "predictions.csv",
     "device_accuracy.csv",
     "labels_by_round.csv",
     "tracks.csv",

@@ -26,6 +26,7 @@ kept in git. `python -m edgefl.results.readme > results/README.md` writes this p
 | `contributions.csv` | what each participant added, where `report.contributions` asks for it (`docs/evaluation.md`) |
 | `device_losses.csv` | losses before and after local training, where `report.device_losses` asks for them |
 | `device_accuracy.csv` | accuracy of the final model on each device's own samples (`docs/evaluation.md`) |
+| `predictions.csv` | which classes the model predicts in some rounds, where `report.predictions` names them |
 | `labels_by_round.csv` | the same in each round for its participants, where `report.labels_by_round` asks for it |
 | `labels.csv` | how many samples of each label each device holds |
 | `tracks.csv` | where up to 30 devices moved, where any device moves (`docs/report.md`) |

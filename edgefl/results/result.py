@@ -200,6 +200,11 @@ class Result:
         return self._frame("device_losses.csv", Ledger.device_loss_columns)
 
     @cached_property
+    def predictions(self) -> pd.DataFrame:
+        """How many test samples of each class the model takes for which, in the rounds that the scenario names."""
+        return self._frame("predictions.csv", Ledger.prediction_columns)
+
+    @cached_property
     def labels_by_round(self) -> pd.DataFrame:
         """The samples of each label that each participant held in each round, where the scenario asks for it."""
         return self._frame("labels_by_round.csv", Ledger.labels_by_round_columns)

@@ -32,6 +32,7 @@ RESULT_FILES = (  # which a new run in the same folder replaces
     "devices.csv",
     "contributions.csv",
     "device_losses.csv",
+    "predictions.csv",
     DEVICE_ACCURACY_FILE,
     "labels_by_round.csv",
     TRACKS_FILE,
@@ -115,6 +116,9 @@ def write_ledger(folder: Path, ledger: Ledger) -> None:
     losses = ledger.device_loss_columns()  # on request
     if losses["device"]:
         write_atomically(folder / "device_losses.csv", csv_bytes(losses))
+    predictions = ledger.prediction_columns()  # on request
+    if predictions["round"]:
+        write_atomically(folder / "predictions.csv", csv_bytes(predictions))
     labels = ledger.labels_by_round_columns()  # on request
     if labels["device"]:
         write_atomically(folder / "labels_by_round.csv", csv_bytes(labels))

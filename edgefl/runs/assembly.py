@@ -365,6 +365,8 @@ def _check_report(report: ReportSection, data: Data) -> None:
         raise InputError("report.contributions.value: accuracy needs samples with classes: set it to loss")
     if report.train_accuracy and not data.classes:
         raise InputError("report.train_accuracy: needs samples with classes: leave it out")
+    if report.predictions and not data.classes:
+        raise InputError("report.predictions: needs samples with classes: leave it out")
     if report.labels_by_round and not data.classes:
         raise InputError("report.labels_by_round: needs samples with classes: leave it out")
     if report.strict_auc and not data.ranked:

@@ -199,6 +199,13 @@ DEVICE_LOSS_COLUMNS = (
     ResultColumn("local_loss", float, "", "the same of the model that its local training has made"),
     ResultColumn("next_loss", float, "", "the same of the global model that the round has made"),
 )
+PREDICTION_COLUMNS = (
+    SESSION,
+    ROUND,
+    ResultColumn("label", int, "", "class of the test samples"),
+    ResultColumn("predicted", int, "", "class that the global model predicts for them"),
+    ResultColumn("samples", int, "", "how many test samples these are"),
+)
 EVENT_COLUMNS = (
     ResultColumn("time_s", float, "s", "virtual time of the event"),
     ResultColumn("kind", str, "", "what happened: `round_start`, `upload_end`, `departure`, a status, ..."),
@@ -256,6 +263,7 @@ COLUMNS_OF = {
     "contributions.csv": CONTRIBUTION_COLUMNS,
     "device_losses.csv": DEVICE_LOSS_COLUMNS,
     "device_accuracy.csv": DEVICE_ACCURACY_COLUMNS,
+    "predictions.csv": PREDICTION_COLUMNS,
     "labels.csv": LABEL_COLUMNS,
     "labels_by_round.csv": LABELS_BY_ROUND_COLUMNS,
     "tracks.csv": TRACK_COLUMNS,

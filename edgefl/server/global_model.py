@@ -262,7 +262,8 @@ class GlobalModel:
         Returns:
             A dictionary with `columns`, the learning columns of the round before it is tested; `losses`, the id and the
             training loss of each device; in rounds that compute them `contributions`, each player's id and value; and,
-            if the report wants them, `device_losses`, as `Learner.losses_around` returns them.
+            if the report wants them, `device_losses` and `predictions`, as the learner's `losses_around` and
+            `predictions` return them.
         """
         if command.awaited:
             awaited = self.learner.concerned(np.array(command.awaited))
@@ -283,6 +284,9 @@ class GlobalModel:
         if command.merge and self._edges is not None:
             self._edges = self._edges.merged()
         outcome["columns"] |= more_columns
+        if command.round_key.round in self._report.predictions and not command.round_key.extra:
+            labels = self._groups.labels(command.round_key.session)
+            outcome["predictions"] = self.learner.predictions(self.state["w"], labels)
         outcome["losses"] = self._losses
         self._losses = []
         self._redivided = {}

@@ -16,6 +16,7 @@ from edgefl.server.columns import (
     DEVICE_LOSS_COLUMNS,
     EVENT_COLUMNS,
     LABELS_BY_ROUND_COLUMNS,
+    PREDICTION_COLUMNS,
     ROUND_COLUMNS,
     check_known,
     fixed_names,
@@ -42,6 +43,7 @@ class Ledger:
         self._pending: list[tuple[float, str, int, int, str]] = []  # events since the last round ended
         self._contributions: list[tuple[int, int, int, float]] = []
         self._device_losses: list[tuple[int, int, int, float, float, float]] = []
+        self._predictions: list[tuple[int, int, int, int, int]] = []
         self._labels: list[tuple[int, int, int, int, int]] = []
 
     @property
@@ -145,6 +147,10 @@ class Ledger:
         """Record losses on participants' samples: each device, and those of the received, local and next model."""
         self._device_losses += [(session, number, *row) for row in losses]
 
+    def enter_predictions(self, session: int, number: int, counts: Iterable[tuple[int, int, int]]) -> None:
+        """Record which classes a round's model predicts: label, predicted class, and how many test samples."""
+        self._predictions += [(session, number, *row) for row in counts]
+
     def enter_labels(
         self, session: int, number: int, devices: Sequence[int], labels: Sequence[int], samples: Sequence[int]
     ) -> None:
@@ -175,6 +181,10 @@ class Ledger:
     def device_loss_columns(self) -> Columns:
         """Return losses on participants' samples as columns, round after round."""
         return _columns(self._device_losses, fixed_names(DEVICE_LOSS_COLUMNS))
+
+    def prediction_columns(self) -> Columns:
+        """Return predictions as columns, round after round."""
+        return _columns(self._predictions, fixed_names(PREDICTION_COLUMNS))
 
     def labels_by_round_columns(self) -> Columns:
         """Return which labels participants held as columns, round after round."""

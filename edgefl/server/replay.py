@@ -219,6 +219,8 @@ class Replay:
             self._ledger.contribute(*round_key, outcome["contributions"])
         if "device_losses" in outcome:
             self._ledger.enter_losses(*round_key, outcome["device_losses"])
+        if "predictions" in outcome:
+            self._ledger.enter_predictions(*round_key, outcome["predictions"])
         self._learned_from.update(received.tolist())
         self._await(received, number + 1)
         return dict(outcome["columns"])

@@ -39,7 +39,12 @@ CASES = {
     "client states that begin anew": {**SESSIONS, "algorithm": "feddyn", "report": {"models": ["all"]}},
     "counters that begin anew": {**SESSIONS, "algorithm": {"kind": "fedssg", "variant": "paper_main"}},
     "contributions": {
-        "report": {"contributions": {"every": 2, "value": "loss"}, "models": ["sel", "all"], "device_losses": True}
+        "report": {
+            "contributions": {"every": 2, "value": "loss"},
+            "models": ["sel", "all"],
+            "device_losses": True,
+            "predictions": [2, 4],
+        }
     },
     "tested seldom": {"report": {"eval_every": 5, "train_accuracy": "random"}},
     "candidates who are asked": {"server": {"participants": 3, "selection": "power_of_choice"}},

@@ -291,3 +291,23 @@ def test_losses_around_local_training_name_the_devices_of_the_session():
     of_session = result.devices.groupby("session")["device"].apply(sorted)
     assert result.device_losses.groupby("session")["device"].apply(list).tolist() == of_session.tolist()
     assert of_session[2][0] >= 5
+
+
+def test_predictions_are_a_confusion_matrix(tmp_path):
+    """In each named round: rows add up to the test set's classes, the diagonal to the test accuracy."""
+    result = edgefl.run({**BASE, "report": {"predictions": [2, 5]}}, out=tmp_path / "run")
+    assert result.rounds.equals(edgefl.run(BASE).rounds)
+    found = result.predictions
+    assert found.equals(edgefl.read(tmp_path / "run").predictions)
+    assert found["round"].unique().tolist() == [2, 5]
+    totals = found.groupby(["round", "label"])["samples"].sum().unstack()
+    assert totals.loc[2].tolist() == totals.loc[5].tolist()
+    for number, rows in found.groupby("round"):
+        right = rows.loc[rows["label"] == rows["predicted"], "samples"].sum()
+        accuracy = result.rounds["test_accuracy"][number - 1]
+        assert right / rows["samples"].sum() == pytest.approx(accuracy, abs=1e-12)
+
+
+def test_predictions_need_classes():
+    with pytest.raises(InputError, match=r"report\.predictions: needs samples with classes"):
+        edgefl.run({**QUADRATIC, "report": {"predictions": [1]}})

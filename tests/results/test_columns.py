@@ -49,6 +49,7 @@ RUNS = {
             "train_accuracy": "participants",
             "labels_by_round": True,
             "device_losses": True,
+            "predictions": [1],
         }
     },
     "polls": DIGITS | {"server": {"participants": 2, "selection": {"kind": "power_of_choice", "d": 4}}},
@@ -83,6 +84,7 @@ def written(tmp_path_factory):
         names["devices.csv"].update(result.ledger.device_columns())
         names["contributions.csv"].update(result.ledger.contribution_columns())
         names["device_losses.csv"].update(result.ledger.device_loss_columns())
+        names["predictions.csv"].update(result.ledger.prediction_columns())
         names["labels_by_round.csv"].update(result.ledger.labels_by_round_columns())
         names["events.parquet"].update(result.ledger.event_columns())
     for file in ("labels.csv", "tracks.csv", "device_accuracy.csv"):

@@ -7,14 +7,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Bools, Floats, Ids
+from edgefl.core.arrays import Floats, Ids
 from edgefl.learning.learner.ranking import ranking
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.learner.workers import CallResult, TrainingWorkers, as_is
@@ -131,6 +131,18 @@ class Evaluator:
             futures.append(self._workers.submit("train_hits", partial(as_is, (w, statistics, some)), take))
         return futures
 
+    def predictions(self, w: Tensor, statistics: Tensor, classes: tuple[int, ...] | None) -> list[tuple[int, int, int]]:
+        """Return label, predicted class and the number of test samples, ascending, where there are any."""
+        labels = self._data.test_y
+        parts = self._in_parts(len(labels), "predicted", (w, statistics), _copied)
+        predicted = np.concatenate([part.result() for part in parts])
+        if classes is not None:
+            counted = np.isin(labels, classes)
+            labels = labels[counted]
+            predicted = predicted[counted]
+        pairs, counts = np.unique(np.stack([labels, predicted]), axis=1, return_counts=True)
+        return [(*pair, count) for pair, count in zip(pairs.T.tolist(), counts.tolist(), strict=True)]
+
     def accuracies(self, w: Tensor, statistics: Tensor) -> Floats | None:
         """Return the accuracies of the model w [d] on each device's own samples, if it has any; None without labels."""
         if not self._data.classes or not any(len(part) for part in self._own_parts):
@@ -187,5 +199,5 @@ def _hit(samples: int, hits: Tensor) -> Tested:
     return Tested(0.0, int(hits), samples, np.empty(0))
 
 
-def _copied(hits: Tensor) -> Bools:
-    return hits.cpu().numpy().copy()
+def _copied(values: Tensor) -> npt.NDArray[Any]:
+    return values.cpu().numpy().copy()

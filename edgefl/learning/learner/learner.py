@@ -325,6 +325,14 @@ class Learner:
         """
         return self._evaluator.evaluate(w, self.statistics, classes, devices)
 
+    def predictions(self, w: Tensor, classes: tuple[int, ...] | None = None) -> list[tuple[int, int, int]]:
+        """Return which classes the model w [d] predicts for test samples, of some classes or all.
+
+        Returns:
+            Label, predicted class and the number of test samples, ascending, where there are any.
+        """
+        return self._evaluator.predictions(w, self.statistics, classes)
+
     def device_accuracies(self, w: Tensor) -> Floats | None:
         """Return the accuracy [devices] of the model w [d] on each device's own samples; None without labels.
 

@@ -189,6 +189,10 @@ class Trainer:
         outputs = self._outputs(w, statistics, samples, begin, end)
         return self.task.model.predicted(outputs) == samples.y[begin:end]
 
+    def predicted(self, w: Tensor, statistics: Tensor, begin: int, end: int) -> Tensor:
+        """Return the class [samples] that the model w [d] predicts for each of the test samples [begin, end)."""
+        return self.task.model.predicted(self._outputs(w, statistics, self.samples["test"], begin, end))
+
     def train_hits(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
         """Return how many of the training samples `rows` [n] are classified correctly."""
         w = w.to(self.device)
