@@ -78,6 +78,15 @@ class FinishedRun:
         return arrays_of(self.folder, "device_losses.csv")
 
     @cached_property
+    def predictions(self) -> ColumnArrays:
+        """The columns [entries] of predictions.csv.
+
+        Raises:
+            InputError: the run has none, as its scenario does not ask for it.
+        """
+        return arrays_of(self.folder, "predictions.csv")
+
+    @cached_property
     def labels(self) -> ColumnArrays:
         """The columns [entries] of labels.csv, which says how many samples of each label each device holds."""
         return arrays_of(self.folder, "labels.csv")

@@ -297,6 +297,25 @@ class LossSpread(Reading):
         }
 
 
+class Confusion(Reading):
+    """The accuracy [%] in a round of `report.predictions`, over all test samples; and the confusion matrix.
+
+    The ending `_entries` has the matrix as a text, three numbers for each entry: label, predicted class, samples.
+    """
+
+    round: PositiveInt
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        table = run.predictions
+        wanted = table["round"] == self.round
+        if not wanted.any():
+            raise InputError(f"{run.folder}/predictions.csv: has no round {self.round}: name it in report.predictions")
+        entries = np.stack([table[name][wanted] for name in ("label", "predicted", "samples")], axis=1)
+        right = entries[entries[:, 0] == entries[:, 1], 2].sum()
+        text = " ".join(f"{number:.0f}" for number in entries.ravel())
+        return {"": float(100 * right / entries[:, 2].sum()), "_entries": text}
+
+
 class SummaryEntry(Reading):
     """A number of summary.json by its dotted key, such as fairness.worst_10."""
 
@@ -409,6 +428,7 @@ READINGS: Catalogue[Reading] = Catalogue(
         column_curve=ColumnCurve,
         label_drift=LabelDrift,
         held_labels=HeldLabels,
+        confusion=Confusion,
         largest_share=LargestShare,
         classes_held=ClassesHeld,
         loss_spread=LossSpread,

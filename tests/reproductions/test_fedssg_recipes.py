@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from edgefl.core.errors import InputError
 from edgefl.reproductions.comparison import Comparison, compare
 from edgefl.reproductions.figures import learning_curves
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan, scenarios_of
-from edgefl.reproductions.readings import LargestShare, LossSpread
+from edgefl.reproductions.readings import Confusion, LargestShare, LossSpread
 from edgefl.reproductions.records import Row
 
 LIBRARY = Library()
@@ -30,7 +31,7 @@ def test_every_recipe_gives_sound_scenarios(name):
 def test_every_table_of_the_paper_has_a_recipe():
     covered = {item.partition(" (")[0] for name in NAMES for item in LIBRARY.load(name).recipe.covers}
     wanted = {f"Table {number}" for number in range(1, 7)}
-    wanted |= {f"Figure {number}" for number in range(1, 28)}  # Figure 29 is a diagram without data
+    wanted |= {f"Figure {number}" for number in range(1, 29)}  # Figure 29 is a diagram without data
     assert wanted <= covered
 
 
@@ -75,10 +76,19 @@ def test_the_spread_of_losses_by_hand(tmp_path):
     assert values == {"": pytest.approx(np.sqrt(5.25 / 2)), "_local": "-1 0", "_global": "0.5 2"}
 
 
+def test_a_confusion_matrix_by_hand(tmp_path):
+    header = ["session", "round", "label", "predicted", "samples"]
+    run = finished(tmp_path, "predictions.csv", header, [[1, 2, 0, 0, 9], [1, 5, 0, 0, 3], [1, 5, 1, 0, 1]])
+    assert Confusion(round=5).read(run) == {"": pytest.approx(75.0), "_entries": "0 0 3 1 0 1"}
+    with pytest.raises(InputError, match=r"predictions\.csv: has no round 4: name it in report\.predictions"):
+        Confusion(round=4).read(run)
+
+
 @pytest.mark.parametrize(
     ("figure", "rows"),
     [
         ("loss_changes", [Row({"algorithm": "A"}, 1, {"spread_local": "-1 0", "spread_global": "0.5 2"})]),
+        ("confusion_matrices", [Row({"algorithm": "A"}, 1, {"late_entries": "0 0 3 1 0 1"})]),
         ("class_heatmaps", [Row({"distribution": "D"}, 1, {"largest_share_counts": " ".join(["1 2 3"] * 20)})]),
     ],
 )
