@@ -133,6 +133,24 @@ def test_what_is_refused_in_one_line(edgefl, arguments, said):
     assert said in line
 
 
+def test_of_a_paper_that_is_run_what_can_be_run(edgefl):
+    figure = PRICES.replace("seeds: [1, 2]", "seeds: [1]")
+    write_library(edgefl.folder / "library", figure_1=figure, table_1=PRICES + "data: [mnist]\n")
+    done = edgefl("reproduce", "textbook", "--library", "library", "--workers", "1")
+    assert done.returncode == 1
+    assert "edgefl: textbook/table-1: left out, as mnist is not here" in done.stderr
+    assert len(rows(edgefl.folder / "results/reproductions/textbook/figure-1/full/measured.csv")) == 3
+
+
+def test_a_trial_tells_how_long_a_recipe_takes(edgefl):
+    write_library(edgefl.folder / "library")
+    (edgefl.folder / "library/recipes/textbook/table-1.yaml").unlink()
+    assert "by a trial" not in edgefl("reproduce", "--library", "library").stdout
+    done = edgefl("reproduce", "textbook", "--library", "library", "--dry-run")
+    assert "6 runs (3 settings, 2 seeds)" in done.stdout
+    assert "by a trial" in edgefl("reproduce", "--library", "library").stdout
+
+
 def test_a_folder_with_other_files_is_left_alone(edgefl):
     write_library(edgefl.folder / "library")
     edgefl.write("study/notes.txt", "mine")

@@ -73,6 +73,12 @@ def test_the_wheel_is_what_runs(installed, tmp_path):
     assert [Path(line).is_relative_to(installed) for line in done.stdout.splitlines()] == [True, True], done.stderr
 
 
+def test_the_wheel_has_the_recipes_with_their_printed_and_recorded_numbers(installed, tmp_path):
+    done = run("edgefl reproduce fedssg/table-1 --recorded", installed, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "24 of 24 cells" in done.stdout
+
+
 @pytest.mark.parametrize("heading", examples())
 def test_the_example_runs_as_it_stands_on_the_page(heading, installed, tmp_path):
     example = examples()[heading]
