@@ -96,6 +96,11 @@ class Part(FedAvg):
         return {"delta": w - local.start, "part": w[..., : w.shape[-1] // 100]}
 
 
+class Counts(FedAvg):
+    def waits(self, server, received):
+        return len(received)
+
+
 class Unsorted(FedAvg):
     def contributors(self, server, updates):
         return updates.ids[::-1].copy()
@@ -111,6 +116,7 @@ BROKEN = [
     (NoNumber, "aggregate", 'returned NaN or infinity in "w" from finite numbers'),
     (NoTensor, "downlink", 'returned a float as "scale", expected a tensor [n]'),
     (Part, "finish", "sends 4858 floats with a model of 4810 parameters, which is no multiple"),
+    (Counts, "waits", "returned an int, expected True or False: write bool(...)"),
     (Unsorted, "contributors", "returned [19  0], expected ascending ids, each once"),
 ]
 
