@@ -45,7 +45,6 @@ benchmarks: setup
 	$(BIN)/python benchmarks/world.py
 	$(BIN)/python benchmarks/churn.py
 	$(BIN)/python benchmarks/sweep.py
-	$(BIN)/python benchmarks/sessions_mnist.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,9 +1,9 @@
-"""What the radio costs and what it prices, beside the figures to reach.
+"""What the radio costs.
 
-    python benchmarks/radio.py [slots] [fast] [round] [table-vii] [bandwidth] [-o FOLDER]
+    python benchmarks/radio.py [slots] [fast] [round]
 
 Speeds are of one core, the median of several repeats; baselines run in turn with what they are compared to. All parts
-where none is named; with a folder, the bandwidth figure is drawn there (needs matplotlib).
+where none is named.
 """
 
 from __future__ import annotations
@@ -35,16 +35,12 @@ TABLE_I = {  # dynamic-devices paper: parameters, FLOPs per parameter and sample
     "TinyImageNet": (21_730_056, 27.69),
     "SVHN": (667_178, 91.04),
 }
-IMPLIED = {"TinyImageNet": (113.58, 1428.9), "SVHN": (6.887, 77.71)}  # Table VII: rows of many rounds, per round
-COMPUTING_S = {"TinyImageNet": 48.136, "SVHN": 4.8593}
 
 
 def main():
-    parts = {"slots": slots, "fast": fast, "round": one_round, "table-vii": table_vii, "bandwidth": bandwidth}
+    parts = {"slots": slots, "fast": fast, "round": one_round}
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
-    parser.add_argument("-o", "--out", type=Path)
-    parser.add_argument("--drops", type=int, default=200)
     options = parser.parse_args()
     for part in options.parts or parts:
         print(f"\n## {part}\n")
@@ -206,98 +202,6 @@ def bare_simpy(devices, rounds):
             yield env.all_of([env.process(participant(row)) for row in range(devices)])
 
     env.run(env.process(server()))
-
-
-READINGS = {
-    "the preset: broadcast on 100 MHz, uplink 1 MHz each, the slowest": {},
-    "downlink 1 MHz each": {"downlink": "unicast"},
-    "downlink 1 MHz each, the server's 20 W over the whole band": {"downlink": "unicast", "server_power": "total"},
-    "100 MHz for each device": {"bandwidth_hz": 100 * 100e6, "downlink": "unicast"},
-    "shadowing left out": {"shadowing_db": 0.0},
-    "line of sight by TR 38.901 (`umi`)": {"propagation": "umi", "shadowing_db": None},
-}
-
-
-def table_vii(options):
-    with tempfile.TemporaryDirectory() as folder:
-        print(f"Means over {options.drops} drops of 100 devices (one round each, `slots`).\n")
-        print("| reading | TinyImageNet s | J | SVHN s | J |\n|---|---|---|---|---|")
-        print("| published (rows of many rounds) | 113.58 | 1428.9 | 6.887 | 77.71 |")
-        for reading, radio in READINGS.items():
-            drops = options.drops if not radio else max(options.drops // 10, 10)
-            cells = [per_round(dataset, folder, radio, drops) for dataset in TABLE_I]
-            print(f"| {reading} | " + " | ".join(f"{c['slowest']:.4g} | {c['energy']:.4g}" for c in cells) + " |")
-            if not radio:
-                preset = cells
-        print(
-            "| mean device instead of the slowest | "
-            + " | ".join(f"{c['mean']:.4g} | {c['energy']:.4g}" for c in preset)
-            + " |"
-        )
-        for dataset, cell in zip(TABLE_I, preset, strict=True):
-            published = IMPLIED[dataset]
-            off = [100 * (cell[key] / value - 1) for key, value in zip(("slowest", "energy"), published, strict=True)]
-            exact = f"{cell['computing']:.5g} (published {COMPUTING_S[dataset]:.5g})"
-            print(
-                f"\n{dataset}: latency {off[0]:+.2f} %, energy {off[1]:+.2f} % (asked: within 1.5); computing {exact} s"
-            )
-
-
-def per_round(dataset, folder, radio, drops, engine="slots"):
-    """Mean latency and energy of a round over drops."""
-    values = []
-    for seed in range(1, drops + 1):
-        section = {"preset": "dynamic_devices", "transfer": engine, **radio}
-        result = edgefl.run({**scenario(dataset, folder, radio=section), "seed": seed}, train=False)
-        devices = result.devices
-        busy_s = devices["download_s"] + devices["compute_s"] + devices["upload_s"]
-        energy_j = float(result.rounds["round_energy_j"].iloc[0])
-        values.append((busy_s.max(), energy_j, busy_s.mean(), devices["compute_s"].mean()))
-    return dict(zip(("slowest", "energy", "mean", "computing"), np.mean(values, axis=0), strict=True))
-
-
-ROUNDS_TO_TARGET = {"Proposed": 1, "Previous": 5, "Average": 14, "Continuous": 52}  # Table VII, SVHN, 0.0, 0.7, MOON
-BANDWIDTHS_MHZ = (50, 75, 100, 125, 150, 175, 200)
-
-
-def bandwidth(options):
-    """The paper's Figure 4: latency and energy to the target on SVHN, for its numbers of rounds."""
-    drops = max(options.drops // 4, 10)
-    with tempfile.TemporaryDirectory() as folder:
-        cells = [per_round("SVHN", folder, {"bandwidth_hz": 1e6 * mhz}, drops) for mhz in BANDWIDTHS_MHZ]
-    print(
-        f"SVHN, 100 devices, {drops} drops a point; rounds to the target from Table VII (overlap 0, alpha 0.7, MOON).\n"
-    )
-    print("| | " + " | ".join(f"{mhz} MHz" for mhz in BANDWIDTHS_MHZ) + " |\n|---|" + "---|" * len(cells))
-    print("| a round, s | " + " | ".join(f"{cell['slowest']:.3f}" for cell in cells) + " |")
-    print("| a round, J | " + " | ".join(f"{cell['energy']:.2f}" for cell in cells) + " |")
-    for method, rounds in ROUNDS_TO_TARGET.items():
-        both = (f"{rounds * cell['slowest']:.1f} s, {rounds * cell['energy'] / 1e3:.2f} kJ" for cell in cells)
-        print(f"| {method} ({rounds} rounds) | " + " | ".join(both) + " |")
-    if options.out:
-        draw_bandwidth(cells, options.out)
-
-
-def draw_bandwidth(cells, folder):
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    mpl.rcParams["svg.hashsalt"] = "channel"
-    drawing = Figure(figsize=(9.0, 3.8), layout="constrained")
-    for axes, key, label, unit in zip(
-        drawing.subplots(1, 2),
-        ("slowest", "energy"),
-        ("latency to the target [s]", "energy to the target [kJ]"),
-        (1, 1e3),
-        strict=True,
-    ):
-        for method, rounds in ROUNDS_TO_TARGET.items():
-            axes.plot(BANDWIDTHS_MHZ, [rounds * cell[key] / unit for cell in cells], marker="o", label=method)
-        axes.set(xlabel="system bandwidth [MHz]", ylabel=label, yscale="log")
-        axes.grid(visible=True, alpha=0.3)
-    drawing.axes[0].legend()
-    folder.mkdir(parents=True, exist_ok=True)
-    drawing.savefig(folder / "bandwidth.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

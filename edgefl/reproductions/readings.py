@@ -316,23 +316,74 @@ class Confusion(Reading):
         return {"": float(100 * right / entries[:, 2].sum()), "_entries": text}
 
 
-class SummaryEntry(Reading):
-    """A number of summary.json by its dotted key, such as fairness.worst_10."""
+class SessionCurve(Reading):
+    """A column of the ordinary rounds of a session, as a text of numbers; times, energies since it began."""
 
+    session: PositiveInt  # from 1
+    column: Literal["test_accuracy", "time_s", "energy_j"] = "test_accuracy"
+    digits: PositiveInt = 6
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        for curve in metrics.sessions(run.curve):
+            if curve.session[0] != self.session:
+                continue
+            of_column = {"test_accuracy": curve.accuracy, "time_s": curve.time_s, "energy_j": curve.energy_j}
+            ordinary = of_column[self.column][curve.round >= 1]
+            return {"": " ".join(f"{value:.{self.digits}g}" for value in ordinary)}
+        raise InputError(f"{run.folder}: has no session {self.session}")
+
+
+class DocumentEntry(Reading):
+    """Base of readings of a number in one of a run's documents, by its dotted key."""
+
+    file: ClassVar[str]
     key: str
     scale: float = 1.0
 
-    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        value: object = run.summary
+    def number(self, run: FinishedRun, document: object) -> Values:
+        """Return the number times `scale`; None for null.
+
+        Raises:
+            InputError: the document has no such key, or no number there.
+        """
+        value = document
         for part in self.key.split("."):
             if not isinstance(value, Mapping) or part not in value:
-                raise InputError(f"{run.folder}/summary.json: has no {self.key}")
+                raise InputError(f"{run.folder}/{self.file}: has no {self.key}")
             value = value[part]
         if value is None:
             return {"": None}
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise InputError(f"{run.folder}/summary.json: {self.key} is no number")
+            raise InputError(f"{run.folder}/{self.file}: {self.key} is no number")
         return {"": self.scale * value}
+
+
+class SummaryEntry(DocumentEntry):
+    """A number of summary.json by its dotted key, such as fairness.worst_10."""
+
+    file = "summary.json"
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        return self.number(run, run.summary)
+
+
+class ManifestEntry(DocumentEntry):
+    """A number of manifest.json by its dotted key, such as resources.cpu_s: it differs from machine to machine."""
+
+    file = "manifest.json"
+    better: ClassVar[Better] = "lower"
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        return self.number(run, run.documents.manifest)
+
+
+class ScenarioEntry(DocumentEntry):
+    """A number of the complete scenario by its dotted key, such as radio.carrier_hz."""
+
+    file = "scenario.yaml"
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        return self.number(run, run.scenario)
 
 
 class DeviceAccuracy(Reading):
@@ -432,7 +483,10 @@ READINGS: Catalogue[Reading] = Catalogue(
         largest_share=LargestShare,
         classes_held=ClassesHeld,
         loss_spread=LossSpread,
+        session_curve=SessionCurve,
         summary=SummaryEntry,
+        manifest=ManifestEntry,
+        scenario=ScenarioEntry,
         device_accuracy=DeviceAccuracy,
         device_accuracies=DeviceAccuracies,
         contribution_share=ContributionShare,
