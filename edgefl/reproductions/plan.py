@@ -9,9 +9,10 @@ import hashlib
 import itertools
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,7 +100,7 @@ class Plan:
         """The names of the axes, in the order of the recipe."""
         return list(self.recipe.axes)
 
-    @property
+    @cached_property
     def points(self) -> list[Point]:
         """The combinations of values that the cells need, also those that only relations need."""
         needed = {tuple(cell.point.values()): cell.point for cell in self.cells}
@@ -120,13 +121,18 @@ class Plan:
 
     def needed_measures(self, key: tuple[str, ...]) -> set[str]:
         """Return the measures that cells need of the run with a key."""
-        relations = self.recipe.relations
-        needed = set()
+        return self._needed_measures.get(key[:-1], set())
+
+    @cached_property
+    def _needed_measures(self) -> dict[tuple[str, ...], set[str]]:
+        """The measures that cells need, by the values of the axes of a run."""
+        needed: dict[tuple[str, ...], set[str]] = defaultdict(set)
         for cell in self.cells:
-            if tuple(cell.point.values()) == key[:-1]:
-                needed.add(relations[cell.measure].measure if cell.measure in relations else cell.measure)
-            if cell.measure in relations and tuple(self.related_point(cell).values()) == key[:-1]:
-                needed.add(relations[cell.measure].measure)
+            measure = cell.measure
+            if measure in self.recipe.relations:
+                measure = self.recipe.relations[measure].measure
+                needed[tuple(self.related_point(cell).values())].add(measure)
+            needed[tuple(cell.point.values())].add(measure)
         return needed
 
     @property

@@ -97,9 +97,14 @@ class _Study:
         """
         self._check_folder()
         with closing(locked(self._folder / LOCK)):
-            self._check_folder()  # another process may have ended since
-            yield
-        shutil.rmtree(self._folder / LOCK.parent)
+            try:
+                self._check_folder()  # another process may have ended since
+                yield
+            finally:
+                # While the lock is held: afterwards the file might be another process's.
+                shutil.rmtree(self._folder / LOCK.parent)
+                if not any(self._folder.iterdir()):  # nothing could be run
+                    self._folder.rmdir()
 
     def _check_folder(self) -> None:
         """Read the rows that the folder has.
