@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
-.PHONY: setup demo test test-all lint gpu-check benchmarks clean
+.PHONY: setup demo test test-all lint gpu-check docs benchmarks clean
 
 setup: .venv/.ready
 
@@ -33,6 +33,10 @@ gpu-check: setup
 	$(BIN)/python -m pytest -m gpu
 	mkdir -p results
 	$(BIN)/python benchmarks/learner.py --device cuda --workloads W1 W2 W3 R18 --plans --growth --idle | tee results/gpu-benchmark.md
+
+# The pages about reproductions follow from recipes and recorded rows: write them anew when these change.
+docs: setup
+	$(BIN)/python -m edgefl.reproductions.docs docs/reproductions --picture docs/images/reproduction.svg
 
 benchmarks: setup
 	$(BIN)/python benchmarks/house.py --runs 5

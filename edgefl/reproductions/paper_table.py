@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgefl.core.units import NO_NUMBER
 from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.texts import mean_text, published_text
 from edgefl.results.export.dialects import Cell as TextCell
@@ -39,8 +40,10 @@ def _both(cell: Cell | None) -> TextCell:
     """Return published / measured; bold where the measured number is outside tolerance."""
     if cell is None:
         return TextCell("")
-    texts = [text for text in (published_text(cell), mean_text(cell)) if text]
-    return TextCell(" / ".join(texts), best=cell.within is False)
+    text = mean_text(cell)
+    if cell.published is not None:
+        text = f"{published_text(cell) or NO_NUMBER} / {text or NO_NUMBER}"
+    return TextCell(text, best=cell.within is False)
 
 
 def _by_row(comparison: Comparison) -> dict[RowKey, dict[str, Cell]]:

@@ -1,0 +1,73 @@
+"""The documents about reproductions follow from the recipes and the recorded rows."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from comparison_cases import comparison
+
+from edgefl.reproductions import docs, picture
+from edgefl.reproductions.library import Library
+
+FOLDER = Path(__file__).parents[2] / "docs" / "reproductions"
+RECIPE = """\
+title: Numbers | of a <b>table</b>
+source: Textbook, Table 9
+covers: [Table 9]
+published: numbers.csv
+columns: rate
+data: [DATASET]
+base: 06-quadratic
+axes: {rate: {slow: {training.lr: 0.1}, fast: {training.lr: 0.2}}}
+seeds: [1, 2]
+measures: {last: {kind: column_final, column: parameter}}
+tolerance: {relative: 0.1, why: as an example}
+gap: fast is too fast
+"""
+
+
+@pytest.fixture
+def library(tmp_path):
+    """Two recipes: one that was measured in part, and one of other data that was not."""
+    for folder in ("recipes/textbook", "published", "measured/textbook"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name, dataset in (("table-9", "quadratic"), ("table-10", "mnist")):
+        (tmp_path / "recipes" / "textbook" / f"{name}.yaml").write_text(RECIPE.replace("DATASET", dataset))
+    (tmp_path / "published" / "numbers.csv").write_text("slow,fast\n10,20\n")
+    (tmp_path / "recipes" / "textbook" / "about.md").write_text("# A textbook\n\nIts tables.\n")
+    record = "rate,seed,last,date\nslow,1,10.2,2026-01-02\nslow,2,10.4,2026-01-03\nfast,1,30,2026-01-02\n"
+    (tmp_path / "measured" / "textbook" / "table-9-full.csv").write_text(record)
+    return Library(tmp_path)
+
+
+def test_the_pages_are_those_that_the_command_writes():
+    pages = docs.pages_of(Library())
+    for name, text in pages.items():
+        assert (FOLDER / name).read_text(encoding="utf-8") == text, "make docs"
+    assert {path.name for path in FOLDER.glob("*.md")} == {*pages, "recipes.md"}
+
+
+def test_a_page_has_what_was_measured_and_what_was_not(library):
+    pages = docs.pages_of(library)
+    state = "partly measured (3 of 4 runs), so far outside tolerance"
+    row = f"| Table 9 | textbook/table-9 | quadratic | {state} | 1 of 2 | 2026-01-03 |"
+    assert row in pages["README.md"]
+    assert "| Table 9 | textbook/table-10 | mnist | needs data |  |  |" in pages["README.md"]
+    page = pages["textbook.md"]
+    assert page.startswith("# A textbook\n\nIts tables.\n")
+    assert "| 10 / 10.30 ± 0.14 | **20 / 30** |" in page
+    assert "- **Gap**: fast is too fast" in page
+    assert "## Table 9: Numbers | of a &lt;b>table&lt;/b>" in page
+    assert page.count("\n## ") == 1
+
+
+def test_the_picture_has_each_mark_and_is_the_same_again(tmp_path):
+    compared = replace(comparison(), title="Rounds <to> a target")
+    texts = []
+    for name in ("first.svg", "second.svg"):
+        picture.draw(compared, tmp_path / name)
+        texts.append((tmp_path / name).read_text())
+    assert texts[0] == texts[1]
+    assert "Rounds &lt;to&gt; a target" in texts[0]
+    marks = sum(line.count("<use ") for line in texts[0].partition('id="legend_1"')[0].split("\n") if "xlink" in line)
+    assert marks >= 4 + 12 + 4
