@@ -50,12 +50,21 @@ class RoundsTo(Reading):
 
     better: ClassVar[Better] = "lower"
     accuracy: Fraction
+    model: Literal["test", "sel", "all"] = "test"  # the global model, or one of `report.models`
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        if self.model != "test":
+            return self._of_other_model(run.column(f"{self.model}_accuracy"))
         found = metrics.reach(run.curve, self.accuracy)
         if found.reached:
             return {"": found.round}
         return {"": f">{found.round}"}
+
+    def _of_other_model(self, accuracies: Sequence[float | None]) -> Values:
+        for number, accuracy in enumerate(accuracies, 1):
+            if accuracy is not None and accuracy >= self.accuracy:
+                return {"": number}
+        return {"": f">{len(accuracies)}"}
 
 
 class TimeTo(Reading):

@@ -13,8 +13,9 @@ from edgefl.reproductions.figures import learning_curves
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan, scenarios_of
-from edgefl.reproductions.readings import Confusion, LargestShare, LossSpread
+from edgefl.reproductions.readings import Confusion, LargestShare, LossSpread, RoundsTo
 from edgefl.reproductions.records import Row
+from edgefl.server.columns import COLUMNS_OF
 
 LIBRARY = Library()
 NAMES = [name for name in LIBRARY.names if name.startswith("fedssg/")]
@@ -74,6 +75,16 @@ def test_the_spread_of_losses_by_hand(tmp_path):
     rows = [[1, 1, 0, 9, 1, 1], [1, 2, 0, 3, 2, 3.5], [1, 3, 4, 2, 2, 4]]
     values = LossSpread(last=2).read(finished(tmp_path, "device_losses.csv", header, rows))
     assert values == {"": pytest.approx(np.sqrt(5.25 / 2)), "_local": "-1 0", "_global": "0.5 2"}
+
+
+def test_rounds_of_another_model(tmp_path):
+    """The mean of all devices' models gets there one round later than the participants', or never."""
+    columns = {column.name: [0] * 3 for column in COLUMNS_OF["rounds.csv"] if not column.optional}
+    columns |= {"sel_accuracy": [0.5, 0.7, 0.9], "all_accuracy": [None, 0.2, 0.7]}
+    run = finished(tmp_path, "rounds.csv", list(columns), zip(*columns.values(), strict=True))
+    assert RoundsTo(accuracy=0.7, model="sel").read(run) == {"": 2}
+    assert RoundsTo(accuracy=0.7, model="all").read(run) == {"": 3}
+    assert RoundsTo(accuracy=0.8, model="all").read(run) == {"": ">3"}
 
 
 def test_a_confusion_matrix_by_hand(tmp_path):
