@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import BinaryIO
 from weakref import WeakSet
 
 from edgefl.core.errors import InputError, Taken
+
+MOST_NAME_BYTES = 200  # of the part of a file's name that somebody has chosen; file systems take 255 in all
 
 
 def check_plain(path: Path) -> None:
@@ -55,18 +57,29 @@ def atomically(path: Path) -> Iterator[BinaryIO]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # The temporary file lies in the same folder: a rename is atomic only within one file system.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    part = Path(name)
+    part = path.with_name(f".{cut_to_bytes(path.name, MOST_NAME_BYTES)}.{secrets.token_hex(6)}.part")
+    # `tempfile` would keep results from being shared: its files have 0600, these what the user's umask leaves.
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())  # the content must be on disk before the name points to it
-        part.chmod(0o644)  # mkstemp's 0600 would keep results from being shared
         part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        if error.errno is None or error.filename not in {None, str(part)}:
+            raise
+        # A full disk names no file, and a failed rename the temporary one.
+        raise OSError(error.errno, error.strerror, str(path)) from None
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def cut_to_bytes(text: str, most: int) -> str:
+    """Return as much of a text as fits into `most` bytes, as file systems count the length of names."""
+    return text.encode()[:most].decode(errors="ignore")
 
 
 def write_atomically(path: Path, content: bytes) -> None:

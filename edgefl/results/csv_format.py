@@ -7,6 +7,8 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
+FORMULA_OPENS = ("=", "+", "-", "@", "\t", "\r")
+
 
 def csv_cell(value: Any) -> str:
     """Return a value as it stands in a CSV file."""
@@ -16,7 +18,18 @@ def csv_cell(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return format(value, ".12g")  # the last digits of a float differ between machines
-    return str(value)
+    text = str(value)
+    if text.startswith(FORMULA_OPENS) and not _is_number(text):
+        return f"'{text}"  # spreadsheets would compute it
+    return text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.arrays import Indices
@@ -351,7 +352,8 @@ def check(scenario: Scenario, data: Data) -> None:
         raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
     if scenario.model.init.kind != "default":
         # A vector of the wrong length is an error even in a run without learning, which never uses it.
-        scenario.model.init.vector(scenario.model.parameters(data.shape, data.outputs))
+        vector = scenario.model.init.vector(scenario.model.parameters(data.shape, data.outputs))
+        _check_initial(vector, data.dtype, scenario.model.init.kind)
 
 
 def _check_report(report: ReportSection, data: Data) -> None:
@@ -371,6 +373,19 @@ def _check_report(report: ReportSection, data: Data) -> None:
         raise InputError("report.labels_by_round: needs samples with classes: leave it out")
     if report.strict_auc and not data.ranked:
         raise InputError("report.strict_auc: needs a dataset of rankings (movielens): leave it out")
+
+
+def _check_initial(vector: npt.NDArray[np.floating], dtype: str, kind: str) -> None:
+    """Check that the model that training begins with can be multiplied.
+
+    Raises:
+        InputError: its numbers are too large.
+    """
+    with np.errstate(over="ignore"):
+        squares = np.square(vector.astype(dtype))
+    if not np.isfinite(squares).all():
+        key = "path" if kind == "file" else "value"
+        raise InputError(f"model.init.{key}: products of such large numbers exceed {dtype}: begin with smaller ones")
 
 
 def _check_loss(scenario: Scenario, data: Data) -> None:

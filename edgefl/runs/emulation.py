@@ -19,7 +19,7 @@ from edgefl.core import interrupts
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError, Taken, trail
-from edgefl.core.files import write_atomically
+from edgefl.core.files import MOST_NAME_BYTES, cut_to_bytes, write_atomically
 from edgefl.core.machine import rare_collections
 from edgefl.core.plugins import Plugin, attributing
 from edgefl.learning.partitions.base import holdings
@@ -71,7 +71,7 @@ def silent(row: Mapping[str, Any]) -> None:
 
 def default_folder(scenario: Scenario) -> Path:
     """Return the folder for a scenario's results if the user names none."""
-    return RESULTS / scenario.name / f"seed-{scenario.seed}"
+    return RESULTS / cut_to_bytes(scenario.name, MOST_NAME_BYTES) / f"seed-{scenario.seed}"
 
 
 def run(scenario: Scenario, options: Options, progress: RoundListener = silent) -> Result:
@@ -83,7 +83,6 @@ def run(scenario: Scenario, options: Options, progress: RoundListener = silent) 
         InputError: the scenario cannot be run; nothing was written.
         RunError: the results cannot be written.
     """
-    device = _learning_device(options)
     if options.out is not None:
         writer.check_folder(options.out, overwrite=options.overwrite or options.resume)
         if options.resume:
@@ -91,7 +90,7 @@ def run(scenario: Scenario, options: Options, progress: RoundListener = silent) 
             finished = _finished(options.out, scenario)
             if finished is not None:
                 return finished
-    with Emulation(scenario, options, device, progress) as emulation:
+    with Emulation(scenario, options, progress) as emulation:
         with suppress(Exception, KeyboardInterrupt):  # `finish` knows what ended the run, and tells it
             emulation.advance()
         return emulation.finish()
@@ -117,14 +116,13 @@ def begin(
     Raises:
         InputError: the scenario cannot be run; nothing was written.
     """
-    device = _learning_device(options)
     if options.out is not None:
         writer.check_folder(options.out, overwrite=options.overwrite or options.resume)
         if options.resume:
             scenario = as_begun(scenario, _begun(options.out))
             if _finished(options.out, scenario) is not None:
                 raise InputError(f"{options.out}: holds a finished run; choose another folder")
-    return Emulation(scenario, options, device, progress, control)
+    return Emulation(scenario, options, progress, control)
 
 
 def _learning_device(options: Options) -> str:
@@ -142,7 +140,6 @@ class Emulation:
     Args:
         scenario: what to run.
         options: how to run it.
-        device: where to train: cpu, cuda or cuda:i.
         progress: called with each round's row when it is complete.
         control: takes decisions in place of the scenario; by default nobody does.
 
@@ -154,7 +151,6 @@ class Emulation:
         self,
         scenario: Scenario,
         options: Options,
-        device: str,
         progress: RoundListener = silent,
         control: Control = BY_SCENARIO,
     ) -> None:
@@ -173,7 +169,7 @@ class Emulation:
             before = _state_of(options.out)
             if options.out is not None:
                 self._journal = undo.enter_context(closing(_journal(options, options.out)))
-            self._begin(device, progress, control)
+            self._begin(progress, control)
             undo.callback(self.server.replay.close)
             rounds: object = scenario.server.policy.run(self.server)  # what a plug-in returns is not known
             if not isinstance(rounds, Generator):
@@ -185,14 +181,13 @@ class Emulation:
             self._rounds = self.server.env.process(self._guarded(rounds))
             self._held = undo.pop_all()
 
-    def _begin(self, device: str, progress: RoundListener, control: Control) -> None:
+    def _begin(self, progress: RoundListener, control: Control) -> None:
         """Build the parts, and note how long that took."""
         self._began_s = time.perf_counter()
         self._cpu_began_s = provenance.cpu_s()
         self._manifest = {
             # To ask git would take longer than many an episode of an agent, which stays in memory.
             **provenance.environment(git=self.options.out is not None),
-            "device": device,
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "plugins": [plugin.described() for plugin in self._plugins],
         }
@@ -200,6 +195,9 @@ class Emulation:
         if self._journal is not None:
             keeping = (self._journal, self.options.pace or Pace())
         self._divided = divide(self.scenario)
+        # Only now, as it imports torch: most scenarios that cannot be run have been refused by then.
+        device = _learning_device(self.options)
+        self._manifest["device"] = device
         self.server = build(
             self.scenario,
             device,

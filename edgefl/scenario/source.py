@@ -11,6 +11,8 @@ from edgefl.core.section import KeyPath
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.yaml_reader import Lines, NotYaml, parse
 
+MOST_BYTES = 2**24  # of a scenario file; a device or a pipe might never end
+
 
 @dataclass
 class Source:
@@ -57,7 +59,11 @@ def read(path: Path) -> tuple[dict[str, Any], Source]:
         InputError: the file cannot be read, is not YAML, or is not a mapping.
     """
     try:
-        raw, lines = parse(path.read_text(encoding="utf-8-sig"))
+        with path.open("rb") as stream:
+            content = stream.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise InputError(f"{path}: is larger than {MOST_BYTES // 2**20} MiB, which no scenario is")
+        raw, lines = parse(content.decode("utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except NotYaml as error:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, NonNegativeInt, ValidationError, model_validator
 
 from edgefl.core.errors import InputError
+from edgefl.core.files import cut_to_bytes
 from edgefl.core.plugin_import import Access
 from edgefl.core.section import KeyPath, Section, fault, fault_at
 from edgefl.scenario import shipped
@@ -23,7 +24,7 @@ from edgefl.scenario.sections import Sections
 from edgefl.scenario.source import Source, read
 
 MOST_SWEEP_POINTS = 100_000
-MOST_LABEL_CHARACTERS = 80  # of a point's values in the name of its folder
+MOST_LABEL_BYTES = 80  # of a point's values in the name of its folder
 
 DottedKey = Annotated[str, Field(pattern=r"^[\w-]+(\.[\w-]+)*$")]
 Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
@@ -253,7 +254,7 @@ def _labels(rows: Sequence[Assigned]) -> list[str]:
     labels: list[str] = []
     for number, row in enumerate(rows, 1):
         text = ",".join(f"{short[key]}={_text(value)}" for key, value in row.items())
-        text = re.sub(r"[^\w.,=+-]", "_", text)[:MOST_LABEL_CHARACTERS]
+        text = cut_to_bytes(re.sub(r"[^\w.,=+-]", "_", text), MOST_LABEL_BYTES)
         # Texts may be cut, or alike: the number makes labels unique.
         label = f"{number:0{width}d}"
         if text:

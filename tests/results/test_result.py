@@ -109,7 +109,7 @@ def test_a_run_that_was_interrupted(tmp_path):
 
 
 def test_a_run_that_is_under_way(tmp_path):
-    with Emulation(edgefl.load(KEYS), Options(tmp_path, train=False), "cpu") as emulation:
+    with Emulation(edgefl.load(KEYS), Options(tmp_path, train=False)) as emulation:
         emulation.advance(1e-3)
         read = edgefl.read(tmp_path)
         assert repr(read) == "<Result 'small · seed 1': 0 rounds, running>"

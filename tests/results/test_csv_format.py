@@ -1,0 +1,31 @@
+"""Cells of CSV files, as spreadsheets and programs read them."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from edgefl.results.csv_format import csv_bytes, csv_cell
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-cmd|x", "@SUM(1)", "\t=1"])
+def test_text_is_no_formula(text):
+    (header, row) = csv.reader(io.StringIO(csv_bytes({"a": [text]}).decode(), newline=""))
+    assert header == ["a"]
+    assert row == [f"'{text}"]
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        (-1.5, "-1.5"),
+        (-3, "-3"),
+        (np.float32(-1.5), "-1.5"),
+        ("-1e-3", "-1e-3"),
+        (float("-inf"), "-inf"),
+        ("a=1", "a=1"),
+    ],
+)
+def test_numbers_stay_numbers(value, cell):
+    assert csv_cell(value) == cell
