@@ -8,6 +8,7 @@ from model_cases import default, samples
 from torch import nn
 
 from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.algorithms.moon import Moon
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner.batches import PAD, paired
 from edgefl.learning.learner.layers import layers_of
@@ -15,6 +16,8 @@ from edgefl.learning.learner.layers_gradient import LayersGradient
 from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.plan import SERIAL, Plan
 from edgefl.learning.models import MODELS, Model
+from edgefl.learning.models.fcn import Fcn, Mlp
+from edgefl.learning.models.lenet import LeNetFemnist
 from edgefl.learning.models.resnet import ResNet18
 from edgefl.learning.models.svhn import SvhnCnn
 
@@ -24,7 +27,7 @@ CHAOTIC = (
 )
 LARGE = 1_000_000  # parameters, from which 20 steps are left to the slow tests
 KERNELS = {"layers": Plan("batched", "layers", 8), "vmap": Plan("batched", "vmap", 8)}
-PLAIN = {"logistic", "mlp", "fcn", "lenet5", "cnn", "cnn_mnist", "cnn_femnist", "cnn_mifa", "vgg9"}
+PLAIN = {"logistic", "mlp", "fcn", "lenet5", "cnn", "cnn_mnist", "cnn_femnist", "cnn_mifa", "lenet_femnist", "vgg9"}
 
 
 def data(model, shape, classes, dtype, seed=0):
@@ -248,6 +251,23 @@ class TestDropout:
         for width in (1, 2, 8):
             plan = Plan("batched", "vmap", width)
             assert_alike(oracle, trained(self.model, self.shape, self.classes, plan, local_steps=4), 1e-10)
+
+    @pytest.mark.parametrize("algorithm", [FedAvg(), Moon(first_previous="random")])
+    @pytest.mark.parametrize("model", [Mlp(hidden=(6,), dropout=0.5), Fcn(hidden=(7, 6), dropout=0.3)])
+    def test_layers_by_hand_draw_the_same_masks(self, model, algorithm):
+        """Also under a loss of representations, which are those before a dropout that the last layer follows."""
+        assert layers_of(model.module((4,), 3))
+        oracle = trained(model, (4,), 3, SERIAL, algorithm, local_steps=4)
+        for width in (1, 2, 8):
+            plan = Plan("batched", "layers", width)
+            assert_alike(oracle, trained(model, (4,), 3, plan, algorithm, local_steps=4), 1e-10)
+
+    def test_representations_before_the_last_dropout_by_hand(self):
+        oracle, by_hand = (
+            trained(LeNetFemnist(), (28, 28), 3, plan, Moon(first_previous="random"), local_steps=2)
+            for plan in (SERIAL, KERNELS["layers"])
+        )
+        assert_alike(oracle, by_hand, 1e-10)
 
     def test_it_does_drop(self):
         without = trained(SvhnCnn(dropout=0.0), self.shape, self.classes, SERIAL, local_steps=4)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -29,13 +32,25 @@ class KeyedDropout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return activations of the same shape [B, ...]."""
-        key = getattr(self, KEY)
-        low_word = key & WORD
-        high_word = (key >> 32) & WORD
-        position = torch.arange(x.numel(), device=x.device).view(x.shape)
-        bits = _hash(_hash(_hash(position) ^ low_word) ^ high_word ^ _spread(self.layer))
-        kept = (bits >= int(self.p * 2**32)).to(x.dtype)
+        kept = kept_by(getattr(self, KEY), self.p, self.layer, x.shape).to(x.dtype)
         return x * kept / (1 - self.p)
+
+
+def kept_by(keys: Tensor, p: float, layer: int, shape: Sequence[int]) -> Tensor:
+    """Return which activations [..., *shape] are kept, for keys [...] of one client or several.
+
+    Args:
+        keys: each names a draw.
+        p: probability that an activation is zeroed.
+        layer: the layer's number.
+        shape: of a client's activations.
+    """
+    keys = keys.view(*keys.shape, *(1 for _ in shape))
+    low_word = keys & WORD
+    high_word = (keys >> 32) & WORD
+    position = torch.arange(math.prod(shape), device=keys.device).view(*shape)
+    bits = _hash(_hash(_hash(position) ^ low_word) ^ high_word ^ _spread(layer))
+    return bits >= int(p * 2**32)
 
 
 def _hash(x: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
+from edgefl.learning.learner.dropout import kept_by
 from edgefl.learning.learner.flat_vectors import Tensors
 
 IMAGES = 5  # axes of clients' batches of images
@@ -26,12 +27,13 @@ Saved = Any  # what a layer's backward pass needs of its forward pass
 class ManualLayer:
     """One layer with a gradient by hand, by default without parameters.
 
-    In all methods `p` are its parameters [C, *shape], `dy` is the gradient of the loss in its output.
+    In all methods `p` are its parameters [C, *shape], `dy` is the gradient of the loss in its output. The `keys` [C]
+    name the masks of dropout; None in tests, where nothing is dropped.
     """
 
     parameters = 0  # tensors
 
-    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+    def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
         """Return the output, and what to save for the backward pass."""
         raise NotImplementedError
 
@@ -53,7 +55,7 @@ class Linear(ManualLayer):
     parameters = 2
 
     @override
-    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+    def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
         weight, bias, transposed = p
         # A single model takes the other way in any case, which gives what its module gives, bit by bit.
         if weight.shape[1] < LANES and len(x) > 1:
@@ -88,7 +90,7 @@ class Convolution(ManualLayer):
         self.padding = [int(size) for size in layer.padding]
 
     @override
-    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+    def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
         # one grouped convolution does the work of all clients: each group has one client's images and weights
         folded = fold(x)
         weight = p[0].flatten(0, 1)
@@ -134,7 +136,7 @@ class Relu(ManualLayer):
     """Rectifier, in place: no layer before it needs its own output for the backward pass."""
 
     @override
-    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+    def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
         # y is all that the backward pass needs: it is positive where x was
         y = x.relu_()
         return y, y
@@ -145,6 +147,31 @@ class Relu(ManualLayer):
         return dx
 
 
+class Dropout(ManualLayer):
+    """The masks of KeyedDropout, for the clients together.
+
+    Args:
+        p: probability.
+        number: of the layer among those with dropout, from 0.
+    """
+
+    def __init__(self, p: float, number: int) -> None:
+        self.p = p
+        self.number = number
+
+    @override
+    def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
+        if keys is None:
+            return x, None
+        kept = kept_by(keys, self.p, self.number, x.shape[1:]).to(x.dtype)
+        return x * kept / (1 - self.p), kept
+
+    @override
+    def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
+        dx: Tensor = dy / (1 - self.p) * saved
+        return dx
+
+
 class MaxPool(ManualLayer):
     """The maximum of each window."""
 
@@ -152,7 +179,7 @@ class MaxPool(ManualLayer):
         self.sizes = [_both_sides(size) for size in (layer.kernel_size, layer.stride, layer.padding, layer.dilation)]
 
     @override
-    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+    def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
         folded = fold(x)
         y, indices = aten.max_pool2d_with_indices(folded, *self.sizes)
         return unfold(y, len(x)), (folded, indices)
@@ -176,7 +203,7 @@ class GlobalMean(ManualLayer):
     """The mean of each channel."""
 
     @override
-    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+    def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
         return x.mean((-2, -1), keepdim=True), x.shape
 
     @override
@@ -197,7 +224,7 @@ class Reshape(ManualLayer):
         self.shape = shape
 
     @override
-    def forward(self, x: Tensor, p: Tensors) -> tuple[Tensor, Saved]:
+    def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
         return x.reshape(*x.shape[:2], *self.shape(x)), x.shape
 
     @override
@@ -219,9 +246,15 @@ def layers_of(module: nn.Module) -> list[ManualLayer]:
     """Return the layers of a module that is a plain stack of known ones; an empty list for any other."""
     if not isinstance(module, nn.Sequential):
         return []
-    layers = []
+    layers: list[ManualLayer] = []
+    dropouts = 0
     # one unknown layer, and the whole stack goes to autograd: it needs the graph from end to end
     for part in _pooled_first(list(module)):
+        if type(part) is nn.Dropout:
+            if part.p > 0:
+                layers.append(Dropout(part.p, dropouts))
+                dropouts += 1
+            continue
         layer = _layer(part)
         if layer is None:
             return []

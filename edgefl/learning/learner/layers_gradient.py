@@ -7,7 +7,7 @@ from torch import Tensor
 
 from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
 from edgefl.learning.learner.gradients import References, Step
-from edgefl.learning.learner.layers import IMAGES, Convolution, Linear, Saved, layers_of
+from edgefl.learning.learner.layers import IMAGES, Convolution, Dropout, Linear, Saved, layers_of
 from edgefl.learning.learner.network import Network
 from edgefl.learning.losses.cross_entropy import CrossEntropy
 from edgefl.learning.models import Model
@@ -38,6 +38,9 @@ class LayersGradient:
         self.head: int | None = None
         if linear and linear[-1] > self.first:
             self.head = linear[-1]
+            # what stands before a dropout is the same in training and in tests
+            while isinstance(self.layers[self.head - 1], Dropout):
+                self.head -= 1
 
     def bind(self, w: Tensor, statistics: Tensor, into: Tensor, references: References | None) -> Step:
         """See GradientKernel."""
@@ -49,7 +52,7 @@ class LayersGradient:
 
         def step(x: Tensor, y: Tensor, weight: Tensor, keys: Tensor | None) -> Tensor:
             x = self._entry(x)
-            own, saved = self._forward(parameters, x)
+            own, saved = self._forward(parameters, x, keys)
             dz: Tensor | None = None
             if references is None and isinstance(self.model.loss, CrossEntropy):
                 losses, dy = cross_entropy(own.outputs, y, weight)
@@ -57,7 +60,7 @@ class LayersGradient:
                 others: dict[str, ForwardPass] | None = None
                 batch = Batch(y, weight, {})
                 if references is not None:
-                    others = {name: self._forward(other, x)[0] for name, other in compared.items()}
+                    others = {name: self._forward(other, x, None)[0] for name, other in compared.items()}
                     batch = Batch(y, weight, references.received)
                 losses, dy, dz = self._differentiated(own, others, batch)
             self._backward(parameters, saved, targets, dy, dz)
@@ -67,17 +70,22 @@ class LayersGradient:
 
     def outputs(self, w: Tensor, x: Tensor) -> Tensor:
         """Return the outputs [B, classes] of one model w [d] for x [B, ...], for evaluation."""
-        forward, _ = self._forward(self._by_layer(w[None]), self._entry(x[None]))
+        forward, _ = self._forward(self._by_layer(w[None]), self._entry(x[None]), None)
         return forward.outputs[0]
 
-    def _forward(self, parameters: list[list[Tensor]], x: Tensor) -> tuple[ForwardPass, list[Saved]]:
-        """Return outputs and representations, as `network.representation` has it, and what each layer saves."""
+    def _forward(
+        self, parameters: list[list[Tensor]], x: Tensor, keys: Tensor | None
+    ) -> tuple[ForwardPass, list[Saved]]:
+        """Return outputs and representations, as `network.representation` has it, and what each layer saves.
+
+        The `keys` [C] are those of dropout; None in tests.
+        """
         saved_by_layer = []
         z: Tensor | None = None
         for number, (layer, p) in enumerate(zip(self.layers, parameters, strict=True)):
             if number == self.head:
                 z = x
-            x, saved = layer.forward(x, p)
+            x, saved = layer.forward(x, p, keys)
             saved_by_layer.append(saved)
         if z is None:
             z = x
