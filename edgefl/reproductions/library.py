@@ -51,6 +51,7 @@ class Library:
         self.root = root or SHIPPED
         if not (self.root / "recipes").is_dir():
             raise InputError(f"{self.root}: holds no recipes: needs recipes/PAPER/ITEM.yaml")
+        self._files: dict[str, tuple[Path, Recipe, Source]] = {}
 
     @cached_property
     def names(self) -> list[str]:
@@ -139,6 +140,12 @@ class Library:
         return self.root / "measured" / f"{entry.runs_of}-{scale}.csv"
 
     def _read(self, name: str) -> tuple[Path, Recipe, Source]:
+        """Return the file of a recipe, its content, and where its keys stand; each file is read once."""
+        if name not in self._files:
+            self._files[name] = self._read_file(name)
+        return self._files[name]
+
+    def _read_file(self, name: str) -> tuple[Path, Recipe, Source]:
         path = self.root / "recipes" / f"{name}.yaml"
         raw, source = read(path)
         try:

@@ -436,6 +436,12 @@ def _matches(value: str, wanted: Any) -> bool:
     return any(same_text(value, choice) for choice in as_tuple(wanted))
 
 
+@cache
+def _found(base: str, folder: Path) -> Path:
+    """Return the file that a recipe in a folder means; see `shipped.find`, which looks at many files."""
+    return shipped.find(base, folder)
+
+
 def _base_file(entry: Entry, base: str | None) -> Path:
     """Return the scenario file that a recipe names as its base.
 
@@ -445,7 +451,7 @@ def _base_file(entry: Entry, base: str | None) -> Path:
     if base is None:
         raise InputError(entry.runs_source.fault(("base",), "is required: some points have none of their own"))
     try:
-        path = shipped.find(base, entry.runs_path.parent)
+        path = _found(base, entry.runs_path.parent)
     except InputError as error:
         raise InputError(*(entry.runs_source.fault(("base",), text) for text in error.faults)) from None
     if not path.is_file():

@@ -83,7 +83,12 @@ def current(rows: Rows, settings: Callable[[Row], str]) -> Rows:
         rows: to choose from.
         settings: returns the digest of what the recipe says of a row's run.
     """
-    return {key: row for key, row in rows.items() if row.origin.get("settings", "") in {"", settings(row)}}
+    return {key: row for key, row in rows.items() if _is_current(row, settings)}
+
+
+def _is_current(row: Row, settings: Callable[[Row], str]) -> bool:
+    known = row.origin.get("settings", "")
+    return not known or known == settings(row)
 
 
 def _row(path: Path, line: int, cells: Mapping[str | None, str | None], axes: Sequence[str]) -> Row:
