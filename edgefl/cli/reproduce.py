@@ -135,9 +135,7 @@ def _list(library: Library, names: Sequence[str]) -> int:
         print("\nData that are not here (*):")
     for need in dict.fromkeys(absent):  # without duplicates
         print(f"  {need.name}: {need.remedy}")
-    print(
-        "\n`edgefl reproduce PAPER/ITEM` runs one; --dry-run tells how long it takes; --recorded shows measured rows"
-    )
+    print("\n`edgefl reproduce PAPER/ITEM` runs one; --dry-run tells how long it takes; --recorded shows measured rows")
     return EXIT_DONE
 
 
