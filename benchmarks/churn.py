@@ -9,10 +9,16 @@ What has run lies in results/churn and is not repeated.
 """
 
 import argparse
+import csv
+import json
+from pathlib import Path
 
 import numpy as np
-from study import ROOT, SCENARIOS, column, run, table
 
+import edgefl
+
+ROOT = Path(__file__).parents[1]
+SCENARIO = ROOT / "scenarios" / "17-coming-and-going.yaml"
 STAY_S = 20.0
 TARGET, LIMIT_S = 0.80, 300.0
 REACHED, CENSORED = "#2a6fbb", "#c4481c"
@@ -42,7 +48,7 @@ def measured(rate, seed):
     }
     overrides = [f"{key}={value}" for key, value in keys.items()]
     folder = ROOT / "results" / "churn" / f"rate-{rate:g}" / f"seed-{seed}"
-    run(folder, SCENARIOS / "17-coming-and-going.yaml", overrides, seed)
+    run(folder, SCENARIO, overrides, seed)
     names = ("time_s", "energy_j", "test_accuracy", "present", "selected", "departed", "wasted_j", "duration_s")
     columns = {name: column(folder, name) for name in names}
     there = np.average(columns["present"], weights=columns["duration_s"])
@@ -104,6 +110,27 @@ def draw(found, out):
         axis.minorticks_off()
         axis.legend(frameon=False)
     figure.savefig(out, metadata={"Date": None})
+
+
+def run(folder, scenario, overrides, seed):
+    """Run a scenario into a folder, unless it has finished there before."""
+    manifest = folder / "manifest.json"
+    if not manifest.exists() or json.loads(manifest.read_text())["status"] != "finished":
+        edgefl.run(scenario, overrides=overrides, seed=seed, out=folder, overwrite=True)
+
+
+def column(folder, name):
+    """A column of a run's rounds.csv; NaN where it is empty."""
+    with (folder / "rounds.csv").open() as file:
+        return np.array([float(row[name] or "nan") for row in csv.DictReader(file)])
+
+
+def table(header, rows):
+    """A Markdown table."""
+    print("| " + " | ".join(header) + " |")
+    print("|" + "---|" * len(header))
+    for row in rows:
+        print("| " + " | ".join(row) + " |", flush=True)
 
 
 if __name__ == "__main__":
