@@ -67,6 +67,19 @@ class RoundsTo(Reading):
         return {"": f">{len(accuracies)}"}
 
 
+class AccuracyReading(Reading):
+    """Base of readings that return accuracies."""
+
+    percent: bool = True
+
+    @property
+    def unit(self) -> float:
+        """What an accuracy from 0 to 1 is multiplied by."""
+        if self.percent:
+            return 100.0
+        return 1.0
+
+
 class TimeTo(Reading):
     """The virtual time [s] until an accuracy; ">T" if it was not reached in the T seconds of the run."""
 
@@ -75,7 +88,9 @@ class TimeTo(Reading):
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         found = metrics.reach(run.curve, self.accuracy)
-        return {"": found.time_s if found.reached else f">{csv_cell(found.time_s)}"}
+        if found.reached:
+            return {"": found.time_s}
+        return {"": f">{csv_cell(found.time_s)}"}
 
 
 class EnergyTo(Reading):
@@ -86,55 +101,49 @@ class EnergyTo(Reading):
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         found = metrics.reach(run.curve, self.accuracy)
-        return {"": found.energy_j if found.reached else f">{csv_cell(found.energy_j)}"}
+        if found.reached:
+            return {"": found.energy_j}
+        return {"": f">{csv_cell(found.energy_j)}"}
 
 
-class LastMean(Reading):
+class LastMean(AccuracyReading):
     """Mean and standard deviation of the test accuracy over the last tests (FedSSG paper, Table 1: the last 50)."""
 
     rounds: PositiveInt = 50
-    percent: bool = True
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         spread = metrics.last(run.curve, self.rounds)
         _check_tested(run)
-        scale = 100 if self.percent else 1
-        return {"": scale * spread.mean, STD: scale * spread.std}
+        return {"": self.unit * spread.mean, STD: self.unit * spread.std}
 
 
-class Final(Reading):
+class Final(AccuracyReading):
     """The last test accuracy."""
 
-    percent: bool = True
-
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         _check_tested(run)
-        return {"": (100 if self.percent else 1) * run.curve.final}
+        return {"": self.unit * run.curve.final}
 
 
-class Best(Reading):
+class Best(AccuracyReading):
     """The highest test accuracy."""
 
-    percent: bool = True
-
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         _check_tested(run)
-        return {"": (100 if self.percent else 1) * run.curve.best}
+        return {"": self.unit * run.curve.best}
 
 
-class FirstRoundsMean(Reading):
+class FirstRoundsMean(AccuracyReading):
     """The mean test accuracy over the first rounds of a session (dynamic-devices paper, Table X: the first 10)."""
 
     session: PositiveInt  # from 1
     rounds: PositiveInt = metrics.INITIAL_ROUNDS
-    percent: bool = True
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         for session in metrics.sessions(run.curve):
             if session.session[0] == self.session:
                 spread = metrics.initial(session, self.rounds)
-                scale = 100 if self.percent else 1
-                return {"": scale * spread.mean, STD: scale * spread.std}
+                return {"": self.unit * spread.mean, STD: self.unit * spread.std}
         raise InputError(f"{run.folder}: has no session {self.session}")
 
 
@@ -165,7 +174,9 @@ class ColumnMean(ColumnReading):
         values = self.values(run)
         if self.last is not None:
             values = values[-self.last :]
-        return {"": float(values.mean()), STD: float(values.std(ddof=1)) if len(values) > 1 else None}
+        if len(values) == 1:
+            return {"": float(values[0]), STD: None}
+        return {"": float(values.mean()), STD: float(values.std(ddof=1))}
 
 
 class ColumnMaximum(ColumnReading):
@@ -199,7 +210,9 @@ class ColumnAt(ColumnReading):
         if self.round > len(values):
             raise InputError(f"{run.folder}/rounds.csv: has {len(values)} rounds, no round {self.round}")
         value = values[self.round - 1]
-        return {"": None if value is None else self.scale * value}
+        if value is None:
+            return {"": None}
+        return {"": self.scale * value}
 
 
 class ColumnCurve(ColumnReading):
@@ -395,29 +408,24 @@ class ScenarioEntry(DocumentEntry):
         return self.number(run, run.scenario)
 
 
-class DeviceAccuracy(Reading):
+class DeviceAccuracy(AccuracyReading):
     """Mean and standard deviation over devices of the final model's accuracy on their own samples (FedAR, Table 3)."""
 
     of: Literal["all", "worst", "best"] = "all"  # the worst or the best tenth of the devices
-    percent: bool = True
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         statistics = metrics.fairness(run.device_accuracies)
-        scale = 100 if self.percent else 1
         if self.of == "all":
-            return {"": scale * statistics["mean"], STD: scale * float(np.sqrt(statistics["variance"]))}
+            return {"": self.unit * statistics["mean"], STD: self.unit * float(np.sqrt(statistics["variance"]))}
         name = f"{self.of}_10_percent"
-        return {"": scale * statistics[name], STD: scale * statistics[f"{name}_std"]}
+        return {"": self.unit * statistics[name], STD: self.unit * statistics[f"{name}_std"]}
 
 
-class DeviceAccuracies(Reading):
+class DeviceAccuracies(AccuracyReading):
     """The final model's accuracy for each device, from the lowest on, as a text of numbers (FedAR, Fig. 3)."""
 
-    percent: bool = True
-
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        scale = 100 if self.percent else 1
-        return {"": " ".join(f"{scale * accuracy:.4g}" for accuracy in np.sort(run.device_accuracies))}
+        return {"": " ".join(f"{self.unit * accuracy:.4g}" for accuracy in np.sort(run.device_accuracies))}
 
 
 class ContributionShare(Reading):
