@@ -16,6 +16,7 @@ from edgefl.results.report.style import DASHES, INK, MUTED, RUN_COLOURS, Figure,
 
 MOST_MARKED = 72  # cells with a mark each beside each other; more are drawn over what is printed
 MOST_CHARTS = 24  # of curves
+LOG_AXIS = {"type": "log", "dtick": 1, "exponentformat": "power"}
 MEASURED_COLOUR = RUN_COLOURS[0]
 OUTSIDE_COLOUR = RUN_COLOURS[1]
 
@@ -60,19 +61,35 @@ def _beside(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
     numbers = [number for number in printed if number is not None]
     numbers += [cell.mean for cell in cells if cell.mean is not None]
     if _spans_decades(numbers):
-        y_axis["type"] = "log"
+        y_axis = LOG_AXIS
     return {"data": traces, "layout": {"yaxis": y_axis, "hovermode": "closest"}}
 
 
 def _places(comparison: Comparison, cells: Sequence[Cell]) -> Any:
     """Return the horizontal places of cells: columns, below them the rows where there are several."""
     columns = [plotly_text(cell.column or "measured") for cell in cells]
-    rows = [plotly_text(place_text(comparison.row_names, cell.row)) for cell in cells]
-    if len(set(rows)) < 2:
+    names = _telling(comparison.row_names, cells)
+    outer = [plotly_text(place_text(names, cell.row)) for cell in cells]
+    if len(set(outer)) < 2:
         return columns
-    if len(set(columns)) < 2:
-        return rows
-    return [rows, columns]
+    inner = columns
+    if len(set(columns)) < 2:  # then the last name of rows is what stands below the marks
+        inner = [plotly_text(cell.row.get(names[-1], "")) for cell in cells]
+        outer = [plotly_text(place_text(names[:-1], cell.row)) for cell in cells]
+    if len(set(outer)) < 2:
+        return inner
+    return [outer, inner]
+
+
+def _telling(names: Sequence[str], cells: Sequence[Cell]) -> list[str]:
+    """Return as few names of rows as tell the rows apart: labels below a chart must be short."""
+    kept = list(names)
+    rows = len({tuple(cell.row.items()) for cell in cells})
+    for name in reversed(names):
+        others = [one for one in kept if one != name]
+        if others and len({tuple(cell.row.get(one) for one in others) for cell in cells}) == rows:
+            kept = others
+    return kept
 
 
 def _seed_marks(cells: Sequence[Cell], places: Any) -> Figure:
@@ -141,8 +158,8 @@ def _picked(places: Any, rows: Sequence[int]) -> Any:
 
 
 def _spans_decades(numbers: Sequence[float]) -> bool:
-    """Return whether numbers are positive, and the largest is over fifty times the least."""
-    return bool(numbers) and min(numbers) > 0 and max(numbers) > 50 * min(numbers)
+    """Return whether numbers are positive, and the largest is over a hundred times the least."""
+    return bool(numbers) and min(numbers) > 0 and max(numbers) > 100 * min(numbers)
 
 
 # Curves
@@ -190,7 +207,7 @@ def _curve_chart(name: str, title: str, lines: Mapping[str, Sequence[Row]], meas
     layout: Figure = {"xaxis": {"title": {"text": "round"}}}
     values = [value for trace in traces for value in trace["y"] if value is not None]
     if _spans_decades(values):
-        layout["yaxis"] = {"type": "log", "exponentformat": "power"}
+        layout["yaxis"] = LOG_AXIS
     return Chart(name, title, {"data": traces, "layout": layout}, tuple(key))
 
 

@@ -27,8 +27,9 @@ def mean_text(cell: Cell) -> str:
         return number_text(cell.mean)
     # Two digits of the deviation; more digits of the mean than that would pretend to be known.
     decimals = 1 - math.floor(math.log10(cell.std))
-    if not 0 <= decimals <= MOST_DECIMALS:
+    if decimals > MOST_DECIMALS:
         return f"{number_text(cell.mean)} ± {cell.std:.2g}"
+    decimals = max(decimals, 0)
     return f"{cell.mean:.{decimals}f} ± {cell.std:.{decimals}f}"
 
 
@@ -73,7 +74,7 @@ def tolerance_text(tolerance: Tolerance) -> str:
 
 def place_text(names: Sequence[str], row: Mapping[str, str]) -> str:
     """Return where a row stands: its values of the columns `names` that it has."""
-    return ", ".join(row[name] for name in names if name in row)
+    return ", ".join(row[name] for name in names if row.get(name))
 
 
 def within_text(comparison: Comparison) -> str:

@@ -28,6 +28,7 @@ from edgefl.results.report.style import INK, prose, template
 from edgefl.results.report.tables import table
 
 RUN_PAGE = "report.html"
+MOST_WIDE = 2  # charts over the whole width
 MOST_OPEN = 30  # runs that are listed without being asked for
 MOST_CHARACTERS = 60  # of a measured text in the table of runs: curves are longer
 KEY = (
@@ -41,6 +42,9 @@ PICTURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 STYLE = """
 .tile strong.long { font-size: 19px; line-height: 34px; white-space: normal; }
 .wide .plot { height: 430px; }
+.wide .grid .plot { height: 330px; }
+.wide .card + .card { margin-top: 14px; }
+.wide .grid .card + .card { margin-top: 0; }
 .cells td, .cells th { white-space: nowrap; }
 .cells th:not(:first-child) { text-align: right; }
 .cells .outside > * { background: #fdf0e6; }
@@ -152,7 +156,9 @@ def _charts_section(drawn: Sequence[Chart]) -> str:
     text = ""
     if marks:
         cards = "".join(_card(chart) for chart in marks)
-        text += f'<section id="published" class="wide"><h2>Published and measured</h2>{KEY}{cards}</section>'
+        grid = ' class="grid"' if len(marks) > MOST_WIDE else ""
+        head = f'<section id="published" class="wide"><h2>Published and measured</h2>{KEY}'
+        text += f"{head}<div{grid}>{cards}</div></section>"
     if curves:
         cards = "".join(_card(chart) for chart in curves)
         text += (
@@ -187,7 +193,8 @@ def _cells_section(comparison: Comparison) -> str:
     cells = [cell for cell in comparison.cells if cell.published is not None or cell.by_seed]
     if not cells:
         return '<section><h2>Numbers</h2><p class="note">Nothing is printed, and no number was read off.</p></section>'
-    has_measures = len({cell.measure for cell in cells}) > 1
+    pairs = {(cell.column, cell.measure) for cell in cells}
+    has_measures = len(pairs) > len({cell.column for cell in cells})
     heads = [*comparison.row_names, "column", "published", "measured", "by seed", "difference", ""]
     if has_measures:
         heads.insert(len(comparison.row_names) + 1, "measure")
@@ -245,9 +252,11 @@ def _runs_section(comparison: Comparison, runs: Path) -> str:
 
 def _link(row: Row, runs: Path) -> str:
     place = PlannedRun(dict(row.point), row.seed).place
-    if not (runs / place / RUN_PAGE).is_file():
-        return ""
-    return f'<a href="{escape((runs.name / place / RUN_PAGE).as_posix())}">page</a>'
+    if (runs / place / RUN_PAGE).is_file():
+        return f'<a href="{escape((runs.name / place / RUN_PAGE).as_posix())}">page</a>'
+    if (runs / place).is_dir():  # `edgefl report` makes a page of it
+        return f'<a href="{escape((runs.name / place).as_posix())}/">folder</a>'
+    return ""
 
 
 def _short(text: str) -> str:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from comparison_cases import cell, comparison, curves, run
@@ -76,13 +77,15 @@ def test_the_page_says_what_is_asked_and_what_is_known_to_differ(written):
 
 
 def test_pages_of_runs_that_are_still_there_are_linked(tmp_path):
-    folder = tmp_path / "runs" / "setting=IID,algorithm=FedAvg" / "seed-2"
-    folder.mkdir(parents=True)
-    (folder / "report.html").write_text("a page")
+    folder = tmp_path / "runs" / "setting=IID,algorithm=FedAvg"
+    (folder / "seed-2").mkdir(parents=True)
+    (folder / "seed-2" / "report.html").write_text("a page")
+    (folder / "seed-3").mkdir()
     pages.write(comparison(), tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert re.findall(r'href="([^"]*)"', page.partition("<script>")[0]) == [
-        "runs/setting=IID,algorithm=FedAvg/seed-2/report.html"
+        "runs/setting=IID,algorithm=FedAvg/seed-2/report.html",
+        "runs/setting=IID,algorithm=FedAvg/seed-3/",
     ]
 
 
@@ -109,7 +112,14 @@ def test_markdown_marks_what_is_outside_tolerance():
 
 @pytest.mark.parametrize(
     ("numbers", "text"),
-    [((43, 40, 43), "42.0 ± 1.7"), ((98.07, 97.96, 98.01), "98.013 ± 0.055"), ((5, 5), "5"), ((7,), "7"), ((), "")],
+    [
+        ((43, 40, 43), "42.0 ± 1.7"),
+        ((98.07, 97.96, 98.01), "98.013 ± 0.055"),
+        ((5, 5), "5"),
+        ((17000, 17200), "17100 ± 141"),
+        ((7,), "7"),
+        ((), ""),
+    ],
 )
 def test_means_have_as_many_digits_as_are_known(numbers, text):
     assert mean_text(cell("IID", "A", 1, dict(enumerate(numbers)))) == text
@@ -145,3 +155,16 @@ def test_a_figure_is_drawn_and_shown(monkeypatch, tmp_path):
     files = pages.write(comparison(figure="mine"), tmp_path)
     assert files[-1].read_text() == "<svg>12</svg>"
     assert '<img alt="figure" src="data:image/svg+xml;base64,' in (tmp_path / "report.html").read_text()
+
+
+def test_labels_have_only_the_names_that_tell_rows_apart():
+    rows = [("MNIST", "0.3", "Proposed", "1"), ("MNIST", "0.3", "Average", "7"), ("SVHN", "0.7", "Proposed", "1")]
+    cells = []
+    for dataset, alpha, method, number in rows:
+        made = cell("", "latency", 10, {1: 11})
+        cells.append(replace(made, row={"dataset": dataset, "alpha": alpha, "method": method, "rounds": number}))
+    (chart,) = charts(comparison(cells))
+    assert traces_of(chart.figure)["published"]["x"] == [
+        ["MNIST", "MNIST", "SVHN"],
+        ["Proposed", "Average", "Proposed"],
+    ]
