@@ -54,7 +54,7 @@ def _explained(error: BaseException) -> tuple[int, Sequence[str]]:
         # Before or after a run: one that is under way ends with a status of its own, and its rounds on disk.
         return EXIT_INTERRUPTED, ["interrupted"]
     if isinstance(error, MemoryError):
-        return EXIT_FAILED, [f"the memory is too small for this scenario: {error}"]
+        return EXIT_FAILED, [f"the memory is too small for this scenario: {str(error) or 'none is left'}"]
     if isinstance(error, OSError) and error.filename:  # such as a full disk
         return EXIT_FAILED, [f"{error.filename}: {error.strerror}"]
     return EXIT_FAILED, [str(error)]

@@ -1,10 +1,12 @@
-"""Packages that only some features need."""
+"""Packages that only some features need, and large ones that may not fit into the memory."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
 from edgefl.core.errors import InputError
+from edgefl.core.machine import memory_limits
+from edgefl.core.units import BYTES, quantity
 from edgefl.core.version import DISTRIBUTION
 
 
@@ -24,3 +26,21 @@ def require(package: str, extra: str, feature: str) -> None:
     except ImportError:
         remedy = f"pip install '{DISTRIBUTION}[{extra}]'"
         raise InputError(f"{feature}: needs {package}, which is missing: {remedy}") from None
+
+
+def check_loads(package: str) -> None:
+    """Import a package that is needed later, so that a run does not fail for it after its last round.
+
+    Raises:
+        InputError: it is installed and cannot be loaded, for which a limit of the memory is the usual cause.
+    """
+    try:
+        import_module(package)
+    except ModuleNotFoundError:
+        raise
+    except (ImportError, MemoryError, OSError) as error:
+        limits = memory_limits()
+        name = min(limits, key=lambda limit: limits[limit])
+        reason = str(error).partition("\n")[0] or "no memory is left"
+        text = f"{package} cannot be loaded ({reason}): there are {quantity(limits[name], BYTES)} of memory ({name})"
+        raise InputError(f"{text}: raise the limit, or use a larger machine") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edgefl.core.errors import InputError
+from edgefl.core.extras import check_loads
 
 
 def gpu_count() -> int:
@@ -33,8 +34,9 @@ def choose_device(name: str) -> str:
     """Return the torch device behind auto, cpu, cuda or cuda:i.
 
     Raises:
-        InputError: there is no such device.
+        InputError: there is no such device, or torch cannot be loaded.
     """
+    check_loads("torch")
     count = gpu_count()
     if name == "auto":
         return "cuda" if count else "cpu"

@@ -19,6 +19,7 @@ from edgefl.core import interrupts
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError, Taken, trail
+from edgefl.core.extras import check_loads
 from edgefl.core.files import MOST_NAME_BYTES, cut_to_bytes, write_atomically
 from edgefl.core.machine import rare_collections
 from edgefl.core.plugins import Plugin, attributing
@@ -195,6 +196,8 @@ class Emulation:
         if self._journal is not None:
             keeping = (self._journal, self.options.pace or Pace())
         self._divided = divide(self.scenario)
+        if self.options.out is not None:
+            check_loads("pyarrow.parquet")  # which writes the event log
         # Only now, as it imports torch: most scenarios that cannot be run have been refused by then.
         device = _learning_device(self.options)
         self._manifest["device"] = device

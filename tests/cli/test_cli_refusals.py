@@ -1,5 +1,8 @@
 """Scenarios that cannot be run are refused in a moment, and by what is wrong with them."""
 
+import subprocess
+import sys
+
 import pytest
 
 import edgefl as package
@@ -42,3 +45,24 @@ def test_long_names_of_points_are_cut_by_bytes(edgefl):
     edgefl.write("s.yaml", f"name: {LONG}\nrounds: 2\ndevices: {{count: 5}}\n")
     done = edgefl("run", "s.yaml", "--no-train", "--quiet")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("limit_kib", [1_000_000, 2_500_000])
+def test_torch_does_not_fit_into_the_limit_of_the_shell(edgefl, limit_kib):
+    edgefl.write("s.yaml", "rounds: 2\ndevices: {count: 5}\n")
+    command = f"ulimit -v {limit_kib}; exec {sys.executable} -m edgefl run s.yaml -o out --device cpu"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=edgefl.folder, env=edgefl.environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("edgefl: torch cannot be loaded (")
+    assert line.endswith("(ulimit -v): raise the limit, or use a larger machine")
+    assert not (edgefl.folder / "out").exists()
+
+
+def test_what_writes_results_is_loaded_before_the_first_round(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)  # then `import` raises ModuleNotFoundError
+    with pytest.raises(ModuleNotFoundError):
+        package.run({"rounds": 2, "devices": {"count": 5}}, out=tmp_path / "out", train=False)
+    assert not (tmp_path / "out").exists()
