@@ -114,3 +114,18 @@ def test_rows_are_read_as_they_were_written(tmp_path):
     assert [(row.point, row.seed, row.measures) for row in read.values()] == [
         (row.point, row.seed, row.measures) for row in rows.values()
     ]
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "within"),
+    [
+        ("{relative: 0.1, why: x}", True),
+        ("{absolute: 0.04, why: x}", False),
+        ("{relative: 0.1, absolute: 0.04, why: x}", False),  # both must hold
+        ("{relative: 0.001, by_measure: {last: {absolute: 0.06, why: x}}, why: x}", True),  # in place of the rest
+    ],
+)
+def test_all_that_a_tolerance_gives_must_hold(tmp_path, tolerance, within):
+    plan = planned(tmp_path, PARABOLA.replace("{relative: 0.001, why: four digits are printed}", tolerance))
+    cell = compare(plan, rows_of(plan, lambda run: exact(run) + 0.05)).cells[3]  # 0.5 is printed
+    assert cell.within is within
