@@ -37,6 +37,14 @@ CASES = {
     },
     "sessions": SESSIONS,
     "client states that begin anew": {**SESSIONS, "algorithm": "feddyn", "report": {"models": ["all"]}},
+    "rows of the group that is present": {
+        "rounds": None,
+        "sessions": {"count": 4, "rounds": 2, "groups": 2},
+        "algorithm": "fedvarp",
+        "server": {"participants": 2},
+        "report": {"models": ["all"], "gradient_norm": True, "device_losses": True},
+    },
+    "a contrast with random networks": {"algorithm": {"kind": "moon", "first_previous": "random"}},
     "counters that begin anew": {**SESSIONS, "algorithm": {"kind": "fedssg", "variant": "paper_main"}},
     "contributions": {
         "report": {
