@@ -16,7 +16,7 @@ from edgefl.results.report.style import DASHES, INK, MUTED, RUN_COLOURS, Figure,
 
 MOST_MARKED = 72  # cells with a mark each beside each other; more are drawn over what is printed
 MOST_CHARTS = 24  # of curves
-LOG_AXIS = {"type": "log", "dtick": 1, "exponentformat": "power"}
+MOST_TICKS = 8  # of a logarithmic axis
 MEASURED_COLOUR = RUN_COLOURS[0]
 OUTSIDE_COLOUR = RUN_COLOURS[1]
 
@@ -57,12 +57,9 @@ def _beside(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
     traces = [_seed_marks(cells, places), *_mean_marks(comparison, cells, places)]
     marker = {"symbol": "diamond-open", "size": 11, "color": INK, "line": {"width": 1.6}}
     traces.append(_trace("published", places, printed, marker, [plotly_text(published_text(cell)) for cell in cells]))
-    y_axis: dict[str, Any] = {}
     numbers = [number for number in printed if number is not None]
     numbers += [cell.mean for cell in cells if cell.mean is not None]
-    if _spans_decades(numbers):
-        y_axis = LOG_AXIS
-    return {"data": traces, "layout": {"yaxis": y_axis, "hovermode": "closest"}}
+    return {"data": traces, "layout": {"yaxis": _axis(numbers), "hovermode": "closest"}}
 
 
 def _places(comparison: Comparison, cells: Sequence[Cell]) -> Any:
@@ -157,9 +154,12 @@ def _picked(places: Any, rows: Sequence[int]) -> Any:
     return [places[row] for row in rows]
 
 
-def _spans_decades(numbers: Sequence[float]) -> bool:
-    """Return whether numbers are positive, and the largest is over a hundred times the least."""
-    return bool(numbers) and min(numbers) > 0 and max(numbers) > 100 * min(numbers)
+def _axis(numbers: Sequence[float]) -> dict[str, Any]:
+    """Return the vertical axis of numbers: logarithmic if they are positive and span more than two decades."""
+    if not numbers or min(numbers) <= 0 or max(numbers) <= 100 * min(numbers):
+        return {}
+    decades = math.log10(max(numbers) / min(numbers))
+    return {"type": "log", "dtick": math.ceil(decades / MOST_TICKS), "exponentformat": "power"}
 
 
 # Curves
@@ -204,10 +204,8 @@ def _curve_chart(name: str, title: str, lines: Mapping[str, Sequence[Row]], meas
         shortest = min(len(curve) for curve in curves)
         mean = np.mean([curve[:shortest] for curve in curves], axis=0).tolist()
         traces.append(_line(mean, every, colour, dash, 2.0, line))
-    layout: Figure = {"xaxis": {"title": {"text": "round"}}}
     values = [value for trace in traces for value in trace["y"] if value is not None]
-    if _spans_decades(values):
-        layout["yaxis"] = LOG_AXIS
+    layout = {"xaxis": {"title": {"text": "round"}}, "yaxis": _axis(values)}
     return Chart(name, title, {"data": traces, "layout": layout}, tuple(key))
 
 

@@ -144,7 +144,10 @@ def _section(comparison: Comparison) -> str:
         over = ", one seed"
         if seeds > 1:
             over = f", the mean over {seeds} seeds (or those that there are) ± their standard deviation"
-        lines += [f"{what}{over}. Bold: outside tolerance.", "", as_markdown(comparison)]
+        bold = ""
+        if any(cell.within is False for cell in comparison.cells):
+            bold = " Bold: outside tolerance."
+        lines += [f"{what}{over}.{bold}", "", as_markdown(comparison)]
     lines += _judgement(comparison)
     return "\n".join(lines)
 

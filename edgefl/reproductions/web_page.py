@@ -68,7 +68,7 @@ def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
         "subtitle": escape(_subtitle(comparison)),
         "banners": _banner(comparison),
         "headline": _tiles(comparison) + _story(comparison),
-        "learning": _pictures(pictures) + _charts_section(drawn),
+        "learning": _pictures(pictures) + _charts_section(comparison, drawn),
         "details": _cells_section(comparison) + _orders_section(comparison),
         "results": _runs_section(comparison, runs),
         "sources": "",
@@ -150,14 +150,17 @@ def _pictures(files: Sequence[Path]) -> str:
     return f'<section class="figure"><h2>Figure</h2>{"".join(parts)}</section>'
 
 
-def _charts_section(drawn: Sequence[Chart]) -> str:
+def _charts_section(comparison: Comparison, drawn: Sequence[Chart]) -> str:
     marks = [chart for chart in drawn if not chart.lines]
     curves = [chart for chart in drawn if chart.lines]
     text = ""
     if marks:
         cards = "".join(_card(chart) for chart in marks)
         grid = ' class="grid"' if len(marks) > MOST_WIDE else ""
-        head = f'<section id="published" class="wide"><h2>Published and measured</h2>{KEY}'
+        title = "Measured"
+        if any(cell.asked for cell in comparison.cells):
+            title = "Published and measured"
+        head = f'<section id="published" class="wide"><h2>{title}</h2>{KEY}'
         text += f"{head}<div{grid}>{cards}</div></section>"
     if curves:
         cards = "".join(_card(chart) for chart in curves)

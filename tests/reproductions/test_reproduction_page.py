@@ -168,3 +168,9 @@ def test_labels_have_only_the_names_that_tell_rows_apart():
         ["MNIST", "MNIST", "SVHN"],
         ["Proposed", "Average", "Proposed"],
     ]
+
+
+def test_an_axis_of_many_decades_has_few_ticks():
+    cells = [cell("IID", name, None, {1: 10.0**power}) for name, power in (("A", 1), ("B", -39))]
+    (chart,) = charts(comparison(cells))
+    assert chart.figure["layout"]["yaxis"] == {"type": "log", "dtick": 5, "exponentformat": "power"}
