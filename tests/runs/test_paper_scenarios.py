@@ -11,6 +11,7 @@ FOLDER = Path(__file__).parents[2] / "scenarios"
 SIZES = {  # parameters, devices, rounds of all sessions together
     "cifar10-fedssg": (797_962, 100, 1000),
     "cifar10-fedar": (62_006, 100, 2000),
+    "cifar10-fedar-shapley": (62_006, 5, 9),
     "mnist-exdir-lenet5": (44_426, 500, 1000),
     "fashion-mnist-exdir": (228_586, 500, 1000),
     "cifar10-exdir": (2_308_810, 500, 4000),
