@@ -49,6 +49,7 @@ RUNS = {
             "train_accuracy": "participants",
             "labels_by_round": True,
             "device_losses": True,
+            "gradient_norm": True,
             "predictions": [1],
         }
     },
