@@ -20,7 +20,7 @@ from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.needs import PART
 from edgefl.reproductions.paper_table import as_markdown
 from edgefl.reproductions.plan import plan
-from edgefl.reproductions.records import read_rows
+from edgefl.reproductions.study_folder import recorded_rows
 from edgefl.reproductions.texts import last_day, place_text, tolerance_text, within_text
 from edgefl.results.export.dialects import Cell, TextColumn, markdown
 
@@ -73,7 +73,7 @@ def recorded(library: Library, entry: Entry) -> Comparison:
     for scale in entry.recipe.scale_names:  # the whole one first
         planned = plan(library, entry, scale)
         # Not which data are on the machine that writes the pages: they must be the same everywhere.
-        found.append(compare(planned, read_rows(library.recorded(entry, scale), planned.axes), data_are_here=True))
+        found.append(compare(planned, recorded_rows(library, planned), data_are_here=True))
     return next((one for one in found if is_measured(one)), found[0])
 
 

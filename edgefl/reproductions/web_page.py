@@ -241,11 +241,12 @@ def _runs_section(comparison: Comparison, runs: Path) -> str:
     if not rows:
         return '<p class="note">No run has been measured.</p>'
     measures = list(dict.fromkeys(name for row in rows for name in row.measures))
-    heads = ["run", "seed", *measures, *ORIGIN, ""]
+    origin = [name for name in ORIGIN if name != "settings"]  # a digest, which tells a reader nothing
+    heads = ["run", "seed", *measures, *origin, ""]
     body = []
     for row in rows:
         texts = [_short(row.measures.get(name, "")) for name in measures]
-        texts += [row.origin.get(name, "") for name in ORIGIN]
+        texts += [row.origin.get(name, "") for name in origin]
         name = ", ".join(row.point.values()) or "run"
         body.append([escape(name), str(row.seed), *map(escape, texts), _link(row, runs)])
     is_open = " open" if len(rows) <= MOST_OPEN else ""
