@@ -45,14 +45,19 @@ def add_reproduce(verbs: Any) -> None:
     )
     parser.add_argument("--resume", action="store_true", help="run what is missing in the folder")
     parser.add_argument("--overwrite", action="store_true", help="begin anew in the folder")
-    parser.add_argument(
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
         "--dry-run", action="store_true", help="say what would be run, and how long it takes here, by some first rounds"
     )
-    parser.add_argument("--recorded", action="store_true", help="compare what was measured before, and run nothing")
-    parser.add_argument(
+    instead.add_argument(
+        "--recorded",
+        action="store_true",
+        help="compare what was measured before, and run nothing; with -o also write the page and the tables",
+    )
+    instead.add_argument(
         "--record", action="store_true", help="run what has not been recorded, and add it (for developers of edgefl)"
     )
-    parser.add_argument(
+    instead.add_argument(
         "--check", action="store_true", help="run all recipes that do not learn, or learn in seconds (two minutes)"
     )
     parser.add_argument(
@@ -69,6 +74,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     names = library.names
     if options.recipe is not None:
         names = library.find(options.recipe)
+    _check_folder(options, names)
     begin(quiet=options.quiet)
     if options.check:
         return _check(library, names, options)
@@ -78,9 +84,23 @@ def _reproduce(options: argparse.Namespace) -> int:
         return _dry_run(library, names, options)
     if options.recipe is None:
         return _list(library, names)
-    if options.out is not None and len(names) > 1:
-        raise InputError(f"-o {options.out}: {options.recipe} has {len(names)} recipes, each with a folder of its own")
     return _run_all(library, names, options)
+
+
+def _check_folder(options: argparse.Namespace, names: Sequence[str]) -> None:
+    """Raise InputError if -o stands where no folder is written, or where one is not enough."""
+    if options.out is None:
+        return
+    if options.check or options.dry_run or options.recipe is None:
+        raise InputError(f"-o {options.out}: nothing is written: name a recipe, and leave out --check and --dry-run")
+    if len(names) > 1:
+        raise InputError(f"-o {options.out}: {options.recipe} has {len(names)} recipes, each with a folder of its own")
+    if options.out.exists() and not options.out.is_dir():
+        raise InputError(f"-o {options.out}: is a file: name a folder")
+    if options.recorded and not options.overwrite and options.out.exists() and any(options.out.iterdir()):
+        raise InputError(
+            f"-o {options.out}: holds files already: choose another folder, or write over with --overwrite"
+        )
 
 
 def _run_all(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
@@ -165,7 +185,8 @@ def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _recorded(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
-    """Print published numbers beside recorded ones; nothing is run."""
+    """Print published numbers beside recorded ones, and write them with -o; nothing is run."""
+    from edgefl.reproductions import pages
     from edgefl.reproductions.comparison import compare
     from edgefl.reproductions.needs import lacking, needs
     from edgefl.reproductions.study_folder import recorded_rows
@@ -174,6 +195,9 @@ def _recorded(library: Library, names: Sequence[str], options: argparse.Namespac
     for plan in _plans(library, names, options):
         rows = recorded_rows(library, plan)
         comparisons.append(compare(plan, rows, data_are_here=not lacking(needs(plan))))
+    if options.out is not None:
+        (comparison,) = comparisons
+        pages.write(comparison, options.out)
     if not options.quiet:
         print("\n\n".join(_text(comparison) for comparison in comparisons))
     if all(comparison.holds for comparison in comparisons):

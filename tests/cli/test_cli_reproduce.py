@@ -78,6 +78,13 @@ def test_an_interrupted_study_goes_on_to_the_same_bytes(edgefl):
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+@pytest.mark.parametrize("other", [("--check",), ("textbook/figure-1", "--dry-run"), ()])
+def test_a_folder_where_nothing_is_written_is_refused(edgefl, other):
+    write_library(edgefl.folder / "library")
+    [line] = edgefl.refused("reproduce", *other, "--library", "library", "-o", "out")
+    assert line == "-o out: nothing is written: name a recipe, and leave out --check and --dry-run"
+
+
 def test_a_second_process_is_refused_at_once(edgefl):
     write_library(edgefl.folder / "library")
     file = locked(edgefl.folder / "study" / "checkpoints" / "lock")
@@ -106,7 +113,11 @@ def test_recorded_rows_are_compared_extended_and_not_run_again(edgefl):
     assert (slow["time"], slow["commit"]) == ("123", "earlier")  # as it was
     assert float(fast["time"]) > 0
     assert not list((edgefl.folder / "study" / "runs").glob("rate=slow*"))
-    assert edgefl(*small, "--recorded").returncode == 0
+    assert edgefl(*small, "--recorded", "-o", "pages").returncode == 0
+    written = {path.name for path in (edgefl.folder / "pages").iterdir()}
+    assert {"report.html", "comparison.csv", "comparison.tex"} <= written
+    [line] = edgefl.refused(*small, "--recorded", "-o", "pages")
+    assert line.startswith("-o pages: holds files already: ")
 
     # What was measured before the recipe was edited does not count; how `slow` was measured is not known.
     write_library(library, figure_1=PRICES.replace("rounds: 30", "rounds: 31"))
