@@ -55,6 +55,8 @@ def atomically(path: Path) -> Iterator[BinaryIO]:
     Raises:
         OSError: the system does not allow it, or the disk is full; an old file stays as it was.
     """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     # The temporary file lies in the same folder: a rename is atomic only within one file system.
     part = path.with_name(f".{cut_to_bytes(path.name, MOST_NAME_BYTES)}.{secrets.token_hex(6)}.part")

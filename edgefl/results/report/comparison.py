@@ -171,7 +171,7 @@ def _differing_keys(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -
     """Return the keys, beside the algorithm's, that make a run incomparable with its reference."""
     # Runs that differ in more than the algorithm differ in their results for two reasons at once.
     keys = describe.differences([reference, scenario])
-    return [key for key in keys if key.partition(".")[0] not in OWN_KEYS]
+    return [key for key in keys if key.partition(".")[0] not in OWN_KEYS and key not in describe.PLAN_KEYS]
 
 
 def _accuracy_metrics(run: AccuracyCurve, reference: AccuracyCurve, options: ComparisonOptions) -> ComparisonRow:

@@ -14,9 +14,10 @@ ScenarioTree = Mapping[str, Any]  # a scenario as plain mappings, as it stands i
 UNITS_OF_ENDINGS = {"_per_s": RATE, "_hz": HERTZ, "_j": ENERGY, "_s": TIME}  # the first that fits, so rates come first
 MOST_LABEL_KEYS = 3
 LONGEST = 60  # characters of a label or a table cell
-# Name and seed have their own part; targets change no round, nor does the folder in which a member from outside lies. A
-# plan of training follows from the other keys.
-KEYS_NOT_IN_LABELS = {"name", "seed", "targets", "import_from", "training.engine", "training.width"}
+# The plan of training follows from the other keys and from the processor. Plans differ only by rounding.
+PLAN_KEYS = {"training.engine", "training.width"}
+# Name and seed have their own part; targets change no round, nor does the folder in which a member from outside lies.
+KEYS_NOT_IN_LABELS = {"name", "seed", "targets", "import_from"} | PLAN_KEYS
 
 
 def at(scenario: ScenarioTree, path: str) -> Any:
