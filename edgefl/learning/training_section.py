@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from edgefl.core.global_draws import watching_draws
+from edgefl.core.plugin_import import NotImported
 from edgefl.core.returns import check_number
 from edgefl.core.section import Count, Section, fault, fault_at, shown
 from edgefl.learning.codecs import CODECS, Codec
@@ -111,7 +112,10 @@ class Training(Section):
 
     @model_validator(mode="after")
     def _take_the_schedules_first_rate(self) -> Training:
-        first = self.lr_schedule.first_rate
+        try:
+            first = self.lr_schedule.first_rate
+        except NotImported:  # a class from outside that is not to be imported answers nothing
+            return self
         if first is None or self.lr == first:
             return self
         if "lr" in self.model_fields_set:
