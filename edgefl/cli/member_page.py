@@ -43,6 +43,7 @@ EXAMPLE_KEYS: dict[tuple[str, str], dict[str, Any]] = {
     ("churn", "poisson"): {"arrivals_per_s": 1.0, "stay_s": {"exponential": 20.0}},
     ("churn", "trace"): {"path": "presence.csv"},
     ("dvfs", "deadline"): {"min_cpu_hz": 1.0e8},
+    ("schedules", "strongly_convex"): {"strong_convexity": 0.001, "smoothness": 0.5},
 }
 """Values for keys that have no default."""
 
