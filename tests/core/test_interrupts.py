@@ -12,6 +12,8 @@ from edgefl.core import interrupts
 @pytest.fixture(autouse=True)
 def listening(monkeypatch):
     before = {number: signal.getsignal(number) for number in interrupts.STOPPING}
+    # The tests may run as a background job, which ignores Ctrl-C, and `listen` would leave it so.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     interrupts.listen()
     yield
     for number, handler in before.items():
