@@ -18,6 +18,7 @@ class FinishedRun:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._tables: dict[str, ColumnArrays] = {}  # those that have been read
 
     @cached_property
     def documents(self) -> Documents:
@@ -38,10 +39,10 @@ class FinishedRun:
         """What summary.json holds."""
         return self.documents.summary
 
-    @cached_property
+    @property
     def rounds(self) -> ColumnArrays:
         """The columns [rounds] of rounds.csv; NaN where a cell is empty."""
-        return arrays_of(self.folder, "rounds.csv")
+        return self.table("rounds.csv")
 
     @cached_property
     def curve(self) -> AccuracyCurve:
@@ -59,63 +60,36 @@ class FinishedRun:
             raise InputError(f"{self.folder}/rounds.csv: has no column {name}; columns: {', '.join(header)}")
         return [row[name] for row in rows_of(self.folder, "rounds.csv")]
 
-    @cached_property
-    def labels_by_round(self) -> ColumnArrays:
-        """The columns [entries] of labels_by_round.csv.
+    def table(self, name: str) -> ColumnArrays:
+        """Return the columns [rows] of a CSV file of the folder; NaN where a cell is empty.
 
         Raises:
-            InputError: the run has none, as its scenario does not ask for it.
+            InputError: the run has no such file, as its scenario does not ask for it.
         """
-        return arrays_of(self.folder, "labels_by_round.csv")
+        if name not in self._tables:
+            self._tables[name] = arrays_of(self.folder, name)
+        return self._tables[name]
 
-    @cached_property
-    def device_losses(self) -> ColumnArrays:
-        """The columns [participations] of device_losses.csv.
-
-        Raises:
-            InputError: the run has none, as its scenario does not ask for it.
-        """
-        return arrays_of(self.folder, "device_losses.csv")
-
-    @cached_property
-    def predictions(self) -> ColumnArrays:
-        """The columns [entries] of predictions.csv.
-
-        Raises:
-            InputError: the run has none, as its scenario does not ask for it.
-        """
-        return arrays_of(self.folder, "predictions.csv")
-
-    @cached_property
-    def labels(self) -> ColumnArrays:
-        """The columns [entries] of labels.csv, which says how many samples of each label each device holds."""
-        return arrays_of(self.folder, "labels.csv")
-
-    @cached_property
-    def devices(self) -> ColumnArrays:
-        """The columns [participations] of devices.csv; NaN where a cell is empty."""
-        return arrays_of(self.folder, "devices.csv")
-
-    @cached_property
+    @property
     def device_accuracies(self) -> Floats:
         """The final model's accuracy [n] on the own samples of each device that has any.
 
         Raises:
             InputError: the run has not measured them.
         """
-        return self._table("device_accuracy.csv", "learned nothing, or its samples have no classes")["accuracy"]
+        return self._optional("device_accuracy.csv", "learned nothing, or its samples have no classes")["accuracy"]
 
-    @cached_property
+    @property
     def contributions(self) -> ColumnArrays:
         """The columns of contributions.csv.
 
         Raises:
             InputError: the run has not computed any.
         """
-        return self._table("contributions.csv", "has no report.contributions")
+        return self._optional("contributions.csv", "has no report.contributions")
 
-    def _table(self, name: str, reason: str) -> ColumnArrays:
+    def _optional(self, name: str, reason: str) -> ColumnArrays:
         """Return the columns of a table that not every run has."""
         if not (self.folder / name).is_file():
             raise InputError(f"{self.folder}: has no {name}: the run {reason}")
-        return arrays_of(self.folder, name)
+        return self.table(name)

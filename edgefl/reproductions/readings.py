@@ -80,30 +80,36 @@ class AccuracyReading(Reading):
         return 1.0
 
 
-class TimeTo(Reading):
+class CostTo(Reading):
+    """Base of readings of what a run takes to reach an accuracy; ">C" if it never did, where the whole run takes C."""
+
+    better: ClassVar[Better] = "lower"
+    accuracy: Fraction
+
+    def cost(self, found: metrics.Reach) -> float:
+        """Return the cost, or that of the whole run."""
+        raise NotImplementedError
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        found = metrics.reach(run.curve, self.accuracy)
+        cost = self.cost(found)
+        if found.reached:
+            return {"": cost}
+        return {"": f">{csv_cell(cost)}"}
+
+
+class TimeTo(CostTo):
     """The virtual time [s] until an accuracy; ">T" if it was not reached in the T seconds of the run."""
 
-    better: ClassVar[Better] = "lower"
-    accuracy: Fraction
-
-    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        found = metrics.reach(run.curve, self.accuracy)
-        if found.reached:
-            return {"": found.time_s}
-        return {"": f">{csv_cell(found.time_s)}"}
+    def cost(self, found: metrics.Reach) -> float:  # noqa: D102 - the base class says it
+        return found.time_s
 
 
-class EnergyTo(Reading):
+class EnergyTo(CostTo):
     """The energy [J] of all devices until an accuracy; ">E" if it was not reached for the E joules of the run."""
 
-    better: ClassVar[Better] = "lower"
-    accuracy: Fraction
-
-    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        found = metrics.reach(run.curve, self.accuracy)
-        if found.reached:
-            return {"": found.energy_j}
-        return {"": f">{csv_cell(found.energy_j)}"}
+    def cost(self, found: metrics.Reach) -> float:  # noqa: D102 - the base class says it
+        return found.energy_j
 
 
 class LastMean(AccuracyReading):
@@ -239,7 +245,7 @@ class LabelDrift(Reading):
     of: Literal["period", "client"]
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        held = run.labels_by_round
+        held = run.table("labels_by_round.csv")
         classes = int(held["label"].max()) + 1
         keys = np.stack([held["session"], held["round"], held["device"]])
         participations, number = np.unique(keys, axis=1, return_inverse=True)
@@ -260,7 +266,7 @@ class HeldLabels(Reading):
     """Which classes each participant held, as a text of numbers, four for each entry: round, device, label, samples."""
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        held = run.labels_by_round
+        held = run.table("labels_by_round.csv")
         table = np.stack([held[name] for name in ("round", "device", "label", "samples")], axis=1)
         return {"": " ".join(f"{number:.0f}" for number in table.ravel())}
 
@@ -274,10 +280,10 @@ class LargestShare(Reading):
     devices: PositiveInt = 20  # how many the counts are of
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        devices = run.labels["device"].astype(np.int64)
-        labels = run.labels["label"].astype(np.int64)
+        devices = run.table("labels.csv")["device"].astype(np.int64)
+        labels = run.table("labels.csv")["label"].astype(np.int64)
         counts = np.zeros((devices.max() + 1, labels.max() + 1))
-        np.add.at(counts, (devices, labels), run.labels["samples"])
+        np.add.at(counts, (devices, labels), run.table("labels.csv")["samples"])
         counts = counts[counts.sum(axis=1) > 0]
         largest = counts.max(axis=1) / counts.sum(axis=1)
         shown = " ".join(f"{count:.0f}" for count in counts[: self.devices].ravel())
@@ -288,8 +294,8 @@ class ClassesHeld(Reading):
     """How many classes a device holds at most; the ending `_mean` has the mean over the devices with any sample."""
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        held = run.labels["samples"] > 0
-        _, classes = np.unique(run.labels["device"][held], return_counts=True)
+        held = run.table("labels.csv")["samples"] > 0
+        _, classes = np.unique(run.table("labels.csv")["device"][held], return_counts=True)
         return {"": int(classes.max()), "_mean": float(classes.mean())}
 
 
@@ -305,7 +311,7 @@ class LossSpread(Reading):
     last: PositiveInt = 50  # rounds
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        losses = run.device_losses
+        losses = run.table("device_losses.csv")
         keys = np.stack([losses["session"], losses["round"]])
         _, number = np.unique(keys, axis=1, return_inverse=True)
         number = number.ravel()
@@ -328,7 +334,7 @@ class Confusion(Reading):
     round: PositiveInt
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
-        table = run.predictions
+        table = run.table("predictions.csv")
         wanted = table["round"] == self.round
         if not wanted.any():
             raise InputError(f"{run.folder}/predictions.csv: has no round {self.round}: name it in report.predictions")

@@ -46,7 +46,9 @@ class PairedTest(Relation):
         test = metrics.paired_t(reference, run)
         if not self.one_sided or np.isnan(test.p):
             return test.p
-        return test.p / 2 if test.t > 0 else 1 - test.p / 2
+        if test.t > 0:
+            return test.p / 2
+        return 1 - test.p / 2
 
 
 class MeanDifference(Relation):
@@ -77,7 +79,9 @@ def related(relation: Relation, own: Mapping[str, str], other: Mapping[str, str]
     if not all(texts):
         return ""
     value = relation.value(*texts)
-    return "" if np.isnan(value) else f"{value:.8g}"
+    if np.isnan(value):
+        return ""
+    return f"{value:.8g}"
 
 
 def _in_same_rounds(own: str, other: str) -> tuple[Floats, Floats]:

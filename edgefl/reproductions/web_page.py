@@ -70,6 +70,7 @@ def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
         "headline": _tiles(comparison) + _story(comparison),
         "learning": _pictures(pictures) + _charts_section(comparison, drawn),
         "details": _cells_section(comparison) + _orders_section(comparison),
+        "results_title": "Runs",
         "results": _runs_section(comparison, runs),
         "sources": "",
         "footer": escape(_footer(comparison)),
@@ -78,8 +79,7 @@ def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
         "figures": as_json({"template": template(), "figures": {chart.name: chart.figure for chart in drawn}}),
         "script": resource("page.js") + resource("print.js"),
     }
-    text = resource("template.html").replace("<h2>Results</h2>", "<h2>Runs</h2>")
-    return Template(text).substitute(values)
+    return Template(resource("template.html")).substitute(values)
 
 
 # The head of the page

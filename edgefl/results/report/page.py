@@ -53,6 +53,7 @@ def render(runs: Sequence[Run]) -> str:
         "headline": _headline(styled_runs),
         "learning": learning_section(styled_runs, learning_figures) + comparison_section(styled_runs),
         "details": detail_sections(styled_runs, world, costs, data),
+        "results_title": "Results",
         "results": results(styled_runs),
         "sources": "".join(_sources(run, alone=len(runs) == 1) for run in styled_runs),
         "footer": escape(_footer(runs)),
