@@ -1,4 +1,4 @@
-"""How much a device and the server keep from one round to the next."""
+"""The amounts that a device and the server keep from one round to the next."""
 
 from __future__ import annotations
 

@@ -174,17 +174,22 @@ def _curve_charts(comparison: Comparison) -> list[Chart]:
         rows = [row for row in comparison.rows if row.measures.get(measure)]
         for title, lines in _panels(rows).items():
             name = f"curves-{len(found)}"
-            found.append(_curve_chart(name, f"{measure}{f', {title}' if title else ''}", lines, measure, reading.every))
+            heading = ", ".join(text for text in (measure, title) if text)
+            found.append(_curve_chart(name, heading, lines, measure, reading.every))
     return found[:MOST_CHARTS]
 
 
 def _panels(rows: Sequence[Row]) -> dict[str, dict[str, list[Row]]]:
     """Return the rows by chart, and in it by line: the last axis that varies tells lines apart, the others charts."""
-    varying = [axis for axis in (rows[0].point if rows else ()) if len({row.point[axis] for row in rows}) > 1]
+    if not rows:
+        return {}
+    varying = [axis for axis in rows[0].point if len({row.point[axis] for row in rows}) > 1]
     panels: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
         title = ", ".join(f"{axis} {row.point[axis]}" for axis in varying[:-1])
-        line = row.point[varying[-1]] if varying else "measured"
+        line = "measured"
+        if varying:
+            line = row.point[varying[-1]]
         panels.setdefault(title, {}).setdefault(line, []).append(row)
     return panels
 

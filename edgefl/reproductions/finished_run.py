@@ -36,7 +36,7 @@ class FinishedRun:
 
     @property
     def summary(self) -> Mapping[str, Any]:
-        """What summary.json holds."""
+        """The content of summary.json."""
         return self.documents.summary
 
     @property

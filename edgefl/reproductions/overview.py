@@ -21,7 +21,7 @@ UNKNOWN = "–"
 
 
 class Takes(NamedTuple):
-    """How long all runs of a recipe take, one after the other."""
+    """The duration of all runs of a recipe, one after the other."""
 
     seconds: float
     basis: str  # where the number comes from: a trial on this machine, or the recorded rows

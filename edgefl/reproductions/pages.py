@@ -1,4 +1,4 @@
-"""What a study leaves for people: a page, and the comparison as CSV and LaTeX."""
+"""Writes a study's page, and its comparison as CSV and LaTeX."""
 
 from __future__ import annotations
 

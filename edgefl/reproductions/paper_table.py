@@ -18,8 +18,9 @@ def as_latex(comparison: Comparison) -> str:
     columns = _labels(comparison, list(rows))
     for name in dict.fromkeys(cell.column for cell in comparison.cells):
         found = [of_row.get(name) for of_row in rows.values()]
-        published = [TextCell(published_text(cell) if cell else "") for cell in found]
-        measured = [TextCell(mean_text(cell) if cell else "") for cell in found]
+        # Not every row of a printed table has a cell in every column.
+        published = [TextCell("" if cell is None else published_text(cell)) for cell in found]
+        measured = [TextCell("" if cell is None else mean_text(cell)) for cell in found]
         if any(cell.text for cell in published):
             columns.append(TextColumn(name, "published", published))
         columns.append(TextColumn(name, "measured", measured))

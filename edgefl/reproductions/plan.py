@@ -59,7 +59,7 @@ class PlannedRun(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What tells it from the other runs."""
+        """The point and the seed, which no other run has."""
         return (*self.point.values(), str(self.seed))
 
     @property

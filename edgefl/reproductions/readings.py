@@ -74,7 +74,7 @@ class AccuracyReading(Reading):
 
     @property
     def unit(self) -> float:
-        """What an accuracy from 0 to 1 is multiplied by."""
+        """The factor for an accuracy from 0 to 1."""
         if self.percent:
             return 100.0
         return 1.0
@@ -235,7 +235,7 @@ class ColumnCurve(ColumnReading):
 
 
 class LabelDrift(Reading):
-    """How much shares of classes differ: of rounds (period), or of a round's participants (client).
+    """The differences in shares of classes between rounds (period), or between a round's participants (client).
 
     A round is compared with the mean of all rounds, a participant with its round. The distance is half the sum of
     absolute differences: 0 for equal shares, 1 if no class is in common. The mean is over rounds, or over
@@ -263,7 +263,7 @@ class LabelDrift(Reading):
 
 
 class HeldLabels(Reading):
-    """Which classes each participant held, as a text of numbers, four for each entry: round, device, label, samples."""
+    """The classes that each participant held, as a text with four numbers an entry: round, device, label, samples."""
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         held = run.table("labels_by_round.csv")
@@ -291,7 +291,7 @@ class LargestShare(Reading):
 
 
 class ClassesHeld(Reading):
-    """How many classes a device holds at most; the ending `_mean` has the mean over the devices with any sample."""
+    """The largest number of classes that a device holds; `_mean` has the mean over the devices with any sample."""
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         held = run.table("labels.csv")["samples"] > 0
@@ -300,7 +300,7 @@ class ClassesHeld(Reading):
 
 
 class LossSpread(Reading):
-    """How far a round moves a device's loss: the root mean square of what local training and the round change.
+    """The root mean square of the changes of devices' losses, by local training and by the whole round.
 
     It is over the participants of the last rounds. The two changes of a device's mean loss are those from the received
     model to the local one, and to the next global one (FedSSG paper, Fig. 2); the endings `_local` and `_global` have

@@ -49,7 +49,7 @@ RUN_KEYS = ("base", "set", "axes", "cases", "same", "seeds", "train")
 
 
 class Tolerance(Section):
-    """How far measured means may be from printed numbers, and why so far; all that is given must hold."""
+    """The allowed distance of measured means from printed numbers, with its reason; all that is given must hold."""
 
     relative: PositiveFloat | None = None  # of the printed number: 0.25 is 25 %
     absolute: PositiveFloat | None = None  # in the unit of the printed number
@@ -75,7 +75,7 @@ class Case(Section):
 
 
 class Scale(Section):
-    """How a smaller study differs from the whole one; what is not given is as in the recipe."""
+    """The differences between a smaller study and the whole one; what is not given is as in the recipe."""
 
     set: Overrides = Field(default_factory=dict)  # overrides everything else
     rows: dict[str, Scalars] = Field(default_factory=dict)

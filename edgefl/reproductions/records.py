@@ -27,7 +27,7 @@ RowKey = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of a run."""
+    """The measured numbers of a run, with their origin."""
 
     point: Mapping[str, str]  # the values of the axes
     seed: int
@@ -37,12 +37,12 @@ class Row:
 
     @property
     def key(self) -> RowKey:
-        """What tells it from the rows of other runs."""
+        """The point and the seed, which no other row has."""
         return (*self.point.values(), str(self.seed))
 
     @property
     def took_s(self) -> float | None:
-        """How long the run took [s] where it was measured; None if that is not known."""
+        """The run's duration [s] where it was measured; None if that is not known."""
         text = self.origin.get("took_s", "")
         return float(text) if text else None
 

@@ -201,7 +201,7 @@ class Result:
 
     @cached_property
     def predictions(self) -> pd.DataFrame:
-        """How many test samples of each class the model takes for which, in the rounds that the scenario names."""
+        """Counts of test samples by true and predicted class, in the rounds that the scenario names."""
         return self._frame("predictions.csv", Ledger.prediction_columns)
 
     @cached_property

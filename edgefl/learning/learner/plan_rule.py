@@ -22,7 +22,7 @@ ACTIVATION_COPIES = 3  # outputs of layers, their gradients, and what is on its 
 
 @dataclass(frozen=True)
 class Work:
-    """What the rule looks at."""
+    """The model's and the round's properties from which the rule follows."""
 
     by_hand: bool  # the model's layers have gradients by hand
     images: bool  # some of them are convolutions

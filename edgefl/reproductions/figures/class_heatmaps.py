@@ -1,4 +1,4 @@
-"""How many samples of each class devices hold (FedSSG paper, Fig. 3): a panel for each distribution."""
+"""Samples of each class on each device (FedSSG paper, Fig. 3): a panel for each distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How accuracy is distributed over devices: a histogram and a density for each algorithm (FedAR paper, Fig. 3)."""
+"""The distribution of accuracy over devices: a histogram and a density for each algorithm (FedAR paper, Fig. 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What figures share: a file with one panel for each value of an axis, and the curves of rows."""
+"""Parts that figures share: a file with one panel for each value of an axis, and the curves of rows."""
 
 from __future__ import annotations
 

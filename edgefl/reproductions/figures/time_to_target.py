@@ -1,4 +1,4 @@
-"""What a session takes to a share of the best accuracy of Proposed, in the form of dynamic devices, Table VII."""
+"""The cost of a session to a share of Proposed's best accuracy, in the form of dynamic devices, Table VII."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CURVES = ("curve", "times_s", "energies_j")
 
 
 class Taken(NamedTuple):
-    """What a strategy takes to the target in one run, beside the reference with the same seed."""
+    """The cost of a strategy to the target in one run, beside the reference with the same seed."""
 
     reached: bool
     round: float
