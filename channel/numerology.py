@@ -1,4 +1,8 @@
-"""Resource blocks and slots of NR in frequency range 1, below 7.125 GHz (3GPP TS 38.101-1 and TS 38.211)."""
+"""Resource blocks and slots of NR (3GPP TS 38.101-1, TS 38.101-2 and TS 38.211).
+
+The carrier decides which table holds: frequency range 2 begins at 24.25 GHz (TS 38.101-2, Table 5.1-1); every carrier
+below it has the blocks of frequency range 1.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,13 +21,23 @@ N_RB: dict[int, dict[int, int]] = {
     60: dict(zip(_MHZ[1:], (11, 18, 24, 31, 38, 44, 51, 58, 65, 79, 93, 107, 121, 135), strict=True)),
 }
 
+# The same of TS 38.101-2 V17, Table 5.3.2-1, up to 52.6 GHz and beyond.
+N_RB_FR2: dict[int, dict[int, int]] = {
+    60: {50: 66, 100: 132, 200: 264},
+    120: {50: 32, 100: 66, 200: 132, 400: 264},
+}
 
-def resource_blocks(bandwidth_hz: float, spacing_hz: float) -> int:
-    """Return the resource blocks `N_RB` of a channel (TS 38.101-1, Table 5.3.2-1).
+FR2_FROM_HZ = 24.25e9  # where frequency range 2 begins (TS 38.101-2, Table 5.1-1)
+BELOW_FR2_HZ = 3.5e9  # stands for any carrier of frequency range 1
+
+
+def resource_blocks(bandwidth_hz: float, spacing_hz: float, carrier_hz: float = BELOW_FR2_HZ) -> int:
+    """Return the resource blocks `N_RB` of a channel (TS 38.101-1 and TS 38.101-2, Tables 5.3.2-1).
 
     Args:
         bandwidth_hz: channel bandwidth [Hz], one of the table's.
-        spacing_hz: subcarrier spacing [Hz]: 15, 30 or 60 kHz.
+        spacing_hz: subcarrier spacing [Hz]: 15, 30 or 60 kHz; 60 or 120 kHz in frequency range 2.
+        carrier_hz: carrier frequency [Hz]; frequency range 2 from 24.25 GHz on.
 
     Returns:
         Number of resource blocks.
@@ -34,8 +48,10 @@ def resource_blocks(bandwidth_hz: float, spacing_hz: float) -> int:
     Example:
         >>> resource_blocks(100e6, 30e3)
         273
+        >>> resource_blocks(400e6, 120e3, carrier_hz=28e9)
+        264
     """
-    column = _column(spacing_hz)
+    column = _column(spacing_hz, carrier_hz)
     wanted_mhz = float(positive("bandwidth_hz", bandwidth_hz)) / 1e6
     if wanted_mhz not in column:
         by_distance = sorted(column, key=lambda mhz: abs(mhz - wanted_mhz))
@@ -48,39 +64,43 @@ def resource_blocks(bandwidth_hz: float, spacing_hz: float) -> int:
     return column[int(wanted_mhz)]
 
 
-def block_hz(spacing_hz: float) -> float:
+def block_hz(spacing_hz: float, carrier_hz: float = BELOW_FR2_HZ) -> float:
     """Return the bandwidth of a resource block, 12 subcarriers (TS 38.211, clause 4.4.4.1).
 
     Args:
-        spacing_hz: subcarrier spacing [Hz]: 15, 30 or 60 kHz.
+        spacing_hz: subcarrier spacing [Hz]; see `resource_blocks`.
+        carrier_hz: carrier frequency [Hz]; see `resource_blocks`.
 
     Returns:
         Bandwidth [Hz].
 
     Raises:
-        ValueError: the spacing is not 15, 30 or 60 kHz.
+        ValueError: no channel has such a spacing at this carrier.
     """
-    _column(spacing_hz)
+    _column(spacing_hz, carrier_hz)
     return SUBCARRIERS * spacing_hz
 
 
-def slot_s(spacing_hz: float) -> float:
+def slot_s(spacing_hz: float, carrier_hz: float = BELOW_FR2_HZ) -> float:
     """Return the length of a slot of 14 symbols, 1 ms x 15 kHz / spacing (TS 38.211, Table 4.3.2-1).
 
     Args:
-        spacing_hz: subcarrier spacing [Hz]: 15, 30 or 60 kHz.
+        spacing_hz: subcarrier spacing [Hz]; see `resource_blocks`.
+        carrier_hz: carrier frequency [Hz]; see `resource_blocks`.
 
     Returns:
         Length [s].
 
     Raises:
-        ValueError: the spacing is not 15, 30 or 60 kHz.
+        ValueError: no channel has such a spacing at this carrier.
 
     Example:
         >>> slot_s(30e3)
         0.0005
+        >>> slot_s(120e3, carrier_hz=28e9)
+        0.000125
     """
-    _column(spacing_hz)
+    _column(spacing_hz, carrier_hz)
     return 15.0 / spacing_hz
 
 
@@ -128,8 +148,18 @@ def whole_blocks(shares: ArrayLike, blocks: int) -> Ints:
     return given
 
 
-def _column(spacing_hz: float) -> dict[int, int]:
+def _column(spacing_hz: float, carrier_hz: float) -> dict[int, int]:
     """Return the resource blocks of a spacing, by channel bandwidth [MHz]."""
-    if spacing_hz / 1e3 not in N_RB:
-        raise ValueError(f"spacing_hz = {spacing_hz:.15g} is no subcarrier spacing of FR1: 15000, 30000 or 60000")
-    return N_RB[int(spacing_hz / 1e3)]
+    table = N_RB
+    range_name = "FR1"
+    if float(positive("carrier_hz", carrier_hz)) >= FR2_FROM_HZ:
+        table = N_RB_FR2
+        range_name = "FR2"
+    if spacing_hz / 1e3 not in table:
+        *others, last = (str(khz * 1000) for khz in table)
+        known = f"{', '.join(others)} or {last}"
+        raise ValueError(
+            f"spacing_hz = {spacing_hz:.15g} is no subcarrier spacing of {range_name} "
+            f"(carrier {carrier_hz / 1e9:g} GHz): {known}"
+        )
+    return table[int(spacing_hz / 1e3)]

@@ -120,7 +120,7 @@ class Radio(Section):
         from channel import numerology
 
         try:
-            slot_s = numerology.slot_s(spacing_hz)
+            slot_s = numerology.slot_s(spacing_hz, self.carrier_hz)
         except ValueError as error:
             raise fault_at(("subcarrier_spacing_hz",), str(error)) from None
         try:
@@ -134,7 +134,7 @@ class Radio(Section):
 
     @property
     def blocks(self) -> int:
-        """Resource blocks of the whole band (3GPP TS 38.101-1); there are none without a subcarrier spacing."""
+        """Resource blocks of the whole band (3GPP TS 38.101-1 and -2); there are none without a subcarrier spacing."""
         from channel import numerology
 
-        return numerology.resource_blocks(self.bandwidth_hz, self.subcarrier_spacing_hz or 0.0)
+        return numerology.resource_blocks(self.bandwidth_hz, self.subcarrier_spacing_hz or 0.0, self.carrier_hz)

@@ -32,7 +32,7 @@ class Resources:
         if radio.subcarrier_spacing_hz is not None:
             self.blocks = radio.blocks // radio.reuse
             # Guard bands and the blocks that reuse leaves over carry nothing (3GPP TS 38.101-1, Table 5.3.2-1).
-            self.band_hz = self.blocks * channel.numerology.block_hz(radio.subcarrier_spacing_hz)
+            self.band_hz = self.blocks * channel.numerology.block_hz(radio.subcarrier_spacing_hz, radio.carrier_hz)
 
     def time_share(self, way: Way) -> float:
         """Return the share of the time that the TDD frame gives a direction."""

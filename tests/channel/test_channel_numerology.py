@@ -14,6 +14,9 @@ GUARDS_KHZ = {
     30: [505, 665, 645, 805, 785, 945, 925, 905, 1065, 1045, 825, 965, 925, 885, 845],
     60: [None, 1010, 990, 1330, 1310, 1290, 1630, 1610, 1590, 1570, 1530, 1490, 1450, 1410, 1370],
 }
+# The same of TS 38.101-2, Table 5.3.3-1 (frequency range 2), for 50, 100, 200 and 400 MHz.
+FR2_MHZ = [50, 100, 200, 400]
+FR2_GUARDS_KHZ = {60: [1210, 2450, 4930, None], 120: [1900, 2420, 4900, 9860]}
 SHARES = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e9)), min_size=1, max_size=40).filter(
     lambda shares: sum(shares) > 0
 )
@@ -35,6 +38,22 @@ def test_resource_blocks_against_the_guard_bands(khz):
             blocks = (mhz * 1e3 - 2 * guard_khz - khz) / (12 * khz)
             assert numerology.resource_blocks(mhz * 1e6, khz * 1e3) == blocks
     assert len(numerology.N_RB[khz]) == sum(guard is not None for guard in GUARDS_KHZ[khz])
+
+
+@pytest.mark.parametrize("khz", [60, 120])
+def test_resource_blocks_of_frequency_range_2_against_the_guard_bands(khz):
+    for mhz, guard_khz in zip(FR2_MHZ, FR2_GUARDS_KHZ[khz], strict=True):
+        if guard_khz is not None:
+            blocks = (mhz * 1e3 - 2 * guard_khz - khz) / (12 * khz)
+            assert numerology.resource_blocks(mhz * 1e6, khz * 1e3, carrier_hz=28e9) == blocks
+    assert len(numerology.N_RB_FR2[khz]) == sum(guard is not None for guard in FR2_GUARDS_KHZ[khz])
+    assert numerology.slot_s(khz * 1e3, carrier_hz=24.25e9) == pytest.approx(1e-3 * 15 / khz)
+    assert numerology.block_hz(khz * 1e3, carrier_hz=28e9) == 12 * khz * 1e3
+
+
+def test_frequency_range_2_begins_at_24_25_ghz():
+    assert numerology.resource_blocks(100e6, 60e3, carrier_hz=24.24e9) == 135
+    assert numerology.resource_blocks(100e6, 60e3, carrier_hz=24.25e9) == 132
 
 
 def test_blocks_and_slots():
@@ -95,6 +114,12 @@ def test_whole_blocks_by_hand():
         (lambda: numerology.resource_blocks(np.nan, 30e3), "bandwidth_hz = nan"),
         (lambda: numerology.resource_blocks(-1.0, 30e3), "bandwidth_hz = -1.0"),
         (lambda: numerology.resource_blocks(20e6, 120e3), "spacing_hz = 120000 is no subcarrier spacing of FR1"),
+        (
+            lambda: numerology.resource_blocks(400e6, 60e3, 28e9),
+            "the nearest are 100 MHz and 200 MHz",
+        ),
+        (lambda: numerology.slot_s(30e3, 28e9), r"of FR2 \(carrier 28 GHz\): 60000 or 120000"),
+        (lambda: numerology.slot_s(30e3, -1.0), "carrier_hz = -1.0"),
         (lambda: numerology.block_hz(np.nan), "spacing_hz = nan"),
         (lambda: numerology.slot_s(0.0), "spacing_hz = 0"),
         (lambda: numerology.whole_blocks([1.0, -1.0], 3), "shares = -1.0"),

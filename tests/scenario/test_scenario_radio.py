@@ -19,6 +19,15 @@ REFUSED = {
     "radio:\n  reuse: 3": (4, "radio.reuse: needs several cells: set cells.layout to hexagonal"),
     "cells:\n  sites: 7": (4, "cells.sites: a single cell has one site, got 7: set layout to hexagonal"),
     "cells:\n  layout: hexagonal\n  sites: 5": (5, "cells.sites: must be 1, 7 or 19, got 5"),
+    "radio:\n  carrier_hz: 28e9\n  subcarrier_spacing_hz: 30e3": (
+        5,
+        "radio.subcarrier_spacing_hz: spacing_hz = 30000 is no subcarrier spacing of FR2 (carrier 28 GHz): 60000 or 120000",
+    ),
+    "radio:\n  carrier_hz: 28e9\n  subcarrier_spacing_hz: 120e3\n  slot_s: 0.000125\n  bandwidth_hz: 300e6": (
+        7,
+        "radio.bandwidth_hz: bandwidth_hz = 3e+08 is no channel bandwidth at 120 kHz spacing: the nearest are "
+        "200 MHz and 400 MHz",
+    ),
     "radio:\n  tdd: {downlink: 0.7, uplink: 0.4}": (4, "radio.tdd: downlink + uplink must be <= 1, got 1.1"),
     "radio:\n  tdd:\n    uplink: 0": (5, "radio.tdd.uplink: must be > 0, got 0"),
     "radio:\n  overhead:\n    downlink: 1": (5, "radio.overhead.downlink: must be < 1, got 1"),
@@ -81,6 +90,7 @@ def test_ricean_without_a_k_is_refused_with_its_line(tmp_path):
 
 ACCEPTED = [
     "radio: {tdd: {}}",
+    "radio: {carrier_hz: 28e9, subcarrier_spacing_hz: 120e3, slot_s: 0.000125, bandwidth_hz: 400e6}",
     "radio: {tdd: {downlink: 0.5, uplink: 0.5}, overhead: {downlink: 0.14, uplink: 0.08}}",
     "radio: {subcarrier_spacing_hz: 30e3}",
     "radio: {subcarrier_spacing_hz: 15e3, slot_s: 0.001, bandwidth_hz: 20e6}",
