@@ -8,6 +8,7 @@ two within milliseconds, the second of which would hit the run while it writes w
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 REPEATED_S = 2.0  # within this time after the first signal further ones count as the same
+REDELIVERY_S = 0.01  # after which an interrupt is raised again that has been lost
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -43,6 +45,22 @@ class _Listener:
         # Whoever asks again later does not want to wait any longer.
         raise KeyboardInterrupt
 
+    def redeliver(self, lost: sys.UnraisableHookArgs) -> None:
+        """Raise again an interrupt that Python has had to drop: a replacement of `sys.unraisablehook`.
+
+        Python cannot raise out of a function that C code has called, such as a callback of numba's compiler, nor out of
+        a destructor. It prints the exception there, and goes on.
+        """
+        if lost.exc_type is not KeyboardInterrupt:
+            sys.__unraisablehook__(lost)
+            return
+        self._first_s = None
+        # Not from here: the C code that has called the function must have returned.
+        main = threading.main_thread().ident
+        timer = threading.Timer(REDELIVERY_S, signal.pthread_kill, (main, signal.SIGTERM))
+        timer.daemon = True
+        timer.start()
+
     @contextmanager
     def deferred(self) -> Iterator[None]:
         """See the function."""
@@ -67,6 +85,7 @@ def listen() -> None:
     if threading.current_thread() is not threading.main_thread():
         return
     _listener.reset()
+    sys.unraisablehook = _listener.redeliver
     for number in STOPPING:
         ignored = signal.getsignal(number) == signal.SIG_IGN
         if number == signal.SIGINT and ignored:  # a background job of a shell: Ctrl-C is not meant for it

@@ -1,6 +1,8 @@
 """Signals in the programs of edgefl: one interrupt, and none where something is being written."""
 
+import ctypes
 import signal
+import sys
 import threading
 import time
 
@@ -11,11 +13,13 @@ from edgefl.core import interrupts
 
 @pytest.fixture(autouse=True)
 def listening(monkeypatch):
+    hook = sys.unraisablehook
     before = {number: signal.getsignal(number) for number in interrupts.STOPPING}
     # The tests may run as a background job, which ignores Ctrl-C, and `listen` would leave it so.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     interrupts.listen()
     yield
+    sys.unraisablehook = hook
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -100,3 +104,24 @@ def test_signals_wait_outside_of_a_block():
     with pytest.raises(KeyboardInterrupt):
         start()
     assert reached == ["end"]
+
+
+def test_one_that_c_code_drops_comes_again(capfd):
+    """Python cannot raise out of a function that C has called: numba's compiler calls such ones."""
+    dropped = []
+
+    @ctypes.CFUNCTYPE(None)
+    def callback():
+        dropped.append(True)
+        signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the interrupt comes while the program goes on
+        callback()
+        time.sleep(10)
+    assert dropped == [True]
+    assert not capfd.readouterr().err
+
+
+def test_other_errors_that_c_code_drops_are_told(capfd):
+    ctypes.CFUNCTYPE(None)(lambda: 1 / 0)()
+    assert "ZeroDivisionError" in capfd.readouterr().err
