@@ -10,6 +10,12 @@ CARRIER_RANGE_HZ = (0.5e9, 100e9)  # lowest and highest
 LOW_STD_DB = 4.4  # sigma_P of low-loss and high-loss buildings (Table 7.4.3-2)
 HIGH_STD_DB = 6.5
 URBAN_DEPTH_M = 25.0  # of UMi and UMa; RMa: 10 m
+SINGLE_FREQUENCY_BELOW_HZ = 6e9  # up to here, not included, UMi and UMa have one loss for all walls (Table 7.4.3-3)
+SINGLE_FREQUENCY_WALL_DB = 20.0  # PL_tw of that table; its sigma_P is 0
+INSIDE_DB_M = 0.5  # PL_in per metre of d_2D-in, in both tables
+FLOOR_M = 3.0  # from floor to floor
+GROUND_FLOOR_M = 1.5  # antenna on the ground floor
+RELEASES = (16, 19)  # of 3GPP whose tables are here: V16 to V18 agree
 
 
 def glass_db(carrier_hz: ArrayLike) -> Floats:
@@ -24,15 +30,23 @@ def glass_db(carrier_hz: ArrayLike) -> Floats:
     return 2.0 + 0.2 * _ghz(carrier_hz)
 
 
-def irr_glass_db(carrier_hz: ArrayLike) -> Floats:
-    """Return the loss of infrared-reflecting glass, `23 + 0.3 f`, f in GHz (TR 38.901, Table 7.4.3-1).
+def irr_glass_db(carrier_hz: ArrayLike, release: int = 16) -> Floats:
+    """Return the loss of infrared-reflecting glass, f in GHz (TR 38.901, Table 7.4.3-1).
 
     Args:
         carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz, any shape.
+        release: 16: `23 + 0.3 f`, as up to V18; 19: `25.4 + 0.11 f`, as from V19 on.
 
     Returns:
         Loss [dB], the shape of `carrier_hz`.
+
+    Raises:
+        ValueError: a frequency is out of range or NaN, or another release.
     """
+    if release not in RELEASES:
+        raise ValueError(f"release = {release}: it must be one of {', '.join(map(str, RELEASES))}")
+    if release == 19:
+        return 25.4 + 0.11 * _ghz(carrier_hz)
     return 23.0 + 0.3 * _ghz(carrier_hz)
 
 
@@ -48,19 +62,20 @@ def concrete_db(carrier_hz: ArrayLike) -> Floats:
     return 5.0 + 4.0 * _ghz(carrier_hz)
 
 
-def wall_db(carrier_hz: ArrayLike, high_loss: ArrayLike) -> Floats:
+def wall_db(carrier_hz: ArrayLike, high_loss: ArrayLike, release: int = 16) -> Floats:
     """Return the loss `PL_tw` through the external wall (TR 38.901, eq. 7.4-3 and Table 7.4.3-2).
 
     Args:
         carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz.
         high_loss: bool; high loss: 70 % of infrared-reflecting glass and 30 % of concrete, low loss: 30 % of
             standard glass and 70 % of concrete.
+        release: of the TR, 16 or 19, see `irr_glass_db`.
 
     Returns:
         `5 - 10 log10(sum of p_i 10^(-L_i / 10))` [dB], the broadcast shape of the arguments.
 
     Raises:
-        ValueError: a frequency is out of range or NaN, or `high_loss` is not boolean.
+        ValueError: a frequency is out of range or NaN, `high_loss` is not boolean, or another release.
 
     Example:
         >>> wall_db(3.5e9, [False, True]).round(2)
@@ -69,7 +84,7 @@ def wall_db(carrier_hz: ArrayLike, high_loss: ArrayLike) -> Floats:
     # Shares of the power that get through, added up over the parts of the wall.
     concrete = 10.0 ** (-concrete_db(carrier_hz) / 10.0)
     low = 0.3 * 10.0 ** (-glass_db(carrier_hz) / 10.0) + 0.7 * concrete
-    high = 0.7 * 10.0 ** (-irr_glass_db(carrier_hz) / 10.0) + 0.3 * concrete
+    high = 0.7 * 10.0 ** (-irr_glass_db(carrier_hz, release) / 10.0) + 0.3 * concrete
     return np.asarray(5.0 - 10.0 * np.log10(np.where(boolean("high_loss", high_loss), high, low)))
 
 
@@ -95,7 +110,11 @@ def indoor_distance_m(u: ArrayLike, depth_m: float = URBAN_DEPTH_M) -> Floats:
 
 
 def loss_db(
-    carrier_hz: ArrayLike, indoor_distance_m: ArrayLike, high_loss: ArrayLike, normal: ArrayLike = 0.0
+    carrier_hz: ArrayLike,
+    indoor_distance_m: ArrayLike,
+    high_loss: ArrayLike,
+    normal: ArrayLike = 0.0,
+    release: int = 16,
 ) -> Floats:
     """Return the loss that the way into a building adds to the outdoor one (TR 38.901, eq. 7.4-2, Table 7.4.3-2).
 
@@ -104,13 +123,14 @@ def loss_db(
         indoor_distance_m: d_2D-in [m], from `indoor_distance_m`.
         high_loss: whether the building is of the high-loss kind, bool; the TR knows no such building for RMa.
         normal: draws of the standard normal distribution, by terminal; 0 for the median.
+        release: of the TR, 16 or 19, see `irr_glass_db`.
 
     Returns:
         `PL_tw + 0.5 d_2D-in + sigma_P N` [dB], `sigma_P` = 4.4 dB (low loss) or 6.5 dB (high loss); the broadcast shape
         of the arguments.
 
     Raises:
-        ValueError: an argument is out of its range or NaN, or `high_loss` is not boolean.
+        ValueError: an argument is out of its range or NaN, `high_loss` is not boolean, or another release.
 
     Example:
         Ten metres inside, behind a low-loss wall of 12.7 dB.
@@ -120,9 +140,75 @@ def loss_db(
     """
     high = boolean("high_loss", high_loss)
     draw = finite("normal", normal)
-    inside = 0.5 * non_negative("indoor_distance_m", indoor_distance_m)
+    inside = INSIDE_DB_M * non_negative("indoor_distance_m", indoor_distance_m)
     std_db = np.where(high, HIGH_STD_DB, LOW_STD_DB)
-    return np.asarray(wall_db(carrier_hz, high) + inside + std_db * draw)
+    return np.asarray(wall_db(carrier_hz, high, release) + inside + std_db * draw)
+
+
+def single_frequency_indoor_distance_m(u: ArrayLike) -> Floats:
+    """Return the ground distance `d_2D-in` of the model below 6 GHz (TR 38.901, Table 7.4.3-3): U(0, 25), by link.
+
+    Args:
+        u: draws of the uniform distribution on [0, 1], any shape; by link, not by terminal.
+
+    Returns:
+        Distances [m], the shape of `u`.
+
+    Raises:
+        ValueError: a draw is outside [0, 1] or NaN.
+    """
+    return np.asarray(URBAN_DEPTH_M * within("u", u, 0.0, 1.0))
+
+
+def single_frequency_loss_db(indoor_distance_m: ArrayLike) -> Floats:
+    """Return the loss of the way into any building of UMi and UMa below 6 GHz (TR 38.901, Table 7.4.3-3).
+
+    The clause asks for it, for compatibility with TR 36.873, where a simulation has a single frequency.
+
+    Args:
+        indoor_distance_m: d_2D-in [m], from `single_frequency_indoor_distance_m`.
+
+    Returns:
+        `20 + 0.5 d_2D-in` [dB], the shape of `indoor_distance_m`; nothing is drawn around it.
+
+    Raises:
+        ValueError: a distance is negative or NaN.
+    """
+    inside = INSIDE_DB_M * non_negative("indoor_distance_m", indoor_distance_m)
+    return np.asarray(SINGLE_FREQUENCY_WALL_DB + inside)
+
+
+def floor_height_m(u: ArrayLike, floors: tuple[int, int] = (4, 8)) -> Floats:
+    """Return the antenna height of a terminal on some floor of its building (TR 38.901, Table 7.2-1; TR 36.873).
+
+    `h_UT = 3 (n_fl - 1) + 1.5`, n_fl uniform in 1 to N_fl, N_fl uniform in 4 to 8.
+
+    Args:
+        u: draws of the uniform distribution on [0, 1), [..., 2]; by terminal: the building's floors, and the floor.
+        floors: fewest and most floors that a building has; both count.
+
+    Returns:
+        Heights [m], [...].
+
+    Raises:
+        ValueError: a draw is outside [0, 1] or NaN, the last axis does not hold two, or not 1 <= fewest <= most.
+
+    Example:
+        The fifth of eight floors.
+
+        >>> float(floor_height_m([0.99, 0.5]))
+        13.5
+    """
+    draws = within("u", u, 0.0, 1.0)
+    if draws.shape[-1:] != (2,):
+        raise ValueError(f"u must hold two draws in its last axis: its shape is {draws.shape}, not [..., 2]")
+    fewest, most = floors
+    if not 1 <= fewest <= most:
+        raise ValueError(f"floors = {floors}: they must be the fewest, from 1, and the most")
+    # A draw of exactly 1 belongs to the last floor.
+    building = np.minimum(np.floor(draws[..., 0] * (most - fewest + 1)) + fewest, most)
+    floor = np.minimum(np.floor(draws[..., 1] * building) + 1.0, building)
+    return np.asarray(FLOOR_M * (floor - 1.0) + GROUND_FLOOR_M)
 
 
 def _ghz(carrier_hz: ArrayLike) -> Floats:

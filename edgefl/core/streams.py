@@ -40,6 +40,8 @@ Purpose = Literal[
     "indoor",  # whether a device is indoors, how deep, behind which wall
     "environment",  # height of the buildings on a path
     "wall",  # deviation of a wall's loss from that of its kind
+    "path_depth",  # how deep in its building a device is, as seen from each base station
+    "floor",  # how many floors its building has, and on which of them it is
     "fading_start",  # small-scale fading when a round begins; index = round, as in the next three
     "fading_down",  # its slots during the download
     "fading_gap",  # its jump over the time of computing

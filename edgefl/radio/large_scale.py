@@ -16,7 +16,7 @@ from edgefl.core.returns import check_array, check_type, is_trusted, wrong
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.drop import Drop
 from edgefl.radio.link_budget import path_gain
-from edgefl.radio.propagation import LargeScale, PathDraws, Propagation
+from edgefl.radio.propagation import O2I, LargeScale, PathDraws, Propagation
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.spatial_consistency import Maps
 from edgefl.world.cells_section import Cells
@@ -86,6 +86,16 @@ class KeyedPathDraws(PathDraws):
         """See PathDraws."""
         return self._streams.uniform("environment", self._ids, count=self._sites)
 
+    @cached_property
+    def path_depth(self) -> Floats:
+        """See PathDraws."""
+        return self._streams.uniform("path_depth", self._ids, count=self._sites)
+
+    @cached_property
+    def floor(self) -> Floats:
+        """[n, 1, 2] The same floor as seen from every base station."""
+        return self._streams.uniform("floor", self._ids, count=2)[:, None, :]
+
 
 class LargeScaleChannel:
     """The base stations, and the paths between them and the devices.
@@ -118,8 +128,9 @@ class LargeScaleChannel:
         distance_m = self.cells.distances_m(positions_m)
         draws = KeyedPathDraws(self.streams, ids, self.cells.sites, lambda: self._los_draws(ids, positions_m, index))
         with watching_draws(radio.propagation, "large_scale"):
+            heights_m = radio.propagation.heights_m(height_m[:, None], draws)
             large = radio.propagation.large_scale(
-                distance_m, radio.carrier_hz, self.cells.bs_height_m, height_m[:, None], draws
+                distance_m, radio.carrier_hz, self.cells.bs_height_m, heights_m, draws
             )
         _check_large_scale(radio.propagation, large, distance_m.shape)
         # A standard deviation in the scenario holds in every state, as in the paper; else each state has its own.
@@ -140,7 +151,9 @@ class LargeScaleChannel:
         distance_m, large, shadowing_db, gains = self.paths(ids, positions_m, height_m, index)
         if cell is None:
             cell = np.argmax(gains, axis=1)  # with shadowing: the nearest one is not always the strongest
-        k_factor = self._k_factor(ids, positions_m, index, large.los)
+        # Table 7.5-6 has a K for line of sight alone: into a building comes scatter, whatever the path outdoors.
+        direct = large.los & (large.state != O2I)
+        k_factor = self._k_factor(ids, positions_m, index, direct)
         serving = (np.arange(len(ids)), cell)  # picks [n] of [n, sites]: each device's path to its own base station
         return Drop(
             ids=ids,
@@ -173,7 +186,7 @@ class LargeScaleChannel:
         return self._maps.gaussian(field, positions_m, distances_m)
 
     def _k_factor(self, ids: Ids, positions_m: Floats, index: int, los: Bools) -> Floats:
-        """Return the linear K [n, sites] of paths in line of sight or not [n, sites]."""
+        """Return the linear K [n, sites] of paths that reach the device in line of sight or not [n, sites]."""
         if self.k_statistics_db is None:  # the fading takes no K from a draw
             return self._checked_k(los, np.zeros(los.shape))
         mean_db, std_db = self.k_statistics_db

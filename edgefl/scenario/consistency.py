@@ -110,7 +110,7 @@ def check_cells(scenario: Sections) -> None:
     nearest_m = cells.nearest_m if scenario.mobility.keeps_min_distance else 0.0
     lowest_m, highest_m = scenario.devices.span("height_m")
     # A device that draws a height outside the allowed range is reported later, with its number.
-    heights_m = (max(lowest_m, HEIGHT_M.least), min(highest_m, HEIGHT_M.most))
+    heights_m = radio.propagation.height_span_m(max(lowest_m, HEIGHT_M.least), min(highest_m, HEIGHT_M.most))
     reason = radio.propagation.check(nearest_m, cells.farthest_m, radio.carrier_hz, cells.bs_height_m, heights_m)
     if reason:
         raise fault_at(("radio", "propagation"), reason)

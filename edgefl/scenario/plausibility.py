@@ -65,6 +65,19 @@ def check_band(scenario: Sections) -> Warnings:
         yield f"radio.carrier_hz: {radio.carrier_hz:g} Hz is no radio carrier: 3.5 GHz are written 3.5e9"
 
 
+def check_walls(scenario: Sections) -> Warnings:
+    """Warn of keys of walls that count for nothing, as below 6 GHz all buildings have one loss."""
+    from edgefl.radio.propagation.urban import Urban
+
+    propagation = scenario.radio.propagation
+    if not isinstance(propagation, Urban) or not propagation.has_one_wall(scenario.radio.carrier_hz):
+        return
+    idle = {"high_loss": propagation.high_loss > 0, "release": propagation.release != Urban().release}
+    for key in (name for name, is_set in idle.items() if is_set):
+        text = "counts for nothing below 6 GHz, where TR 38.901 (Table 7.4.3-3) has one loss for all buildings"
+        yield f"radio.propagation.{key}: {text}; with walls: materials it counts"
+
+
 def check_speed(scenario: Sections) -> Warnings:
     """Warn of devices that move faster than sound: the number was meant in km/h, or in mm/s."""
     speed = getattr(scenario.mobility, "speed_mps", None)
@@ -80,6 +93,7 @@ CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
     check_powers,
     check_learning_rate,
     check_band,
+    check_walls,
     check_speed,
 )
 

@@ -31,6 +31,42 @@ def test_materials_by_hand():
     np.testing.assert_allclose([loss(100e9) for loss in materials], [22.0, 53.0, 405.0])
 
 
+def test_glass_of_release_19():
+    np.testing.assert_allclose([penetration.irr_glass_db(f * 1e9, 19) for f in (1, 30)], [25.51, 28.7])
+    # At 3.5 GHz: glass 25.785, concrete 19 dB; both losses add up to 27.50 dB through the wall.
+    through = 0.7 * 10**-2.5785 + 0.3 * 10**-1.9
+    assert penetration.wall_db(3.5e9, True, 19) == pytest.approx(5 - 10 * math.log10(through), abs=1e-9)
+    assert penetration.wall_db(3.5e9, True, 19) == pytest.approx(27.50, abs=0.005)
+    np.testing.assert_array_equal(penetration.wall_db(3.5e9, False, 19), penetration.wall_db(3.5e9, False))
+    # The two glasses cross at 12.6 GHz: in V19 the loss at 28 GHz is lower, not higher.
+    assert penetration.loss_db(28e9, 5.0, True, release=19) < penetration.loss_db(28e9, 5.0, True)
+    with pytest.raises(ValueError, match="release = 17: it must be one of 16, 19"):
+        penetration.irr_glass_db(3.5e9, 17)
+
+
+def test_single_frequency_loss():
+    """Table 7.4.3-3: 20 dB and half a decibel a metre, to 25 m."""
+    inside_m = penetration.single_frequency_indoor_distance_m([0.0, 0.4, 1.0])
+    np.testing.assert_allclose(inside_m, [0.0, 10.0, 25.0])
+    np.testing.assert_allclose(penetration.single_frequency_loss_db(inside_m), [20.0, 25.0, 32.5])
+    with pytest.raises(ValueError, match="out of range"):
+        penetration.single_frequency_indoor_distance_m(1.1)
+    with pytest.raises(ValueError, match="out of range"):
+        penetration.single_frequency_loss_db(-1.0)
+
+
+def test_floors_by_hand():
+    # Buildings of 4, 4, 6 and 8 floors; the first, the last, the fourth, the last.
+    u = [[0.0, 0.0], [0.1, 1.0], [0.5, 0.5], [1.0, 0.99]]
+    np.testing.assert_allclose(penetration.floor_height_m(u), [1.5, 10.5, 10.5, 22.5])
+    np.testing.assert_allclose(penetration.floor_height_m([0.3, 0.9], (1, 1)), 1.5)
+    for floors in ((0, 4), (5, 4)):
+        with pytest.raises(ValueError, match="floors = "):
+            penetration.floor_height_m([0.5, 0.5], floors)
+    with pytest.raises(ValueError, match="two draws"):
+        penetration.floor_height_m([0.1, 0.2, 0.3])
+
+
 def test_wall_by_hand():
     # 3.5 GHz: glass 2.7, infrared-reflecting glass 24.05, concrete 19 dB
     assert penetration.wall_db(3.5e9, False) == pytest.approx(12.69, abs=0.01)

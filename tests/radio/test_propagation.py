@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from pydantic import ValidationError
-from scipy.stats import binomtest, kstest
+from scipy.stats import binomtest, chisquare, kstest
 
 import channel
 from channel import free_space, inh, log_distance, penetration, rma, uma, umi
@@ -30,14 +30,15 @@ def draws(shape, seed=1, **fixed):
     names = ("los", "indoor", "building", "environment")
     drawn = {name: rng.random(shape) for name in names}
     drawn |= {"indoor_distance": rng.random((*shape, 2)), "penetration": rng.standard_normal(shape)}
+    drawn |= {"path_depth": rng.random(shape), "floor": rng.random((*shape, 2))}
     return PathDraws(**(drawn | {name: np.broadcast_to(value, drawn[name].shape) for name, value in fixed.items()}))
 
 
-def priced(kind, distance_m, *, height_m=1.5, seed=1, keys=None, **fixed):
+def priced(kind, distance_m, *, height_m=1.5, seed=1, keys=None, carrier_hz=CARRIER_HZ, **fixed):
     distance_m = np.asarray(distance_m, dtype=float)
     given = draws(distance_m.shape, seed, **fixed)
     heights_m = np.full(distance_m.shape, height_m)
-    return model(kind, **(keys or {})).large_scale(distance_m, CARRIER_HZ, BS_HEIGHT_M[kind], heights_m, given)
+    return model(kind, **(keys or {})).large_scale(distance_m, carrier_hz, BS_HEIGHT_M[kind], heights_m, given)
 
 
 def test_every_model_is_listed_with_its_source():
@@ -143,7 +144,7 @@ def test_umi_los_keeps_the_papers_shadowing():
 @pytest.mark.parametrize("kind", OUTDOOR)
 def test_into_buildings(kind):
     """Device by device, computed a second time."""
-    count, share, high = 400, 0.6, {} if kind == "rma" else {"high_loss": 0.3}
+    count, share, high = 400, 0.6, {} if kind == "rma" else {"high_loss": 0.3, "walls": "materials"}
     distance_m = np.linspace(10.0, 250.0, count)
     given = draws((count,))
     physics, depth_m = {"umi": (umi, 25.0), "uma": (uma, 25.0), "rma": (rma, 10.0)}[kind]
@@ -168,7 +169,7 @@ def test_into_buildings(kind):
 
 @pytest.mark.parametrize("kind", OUTDOOR)
 def test_shares_of_devices_and_buildings(kind):
-    high = {} if kind == "rma" else {"high_loss": 0.5}
+    high = {} if kind == "rma" else {"high_loss": 0.5, "walls": "materials"}
     count = 20_000
     found = priced(kind, np.full(count, 100.0), keys={"indoor": 0.8, **high}, penetration=0.0, indoor_distance=0.0)
     indoors = found.state == O2I
@@ -184,11 +185,64 @@ def test_shares_of_devices_and_buildings(kind):
 
 
 def test_penetration_spreads_as_the_report_says():
-    found = priced("umi", np.full(5_000, 100.0), keys={"indoor": 1.0, "high_loss": 1.0}, los=0.001, indoor_distance=0.0)
+    keys = {"indoor": 1.0, "high_loss": 1.0, "walls": "materials"}
+    found = priced("umi", np.full(5_000, 100.0), keys=keys, los=0.001, indoor_distance=0.0)
     middle = float(umi.path_loss_db(100.0, CARRIER_HZ, True) + penetration.wall_db(CARRIER_HZ, True))
     normal = (found.path_loss_db - middle) / 6.5
     assert kstest(normal, "norm").pvalue > 0.01
     assert kstest(normal * 6.5 / 4.4, "norm").pvalue < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["umi", "uma"])
+def test_one_loss_of_all_buildings_below_6_ghz(kind):
+    """Table 7.4.3-3: 20 dB, half a decibel a metre, U(0, 25) m by link, and nothing around it."""
+    count = 4_000
+    physics = {"umi": umi, "uma": uma}[kind]
+    keys = {"indoor": 1.0, "high_loss": 0.5}
+    at = {"distance_m": np.full(count, 100.0), "keys": keys, "los": 0.0001}
+    below_hz = np.nextafter(6e9, 0.0)
+    found = priced(kind, carrier_hz=below_hz, **at)
+    entry_db = found.path_loss_db - float(physics.path_loss_db(100.0, below_hz, True))
+    assert kstest(entry_db, "uniform", (20.0, 12.5)).pvalue > 0.01
+    assert np.all(found.shadowing_std_db == 7.0)
+    np.testing.assert_allclose(entry_db, 20.0 + 12.5 * draws((count,), los=0.0001).path_depth, rtol=0, atol=1e-9)
+    # The clause says below 6 GHz: at 6 GHz, and with `walls: materials`, the walls count.
+    at_6_ghz = priced(kind, carrier_hz=6e9, **at)
+    assert (
+        kstest(at_6_ghz.path_loss_db - float(physics.path_loss_db(100.0, 6e9, True)), "uniform", (20.0, 12.5)).pvalue
+        < 1e-9
+    )
+    at["keys"] = keys | {"walls": "materials"}
+    walls = priced(kind, carrier_hz=below_hz, **at)
+    np.testing.assert_allclose(walls.path_loss_db, at_6_ghz.path_loss_db, atol=1e-6)
+
+
+def test_the_glass_of_release_19():
+    for release, glass_db in ((16, 23 + 0.3 * 28), (19, 25.4 + 0.11 * 28)):
+        keys = {"indoor": 1.0, "high_loss": 1.0, "release": release}
+        at = {"los": 0.0001, "indoor_distance": 0.0, "penetration": 0.0}
+        found = priced("umi", [100.0], keys=keys, carrier_hz=28e9, **at)
+        entry_db = found.path_loss_db[0] - float(umi.path_loss_db(100.0, 28e9, True))
+        # At 28 GHz concrete lets nothing through: 5 dB, the glass, and its share of the wall.
+        assert entry_db == pytest.approx(5 + glass_db - 10 * math.log10(0.7), abs=1e-6)
+
+
+def test_devices_in_buildings_stand_on_floors():
+    """TR 38.901 Table 7.8-1: h = 3 (n - 1) + 1.5, n in 1 to N, N in 4 to 8; outdoors the device's own height."""
+    count = 20_000
+    given = draws((count,))
+    uma_model = model("uma", indoor=0.8, floors=[4, 8])
+    heights_m = uma_model.heights_m(np.full(count, 1.7), given)
+    indoors = given.indoor < 0.8
+    np.testing.assert_array_equal(heights_m[~indoors], 1.7)
+    floors, counts = np.unique(heights_m[indoors], return_counts=True)
+    np.testing.assert_allclose(floors, 1.5 + 3.0 * np.arange(8))
+    likely = np.array([sum(1 / (5 * most) for most in range(max(n, 4), 9)) for n in range(1, 9)])
+    assert chisquare(counts, likely / likely.sum() * counts.sum()).pvalue > 0.01
+    assert chisquare(counts, np.full(8, counts.sum() / 8)).pvalue < 1e-9  # what the test can tell apart
+    assert uma_model.height_span_m(1.7, 1.7) == (1.5, 22.5)
+    assert model("uma", indoor=0.8).height_span_m(1.7, 1.7) == (1.7, 1.7)
+    np.testing.assert_array_equal(model("uma", indoor=0.8).heights_m(np.full(count, 1.7), given), 1.7)
 
 
 def test_uma_draws_the_height_of_the_environment():
@@ -287,6 +341,11 @@ def test_check_lets_through_what_can_be_priced(kind):
     ("kind", "keys"),
     [
         ("umi", {"indoor": 1.1}),
+        ("umi", {"floors": [8, 4]}),
+        ("uma", {"floors": [4, 9]}),
+        ("uma", {"release": 17}),
+        ("rma", {"floors": [4, 8]}),
+        ("umi", {"walls": "paper"}),
         ("uma", {"high_loss": -0.1}),
         ("rma", {"high_loss": 0.5}),  # the report has no such building there
         ("rma", {"street_width_m": 51.0}),

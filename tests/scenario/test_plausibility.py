@@ -18,6 +18,8 @@ CASES = {
     "radio.carrier_hz: 3.5 Hz": {
         "radio": {"carrier_hz": 3.5, "propagation": {"kind": "free_space", "out_of_range": "clamp"}}
     },
+    "radio.propagation.high_loss: counts for nothing": {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5}}},
+    "radio.propagation.release: counts for nothing": {"radio": {"propagation": {"kind": "umi", "release": 19}}},
     "mobility.speed_mps: 500 m/s": {"mobility": {"kind": "random_waypoint", "speed_mps": 500}},
 }
 LIMITS = [
@@ -27,6 +29,8 @@ LIMITS = [
     {"radio": {"bandwidth_hz": 15e3}},
     {"training": {"lr": 1e-9}},
     {"mobility": {"kind": "static"}},
+    {"radio": {"carrier_hz": 6e9, "propagation": {"kind": "umi", "high_loss": 0.5, "release": 19}}},
+    {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5, "walls": "materials"}}},
 ]
 
 

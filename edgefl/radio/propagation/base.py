@@ -40,6 +40,8 @@ class PathDraws:
     building: Floats  # uniform, by device: a high-loss building if below the share of those
     penetration: Floats  # standard normal, by device: its building's loss around the median
     environment: Floats  # uniform, by path: the height of what lies between (UMa)
+    path_depth: Floats  # uniform, by path: how deep in the building, where that depends on the direction
+    floor: Floats  # [..., 2] uniform, by device: how many floors its building has, and on which of them it is
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,14 @@ class Propagation(Member):
             ValueError: a distance is out of the model's range and not to be clamped, or another argument is, or NaN.
         """
         raise NotImplementedError
+
+    def heights_m(self, ut_height_m: Floats, draws: PathDraws) -> Floats:
+        """Return the heights [...] of devices' antennas where the model puts some of them on floors of buildings."""
+        return ut_height_m
+
+    def height_span_m(self, lowest_m: float, highest_m: float) -> tuple[float, float]:
+        """Return the lowest and the highest antenna that `heights_m` gives, of devices between two heights."""
+        return lowest_m, highest_m
 
     def statistics(self) -> Statistics:
         """Return the statistics of shadowing, decorrelation and Ricean factor."""

@@ -27,18 +27,28 @@ class Outdoor(Propagation):
 
         Indoors, line of sight is that of the outdoor part, and the path loss that of the whole way (7.4.3.1).
         """
-        from channel import penetration
-
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
-        indoor = draws.indoor < self.indoor
-        inside = np.where(indoor, penetration.indoor_distance_m(draws.indoor_distance, self.depth_m), 0.0)
+        indoor = self.is_indoor(draws)
+        depth, entry = self.way_inside(carrier_hz, draws)
+        inside = np.where(indoor, depth, 0.0)
         # The depth is drawn apart from the distance and may exceed it: then nothing of the way is outdoors.
         los = draws.los < self.los_probability(np.maximum(distance - inside, 0.0), ut_height_m)
         loss = self.outdoor_loss_db(distance, carrier_hz, los, bs_height_m, ut_height_m, draws)
-        entry = penetration.loss_db(carrier_hz, inside, self.high_loss_building(draws), draws.penetration)
         # Shadowing indoors is of the state O2I, whatever the path outdoors.
         state = np.where(indoor, O2I, np.where(los, LOS, NLOS))
         return self.by_state(state, los, loss + np.where(indoor, entry, 0.0))
+
+    def is_indoor(self, draws: PathDraws) -> Bools:
+        """Return which devices [...] are in buildings."""
+        return np.asarray(draws.indoor < self.indoor)
+
+    def way_inside(self, carrier_hz: float, draws: PathDraws) -> tuple[Floats, Floats]:
+        """Return the distances [...] inside the building [m], and the losses [...] of the way in [dB]."""
+        from channel import penetration
+
+        inside = penetration.indoor_distance_m(draws.indoor_distance, self.depth_m)
+        low_loss = np.zeros(np.shape(draws.building), dtype=bool)
+        return inside, penetration.loss_db(carrier_hz, inside, low_loss, draws.penetration)
 
     def los_probability(self, outdoor_m: Floats, ut_height_m: Floats) -> Floats:
         """Return the probability [...] of line of sight over the outdoor part of the way [...]."""
@@ -55,7 +65,3 @@ class Outdoor(Propagation):
     ) -> Floats:
         """Return the median path loss [...] of the whole way as if there were no building."""
         return np.asarray(self.physics().path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m))
-
-    def high_loss_building(self, draws: PathDraws) -> Bools:
-        """Return whether a device's building [...], if it is in one, is of the high-loss kind."""
-        return np.zeros(np.shape(draws.building), dtype=bool)

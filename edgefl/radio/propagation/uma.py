@@ -7,13 +7,11 @@ from typing import ClassVar
 
 from edgefl.core.arrays import Bools, Floats
 from edgefl.radio.propagation.base import PathDraws
-from edgefl.radio.propagation.outdoor import DeviceShare, Outdoor
+from edgefl.radio.propagation.urban import Urban
 
 
-class Uma(Outdoor):
+class Uma(Urban):
     """UMa (urban macro), in line of sight or not, outdoors or in buildings (3GPP TR 38.901, clause 7.4)."""
-
-    high_loss: DeviceShare = 0.0  # of the buildings
 
     label: ClassVar[str] = "uma"
 
@@ -43,7 +41,3 @@ class Uma(Outdoor):
 
         # The break point depends on the height of what lies between, which Table 7.4.1-1, note 1, draws for each link.
         return uma.path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m, draws.environment)
-
-    def high_loss_building(self, draws: PathDraws) -> Bools:
-        """Return whether [...] the draw is below the share of such buildings."""
-        return draws.building < self.high_loss

@@ -134,6 +134,8 @@ def path_loss_db(radio: Radio, cells: Cells, distance_m: Floats, height_m: float
         building=outdoors,
         penetration=np.zeros(1),
         environment=np.full(1, 0.5),
+        path_depth=np.zeros(1),
+        floor=np.zeros((1, 2)),
     )
     # The map reaches further than some models are valid; they then keep to their last valid distance.
     propagation = radio.propagation.model_copy(update={"out_of_range": "clamp"})
