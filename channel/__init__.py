@@ -17,6 +17,7 @@ from channel import (
     first_passage,
     free_space,
     geometry,
+    given_slots,
     inh,
     innovations,
     interference,
@@ -29,11 +30,13 @@ from channel import (
     sharing,
     sidelink,
     slot_walk,
+    tdl,
     tr38901,
     transfer,
     uma,
     umi,
     units,
+    waves,
 )
 
 __all__ = [
@@ -44,6 +47,7 @@ __all__ = [
     "first_passage",
     "free_space",
     "geometry",
+    "given_slots",
     "inh",
     "innovations",
     "interference",
@@ -56,9 +60,11 @@ __all__ = [
     "sharing",
     "sidelink",
     "slot_walk",
+    "tdl",
     "tr38901",
     "transfer",
     "uma",
     "umi",
     "units",
+    "waves",
 ]

@@ -1,0 +1,282 @@
+"""Tapped delay lines A to E: delays and powers of the paths behind frequency-selective fading.
+
+3GPP TR 38.901 V16.1.0, Tables 7.7.2-1 to 7.7.2-5, with delays scaled to a delay spread (clause 7.7.3) and the line of
+sight of D and E to a K-factor (clause 7.7.6). `channel.waves` lets the taps fade.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from channel._arrays import Floats
+from channel._checks import finite, non_negative
+from channel.units import db_to_linear
+
+LOS_SHIFT = 0.7  # Doppler shift of the line of sight over the largest one (TR 38.901, clause 7.7.2)
+
+
+class _Table(NamedTuple):
+    delay: tuple[float, ...]  # over the delay spread
+    power_db: tuple[float, ...]
+    line_db: float | None  # power of the line of sight, at the delay 0; None: there is none
+
+
+# As printed, in the order of the tables; taps without a line of sight are Rayleigh.
+_TABLES = {
+    "A": _Table(
+        (
+            0.0,
+            0.3819,
+            0.4025,
+            0.5868,
+            0.4610,
+            0.5375,
+            0.6708,
+            0.5750,
+            0.7618,
+            1.5375,
+            1.8978,
+            2.2242,
+            2.1718,
+            2.4942,
+            2.5119,
+            3.0582,
+            4.0810,
+            4.4579,
+            4.5695,
+            4.7966,
+            5.0066,
+            5.3043,
+            9.6586,
+        ),
+        (
+            -13.4,
+            0.0,
+            -2.2,
+            -4.0,
+            -6.0,
+            -8.2,
+            -9.9,
+            -10.5,
+            -7.5,
+            -15.9,
+            -6.6,
+            -16.7,
+            -12.4,
+            -15.2,
+            -10.8,
+            -11.3,
+            -12.7,
+            -16.2,
+            -18.3,
+            -18.9,
+            -16.6,
+            -19.9,
+            -29.7,
+        ),
+        None,
+    ),
+    "B": _Table(
+        (
+            0.0,
+            0.1072,
+            0.2155,
+            0.2095,
+            0.2870,
+            0.2986,
+            0.3752,
+            0.5055,
+            0.3681,
+            0.3697,
+            0.5700,
+            0.5283,
+            1.1021,
+            1.2756,
+            1.5474,
+            1.7842,
+            2.0169,
+            2.8294,
+            3.0219,
+            3.6187,
+            4.1067,
+            4.2790,
+            4.7834,
+        ),
+        (
+            0.0,
+            -2.2,
+            -4.0,
+            -3.2,
+            -9.8,
+            -1.2,
+            -3.4,
+            -5.2,
+            -7.6,
+            -3.0,
+            -8.9,
+            -9.0,
+            -4.8,
+            -5.7,
+            -7.5,
+            -1.9,
+            -7.6,
+            -12.2,
+            -9.8,
+            -11.4,
+            -14.9,
+            -9.2,
+            -11.3,
+        ),
+        None,
+    ),
+    "C": _Table(
+        (
+            0.0,
+            0.2099,
+            0.2219,
+            0.2329,
+            0.2176,
+            0.6366,
+            0.6448,
+            0.6560,
+            0.6584,
+            0.7935,
+            0.8213,
+            0.9336,
+            1.2285,
+            1.3083,
+            2.1704,
+            2.7105,
+            4.2589,
+            4.6003,
+            5.4902,
+            5.6077,
+            6.3065,
+            6.6374,
+            7.0427,
+            8.6523,
+        ),
+        (
+            -4.4,
+            -1.2,
+            -3.5,
+            -5.2,
+            -2.5,
+            0.0,
+            -2.2,
+            -3.9,
+            -7.4,
+            -7.1,
+            -10.7,
+            -11.1,
+            -5.1,
+            -6.8,
+            -8.7,
+            -13.2,
+            -13.9,
+            -13.9,
+            -15.8,
+            -17.1,
+            -16.0,
+            -15.7,
+            -21.6,
+            -22.8,
+        ),
+        None,
+    ),
+    "D": _Table(
+        (0.0, 0.035, 0.612, 1.363, 1.405, 1.804, 2.596, 1.775, 4.042, 7.937, 9.424, 9.708, 12.525),
+        (-13.5, -18.8, -21.0, -22.8, -17.9, -20.1, -21.9, -22.9, -27.8, -23.6, -24.8, -30.0, -27.7),
+        -0.2,
+    ),
+    "E": _Table(
+        (0.0, 0.5133, 0.5440, 0.5630, 0.5440, 0.7112, 1.9092, 1.9293, 1.9589, 2.6426, 3.7136, 5.4524, 12.0034, 20.6519),
+        (-22.03, -15.8, -18.1, -19.8, -22.9, -22.4, -18.6, -20.8, -22.6, -22.3, -25.6, -20.2, -29.8, -29.2),
+        -0.03,
+    ),
+}
+
+PROFILES = tuple(_TABLES)
+LOS_PROFILES = ("D", "E")
+
+
+class Taps(NamedTuple):
+    """Taps of a channel of mean power 1."""
+
+    delay_s: Floats  # [taps]
+    scatter_power: Floats  # [taps] of the Rayleigh part
+    line_power: float  # of the line of sight, in the first tap
+
+
+def taps(profile: str, delay_spread_s: float, k_db: float | None = None) -> Taps:
+    """Return the taps of a profile with a delay spread (TR 38.901, clauses 7.7.2, 7.7.3 and 7.7.6).
+
+    Args:
+        profile: A, B or C without a line of sight, D or E with one.
+        delay_spread_s: root mean square delay spread [s]; 0 is a flat channel.
+        k_db: power of the line of sight over that of all scatter [dB]; the profile's own where not given.
+
+    Returns:
+        Delays, and powers that add up to 1.
+
+    Raises:
+        ValueError: an unknown profile, a K of a profile without a line of sight, a negative delay spread, NaN.
+
+    Example:
+        >>> found = taps("D", 100e-9)
+        >>> float(np.round(10 * np.log10(found.line_power / found.scatter_power.sum()), 2))
+        8.98
+    """
+    if profile not in _TABLES:
+        raise ValueError(f"profile = {profile} is no delay profile: A, B, C, D or E")
+    table = _TABLES[profile]
+    delay = np.array(table.delay)
+    scatter = db_to_linear(np.array(table.power_db))
+    line = 0.0
+    if table.line_db is not None:
+        line = float(db_to_linear(table.line_db))
+    if k_db is not None:
+        if table.line_db is None:
+            raise ValueError(f"k_db = {k_db} needs a line of sight, and profile {profile} has none: choose D or E")
+        # A K-factor scales the scatter, and with it the delay spread, so the delays are normalised anew.
+        wanted = float(db_to_linear(finite("k_db", k_db)))
+        scatter = scatter * (line / scatter.sum() / wanted)
+        delay = delay / rms_delay_spread(delay, np.append(line + scatter[0], scatter[1:]))
+    total = line + scatter.sum()
+    delay_s = delay * float(non_negative("delay_spread_s", delay_spread_s))
+    return Taps(delay_s, scatter / total, line / total)
+
+
+def rms_delay_spread(delay: ArrayLike, power: ArrayLike) -> float:
+    """Return the root mean square delay spread, the standard deviation of the delay with powers as weights.
+
+    Args:
+        delay: of the taps, [taps], in any unit.
+        power: of the taps [1], [taps].
+
+    Returns:
+        Delay spread, in the unit of `delay`.
+    """
+    tap_delay = np.asarray(delay, dtype=np.float64)
+    weight = np.asarray(power, dtype=np.float64) / np.sum(power)
+    mean = float(weight @ tap_delay)
+    return float(np.sqrt(weight @ (tap_delay - mean) ** 2))
+
+
+def frequency_correlation(found: Taps, offset_hz: ArrayLike) -> Floats:
+    """Return `|E[H(f)* H(f + offset)]|` of a channel, the Fourier transform of its power-delay profile.
+
+    Args:
+        found: the taps.
+        offset_hz: differences of frequency [Hz], any shape.
+
+    Returns:
+        Correlation [1], the shape of `offset_hz`; 1 at an offset of 0.
+    """
+    power = found.scatter_power.copy()
+    power[0] += found.line_power
+    turn = np.exp(-2j * np.pi * np.asarray(offset_hz)[..., None] * found.delay_s)
+    return np.asarray(np.abs(turn @ power))
