@@ -11,6 +11,7 @@ Every quantity carries its unit in its name. Random draws come in as arguments, 
 
 from channel import (
     allocation,
+    antenna,
     cumulants,
     fading,
     field,
@@ -41,6 +42,7 @@ from channel import (
 
 __all__ = [
     "allocation",
+    "antenna",
     "cumulants",
     "fading",
     "field",

@@ -21,13 +21,14 @@ from edgefl.radio.fading import FADING
 from edgefl.radio.propagation import PROPAGATION
 from edgefl.radio.rates import RATES
 from edgefl.scenario import shipped
+from edgefl.world.antennas import ANTENNAS
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
 from edgefl.world.mobility import MOBILITY
 
 _ALL: tuple[Catalogue[Any], ...] = (
     ALGORITHMS, POLICIES, SELECTIONS, MODELS, DATASETS, PARTITIONS, SCHEDULES, INITIALISATIONS, MOBILITY, CHURN, DVFS,
-    PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, LOSSES,
+    PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, ANTENNAS, LOSSES,
 )  # fmt: skip
 CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
 

@@ -27,6 +27,7 @@ PLACES = {
     "rates": "radio.rate",
     "codecs": "training.codec",
     "allocation": "radio.allocation",
+    "antenna": "cells.antenna",
     "losses": "training.loss",
 }
 """The key of a scenario that holds a member, by its catalogue."""

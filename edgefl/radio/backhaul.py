@@ -20,29 +20,35 @@ class Routes:
     each other down.
     """
 
-    delay_s: Floats  # [sites]
-    rate_bps: Floats  # [sites] lowest on the path
+    delay_s: Floats  # [cells]
+    rate_bps: Floats  # [cells] lowest on the path
 
     def one_way_s(self, bits: Floats | float, cell: Ids | int | slice = slice(None)) -> Floats:
         """Return the seconds [n] of messages between the server and base stations.
 
         Args:
             bits: of the messages, for all alike or [n].
-            cell: the base stations, [n] or one; all of them where not given.
+            cell: of the base stations, [n] or one; all of them where not given.
         """
         return np.asarray(self.delay_s[cell] + bits / self.rate_bps[cell])
 
 
-def routes(backhaul: Backhaul | None, sites: int) -> Routes:
-    """Return the routes of a scenario that has been checked; without a section nothing takes any time."""
+def routes(backhaul: Backhaul | None, sites: int, sectors: int = 1) -> Routes:
+    """Return the routes of a scenario that has been checked; without a section nothing takes any time.
+
+    Args:
+        backhaul: the section.
+        sites: the number of base stations.
+        sectors: of each of them; its cells have its wires in common.
+    """
     if backhaul is None:
-        return Routes(np.zeros(sites), np.full(sites, np.inf))
+        return Routes(np.zeros(sites * sectors), np.full(sites * sectors, np.inf))
     links = backhaul.edges(sites)
     delay_s = _least_delays_s(links)
     rate_bps = _highest_rates_bps(links, delay_s)
     return Routes(
-        delay_s=np.array([delay_s[site] for site in range(sites)]),
-        rate_bps=np.array([rate_bps[site] for site in range(sites)]),
+        delay_s=np.repeat([delay_s[site] for site in range(sites)], sectors),
+        rate_bps=np.repeat([rate_bps[site] for site in range(sites)], sectors),
     )
 
 

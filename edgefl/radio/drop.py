@@ -16,14 +16,14 @@ class Drop:
     """
 
     ids: Ids  # [n]
-    cell: Ids  # the base station that serves each device
-    distance_m: Floats  # to it, 2D
+    cell: Ids  # the sector of a base station that serves each device
+    distance_m: Floats  # to that base station, 2D
     los: Bools
     pathloss_db: Floats
     shadowing_db: Floats
     k_factor: Floats  # linear
-    path_gain: Floats  # psi = 10^(-(PL + X) / 10)
-    all_gains: Floats  # [n, sites]: the same to every base station
+    path_gain: Floats  # psi = 10^(-(PL + X - G) / 10), G of both antennas
+    all_gains: Floats  # [n, cells]: the same to every cell
 
     def only(self, rows: Rows) -> Drop:
         """Return the channel of the participants `rows` [r]."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+import channel
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.errors import InputError
 from edgefl.core.global_draws import watching_draws
@@ -19,16 +20,17 @@ from edgefl.radio.link_budget import path_gain
 from edgefl.radio.propagation import O2I, LargeScale, PathDraws, Propagation
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.spatial_consistency import Maps
+from edgefl.world.antennas.omni import Omni
 from edgefl.world.cells_section import Cells
 
 
 class Paths(NamedTuple):
-    """Paths [n, sites] between devices and all base stations."""
+    """Paths [n, sites] between devices and all base stations, whose sectors have all but the gains in common."""
 
     distance_m: Floats  # 2D
     large: LargeScale
     shadowing_db: Floats
-    gains: Floats  # psi, path loss and shadowing, without fading
+    gains: Floats  # [n, cells] psi: path loss, shadowing and antennas, without fading
 
 
 class KeyedPathDraws(PathDraws):
@@ -125,7 +127,8 @@ class LargeScaleChannel:
             index: of the round, which keys what is drawn anew in each.
         """
         radio = self.radio
-        distance_m = self.cells.distances_m(positions_m)
+        offsets_m = self.cells.offsets_m(positions_m)
+        distance_m = np.hypot(offsets_m[..., 0], offsets_m[..., 1])
         draws = KeyedPathDraws(self.streams, ids, self.cells.sites, lambda: self._los_draws(ids, positions_m, index))
         with watching_draws(radio.propagation, "large_scale"):
             heights_m = radio.propagation.heights_m(height_m[:, None], draws)
@@ -136,7 +139,23 @@ class LargeScaleChannel:
         # A standard deviation in the scenario holds in every state, as in the paper; else each state has its own.
         std_db = large.shadowing_std_db if radio.shadowing_db is None else radio.shadowing_db
         shadowing_db = std_db * self._normals("shadowing", ids, positions_m, index, large.decorrelation_m)
-        return Paths(distance_m, large, shadowing_db, path_gain(large.path_loss_db, shadowing_db))
+        gains = np.repeat(path_gain(large.path_loss_db, shadowing_db), self.cells.sectors, axis=1)
+        return Paths(distance_m, large, shadowing_db, gains * self._antennas(offsets_m, distance_m, heights_m))
+
+    def _antennas(self, offsets_m: Floats, distance_m: Floats, heights_m: Floats) -> Floats | float:
+        """Return what both antennas add to the gains [n, cells] of paths between isotropic ones, as a factor."""
+        cells = self.cells
+        antenna = cells.antenna
+        device_dbi = self.radio.device_antenna_gain_dbi
+        if isinstance(antenna, Omni):  # the common case, which needs no angles
+            return float(channel.units.db_to_linear(antenna.gain_dbi + device_dbi))
+        zenith_deg = channel.antenna.zenith_deg(distance_m, cells.bs_height_m, heights_m)
+        azimuth_deg = np.degrees(np.arctan2(offsets_m[..., 1], offsets_m[..., 0]))
+        beside_deg = channel.antenna.turned_deg(azimuth_deg[..., None] - cells.boresights_deg)  # [n, sites, sectors]
+        with watching_draws(antenna, "pattern_dbi"):
+            pattern_dbi = antenna.pattern_dbi(zenith_deg[..., None], beside_deg)
+        check_array(antenna, "pattern_dbi", pattern_dbi, beside_deg.shape, "gains [...] in dBi", least=-400, most=400)
+        return channel.units.db_to_linear(pattern_dbi + device_dbi).reshape(len(beside_deg), cells.count)
 
     def drop(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int, cell: Ids | None = None) -> Drop:
         """Return the channel of a round's participants.
@@ -146,7 +165,7 @@ class LargeScaleChannel:
             positions_m: [n, 2] where they are.
             height_m: [n] of their antennas.
             index: of the round.
-            cell: [n] the base stations that serve them; the strongest ones where not given.
+            cell: [n] the cells that serve them; the strongest ones where not given.
         """
         distance_m, large, shadowing_db, gains = self.paths(ids, positions_m, height_m, index)
         if cell is None:
@@ -154,7 +173,8 @@ class LargeScaleChannel:
         # Table 7.5-6 has a K for line of sight alone: into a building comes scatter, whatever the path outdoors.
         direct = large.los & (large.state != O2I)
         k_factor = self._k_factor(ids, positions_m, index, direct)
-        serving = (np.arange(len(ids)), cell)  # picks [n] of [n, sites]: each device's path to its own base station
+        rows = np.arange(len(ids))
+        serving = (rows, self.cells.site_of(cell))  # picks [n] of [n, sites]: each device's path to its base station
         return Drop(
             ids=ids,
             cell=cell,
@@ -163,7 +183,7 @@ class LargeScaleChannel:
             pathloss_db=large.path_loss_db[serving],
             shadowing_db=shadowing_db[serving],
             k_factor=k_factor[serving],
-            path_gain=gains[serving],
+            path_gain=gains[rows, cell],
             all_gains=gains,
         )
 

@@ -63,7 +63,7 @@ class Link:
             return self.channel.drop(ids, positions_m, height_m, index, cell)
 
     def received_db(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int) -> Floats:
-        """Return the powers [n, sites] that devices [n] receive from each base station, over what these send."""
+        """Return the powers [n, cells] that devices [n] receive from each cell, over what these send."""
         with _in_range(index):
             # Without fading: a handover is decided by powers that path loss and shadowing give.
             return channel.units.linear_to_db(self.channel.paths(ids, positions_m, height_m, index).gains)

@@ -1,7 +1,7 @@
 """The link budget: from transmit powers over path gains to signal-to-noise ratios.
 
-Everything between a transmitter's power and the receiver's signal-to-noise ratio stands here. Antennas are
-omnidirectional with 0 dBi: antenna gains belong to `path_gain`. The devices' transmit powers come from
+Everything between a transmitter's power and the receiver's signal-to-noise ratio stands here. The gains of antennas
+belong to those of paths (`LargeScaleChannel`). The devices' transmit powers come from
 `World.tx_power_w`: an uplink power control belongs there, where the devices' energy takes the same powers.
 """
 
@@ -35,11 +35,15 @@ class LinkBudget:
         with watching_draws(radio.rate, "efficiency"):
             self.efficiency = radio.rate.efficiency()
         _check_efficiency(radio.rate, self.efficiency)
-        self.noise_w_hz = float(channel.rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_db))
+        self.noise_w_hz: dict[Way, float] = {  # by direction: base stations receive what comes up
+            "down": float(channel.rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_of("device"))),
+            "up": float(channel.rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_of("base_station"))),
+        }
         self.server_tx_power_w = float(channel.units.dbm_to_w(radio.server_tx_power_dbm))
-        self.group = np.zeros(cells.sites, dtype=np.int64)  # cells of one group use the same part of the band
+        self.group = np.zeros(cells.count, dtype=np.int64)  # cells of one group use the same part of the band
         if radio.reuse > 1:
-            self.group = channel.geometry.reuse_group(cells.sites, radio.reuse)
+            of_sites = channel.geometry.reuse_group(cells.sites, radio.reuse)
+            self.group = np.repeat(of_sites, cells.sectors)  # sectors of one site interfere with each other
 
     def mean_bps_hz(self, mean_snr: Floats) -> Floats:
         """Return the mean spectral efficiency [n] over Rayleigh fading."""
@@ -50,7 +54,7 @@ class LinkBudget:
         # The base station's power is that of each share, or spread over the whole band: `divide_bands` divides by the
         # bandwidth over which it is spread.
         power_w = self.server_tx_power_w if way == "down" else tx_power_w
-        return np.asarray(power_w * path_gain / (self.noise_w_hz + interference_w_hz))
+        return np.asarray(power_w * path_gain / (self.noise_w_hz[way] + interference_w_hz))
 
     def spreads_power(self, way: Way) -> bool:
         """Return whether the transmitter spreads its power over the whole band, whatever a transfer's share."""
@@ -63,8 +67,8 @@ class LinkBudget:
 
         Args:
             way: the direction of the transfers.
-            all_gains: [n, sites] path gains between their devices and every base station.
-            cell: [n] the base stations that serve them.
+            all_gains: [n, cells] path gains between their devices and every cell.
+            cell: [n] the cells that serve them.
             tx_power_w: [n] powers of the devices.
             transfers: [cells] how many are under way in each cell.
         """

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PositiveFloat, model_validator
+from pydantic import Field, PlainSerializer, PlainValidator, PositiveFloat, TypeAdapter, ValidationInfo, model_validator
 
 from edgefl.core.catalogue import where_known
-from edgefl.core.section import Section, fault, fault_at
+from edgefl.core.section import Section, fault, fault_at, shown
 from edgefl.radio.allocation import ALLOCATIONS, Allocation
 from edgefl.radio.allocation.equal import EqualAllocation
 from edgefl.radio.fading import FADING, Fading
@@ -18,6 +18,7 @@ from edgefl.radio.propagation.base import Decibels
 from edgefl.radio.propagation.umi_los import UmiLos
 from edgefl.radio.rates import RATES, Rate
 from edgefl.radio.rates.shannon import ShannonRate
+from edgefl.world.antennas.base import GainDbi
 
 TimeShare = Annotated[float, Field(gt=0, le=1)]
 ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
@@ -62,6 +63,41 @@ class Interference(Section):
     load: Annotated[float, Field(ge=0, le=1)] = 1.0  # share of the time in which the others' transmitters are on
 
 
+NoiseDb = Annotated[float, Field(ge=0, le=100)]
+_NOISE_DB: TypeAdapter[float] = TypeAdapter(NoiseDb)
+
+
+class NoiseFigure(Section):
+    """Noise figures of receivers that differ."""
+
+    base_station: NoiseDb = 0.0  # receives uploads
+    device: NoiseDb = 0.0  # receives downloads, and over direct links
+
+
+def _parse_noise_figure(value: Any, info: ValidationInfo) -> float | NoiseFigure:
+    """Return the noise figure of all receivers, or those of base stations and devices; raise pydantic's errors."""
+    # A union of both would tell what is wrong with each of them, also with the one that nobody meant.
+    if isinstance(value, dict | NoiseFigure):
+        return NoiseFigure.model_validate(value, context=info.context)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise fault(f"must be a number, or {{base_station: .., device: ..}}, got {shown(value)}")
+    return _NOISE_DB.validate_python(value, strict=True)
+
+
+def _dump_noise_figure(value: float | NoiseFigure) -> Any:
+    """Return noise figures in the form that `_parse_noise_figure` reads."""
+    if isinstance(value, NoiseFigure):
+        return value.model_dump()
+    return value
+
+
+NoiseFigures = Annotated[
+    float | NoiseFigure,
+    PlainValidator(_parse_noise_figure, json_schema_input_type=NoiseDb | NoiseFigure),
+    PlainSerializer(_dump_noise_figure),
+]
+
+
 class Radio(Section):
     """Carrier, powers and models of the radio link."""
 
@@ -69,7 +105,8 @@ class Radio(Section):
     carrier_hz: PositiveFloat = 3.5e9
     bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6
     noise_dbm_hz: Decibels = -174.0
-    noise_figure_db: Annotated[float, Field(ge=0, le=100)] = 0.0
+    noise_figure_db: NoiseFigures = 0.0  # of all receivers, or {base_station: .., device: ..}
+    device_antenna_gain_dbi: GainDbi = 0.0  # of a device's antenna, in all directions
     server_tx_power_dbm: Decibels = 43.0
     server_power: Literal["per_device", "total"] = "per_device"  # that power on each share, or over the whole band
     propagation: Annotated[Propagation, PROPAGATION] = UmiLos()
@@ -131,6 +168,12 @@ class Radio(Section):
             raise fault_at(("slot_s",), f"must be {slot_s:g} at {spacing_hz:g} Hz spacing, got {self.slot_s:g}")
         if blocks < self.reuse:
             raise fault_at(("reuse",), f"{blocks} resource blocks cannot be divided into {self.reuse} parts")
+
+    def noise_figure_of(self, receiver: Literal["base_station", "device"]) -> float:
+        """Return the noise figure of one kind of receivers in decibels."""
+        if isinstance(self.noise_figure_db, NoiseFigure):
+            return float(getattr(self.noise_figure_db, receiver))
+        return self.noise_figure_db
 
     @property
     def blocks(self) -> int:

@@ -37,9 +37,9 @@ def divide_bands(
         budget: the link budget.
         way: the direction of the transfers.
         devices: [n] whose transfers they are.
-        cell: [n] the base stations that serve them.
+        cell: [n] the cells that serve them.
         path_gain: [n] to these.
-        all_gains: [n, sites] to every base station.
+        all_gains: [n, cells] to every cell.
         tx_power_w: [n] powers of the devices.
         payload_bits: [n] what each has to send.
         broadcast: whether all listen to the whole band, each until it has received everything.
@@ -55,8 +55,8 @@ def divide_bands(
     bandwidth_hz = whole_band_hz.copy()
     air = np.full(count, resources.time_share(way))
     if not broadcast:
-        for site in np.unique(cell):
-            rows = np.flatnonzero(cell == site)
+        for one in np.unique(cell):
+            rows = np.flatnonzero(cell == one)
             shares = resources.divide(
                 payload_bits[rows], snr_hz[rows], budget.efficiency, spread=spread, devices=devices[rows]
             )

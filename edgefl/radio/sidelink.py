@@ -81,6 +81,10 @@ class DirectLinks:
         if peer is None:
             return DirectLink(self, cell, cell, received, last)
         path = path_between(self._link.channel, drop, peer.distance_m, index)
+        # It is priced as an upload, but a device receives it, with a noise figure of its own. Nobody else sends
+        # meanwhile, so a stronger path stands for less noise.
+        noise_w_hz = self._link.pricing.budget.noise_w_hz
+        path = replace(path, path_gain=path.path_gain * (noise_w_hz["up"] / noise_w_hz["down"]))
         # Doppler comes from both ends.
         relative_mps = np.hypot(speed_mps, peer.speed_mps)  # root mean square over independent directions
         # The fading to the peer is another one than to the base station, so it starts with a draw of its own.
@@ -160,6 +164,7 @@ def path_between(large: LargeScaleChannel, drop: Drop, distance_m: Floats, index
     shadowing_db = std_db * normals[:, 0]
     k_mean_db, k_std_db = large.k_statistics_db or (0.0, 0.0)
     k_db = k_mean_db + k_std_db * normals[:, 1]
+    antennas = channel.units.db_to_linear(2.0 * radio.device_antenna_gain_dbi)  # at both ends
     return replace(
         drop,
         distance_m=priced_m,
@@ -167,5 +172,5 @@ def path_between(large: LargeScaleChannel, drop: Drop, distance_m: Floats, index
         pathloss_db=loss_db,
         shadowing_db=shadowing_db,
         k_factor=radio.fading.k_factor(los, k_db),
-        path_gain=path_gain(loss_db, shadowing_db),
+        path_gain=path_gain(loss_db, shadowing_db) * antennas,
     )

@@ -220,6 +220,7 @@ def _replay(
         streams,
         progress,
         edge_models=edge_models,
+        sectors=scenario.cells.sectors,
         learning_rates=learning_rates,
         keeping=keeping,
         base=base,
@@ -275,11 +276,11 @@ def _server(
         on_air = battery_meter.on_air  # the links tell the meter whose radio is on, so it is built before them
     link = Link(scenario.radio, scenario.cells, streams, on_air, control=control)
     polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # draws of its own
-    backhaul = routes(scenario.effective_backhaul, scenario.cells.sites)
+    backhaul = routes(scenario.effective_backhaul, scenario.cells.sites, scenario.cells.sectors)
     # If base stations have models of their own, only those models cross the backhaul, and no participant waits for it.
     participants_routes = backhaul
     if scenario.server.policy.edge_models:
-        participants_routes = routes(None, scenario.cells.sites)
+        participants_routes = routes(None, scenario.cells.sites, scenario.cells.sectors)
     labels = None
     if scenario.report.labels_by_round:
         labels = divided.data.train_y

@@ -101,6 +101,7 @@ class Replay:
         streams: keyed randomness.
         progress: called with each round's row once its evaluation is finished.
         edge_models: whether each base station has a model of its own.
+        sectors: of each base station, whose cells share its model.
         learning_rates: the keys that set a learning rate, as messages name them.
         keeping: what has been learned before, and when states are put on record; None keeps nothing.
         base: a digest of all that learning depends on besides commands; the key before the first command.
@@ -118,6 +119,7 @@ class Replay:
         progress: RoundListener,
         *,
         edge_models: bool,
+        sectors: int,
         learning_rates: str,
         keeping: Keeping | None = None,
         base: str = "",
@@ -131,6 +133,7 @@ class Replay:
         self._streams = streams
         self._progress = progress
         self._edge_models = edge_models
+        self._sectors = sectors
         self._learning_rates = learning_rates
         self._record = Record()  # a record that keeps nothing
         self._pace: Pace | None = None
@@ -186,8 +189,8 @@ class Replay:
         """Note that an update has arrived; it is trained only when a result is needed."""
         # Unless base stations have models of their own, all cells receive one model. Then cells stay out of the digest,
         # so that runs with different cells share what they learn.
-        cell = part.cell if self._edge_models else 0
-        self._arrived.append(Arrival(part.device, cell, self._in_flight.pop(part.device), part.version))
+        site = part.cell // self._sectors if self._edge_models else 0
+        self._arrived.append(Arrival(part.device, site, self._in_flight.pop(part.device), part.version))
 
     def lose(self, device: int) -> None:
         """Note that a device's update will never arrive."""

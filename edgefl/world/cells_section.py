@@ -10,8 +10,11 @@ import numpy as np
 from pydantic import Field, PositiveFloat, model_validator
 
 from channel.geometry import hexagonal_sites_m, wrapped_m
-from edgefl.core.arrays import Floats
+from edgefl.core.arrays import Floats, Ids
+from edgefl.core.catalogue import where_known
 from edgefl.core.section import Section, fault_at
+from edgefl.world.antennas import ANTENNAS, Antenna
+from edgefl.world.antennas.omni import Omni
 from edgefl.world.mobility.base import Area
 
 SiteCoordinate = Annotated[float, Field(ge=-1e6, le=1e6)]
@@ -50,6 +53,9 @@ class Cells(Section):
     min_distance_m: PositiveFloat = 10.0  # no device is placed nearer
     bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # above what fills the street
     wrap_around: bool = False  # whether opposite edges of a hexagonal layout meet
+    sectors: Annotated[int, Field(ge=1, le=3)] = 1  # of each base station; each is a cell of its own
+    boresight_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0  # azimuth of a site's first sector, from the x axis
+    antenna: Annotated[Antenna, ANTENNAS] = Omni()  # of each sector
     handover: Handover | None = None
 
     @model_validator(mode="before")
@@ -95,8 +101,16 @@ class Cells(Section):
             raise fault_at(("min_distance_m",), text)
         if self.wrap_around and (self.layout != "hexagonal" or self.sites == 1):
             raise fault_at(("wrap_around",), "needs a hexagonal layout of 7 or 19 sites")
-        if self.handover and self.sites == 1:
+        if self.handover and self.count == 1:
             raise fault_at(("handover",), "needs several cells: set layout to hexagonal or listed")
+        return self
+
+    @model_validator(mode="after")
+    @where_known
+    def _check_sectors(self) -> Cells:
+        if self.sectors > 1 and not self.antenna.directional:
+            text = f"{self.sectors} sectors need antennas that differ by direction: set cells.antenna to tr38901"
+            raise fault_at(("sectors",), f"{text}, or sectors to 1")
         return self
 
     def check_reuse(self, reuse: int) -> str | None:
@@ -119,11 +133,30 @@ class Cells(Section):
             return np.array(self.positions_m, dtype=np.float64)
         return hexagonal_sites_m(self.sites, self.spacing_m)
 
-    def distances_m(self, positions_m: Floats) -> Floats:
-        """Return ground distances [n, sites] of positions [n, 2]; if the layout wraps around, to the nearest images."""
+    @property
+    def count(self) -> int:
+        """Return the number of cells: all sectors of all sites. Cell = site * sectors + sector."""
+        return self.sites * self.sectors
+
+    def site_of(self, cell: Ids) -> Ids:
+        """Return the sites [...] of cells [...]."""
+        return np.asarray(cell // self.sectors)
+
+    @cached_property
+    def boresights_deg(self) -> Floats:
+        """Return the azimuths [sectors] of a site's sectors, counter-clockwise from the x axis."""
+        return np.asarray(self.boresight_deg + np.arange(self.sectors) * (360.0 / self.sectors))
+
+    def offsets_m(self, positions_m: Floats) -> Floats:
+        """Return ways on the ground [n, sites, 2] from base stations, or their nearest images, to positions [n, 2]."""
         offsets = positions_m[:, None, :] - self.sites_m
         if self.wrap_around:
             offsets = wrapped_m(offsets, self.sites, self.spacing_m)
+        return np.asarray(offsets)
+
+    def distances_m(self, positions_m: Floats) -> Floats:
+        """Return ground distances [n, sites] of positions [n, 2]; if the layout wraps around, to the nearest images."""
+        offsets = self.offsets_m(positions_m)
         return np.hypot(offsets[..., 0], offsets[..., 1])
 
     @property

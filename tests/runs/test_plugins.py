@@ -45,6 +45,7 @@ UNLEARNED = {
     "fading": ("radio.fading", "ricean", {}, {}),
     "rates": ("radio.rate", "mcs", {}, {}),
     "allocation": ("radio.allocation", "min_makespan", {}, {}),
+    "antenna": ("cells.antenna", "tr38901", {}, {}),
 }
 
 

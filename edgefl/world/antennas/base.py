@@ -1,0 +1,38 @@
+"""An antenna says how much stronger than an isotropic one a base station sends, and hears, in each direction.
+
+To write an antenna:
+
+1. One file in this folder with a subclass of `Antenna`. Its fields are its keys under `cells.antenna`, and the first
+   line of its docstring, which names the source, is what `edgefl list antenna` prints.
+2. `pattern_dbi`, from the angles, and the flag `directional` where it is not as by default. The formula itself is
+   physics and belongs into `channel/antenna.py`.
+3. One line in the table of contents (`__init__.py`), one test in `tests/world/test_antennas.py`, one row in
+   `docs/channel/antennas.md`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from edgefl.core.arrays import Floats
+from edgefl.core.catalogue import Member
+
+GainDbi = Annotated[float, Field(ge=-60, le=60)]
+
+
+class Antenna(Member):
+    """Base class of the antennas of a sector."""
+
+    directional: ClassVar[bool] = True
+    """The gain depends on the azimuth, so that a site can have several sectors."""
+
+    def pattern_dbi(self, zenith_deg: Floats, azimuth_deg: Floats) -> Floats:
+        """Return the gains [...] in dBi toward directions that broadcast with each other.
+
+        Args:
+            zenith_deg: [...] 0 is straight up, 90 the horizon, above 90 is down.
+            azimuth_deg: [...] from the sector's boresight, -180 to 180, counter-clockwise.
+        """
+        raise NotImplementedError
