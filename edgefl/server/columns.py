@@ -157,10 +157,10 @@ DEVICE_COLUMNS = (
     SESSION,
     ROUND,
     DEVICE,
-    ResultColumn("cell", int, "", "base station that served it when its participation began"),
-    ResultColumn("distance_m", float, "m", "distance on the ground to that base station"),
+    ResultColumn("cell", int, "", "cell that served it when its participation began: site * `cells.sectors` + sector"),
+    ResultColumn("distance_m", float, "m", "distance on the ground to its base station"),
     ResultColumn("los", bool, "", "whether it was in line of sight"),
-    ResultColumn("pathloss_db", float, "dB", "path loss, with shadowing"),
+    ResultColumn("pathloss_db", float, "dB", "path loss between antennas of 0 dBi, with shadowing"),
     ResultColumn("download_s", float, "s", "time of the downloads"),
     ResultColumn("compute_s", float, "s", "time of computing"),
     ResultColumn("upload_s", float, "s", "time of the uploads"),
@@ -210,7 +210,7 @@ EVENT_COLUMNS = (
     ResultColumn("time_s", float, "s", "virtual time of the event"),
     ResultColumn("kind", str, "", "what happened: `round_start`, `upload_end`, `departure`, a status, ..."),
     ResultColumn("device", int, "", "number of the device; -1 is the server"),
-    ResultColumn("cell", int, "", "base station that serves the device"),
+    ResultColumn("cell", int, "", "cell that serves the device"),
     ResultColumn("detail", str, "", "what else there is to say, such as `from 2` for a handover"),
 )
 LABELS_BY_ROUND_COLUMNS = (
