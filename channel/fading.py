@@ -12,6 +12,8 @@ from channel._arrays import Complex, Floats
 from channel._checks import non_negative, positive, require, ricean_k, within
 from channel.units import SPEED_OF_LIGHT_MPS
 
+SLOTS_FOR_A_FILTER = 16  # slots side by side take as long as the call of a filter
+
 
 def doppler_hz(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:
     """Return the largest Doppler shift `f_d = v f_c / c` (paper, Appendix A-A3).
@@ -90,20 +92,41 @@ def gauss_markov(innovations: ArrayLike, correlation: ArrayLike, start: ArrayLik
     Raises:
         ValueError: a correlation is outside [-1, 1] or NaN.
     """
+    noise = np.asarray(innovations, dtype=np.complex128)
+    rho = np.broadcast_to(within("correlation", correlation, -1.0, 1.0), noise.shape[:-1])
+    before = np.broadcast_to(np.asarray(start), noise.shape[:-1])
+    speeds = np.unique(rho)
+    # A filter takes one correlation. There is mostly one: the devices of a scenario share their speed.
+    if speeds.size * SLOTS_FOR_A_FILTER > noise.shape[-1] + SLOTS_FOR_A_FILTER:
+        return _slot_by_slot(noise, rho, before)
+    gain = np.empty_like(noise)
+    for value in speeds:
+        rows = rho == value
+        gain[rows] = _filtered(noise[rows], float(value), before[rows])
+    return gain
+
+
+def _filtered(noise: Complex, rho: float, before: Complex) -> Complex:
+    """Return `gauss_markov` of rows with one correlation."""
     # Imported here: it takes longer than all else in this package together. The filter's plain loop gives each row the
     # same bits wherever the row stands and however its slots are cut into calls.
     from scipy.signal import lfilter
 
-    noise = np.asarray(innovations, dtype=np.complex128)
-    rho = np.broadcast_to(within("correlation", correlation, -1.0, 1.0), noise.shape[:-1])
-    filter_state = (rho * np.asarray(start))[..., None]
+    filter_state = (rho * before)[..., None]
+    feed = [float(_innovation_share(np.asarray(rho)))]
+    feedback = [1.0, -rho]
     gain = np.empty_like(noise)
-    # A filter takes one correlation. There is mostly one: the devices of a scenario share their speed.
-    for value in np.unique(rho):
-        rows = rho == value
-        feed = [float(_innovation_share(value))]
-        feedback = [1.0, -float(value)]
-        gain[rows], _ = lfilter(feed, feedback, noise[rows], zi=filter_state[rows])
+    gain[...], _ = lfilter(feed, feedback, noise, zi=filter_state)
+    return gain
+
+
+def _slot_by_slot(noise: Complex, rho: Floats, before: Complex) -> Complex:
+    """Return `gauss_markov` of rows that each have a correlation of their own: the sums of a filter, side by side."""
+    gain = noise * _innovation_share(rho)[..., None]
+    last = before
+    for slot in range(noise.shape[-1]):
+        gain[..., slot] += rho * last
+        last = gain[..., slot]
     return gain
 
 

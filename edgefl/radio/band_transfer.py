@@ -1,4 +1,4 @@
-"""One transfer on a band that is shared: what is left of it, and the fading it meets."""
+"""One transfer on a band that is shared, as its carrier sees it: what it has to send, and what has become of it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import numpy as np
 import simpy
 
 from channel.transfer import Innovations
-from edgefl.core.arrays import Complex, Floats
+from edgefl.core.arrays import Floats
 from edgefl.radio.participants import Participants
-from edgefl.radio.small_scale import coming_gains
 
 
 class BandTransfer:
     """A transfer under way.
+
+    While it is on a band, the band's clock keeps its progress (`BandRows`); it stands here again when it leaves.
 
     Args:
         participant: its participant [1], with the base station that serves it.
@@ -53,21 +54,20 @@ class BandTransfer:
         self.all_gains: Floats = participant.drop.all_gains[0]
         self.tx_power_w = float(participant.tx_power_w[0])
         self.k_factor = float(participant.drop.k_factor[0])
+        self.correlation = float(participant.correlation[0])
+        self.hold_slots = int(participant.hold_slots[0])
         self.constant = bool(participant.constant[0])
         self.gain = gain  # fading in the last slot
-        self._draws = draws
-        # What was known of the old channel does not hold for the new one: both are found out anew when asked for.
-        self.work: float | None = None  # bits of the fluid model for a bit of payload, under the `fast` engine
-        self.ahead: Complex = np.empty(0, dtype=np.complex128)  # gains of the coming slots, as far as known
+        self.draws = draws
 
     @property
     def through(self) -> bool:
         """True if it is complete or at its limit."""
         return self.left_bits == 0 or self.slots >= self.limit_slots
 
-    def now(self) -> Participants:
+    def now(self, gain: complex) -> Participants:
         """Return its participant [1] with the fading of the last slot."""
-        return replace(self.participant, start=np.array([self.gain]))
+        return replace(self.participant, start=np.array([gain]))
 
     def go_on(self, participant: Participants, gain: complex, draws: Innovations, paused_slots: int) -> None:
         """Go on after a pause, over the base station that serves the device [1] now, whose fading is another."""
@@ -94,38 +94,10 @@ class BandTransfer:
         """Serve it for a share of the time from now on."""
         self.air = air
 
-    def correct_air(self, air: float, slots: float) -> None:
-        """Account for `slots`, a part of one, in which it was served for a share `air` of the time."""
-        self.air_slots += air * slots
-
-    def set_work(self, work: float) -> None:
-        """Set the work of the fluid model for a bit of payload."""
-        self.work = work
-
-    def advance(self, slots: int, bits: float) -> None:
-        """Account for slots in which up to so many bits were sent."""
-        bits = min(bits, self.left_bits)
-        self.left_bits -= bits
-        self.sent_bits += bits
-        self.slots += slots
-        self.air_slots += self.air * slots
-        if len(self.ahead):
-            self.gain = self.ahead[slots - 1]
-            self.ahead = self.ahead[slots:]
-
-    def look_ahead(self, slots: int) -> None:
-        """Know the fading gains of the next `slots` slots."""
-        known = len(self.ahead)
-        if slots <= known:
-            return
-        # The process goes on from the last gain that is known, not from the last slot that is over.
-        more = coming_gains(
-            self._draws,
-            self.ahead[-1] if known else self.gain,
-            slots - known,
-            correlation=float(self.participant.correlation[0]),
-            hold_slots=int(self.participant.hold_slots[0]),
-            constant=self.constant,
-            first_slot=self.slots + known,
-        )
-        self.ahead = np.concatenate([self.ahead, more])
+    def take_progress(self, left_bits: float, sent_bits: float, slots: int, air_slots: float, gain: complex) -> None:
+        """Take over what the band's clock has counted, as the transfer leaves the band."""
+        self.left_bits = left_bits
+        self.sent_bits = sent_bits
+        self.slots = slots
+        self.air_slots = air_slots
+        self.gain = gain

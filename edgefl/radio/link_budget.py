@@ -60,6 +60,11 @@ class LinkBudget:
         """Return whether the transmitter spreads its power over the whole band, whatever a transfer's share."""
         return way == "down" and self.radio.server_power == "total"
 
+    @property
+    def interferes(self) -> bool:
+        """Whether what is sent in a cell lowers the rates in others."""
+        return self.radio.interference is not None and len(self.group) > 1
+
     def interference_w_hz(
         self, way: Way, all_gains: Floats, cell: Ints, tx_power_w: Floats, transfers: Ints
     ) -> Floats | float:
@@ -73,7 +78,7 @@ class LinkBudget:
             transfers: [cells] how many are under way in each cell.
         """
         section = self.radio.interference
-        if section is None or len(self.group) == 1:
+        if section is None or not self.interferes:
             return 0.0
         band_hz = self.resources.band_hz
         in_turn = self.radio.allocation.in_turn  # then a cell's transfers are on air one at a time

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 
 import channel
 from channel.transfer import Innovations
-from edgefl.core.arrays import Complex, Ids
+from edgefl.core.arrays import Bools, Complex, Floats, Ids, Ints
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.participants import Participants
 from edgefl.radio.transfers import Way
@@ -48,33 +49,44 @@ class FadingDraws:
 
 
 def coming_gains(
-    draws: Innovations,
-    before: complex,
+    draws: Sequence[Innovations],
+    before: Complex,
     slots: int,
     *,
-    correlation: float,
-    hold_slots: int,
-    constant: bool,
-    first_slot: int,
+    correlation: Floats,
+    hold_slots: Ints,
+    constant: Bools,
+    first_slot: Ints,
 ) -> Complex:
-    """Return the gains [slots] of one participant's fading in the coming slots.
+    """Return the fading gains [n, slots] of n transfers in the coming slots; each row depends on itself alone.
 
     Args:
-        draws: of its transfer's attempt.
-        before: the gain in the slot before.
+        draws: [n] of the transfers' attempts.
+        before: [n] the gains in the slot before.
         slots: how many gains to return.
-        correlation: between neighbouring slots.
-        hold_slots: for how many slots a value holds.
-        constant: whether the channel keeps its strength.
-        first_slot: the number of the first of these slots, from 0 at the beginning of the transfer.
+        correlation: [n] between neighbouring slots.
+        hold_slots: [n] for how many slots a value holds.
+        constant: [n] whether the channel keeps its strength.
+        first_slot: [n] the number of the first of these slots, from 0 at the beginning of each transfer.
     """
+    gains = np.empty((len(before), slots), dtype=np.complex128)
     # With a correlation of 1 or -1 nothing is new in a slot; with an infinite K scatter does not count.
-    if constant:
-        return np.asarray(before * correlation ** np.arange(1, slots + 1))
-    if hold_slots == 1:  # Gauss-Markov: every slot takes a draw
-        return np.asarray(channel.fading.gauss_markov(draws(ONE_ROW, slots), [correlation], [before])[0])
-    numbers = first_slot + np.arange(slots)
-    begins_block = numbers % hold_slots == 0
+    turning = np.flatnonzero(constant)
+    gains[turning] = before[turning, None] * correlation[turning, None] ** np.arange(1, slots + 1)
+    gauss_markov = np.flatnonzero(~constant & (hold_slots == 1))  # every slot takes a draw
+    if gauss_markov.size:
+        innovations = np.empty((gauss_markov.size, slots), dtype=np.complex128)
+        for drawn, row in zip(innovations, gauss_markov.tolist(), strict=True):
+            drawn[:] = draws[row](ONE_ROW, slots)[0]
+        gains[gauss_markov] = channel.fading.gauss_markov(innovations, correlation[gauss_markov], before[gauss_markov])
+    for row in np.flatnonzero(~constant & (hold_slots != 1)).tolist():
+        gains[row] = _coming_block_gains(draws[row], before[row], slots, int(hold_slots[row]), int(first_slot[row]))
+    return gains
+
+
+def _coming_block_gains(draws: Innovations, before: complex, slots: int, hold_slots: int, first_slot: int) -> Complex:
+    """Return the gains [slots] of one transfer in block fading."""
+    begins_block = (first_slot + np.arange(slots)) % hold_slots == 0
     # Draws are taken only for slots that begin a block: the stream does not depend on how far one looks ahead.
     innovations = np.zeros(slots, dtype=np.complex128)
     blocks = int(begins_block.sum())

@@ -67,7 +67,11 @@ class TransmissionEngine:
 
     def estimates(self, participants: Participants) -> bool:
         """Return whether `fast` is asked for, and can estimate all these transfers: it knows no block fading."""
-        return self._fast and not participants.fades_in_blocks.any()
+        return self.estimates_all(participants.hold_slots)
+
+    def estimates_all(self, hold_slots: Ints) -> bool:
+        """Return whether `fast` is asked for, and no transfer holds its fading [n] for more than a slot."""
+        return self._fast and not (hold_slots != 1).any()
 
     def carry(self, attempt: TransmissionAttempt) -> Walk:
         """Return the slots, the bits and the fading afterwards of an attempt.

@@ -56,6 +56,17 @@ def test_gauss_markov_of_other_shapes():
     assert fading.gauss_markov(noise[..., :0], RHO, start).shape == (2, 3, 0)
 
 
+@pytest.mark.parametrize("slots", [1, 7, 300])
+def test_gauss_markov_of_many_speeds_has_the_bits_of_each_alone(slots):
+    """Rows of as many correlations are stepped side by side, one alone by a filter."""
+    rho = fading.doppler_correlation(np.linspace(0.0, 40.0, 50), 3.5e9, 0.5e-3)
+    start = circular_normal(9, 50)
+    noise = circular_normal(10, 50, slots)
+    together = fading.gauss_markov(noise, rho, start)
+    for row in range(50):
+        np.testing.assert_array_equal(together[row], fading.gauss_markov(noise[[row]], rho[row], start[[row]])[0])
+
+
 def test_gauss_markov_is_stationary_with_correlation_rho_to_the_lag():
     rows = 50_000
     gain = fading.gauss_markov(circular_normal(5, rows, 41), RHO, circular_normal(6, rows))

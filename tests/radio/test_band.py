@@ -26,6 +26,7 @@ from radio_cases import (
 import edgefl
 from edgefl.radio.band import Band
 from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.shares import divide_bands
 
 FLAT = {**STILL, "server_power": "total"}  # a rate in proportion to the bandwidth
 SERVICE_SLOTS = 200  # of a transfer of mean size, alone
@@ -319,6 +320,35 @@ def test_interference_comes_from_active_cells_only(way):
             break
     assert end == expected
     assert per_slot(0, 1) < 0.95 * per_slot(0, 0)
+
+
+def test_without_interference_an_event_costs_the_same_however_many_cells_there_are(monkeypatch):
+    """A transfer that begins or ends in one cell divides no other cell's band, nor counts what is sent there."""
+    divided = []
+
+    def counted(budget, way, **columns):
+        divided.append(set(columns["cell"].tolist()))
+        return divide_bands(budget, way, **columns)
+
+    monkeypatch.setattr("edgefl.radio.band_clock.divide_bands", counted)
+    far = {"kind": "umi_los", "out_of_range": "clamp"}
+    lengths = {}
+    for load in (None, 0.5):
+        divided.clear()
+        interference = None if load is None else {"load": load}
+        of = link(cells={"layout": "hexagonal"}, propagation=far, sharing="processor", interference=interference)
+        at = of.drop(np.arange(7), of.channel.cells.sites_m + 60.0, np.full(7, 1.5), 0)
+        who = of.participants(at, np.full(7, 10.0), np.full(7, DEVICE_W), 0)
+        env = simpy.Environment()
+        band = Band(env, of.pricing.engine, "up")
+        for row in range(7):
+            one = alone(who, row)
+            draws = of.pricing.fading.innovations("up", one, 0)
+            band.send(BandTransfer(one, 0, 1e6 * (row + 1), 10**9, who.start[row], draws))
+        env.run()
+        lengths[load] = [len(cells) for cells in divided]
+    assert set(lengths[None]) == {1}
+    assert max(lengths[0.5]) == 7
 
 
 @pytest.mark.parametrize("transfer", ["slots", "fast"])

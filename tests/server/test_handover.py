@@ -11,6 +11,7 @@ from radio_cases import drop, link
 from scipy.optimize import brentq
 
 import edgefl
+from edgefl.radio.band import Band
 from edgefl.radio.band_transfer import BandTransfer
 from edgefl.radio.messages import round_trip
 from edgefl.server import handover
@@ -237,18 +238,27 @@ def test_what_was_known_of_the_old_fading_is_forgotten():
     """Gains of the coming slots are those of the new base station from its first one on, by its own draws."""
     of = link(sharing="processor")
     at = of.participants(drop(of, [7]), np.array([5.0]), np.array([DEVICE_W]), 0)
-    transfers = [
-        BandTransfer(at, 0, 1e6, 100, gain, of.pricing.fading.innovations("up", at, attempt))
-        for attempt, gain in enumerate((1 + 0j, 0.5j))
-    ]
-    for transfer in transfers:
-        transfer.look_ahead(20)
-    there = of.pricing.fading.innovations("up", at, 1)
-    transfers[0].set_work(3.0)
-    transfers[0].go_on(at, 0.5j, there, 10)
-    transfers[0].look_ahead(20)
-    assert transfers[0].ahead.tolist() == transfers[1].ahead.tolist()
-    assert (transfers[0].work, transfers[0].slots, transfers[0].left_bits) == (None, 10, 1e6)
+
+    def transfer(attempt, bits):
+        return BandTransfer(
+            at, attempt, bits, 10**6, (1 + 0j, 0.5j)[attempt], of.pricing.fading.innovations("up", at, attempt)
+        )
+
+    env = simpy.Environment()
+    band = Band(env, of.pricing.engine, "up")
+    moved = transfer(0, 5e6)
+    band.send(moved)
+    env.run(20.5 * SLOT_S)
+    band.withdraw(moved)
+    assert (moved.slots, moved.gain == 1) == (20, False)
+    left_bits = moved.left_bits
+    moved.go_on(at, 0.5j, of.pricing.fading.innovations("up", at, 1), 10)
+    env.run(band.send(moved))
+    new = transfer(1, left_bits)
+    env = simpy.Environment()
+    env.run(Band(env, of.pricing.engine, "up").send(new))
+    assert new.slots > 20
+    assert (moved.gain, moved.slots) == (new.gain, 30 + new.slots)
 
 
 def test_nothing_depends_on_how_far_one_looks_ahead(tmp_path, monkeypatch):

@@ -1,0 +1,198 @@
+"""The transfers under way on a clock of a band: their channels and their progress in arrays, a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import channel
+from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
+from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.small_scale import coming_gains
+
+Objects = npt.NDArray[np.object_]
+
+KNOWN_VALUES = 2**18  # fading gains drawn at once, all rows together: bounds the memory
+DRAW_MARGIN = 1.1  # slots drawn over those that the median row is expected to need
+LEAST_DRAWN_SLOTS = 16
+
+
+@dataclass
+class BandRows:
+    """The state of n transfers; each field [n] in the order of devices, and of the rounds they take part in."""
+
+    transfers: Objects  # BandTransfer
+    device: Ints
+    index: Ints  # of the selection that chose the participant
+    cell: Ints
+    path_gain: Floats
+    all_gains: Floats  # [n, sites]
+    tx_power_w: Floats
+    k_factor: Floats
+    correlation: Floats
+    hold_slots: Ints
+    constant: Bools
+    limit_slots: Ints
+    left_bits: Floats
+    sent_bits: Floats
+    slots: Ints  # so far, pauses of handovers included
+    air: Floats  # share of the time in which it is served, since the last division
+    air_slots: Floats  # of the time so far with the radio on
+    gain: Complex  # of the fading in the slot before the first that is drawn
+    mean_snr: Floats  # at the last division; nan before the first
+    mean_bps_hz: Floats  # over Rayleigh fading, at `mean_snr`
+    work: Floats  # bits of the fluid model for a bit of payload, under the `fast` engine; nan until it is drawn
+    gains: Objects  # arrays [drawn]: of the slots that have been drawn
+    powers: Objects  # arrays [drawn]: |h|^2 in these slots
+    drawn: Ints  # slots
+    used: Ints  # of the slots drawn, those that are over
+
+    @classmethod
+    def of(cls, transfers: Sequence[BandTransfer], sites: int) -> BandRows:
+        """Return the rows of transfers that have just begun, in a layout of so many base stations."""
+        count = len(transfers)
+
+        def column(name: str, kind: type) -> Any:
+            return np.array([getattr(transfer, name) for transfer in transfers], dtype=kind)
+
+        return cls(
+            transfers=_objects(transfers),
+            device=column("device", np.int64),
+            index=np.array([transfer.participant.index for transfer in transfers], dtype=np.int64),
+            cell=column("cell", np.int64),
+            path_gain=column("path_gain", np.float64),
+            all_gains=column("all_gains", np.float64).reshape(count, sites),
+            tx_power_w=column("tx_power_w", np.float64),
+            k_factor=column("k_factor", np.float64),
+            correlation=column("correlation", np.float64),
+            hold_slots=column("hold_slots", np.int64),
+            constant=column("constant", np.bool_),
+            limit_slots=column("limit_slots", np.int64),
+            left_bits=column("left_bits", np.float64),
+            sent_bits=column("sent_bits", np.float64),
+            slots=column("slots", np.int64),
+            air=column("air", np.float64),
+            air_slots=column("air_slots", np.float64),
+            gain=column("gain", np.complex128),
+            mean_snr=np.full(count, np.nan),
+            mean_bps_hz=np.full(count, np.nan),
+            work=np.full(count, np.nan),
+            gains=_objects([np.empty(0, dtype=np.complex128)] * count),
+            powers=_objects([np.empty(0)] * count),
+            drawn=np.zeros(count, dtype=np.int64),
+            used=np.zeros(count, dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.device)
+
+    @property
+    def through(self) -> Bools:
+        """True [n] where a transfer is complete or at its limit."""
+        return np.asarray((self.left_bits == 0) | (self.slots >= self.limit_slots))
+
+    def only(self, rows: Rows | Bools) -> BandRows:
+        """Return some of the rows."""
+        return BandRows(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+    def with_more(self, transfers: Sequence[BandTransfer]) -> BandRows:
+        """Return these rows and those of transfers that have just begun, in order.
+
+        Sums and draws take the transfers in this order, whatever the order of the events that brought them.
+        """
+        more = BandRows.of(transfers, self.all_gains.shape[1])
+        both = {field.name: (getattr(self, field.name), getattr(more, field.name)) for field in fields(self)}
+        joined = BandRows(**{name: np.concatenate(parts) for name, parts in both.items()})
+        return joined.only(np.lexsort((joined.index, joined.device)))
+
+    def row(self, transfer: BandTransfer) -> int | None:
+        """Return the row of a transfer; None where it has none."""
+        for row in np.flatnonzero(self.device == transfer.device).tolist():
+            if self.transfers[row] is transfer:
+                return row
+        return None
+
+    def write_back(self, rows: Rows) -> None:
+        """Tell the transfers of some rows what has become of them."""
+        gains = self.last_gain(rows)
+        for row, gain in zip(rows.tolist(), gains.tolist(), strict=True):
+            self.transfers[row].take_progress(
+                float(self.left_bits[row]),
+                float(self.sent_bits[row]),
+                int(self.slots[row]),
+                float(self.air_slots[row]),
+                gain,
+            )
+
+    def advance(self, count: int, sent_bits: Floats) -> None:
+        """Account for `count` slots in which up to `sent_bits` [n] were sent."""
+        bits = np.minimum(sent_bits, self.left_bits)
+        self.left_bits -= bits
+        self.sent_bits += bits
+        self.slots += count
+        self.air_slots += self.air * count
+        # Under the `fast` engine no slots are drawn, and the gain stays what it is.
+        self.used = np.minimum(self.used + count, self.drawn)
+
+    def last_gain(self, rows: Rows) -> Complex:
+        """Return the fading's gains in the last slot of some rows [r]."""
+        last = self.gain[rows]
+        for position, row in enumerate(rows.tolist()):
+            if self.used[row]:
+                last[position] = self.gains[row][self.used[row] - 1]
+        return np.asarray(last)
+
+    def look_ahead(self, slots: int, expected_slots: Floats) -> Floats:
+        """Return the fading powers |h|^2 [n, slots] in the coming slots.
+
+        Args:
+            slots: how many.
+            expected_slots: [n] that each row still needs; tells how many it is worth to draw at once.
+        """
+        known = self.drawn - self.used
+        short = np.flatnonzero(known < slots)
+        if short.size:
+            most = max(KNOWN_VALUES // len(self), slots)
+            wanted = DRAW_MARGIN * float(np.median(expected_slots[short])) + LEAST_DRAWN_SLOTS
+            target = int(max(slots, min(most, wanted)))
+            for held in np.unique(known[short]).tolist():
+                self._draw(short[known[short] == held], held, target)
+        windows = zip(self.powers, self.used.tolist(), strict=True)
+        return np.stack([powers[first : first + slots] for powers, first in windows])
+
+    def _draw(self, rows: Rows, held: int, target: int) -> None:
+        """Draw further gains for rows that all know those of `held` coming slots, so that they know `target`."""
+        last = self.last_gain(rows)
+        before = last
+        if held:
+            # The process goes on from the last gain that is known, not from the last slot that is over.
+            before = np.array([self.gains[row][-1] for row in rows])
+        more = coming_gains(
+            [self.transfers[row].draws for row in rows],
+            before,
+            target - held,
+            correlation=self.correlation[rows],
+            hold_slots=self.hold_slots[rows],
+            constant=self.constant[rows],
+            first_slot=self.slots[rows] + held,
+        )
+        power = np.abs(channel.fading.ricean(more, self.k_factor[rows, None])) ** 2
+        for row, gains, powers in zip(rows.tolist(), more, power, strict=True):
+            used = self.used[row]
+            self.gains[row] = np.concatenate([self.gains[row][used:], gains]) if held else gains
+            self.powers[row] = np.concatenate([self.powers[row][used:], powers]) if held else powers
+        self.gain[rows] = last
+        self.drawn[rows] = target
+        self.used[rows] = 0
+
+
+def _objects(values: Sequence[object]) -> Objects:
+    """Return an array [n] of Python objects, also where these are arrays themselves."""
+    array = np.empty(len(values), dtype=np.object_)
+    for position, value in enumerate(values):
+        array[position] = value
+    return array
