@@ -246,7 +246,7 @@ def test_what_was_known_of_the_old_fading_is_forgotten():
 
     env = simpy.Environment()
     band = Band(env, of.pricing.engine, "up")
-    moved = transfer(0, 5e6)
+    moved = transfer(0, 5e7)
     band.send(moved)
     env.run(20.5 * SLOT_S)
     band.withdraw(moved)
