@@ -25,10 +25,11 @@ from edgefl.world.antennas import ANTENNAS
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
 from edgefl.world.mobility import MOBILITY
+from edgefl.world.power_control import POWER_CONTROLS
 
 _ALL: tuple[Catalogue[Any], ...] = (
     ALGORITHMS, POLICIES, SELECTIONS, MODELS, DATASETS, PARTITIONS, SCHEDULES, INITIALISATIONS, MOBILITY, CHURN, DVFS,
-    PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, ANTENNAS, LOSSES,
+    POWER_CONTROLS, PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, ANTENNAS, LOSSES,
 )  # fmt: skip
 CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
 

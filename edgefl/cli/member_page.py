@@ -22,6 +22,7 @@ PLACES = {
     "mobility": "mobility",
     "churn": "churn",
     "dvfs": "devices.dvfs",
+    "power_control": "devices.power_control",
     "propagation": "radio.propagation",
     "fading": "radio.fading",
     "rates": "radio.rate",
@@ -44,6 +45,7 @@ EXAMPLE_KEYS: dict[tuple[str, str], dict[str, Any]] = {
     ("churn", "poisson"): {"arrivals_per_s": 1.0, "stay_s": {"exponential": 20.0}},
     ("churn", "trace"): {"path": "presence.csv"},
     ("dvfs", "deadline"): {"min_cpu_hz": 1.0e8},
+    ("power_control", "open_loop"): {"p0_dbm": -90.0},
     ("schedules", "strongly_convex"): {"strong_convexity": 0.001, "smoothness": 0.5},
 }
 """Values for keys that have no default."""

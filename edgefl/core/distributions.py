@@ -405,6 +405,8 @@ ATTRIBUTES = {
     "from_h": "devices.battery.charging.from_h",
     "to_h": "devices.battery.charging.to_h",
     "data_share": "devices.data_share",
+    "p0_dbm": "devices.power_control.p0_dbm",
+    "alpha": "devices.power_control.alpha",
 }
 """The scenario key of each attribute. An attribute's position keys its draws: append new ones, and never reorder."""
 

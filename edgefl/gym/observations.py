@@ -74,8 +74,8 @@ def _snr_db(moment: Moment) -> Floats:
         return np.zeros(moment.server.world.count)
     drop = moment.drop
     budget = moment.server.link.pricing.budget
-    power_w = channel.units.dbm_to_w(moment.server.world.tx_power_dbm[drop.ids])
-    snr = budget.snr_hz("up", drop.path_gain, power_w, 0.0) / budget.resources.band_hz
+    power_w = np.asarray(channel.units.dbm_to_w(moment.server.world.tx_power_dbm[drop.ids]))
+    snr = budget.whole_band_snr("up", drop.ids, drop.path_gain, power_w)
     return _of_free(moment, np.asarray(channel.units.linear_to_db(snr)))
 
 

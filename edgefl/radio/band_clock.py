@@ -46,7 +46,7 @@ class BandClock:
         """See Band."""
         done = self._env.event()
         transfer.enter(done)
-        self._switch(transfer, 0.0)  # its radio is off until a division gives it a share
+        self._switch(transfer, 0.0, 0.0)  # its radio is off until a division gives it a share
         begin = steps_begun(self._env.now, self._slot_s)
         self._call_at(begin, lambda: self._join(transfer, begin))
         return done
@@ -64,14 +64,15 @@ class BandClock:
             if row is not None:  # it may have ended at that boundary
                 begun_slots = max(self._env.now / self._slot_s - self._slot, 0.0)  # a part of one slot
                 self._rows.air_slots[row] += self._rows.air[row] * begun_slots
+                self._rows.full_power_slots[row] += self._rows.full_power_air[row] * begun_slots
                 self._remove(np.arange(len(self._rows)) == row)
             self._divide_soon()
-        self._switch(transfer, 0.0)
+        self._switch(transfer, 0.0, 0.0)
 
-    def _switch(self, transfer: BandTransfer, air: float) -> None:
-        """Serve a transfer for a share of the time from now on."""
+    def _switch(self, transfer: BandTransfer, air: float, power_share: float) -> None:
+        """Serve a transfer for a share of the time, with a share of its transmitter's full power, from now on."""
         transfer.switch(air)
-        self._on_air(transfer.device, self._way, air)
+        self._on_air(transfer.device, self._way, air, power_share)
 
     def _call_at(self, slot: int, function: Callable[[], None]) -> None:
         call_at(self._env, slot * self._slot_s, function)
@@ -148,10 +149,10 @@ class BandClock:
     def _shares(self) -> Floats:
         """Return the bandwidths [n] that carry payload, in the mean over time.
 
-        Also notes the SNRs that come with them, and switches the radios to their new shares of the time.
+        Also notes the SNRs that come with them, and switches the radios to their new shares of time and power.
         """
         rows = self._rows
-        bandwidth_hz, air, mean_snr = divide_bands(
+        bandwidth_hz, air, mean_snr, power_share = divide_bands(
             self._budget,
             self._way,
             devices=rows.device,
@@ -167,14 +168,21 @@ class BandClock:
             rows.mean_bps_hz[changed] = self._budget.mean_bps_hz(mean_snr[changed])
         share_hz = bandwidth_hz * air * self._budget.resources.payload_share(self._way)
         served = np.where(share_hz > 0, air, 0.0)  # without a resource block it waits with its radio off
+        full_power = served * power_share
+        changes = served != rows.air
+        power_changes = full_power != rows.full_power_air
         begun_slots = self._env.now / self._slot_s - self._slot  # of a slot in which a transfer was withdrawn
         if begun_slots > SAME_STEP:
-            # The slot will be accounted for as a whole with the new share; its first part had the old one.
-            changes = served != rows.air
+            # The slot will be accounted for as a whole with the new shares; its first part had the old ones.
             rows.air_slots[changes] += (rows.air[changes] - served[changes]) * begun_slots
-        for row in np.flatnonzero(served != rows.air).tolist():
-            self._switch(rows.transfers[row], float(served[row]))
+            less = rows.full_power_air[power_changes] - full_power[power_changes]
+            rows.full_power_slots[power_changes] += less * begun_slots
+        if self._way == "up":  # what a base station sends is nothing to a device's battery
+            changes |= power_changes
+        for row in np.flatnonzero(changes).tolist():
+            self._switch(rows.transfers[row], float(served[row]), float(power_share[row]))
         rows.air[:] = served
+        rows.full_power_air[:] = full_power
         return share_hz
 
     def _race(self, share_hz: Floats, horizon: int) -> int:

@@ -41,7 +41,9 @@ class BandRows:
     sent_bits: Floats
     slots: Ints  # so far, pauses of handovers included
     air: Floats  # share of the time in which it is served, since the last division
+    full_power_air: Floats  # the same, times its power over its transmitter's full power
     air_slots: Floats  # of the time so far with the radio on
+    full_power_slots: Floats  # slots at full power that would have taken as much energy so far
     gain: Complex  # of the fading in the slot before the first that is drawn
     mean_snr: Floats  # at the last division; nan before the first
     mean_bps_hz: Floats  # over Rayleigh fading, at `mean_snr`
@@ -76,7 +78,9 @@ class BandRows:
             sent_bits=column("sent_bits", np.float64),
             slots=column("slots", np.int64),
             air=column("air", np.float64),
+            full_power_air=np.zeros(count),
             air_slots=column("air_slots", np.float64),
+            full_power_slots=column("full_power_slots", np.float64),
             gain=column("gain", np.complex128),
             mean_snr=np.full(count, np.nan),
             mean_bps_hz=np.full(count, np.nan),
@@ -125,6 +129,7 @@ class BandRows:
                 float(self.sent_bits[row]),
                 int(self.slots[row]),
                 float(self.air_slots[row]),
+                float(self.full_power_slots[row]),
                 gain,
             )
 
@@ -135,6 +140,7 @@ class BandRows:
         self.sent_bits += bits
         self.slots += count
         self.air_slots += self.air * count
+        self.full_power_slots += self.full_power_air * count
         # Under the `fast` engine no slots are drawn, and the gain stays what it is.
         self.used = np.minimum(self.used + count, self.drawn)
 

@@ -42,6 +42,7 @@ class BandTransfer:
         self.slots = 0  # so far, pauses of handovers included
         self.air = 0.0  # share of the time in which it is served, since the last division
         self.air_slots = 0.0  # of the time so far with the radio on
+        self.full_power_slots = 0.0  # slots at full power that take as much energy
         self.done: simpy.Event | None = None  # fires at its end; None while it is not on the band
         self._attach(participant, gain, draws)
 
@@ -94,10 +95,13 @@ class BandTransfer:
         """Serve it for a share of the time from now on."""
         self.air = air
 
-    def take_progress(self, left_bits: float, sent_bits: float, slots: int, air_slots: float, gain: complex) -> None:
+    def take_progress(
+        self, left_bits: float, sent_bits: float, slots: int, air_slots: float, full_power_slots: float, gain: complex
+    ) -> None:
         """Take over what the band's clock has counted, as the transfer leaves the band."""
         self.left_bits = left_bits
         self.sent_bits = sent_bits
         self.slots = slots
         self.air_slots = air_slots
+        self.full_power_slots = full_power_slots
         self.gain = gain

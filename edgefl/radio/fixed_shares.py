@@ -31,7 +31,7 @@ class PricedTurn:
         self.gain = priced.gain  # fading gains [r] in the last slot
         self.duration_s: Floats = np.asarray(priced.slots * pricing.radio.slot_s)
         air_s = self.duration_s * offer.air
-        columns = (self.duration_s, air_s, priced.sent_bits, priced.delivered)
+        columns = (self.duration_s, air_s, air_s * offer.power_share, priced.sent_bits, priced.delivered)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         self._results = [TransferResult(*row) for row in rows]
 
@@ -40,7 +40,8 @@ class PricedTurn:
         began_s = env.now
         result = self._results[row]
         device = int(self._participants.drop.ids[row])
-        self._on_air(device, self._offer.way, float(self._offer.air[row]))
+        offer = self._offer
+        self._on_air(device, offer.way, float(offer.air[row]), float(offer.power_share[row]))
         try:
             yield env.timeout(result.duration_s)
         except simpy.Interrupt as cut:
@@ -52,7 +53,9 @@ class PricedTurn:
         slots = np.array([steps_completed(elapsed_s, self._pricing.radio.slot_s)])
         priced = self._pricing.price(self._offer, self._participants, np.array([row]), slots)
         air_s = elapsed_s * float(self._offer.air[row])
-        return TransferResult(elapsed_s, air_s, float(priced.sent_bits[0]), delivered=False, cut=cause)
+        full_power_s = air_s * float(self._offer.power_share[row])
+        sent_bits = float(priced.sent_bits[0])
+        return TransferResult(elapsed_s, air_s, full_power_s, sent_bits, delivered=False, cut=cause)
 
 
 class FixedCarrier:

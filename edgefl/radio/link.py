@@ -29,6 +29,7 @@ from edgefl.radio.roaming import RoamingCarrier
 from edgefl.radio.transfers import WAYS, OnAir, Way, ignore_on_air
 from edgefl.world.cells_section import Cells, Handover
 from edgefl.world.control import BY_SCENARIO, Control
+from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl
 
 
 class Link:
@@ -38,8 +39,9 @@ class Link:
         radio: the section `radio`.
         cells: where the base stations stand.
         streams: keyed randomness.
-        on_air: called when a device's radio is switched, with its share of the time from then on.
+        on_air: called when a device's radio is switched, with its shares of time and power from then on.
         control: divides the bands in place of `radio.allocation`, if it wants to.
+        power_control: lowers the devices' transmit powers.
     """
 
     def __init__(
@@ -49,11 +51,12 @@ class Link:
         streams: Streams,
         on_air: OnAir = ignore_on_air,
         control: Control = BY_SCENARIO,
+        power_control: UplinkPowerControl = ALWAYS_FULL,
     ) -> None:
         self.radio = radio
         self.streams = streams
         self.channel = LargeScaleChannel(radio, cells, streams)
-        self.pricing = Pricing(radio, cells, streams, control)
+        self.pricing = Pricing(radio, cells, streams, control, power_control)
         self._on_air = on_air
         self._bands: dict[Way, Band] = {}  # of processor sharing; rounds that overlap send on the same ones
 
@@ -76,7 +79,7 @@ class Link:
         Args:
             drop: their large-scale channel.
             speed_mps: [n] their speeds.
-            tx_power_w: [n] their transmit powers.
+            tx_power_w: [n] their full transmit powers.
             index: of the selection that chose them.
             start: the purpose of the draw that their fading starts with.
         """

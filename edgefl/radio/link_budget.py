@@ -2,7 +2,7 @@
 
 Everything between a transmitter's power and the receiver's signal-to-noise ratio stands here. The gains of antennas
 belong to those of paths (`LargeScaleChannel`). The devices' transmit powers come from
-`World.tx_power_w`: an uplink power control belongs there, where the devices' energy takes the same powers.
+`World.tx_power_w`, and `UplinkPowerControl` may lower them: the devices' energy takes the same powers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 import channel
-from edgefl.core.arrays import Floats, Ints
+from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, is_trusted, wrong
 from edgefl.radio.radio_section import Radio
@@ -19,6 +19,7 @@ from edgefl.radio.resources import Resources
 from edgefl.radio.transfers import Way
 from edgefl.world.cells_section import Cells
 from edgefl.world.control import BY_SCENARIO, Control
+from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl
 
 
 def path_gain(path_loss_db: Floats, shadowing_db: Floats) -> Floats:
@@ -29,8 +30,15 @@ def path_gain(path_loss_db: Floats, shadowing_db: Floats) -> Floats:
 class LinkBudget:
     """Powers, noise and interference, and the rate model behind them."""
 
-    def __init__(self, radio: Radio, cells: Cells, control: Control = BY_SCENARIO) -> None:
+    def __init__(
+        self,
+        radio: Radio,
+        cells: Cells,
+        control: Control = BY_SCENARIO,
+        power_control: UplinkPowerControl = ALWAYS_FULL,
+    ) -> None:
         self.radio = radio
+        self.power_control = power_control
         self.resources = Resources(radio, control)
         with watching_draws(radio.rate, "efficiency"):
             self.efficiency = radio.rate.efficiency()
@@ -64,6 +72,34 @@ class LinkBudget:
     def interferes(self) -> bool:
         """Whether what is sent in a cell lowers the rates in others."""
         return self.radio.interference is not None and len(self.group) > 1
+
+    def power_share(self, way: Way, ids: Ids, bandwidth_hz: Floats, path_gain: Floats) -> Floats:
+        """Return the shares [n] of their transmitters' full powers that are sent to or from devices, in [0, 1].
+
+        Args:
+            way: the direction.
+            ids: [n] the devices.
+            bandwidth_hz: [n] their shares of the band while they are served.
+            path_gain: [n] between them and the base stations that serve them.
+        """
+        if way == "up":
+            return self.power_control.power_share(ids, bandwidth_hz, path_gain)
+        if self.spreads_power(way):
+            return np.asarray(bandwidth_hz / self.resources.band_hz)
+        return np.ones(len(ids))
+
+    def whole_band_snr(self, way: Way, ids: Ids, path_gain: Floats, tx_power_w: Floats) -> Floats:
+        """Return the signal-to-noise ratios [n] of devices, each alone on the whole band, without interference.
+
+        Args:
+            way: the direction.
+            ids: [n] the devices.
+            path_gain: [n] between them and the base stations that serve them.
+            tx_power_w: [n] their full powers.
+        """
+        band_hz = self.resources.band_hz
+        sent_w = tx_power_w * self.power_share(way, ids, np.full(len(ids), band_hz), path_gain)
+        return np.asarray(self.snr_hz(way, path_gain, sent_w, 0.0) / band_hz)
 
     def interference_w_hz(
         self, way: Way, all_gains: Floats, cell: Ints, tx_power_w: Floats, transfers: Ints

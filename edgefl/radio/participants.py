@@ -18,7 +18,7 @@ class Participants:
     drop: Drop
     correlation: Floats  # of the fading between neighbouring slots
     hold_slots: Ints  # for how many slots a value of the fading holds: 1 except in block fading
-    tx_power_w: Floats
+    tx_power_w: Floats  # full powers, which power control may lower
     start: Complex  # fading gain in the slot before the first
     attempts_before: int = 0  # of each, in the same direction: part of the key of their draws
 

@@ -22,6 +22,7 @@ from edgefl.radio.transfers import Way, remedy
 from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine
 from edgefl.world.cells_section import Cells
 from edgefl.world.control import BY_SCENARIO, Control
+from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl
 
 FAULT: dict[Way, Purpose] = {"down": "fault_down", "up": "fault_up"}
 
@@ -36,6 +37,7 @@ class Offer:
     mean_snr: Floats  # [n] at |h|^2 = 1
     air: Floats  # [n] share of the time in which each is served: its turns, in the frame's direction
     payload_share: Floats  # [n] of time and resources that carries its payload: what control leaves of `air`
+    power_share: Floats  # [n] of the transmitter's full power that is sent while each is served
 
     def only(self, rows: Rows, payload_bits: Floats) -> Offer:
         """Return the offer of the participants `rows` [r] for payloads of `payload_bits` [r]."""
@@ -46,6 +48,7 @@ class Offer:
             mean_snr=self.mean_snr[rows],
             air=self.air[rows],
             payload_share=self.payload_share[rows],
+            power_share=self.power_share[rows],
         )
 
     @property
@@ -82,11 +85,18 @@ class Priced(NamedTuple):
 class Pricing:
     """Prices transfers: how long they take on their shares of the band, and whether they get through."""
 
-    def __init__(self, radio: Radio, cells: Cells, streams: Streams, control: Control = BY_SCENARIO) -> None:
+    def __init__(
+        self,
+        radio: Radio,
+        cells: Cells,
+        streams: Streams,
+        control: Control = BY_SCENARIO,
+        power_control: UplinkPowerControl = ALWAYS_FULL,
+    ) -> None:
         self.radio = radio
         self._streams = streams
         self.fading = FadingDraws(streams)
-        self.budget = LinkBudget(radio, cells, control)
+        self.budget = LinkBudget(radio, cells, control, power_control)
         self.engine = TransmissionEngine(self.budget, self.fading, streams)
 
     def shares(self, way: Way, drop: Drop, tx_power_w: Floats, payload_bits: Floats | float) -> Offer:
@@ -95,12 +105,12 @@ class Pricing:
         Args:
             way: the direction.
             drop: their large-scale channel.
-            tx_power_w: [n] their transmit powers.
+            tx_power_w: [n] their full transmit powers.
             payload_bits: what each wants to send, for all alike or [n].
         """
         payload = np.full(len(drop.ids), payload_bits)
         broadcast = way == "down" and self.radio.downlink == "broadcast"
-        bandwidth_hz, air, mean_snr = divide_bands(
+        bandwidth_hz, air, mean_snr, power_share = divide_bands(
             self.budget,
             way,
             drop.ids,
@@ -112,7 +122,7 @@ class Pricing:
             broadcast=broadcast,
         )
         payload_share = air * self.budget.resources.payload_share(way)
-        return Offer(way, payload, bandwidth_hz, mean_snr, air, payload_share)
+        return Offer(way, payload, bandwidth_hz, mean_snr, air, payload_share, power_share)
 
     def offer(self, way: Way, participants: Participants, payload_bits: Floats | float) -> Offer:
         """Return the shares of participants [n] that hold for the round.
@@ -216,7 +226,8 @@ class Pricing:
         # The best case: the whole band, and no interference (0.0).
         budget = self.budget
         resources = budget.resources
-        mean_snr = budget.snr_hz(way, participant.drop.path_gain, participant.tx_power_w, 0.0) / resources.band_hz
+        drop = participant.drop
+        mean_snr = budget.whole_band_snr(way, drop.ids, drop.path_gain, participant.tx_power_w)
         payload_share = resources.time_share(way) * resources.payload_share(way)
         mean_bps_hz = float(budget.mean_bps_hz(mean_snr)[0])
         slot_bits = resources.band_hz * payload_share * self.radio.slot_s * mean_bps_hz

@@ -99,6 +99,7 @@ class SharedCarrier:
         began_s = self._env.now  # the wait for the slot boundary counts, too
         sent_bits = 0.0
         air_s = 0.0
+        full_power_s = 0.0
         # Whether an attempt fails does not depend on handovers: keys count those of the participant, not of a piece.
         fails = pricing.fails(way, self._participant(row))[0]
         pricing.refuse_hopeless(way, self.serving(row), bits)
@@ -113,12 +114,13 @@ class SharedCarrier:
             cut = yield from self.carry(way, row, transfer)
             sent_bits += transfer.sent_bits
             air_s += transfer.air_slots * pricing.radio.slot_s
+            full_power_s += transfer.full_power_slots * pricing.radio.slot_s
             if cut:
-                return TransferResult(self._env.now - began_s, air_s, sent_bits, delivered=False, cut=cut)
+                return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=False, cut=cut)
             self.gain[row] = transfer.gain  # the next attempt, or turn, begins with it
             complete = transfer.left_bits == 0
             if complete and not fails[attempt]:
-                return TransferResult(self._env.now - began_s, air_s, sent_bits, delivered=True)
+                return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=True)
             if left_slots is None:
                 if not complete:
                     raise pricing.too_long(way, participant)
@@ -126,4 +128,4 @@ class SharedCarrier:
                 left_slots -= transfer.slots  # `max_transfer_s` is for all attempts together
                 if left_slots <= 0:
                     break
-        return TransferResult(self._env.now - began_s, air_s, sent_bits, delivered=False)
+        return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=False)

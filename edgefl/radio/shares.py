@@ -17,6 +17,7 @@ class BandShares(NamedTuple):
     bandwidth_hz: Floats
     air: Floats  # share of the time in which each is served: its turns, in the frame's direction
     mean_snr: Floats  # at |h|^2 = 1
+    power_share: Floats  # of its transmitter's full power that is sent while each is served
 
 
 def divide_bands(
@@ -40,7 +41,7 @@ def divide_bands(
         cell: [n] the cells that serve them.
         path_gain: [n] to these.
         all_gains: [n, cells] to every cell.
-        tx_power_w: [n] powers of the devices.
+        tx_power_w: [n] full powers of the devices.
         payload_bits: [n] what each has to send.
         broadcast: whether all listen to the whole band, each until it has received everything.
     """
@@ -62,7 +63,13 @@ def divide_bands(
             )
             bandwidth_hz[rows] = shares.bandwidth_hz
             air[rows] *= shares.duty
+    power_share = budget.power_share(way, devices, bandwidth_hz, path_gain)
+    if way == "up" and not budget.power_control.always_full:
+        # Powers follow from bandwidths, and the interference of other cells from powers.
+        sent_w = tx_power_w * power_share
+        interference = budget.interference_w_hz(way, all_gains, cell, sent_w, transfers)
+        snr_hz = budget.snr_hz(way, path_gain, sent_w, interference)
     powered_hz = whole_band_hz if spread else bandwidth_hz  # over which the transmitter's power is spread
     # A transfer without a resource block has no signal-to-noise ratio: 0, not a division by 0.
     mean_snr = np.divide(snr_hz, powered_hz, out=np.zeros(count), where=powered_hz > 0)
-    return BandShares(bandwidth_hz, air, mean_snr)
+    return BandShares(bandwidth_hz, air, mean_snr, power_share)

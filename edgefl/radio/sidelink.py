@@ -62,7 +62,7 @@ class DirectLinks:
             env: the clock.
             drop: the device's large-scale channel [1].
             speed_mps: its speed [1].
-            tx_power_w: its transmit power [1].
+            tx_power_w: its full transmit power [1].
             messages: its messages, as the base station alone would carry them.
             index: of the selection that chose it.
             peer: the device that comes next.

@@ -8,11 +8,12 @@ from typing import Literal, NamedTuple
 Way = Literal["down", "up"]
 WAYS: tuple[Way, Way] = ("down", "up")
 
-OnAir = Callable[[int, Way, float], None]
-"""Called with a device, a direction, and the share of the time for which its radio is on from now on."""
+OnAir = Callable[[int, Way, float, float], None]
+"""Called with a device, a direction, the share of the time for which its radio is on from now on, and the share of its
+transmitter's full power that is then sent."""
 
 
-def ignore_on_air(device: int, way: Way, air: float) -> None:
+def ignore_on_air(device: int, way: Way, air: float, power_share: float) -> None:
     """Do nothing: no battery follows the radios."""
 
 
@@ -21,6 +22,7 @@ class TransferResult(NamedTuple):
 
     duration_s: float
     air_s: float  # of the duration with the radio on: in the transfer's turns, in the frame's direction
+    full_power_s: float  # time on the air at full power that takes the energy sent: sum of (power / full power) air_s
     sent_bits: float  # attempts that fail count, too
     delivered: bool
     cut: str = ""  # the cause of the interrupt that cut it short; empty if none did
@@ -30,6 +32,7 @@ class TransferResult(NamedTuple):
         return self._replace(
             duration_s=earlier.duration_s + self.duration_s,
             air_s=earlier.air_s + self.air_s,
+            full_power_s=earlier.full_power_s + self.full_power_s,
             sent_bits=earlier.sent_bits + self.sent_bits,
         )
 

@@ -274,8 +274,10 @@ def _server(
     if world.batteries:
         battery_meter = BatteryMeter(env, world, world.batteries)
         on_air = battery_meter.on_air  # the links tell the meter whose radio is on, so it is built before them
-    link = Link(scenario.radio, scenario.cells, streams, on_air, control=control)
-    polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air)  # draws of its own
+    power_control = world.power_control
+    link = Link(scenario.radio, scenario.cells, streams, on_air, control, power_control)
+    # Polls have draws of their own.
+    polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air, power_control=power_control)
     backhaul = routes(scenario.effective_backhaul, scenario.cells.sites, scenario.cells.sectors)
     # If base stations have models of their own, only those models cross the backhaul, and no participant waits for it.
     participants_routes = backhaul

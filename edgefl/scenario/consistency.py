@@ -18,6 +18,7 @@ from edgefl.core.plugins import attributing
 from edgefl.core.section import fault_at
 from edgefl.learning.algorithms import ALGORITHMS, Algorithm, properties
 from edgefl.learning.partitions import PARTITIONS
+from edgefl.radio.allocation import ALLOCATIONS
 from edgefl.scenario.sections import Sections
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
@@ -134,6 +135,17 @@ def check_handover(scenario: Sections) -> None:
     if scenario.radio.sharing == "fixed":
         text = "fixed shares need devices that stay in their cells; with cells.handover set it to processor"
         raise fault_at(("radio", "sharing"), text)
+
+
+def check_power_control(scenario: Sections) -> None:
+    """Check that the band is not divided by SNRs at full power where devices send at another."""
+    controls = [hardware.power_control for hardware in scenario.devices.made_of]
+    if all(control.always_full for control in controls):
+        return
+    if scenario.radio.allocation.by_snr:
+        text = f"{ALLOCATIONS.name_of(scenario.radio.allocation)} knows devices at full power only"
+        text = f"{text}: with devices.power_control set it to equal, proportional or round_robin"
+        raise fault_at(("radio", "allocation"), text)
 
 
 def check_batteries(scenario: Sections) -> None:
@@ -351,6 +363,7 @@ CHECKS: tuple[Callable[[Sections], None], ...] = (
     check_members,
     check_cells,
     check_handover,
+    check_power_control,
     check_batteries,
     check_aggregation,
     check_redivision,

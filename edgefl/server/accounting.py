@@ -33,6 +33,7 @@ def device_columns(
     count = len(parts)
     download_s, download_on_air_s, download_bits = _transfers([part.down for part in parts])
     upload_s, upload_on_air_s, upload_bits = _transfers([part.up for part in parts])
+    full_power_s = np.array([part.up.full_power_s for part in parts], dtype=np.float64)
     compute_s = np.array([part.compute_s for part in parts])
     began_s = np.array([part.began_s for part in parts])
     end_s = np.array([part.end_s for part in parts])
@@ -71,7 +72,7 @@ def device_columns(
         # Energy is power times time; the radio draws its power only while it is on the air.
         "rx_energy_j": powers_w["rx"] * download_on_air_s,
         "cpu_energy_j": powers_w["cpu"] * compute_s,
-        "tx_energy_j": powers_w["tx"] * upload_on_air_s,
+        "tx_energy_j": powers_w["tx"] * full_power_s,
         "status": np.array([part.status for part in parts], dtype=str),
         "bytes_down": _whole_bytes(download_bits),
         "bytes_up": _whole_bytes(upload_bits),

@@ -65,10 +65,17 @@ class BatteryMeter:
         """Return the battery capacities of devices [n] [J]; nan on mains."""
         return self._batteries.capacity_j(ids)
 
-    def on_air(self, device: int, way: Way, air: float) -> None:
-        """Note that from now on a device's radio is on the air for a share `air` of the time."""
+    def on_air(self, device: int, way: Way, air: float, power_share: float) -> None:
+        """Note that from now on a device's radio is on the air for a share `air` of the time.
+
+        Args:
+            device: the device.
+            way: whether it receives or sends.
+            air: the share of the time.
+            power_share: of the sender's full power that is sent then.
+        """
         if device in self._metered:
-            self._draw(device, RADIO_POWER[way], air)
+            self._draw(device, RADIO_POWER[way], air, 1.0 if way == "down" else power_share)
 
     def on_activity(self, device: int, activity: Activity) -> None:
         """Note that a device begins to compute or to wait."""
@@ -108,10 +115,11 @@ class BatteryMeter:
         part.stop_waiting(self._batteries.ran_out_s(part.device))
         del self._metered[part.device]
 
-    def _draw(self, device: int, activity: str, share: float = 1.0) -> None:
-        """Draw the power of an activity for a share of the time, and idle power for the rest."""
+    def _draw(self, device: int, activity: str, share: float = 1.0, power_share: float = 1.0) -> None:
+        """Draw a share of the power of an activity for a share of the time, and idle power for the rest."""
         metered = self._metered[device]
-        power_w = share * metered.powers_w[activity] + (1 - share) * metered.powers_w["idle"]
+        activity_w = metered.powers_w[activity] * power_share
+        power_w = share * activity_w + (1 - share) * metered.powers_w["idle"]
         if activity == "cpu":  # DVFS has chosen the clock only now, and it may be below the highest
             clock_hz = np.array([metered.part.cpu_hz])
             power_w = self._world.powers_w(np.array([device]), clock_hz)["cpu"].item()

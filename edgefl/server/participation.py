@@ -18,7 +18,7 @@ LATE = "late"
 ANSWERED = "answered"  # the device has answered a message that asked for something else than training
 POLLED = "polled"  # the device was asked for the model's loss and not chosen, whether it answered or not
 FAILED = ("download_failed", "upload_failed", HANDOVER_FAILED)
-NOT_BEGUN = TransferResult(0.0, 0.0, 0.0, delivered=False)  # stands for a transfer before it begins
+NOT_BEGUN = TransferResult(0.0, 0.0, 0.0, 0.0, delivered=False)  # stands for a transfer before it begins
 
 Activity = Literal["cpu", "idle"]
 ActivityListener = Callable[[int, Activity], None]  # called when a device begins to compute, or to wait

@@ -40,6 +40,8 @@ from edgefl.core.section import Count, Section, fault, fault_at
 from edgefl.core.streams import Streams
 from edgefl.world.dvfs import DVFS, Dvfs
 from edgefl.world.dvfs.fixed import FixedClock
+from edgefl.world.power_control import POWER_CONTROLS, PowerControl
+from edgefl.world.power_control.full import FullPower
 
 SHARES_TOLERANCE = 1e-9  # of their sum, relative: ten shares of 0.1 do not add up to exactly 1
 
@@ -105,7 +107,8 @@ class Hardware(Section):
     cpu_hz: Positive = Constant(value=1.0e9)  # highest clock
     flops_per_cycle: Positive = Constant(value=8.0)  # chi
     capacitance: Positive = Constant(value=1.0e-28)  # xi, of the chipset
-    tx_power_dbm: Real = Constant(value=23.0)  # 200 mW
+    tx_power_dbm: Real = Constant(value=23.0)  # 200 mW; the most at which it transmits
+    power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()
     rx_power_w: Positive = Constant(value=0.1)  # of the receiving circuit
     idle_power_w: NonNegative = Constant(value=0.0)  # while it takes part and waits
     height_m: HeightM = Constant(value=1.5)  # of its antenna

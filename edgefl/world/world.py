@@ -19,7 +19,7 @@ from edgefl.world.control import BY_SCENARIO, Control
 from edgefl.world.devices_section import Devices
 from edgefl.world.mobility import Mobility
 from edgefl.world.mobility.base import Track
-from edgefl.world.uplink_power_control import transmit_power_w
+from edgefl.world.uplink_power_control import UplinkPowerControl, full_power_w
 
 # A device on the edge of a cell is covered. Rounding may put it outside by this part of the cell's radius.
 EDGE_TOLERANCE = 1e-9
@@ -59,6 +59,7 @@ class World:
         self.flops_per_cycle = devices.draw("flops_per_cycle", POSITIVE, streams)
         self.capacitance = devices.draw("capacitance", POSITIVE, streams)
         self.tx_power_dbm = devices.draw("tx_power_dbm", REAL, streams)
+        self.power_control = UplinkPowerControl.of_devices(devices, self.tx_power_dbm, streams)
         self.rx_power_w = devices.draw("rx_power_w", POSITIVE, streams)
         self.idle_power_w = devices.draw("idle_power_w", NON_NEGATIVE, streams)
         self.height_m = devices.draw("height_m", HEIGHT_M, streams)
@@ -132,8 +133,8 @@ class World:
         return flops_per_s(self.cpu_hz[ids], self.flops_per_cycle[ids])
 
     def tx_power_w(self, ids: Ids) -> Floats:
-        """Return the powers [n] at which devices [n] transmit [W]; the radio's rates and their energy start here."""
-        return transmit_power_w(self.tx_power_dbm[ids], self._control.power_share(ids))
+        """Return the full powers [n] of devices [n] [W]; what power control makes of them depends on their uplinks."""
+        return full_power_w(self.tx_power_dbm[ids], self._control.power_share(ids))
 
     def powers_w(self, ids: Ids, cpu_hz: Floats | None = None, tx_power_w: Floats | None = None) -> dict[str, Floats]:
         """Return what devices [n] draw while they receive, compute, transmit and wait, each [n] in watts.
@@ -143,7 +144,7 @@ class World:
         Args:
             ids: the devices.
             cpu_hz: [n] clocks at which they compute; their highest ones if None.
-            tx_power_w: [n] powers at which they transmit; those of a participation that begins now if None.
+            tx_power_w: [n] their full powers; those of a participation that begins now if None.
         """
         clock_hz = self.cpu_hz[ids] if cpu_hz is None else cpu_hz
         sent_w = self.tx_power_w(ids) if tx_power_w is None else tx_power_w

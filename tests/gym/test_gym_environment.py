@@ -222,9 +222,12 @@ def test_clocks_scale_time_by_their_inverse_and_energy_by_their_square():
     assert slow["upload_s"].tolist() == fast["upload_s"].tolist()
 
 
-def test_shares_of_the_band_and_powers_give_shannons_rates():
+@pytest.mark.parametrize("open_loop", [False, True])
+def test_shares_of_the_band_and_powers_give_shannons_rates(open_loop):
     """Bits over W_k log2(1 + P_k g_k / (N0 W_k)), in whole slots, each way; energy is the power chosen times time."""
     world = tiny(3, server={"participants": 3}, radio={**STILL, "bandwidth_hz": 3e6, "server_power": "total"})
+    if open_loop:
+        world["devices"] = world["devices"] | {"power_control": {"kind": "open_loop", "p0_dbm": -85, "alpha": 0.9}}
     env = edgefl.gym.make(world, action=("bandwidth", "powers"))
     weights = np.array([1.0, 0.5, 0.25])
     powers = np.array([1.0, 0.02, 0.3])
@@ -234,13 +237,17 @@ def test_shares_of_the_band_and_powers_give_shannons_rates():
     noise_w_hz = 10 ** ((-174 - 30) / 10)
     for _, rows in devices.groupby("round"):
         gain = 10 ** (-rows["pathloss_db"].to_numpy() / 10)
-        for way, sent_w in (("upload", 10 ** (2.3 - 3) * powers), ("download", np.full(3, 10 ** (4.3 - 3)))):
+        chosen_w = 10 ** (2.3 - 3) * powers
+        if open_loop:  # the share is that of the power that power control gives
+            asked_dbm = -85 + 10 * np.log10(band_hz / 180e3) + 0.9 * rows["pathloss_db"].to_numpy()
+            chosen_w = powers * np.minimum(10 ** (2.3 - 3), 10 ** (asked_dbm / 10 - 3))
+        for way, sent_w in (("upload", chosen_w), ("download", np.full(3, 10 ** (4.3 - 3)))):
             snr = sent_w * gain / (noise_w_hz * band_hz)
             if way == "download":  # the base station's power is spread over the band
                 snr = sent_w * gain / (noise_w_hz * 3e6)
             slots = np.ceil(32 * 20_000 / (band_hz * np.log2(1 + snr)) / 0.0005)
             assert rows[f"{way}_s"].to_numpy() == pytest.approx(slots * 0.0005, rel=1e-9)
-        assert rows["tx_energy_j"].to_numpy() == pytest.approx(rows["upload_s"] * 10 ** (2.3 - 3) * powers, rel=1e-6)
+        assert rows["tx_energy_j"].to_numpy() == pytest.approx(rows["upload_s"].to_numpy() * chosen_w, rel=1e-6)
 
 
 def test_energy_is_that_of_the_power_at_which_a_participation_was_sent():

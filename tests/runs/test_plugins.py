@@ -41,6 +41,7 @@ UNLEARNED = {
     "mobility": ("mobility", "random_waypoint", {"speed_mps": 20.0}, {}),
     "churn": ("churn", "bernoulli", {"probability": 0.8}, {}),
     "dvfs": ("devices.dvfs", "deadline", {"min_cpu_hz": 1e8}, {"server.policy": "deadline", "server.deadline_s": 5.0}),
+    "power_control": ("devices.power_control", "open_loop", {"p0_dbm": -90.0}, {}),
     "propagation": ("radio.propagation", "uma", {}, {"cells.bs_height_m": 25.0}),
     "fading": ("radio.fading", "ricean", {}, {}),
     "rates": ("radio.rate", "mcs", {}, {}),

@@ -16,6 +16,7 @@ class Allocation(Member):
     """Base of all OFDMA allocations: disjoint shares that add up to the whole band."""
 
     in_turn: ClassVar[bool] = False  # whether transfers take turns, one at a time on the whole band
+    by_snr: ClassVar[bool] = False  # whether shares depend on `snr_hz`, which is that of devices at full power
 
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool

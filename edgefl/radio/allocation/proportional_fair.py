@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from edgefl.core.arrays import Floats
 from edgefl.radio.allocation.base import Allocation
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 class ProportionalFair(Allocation):
     """Shares that maximise the sum of the logarithms of the mean rates (Kelly, Eur. Trans. Telecomm. 1997)."""
+
+    by_snr: ClassVar[bool] = True
 
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
