@@ -13,6 +13,7 @@ from channel._arrays import Floats, Ints
 from channel._checks import non_negative, positive, require, within
 
 _RINGS = {1: 0, 7: 1, 19: 2}  # around the middle, by number of sites
+NEWTON_STEPS = 12  # to rounding for holes up to 0.95 of the way to the edge; a fixed number, alike for all draws
 _REUSE_STEP = {1: 0, 3: 2, 7: 5}  # (1, 1) and (2, 1) and their turns by 60 degrees fall on group 0
 
 
@@ -43,6 +44,52 @@ def annulus_distance_m(u: ArrayLike, min_distance_m: float, radius_m: float) -> 
     inner = non_negative("min_distance_m", min_distance_m)
     require((radius > inner) & (radius < np.inf), radius, "radius_m", f"finite and above min_distance_m = {inner:g}")
     return np.asarray(np.sqrt(inner**2 + share * (radius**2 - inner**2)))
+
+
+def hexagon_offsets_m(u: ArrayLike, min_distance_m: ArrayLike, radius_m: ArrayLike) -> Floats:
+    """Return offsets of uniform areal density in a hexagon around a base station, but for a hole around this.
+
+    The hexagon is a cell of `hexagonal_sites_m`: its edges face the directions 0, 60, ..., 300 degrees. The angle comes
+    by the inverse of its distribution function, `F(t) ~ a^2 tan t - r^2 t` within 30 degrees of an edge's normal, a the
+    distance of the edge and r that of the hole; then the distance as in an annulus that ends at the edge.
+
+    Args:
+        u: draws of the uniform distribution on [0, 1], [..., 2]: for the angle, and for the distance.
+        min_distance_m: radius of the hole [m], below `radius_m * sqrt(3) / 2`.
+        radius_m: distance of the corners [m].
+
+    Returns:
+        Offsets [..., 2] [m].
+
+    Raises:
+        ValueError: `u` is outside [0, 1] or does not hold two in its last axis, or the hole is not inside the hexagon.
+
+    Example:
+        The end of the draws is a corner.
+
+        >>> hexagon_offsets_m([1.0, 1.0], 0.0, 2.0).round(3)
+        array([ 1.732, -1.   ])
+    """
+    draws = within("u", u, 0.0, 1.0)
+    if draws.shape[-1:] != (2,):
+        raise ValueError(f"u must hold two draws in its last axis: its shape is {draws.shape}, not [..., 2]")
+    edge_m = np.asarray(radius_m, dtype=np.float64) * np.sqrt(3.0) / 2.0
+    hole = non_negative("min_distance_m", min_distance_m)
+    require((edge_m > hole) & (edge_m < np.inf), edge_m, "radius_m * sqrt(3) / 2", "finite and above min_distance_m")
+    sector = np.minimum(np.floor(6.0 * draws[..., 0]), 5.0)
+    part = 6.0 * draws[..., 0] - sector  # within its sector
+    ratio = (hole / edge_m) ** 2
+    target = (2.0 * part - 1.0) * (np.tan(np.pi / 6.0) - ratio * np.pi / 6.0)
+    # Newton's method: both sides are monotone, and convex towards the corners, from where it starts.
+    angle = np.sign(target) * np.pi / 6.0
+    for _ in range(NEWTON_STEPS):
+        slope = 1.0 / np.cos(angle) ** 2 - ratio
+        step = np.divide(np.tan(angle) - ratio * angle - target, slope, out=np.zeros_like(angle), where=slope > 0)
+        angle = angle - step
+    border_m = edge_m / np.cos(angle)
+    distance = np.sqrt(hole**2 + draws[..., 1] * (border_m**2 - hole**2))
+    azimuth = sector * np.pi / 3.0 + angle
+    return np.stack([distance * np.cos(azimuth), distance * np.sin(azimuth)], axis=-1)
 
 
 def distance_3d_m(distance_2d_m: ArrayLike, bs_height_m: ArrayLike, ut_height_m: ArrayLike) -> Floats:
@@ -128,10 +175,8 @@ def wrapped_m(offsets_m: ArrayLike, count: int, spacing_m: float) -> Floats:
     """
     if count not in {7, 19}:
         raise ValueError(f"count = {count}: layouts that wrap around have 7 or 19 sites")
-    rings = _RINGS[count]
-    # Half of the six copies; the other half stands opposite.
-    shifts = np.array([(0, 0), (rings + 1, rings), (-rings, 2 * rings + 1), (-2 * rings - 1, rings + 1)])
-    copies = _plane(np.concatenate([shifts, -shifts[1:]])) * positive("spacing_m", spacing_m)
+    copies = _plane(np.concatenate([np.zeros((1, 2), dtype=np.int64), wrapping_shifts(count)]))
+    copies = copies * positive("spacing_m", spacing_m)
     offsets = np.asarray(offsets_m, dtype=np.float64)
     # Offsets may lead over many copies: take whole steps of the lattice off first. What is left is at most one copy
     # away from the shortest.
@@ -141,6 +186,35 @@ def wrapped_m(offsets_m: ArrayLike, count: int, spacing_m: float) -> Floats:
     images = near[..., None, :] - copies
     shortest = np.argmin((images**2).sum(axis=-1), axis=-1)
     return np.asarray(np.take_along_axis(images, shortest[..., None, None], axis=-2)[..., 0, :])
+
+
+def wrapping_shifts(count: int) -> Ints:
+    """Return the axial coordinates [6, 2] of the copies around a layout that wraps around, see `wrapped_m`.
+
+    Args:
+        count: 1, 7 or 19 sites.
+
+    Raises:
+        ValueError: another count.
+    """
+    if count not in _RINGS:
+        raise ValueError(f"count = {count}: hexagonal layouts have 1, 7 or 19 sites")
+    rings = _RINGS[count]
+    # Half of the six copies; the other half stands opposite.
+    shifts = np.array([(rings + 1, rings), (-rings, 2 * rings + 1), (-2 * rings - 1, rings + 1)])
+    return np.concatenate([shifts, -shifts])
+
+
+def axial_sites(count: int) -> Ints:
+    """Return the axial coordinates [count, 2] of `hexagonal_sites_m`: neighbours differ by (1, 0), (0, 1) or (1, -1).
+
+    Args:
+        count: 1, 7 or 19.
+
+    Raises:
+        ValueError: another count.
+    """
+    return _axial(count)
 
 
 def _plane(axial: Ints) -> Floats:

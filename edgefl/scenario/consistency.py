@@ -22,7 +22,7 @@ from edgefl.radio.allocation import ALLOCATIONS
 from edgefl.scenario.sections import Sections
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
-from edgefl.world.mobility import Area
+from edgefl.world.mobility import MOBILITY
 
 
 def check(scenario: Sections) -> None:
@@ -105,7 +105,10 @@ def check_cells(scenario: Sections) -> None:
     """Check that devices can move in the cells, and that the path-loss model is valid wherever they go."""
     cells = scenario.cells
     radio = scenario.radio
-    if reason := scenario.mobility.check(Area(cells.min_distance_m, cells.coverage_m)):
+    if cells.drop == "hexagons" and not scenario.mobility.keeps_to_hexagons:
+        name = MOBILITY.name_of(scenario.mobility)
+        raise fault_at(("cells", "drop"), f"mobility {name} does not keep devices in hexagons: set it to disc")
+    if reason := scenario.mobility.check(cells.area):
         raise fault_at(("mobility",), reason)
     # Some mobility models keep devices at a least distance from the base station; others may bring them right below it.
     nearest_m = cells.nearest_m if scenario.mobility.keeps_min_distance else 0.0

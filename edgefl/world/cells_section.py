@@ -15,13 +15,15 @@ from edgefl.core.catalogue import where_known
 from edgefl.core.section import Section, fault_at
 from edgefl.world.antennas import ANTENNAS, Antenna
 from edgefl.world.antennas.omni import Omni
-from edgefl.world.mobility.base import Area
+from edgefl.world.mobility.area import Area
+from edgefl.world.mobility.hexagons import Hexagons
 
 SiteCoordinate = Annotated[float, Field(ge=-1e6, le=1e6)]
 SitePosition = Annotated[tuple[SiteCoordinate, SiteCoordinate], Field(strict=False)]
 HandoverSeconds = Annotated[float, Field(ge=0, le=60)]
 
 RINGS = {1: 0, 7: 1, 19: 2}  # number of rings of hexagons around the middle one, by the number of sites
+WIDEST_HOLE = 0.95  # around a base station, as a part of the distance to its hexagon's edges
 WRAPPED_REUSE = (7, 7)  # sites and parts of the band: the only reuse pattern that continues across the wrapped edge
 
 
@@ -50,12 +52,13 @@ class Cells(Section):
     sites: Annotated[int, Field(ge=1)] = 1  # number of base stations; by default 7 if the layout is hexagonal
     positions_m: Annotated[tuple[SitePosition, ...], Field(strict=False, max_length=1000)] = ()  # in a listed layout
     radius_m: PositiveFloat = 250.0  # of the disc that a base station covers; reaches the corners of its hexagon
-    min_distance_m: PositiveFloat = 10.0  # no device is placed nearer
+    min_distance_m: PositiveFloat = 10.0  # no device is placed nearer: to the middle, or with hexagons to any site
     bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # above what fills the street
     wrap_around: bool = False  # whether opposite edges of a hexagonal layout meet
     sectors: Annotated[int, Field(ge=1, le=3)] = 1  # of each base station; each is a cell of its own
     boresight_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0  # azimuth of a site's first sector, from the x axis
     antenna: Annotated[Antenna, ANTENNAS] = Omni()  # of each sector
+    drop: Literal["disc", "hexagons"] = "disc"  # where devices are: in a disc around all cells, or in the hexagons
     handover: Handover | None = None
 
     @model_validator(mode="before")
@@ -101,6 +104,8 @@ class Cells(Section):
             raise fault_at(("min_distance_m",), text)
         if self.wrap_around and (self.layout != "hexagonal" or self.sites == 1):
             raise fault_at(("wrap_around",), "needs a hexagonal layout of 7 or 19 sites")
+        if self.drop == "hexagons":
+            self._check_hexagons()
         if self.handover and self.count == 1:
             raise fault_at(("handover",), "needs several cells: set layout to hexagonal or listed")
         return self
@@ -112,6 +117,14 @@ class Cells(Section):
             text = f"{self.sectors} sectors need antennas that differ by direction: set cells.antenna to tr38901"
             raise fault_at(("sectors",), f"{text}, or sectors to 1")
         return self
+
+    def _check_hexagons(self) -> None:
+        if self.layout != "hexagonal":
+            raise fault_at(("drop",), f"the layout {self.layout} has no hexagons: set layout to hexagonal")
+        most_m = WIDEST_HOLE * self.spacing_m / 2.0
+        if self.min_distance_m > most_m:
+            text = f"must be <= {most_m:.4g} with drop: hexagons, whose edges are at {self.spacing_m / 2.0:.4g} m"
+            raise fault_at(("min_distance_m",), f"{text}, got {self.min_distance_m:g}")
 
     def check_reuse(self, reuse: int) -> str | None:
         """Return why the cells cannot divide the band into so many parts; None if they can."""
@@ -176,6 +189,8 @@ class Cells(Section):
         """Return the area in which devices are, and the discs in it that base stations cover."""
         sites_m = tuple((x, y) for x, y in self.sites_m.tolist())
         reach_m = math.inf if self.wrap_around else self.radius_m
+        if self.drop == "hexagons":
+            return Hexagons(self.min_distance_m, self.coverage_m, sites_m, reach_m, self.radius_m)
         return Area(self.min_distance_m, self.coverage_m, sites_m, reach_m)
 
     @property
@@ -187,9 +202,9 @@ class Cells(Section):
     def nearest_m(self) -> float:
         """Return how near a device can come to a base station.
 
-        Devices keep their least distance from the middle of the layout only, so with several cells this is 0.
+        In a disc devices keep their least distance from the middle of the layout only, so with several cells this is 0.
         """
-        if self.has_one_cell:
+        if self.has_one_cell or self.drop == "hexagons":
             return self.min_distance_m
         return 0.0
 

@@ -113,6 +113,34 @@ def test_gauss_markov_has_normal_speeds_with_its_memory():
     assert abs(np.corrcoef(first, last)[0, 1]) < 0.1
 
 
+@pytest.mark.parametrize(
+    "keys", [{}, {"speed_mps": 30.0, "alpha": 0.5}, {"speed_mps": 1.0, "speed_std_mps": 3.0, "update_s": 0.25}], ids=str
+)
+def test_gauss_markov_is_the_walk_of_single_updates(keys):
+    """Bit for bit: one update after the other, with reflection at the circles of the area."""
+    model = GaussMarkov.model_validate(keys)
+    updates = 300
+    for device in range(3):
+        rng = Streams(1).generator("gauss_markov", device)
+        point, mean, mirror = AREA.points(rng.random(2)), 2 * np.pi * rng.random(), 1.0
+        state = rng.standard_normal(2)
+        at = track(model, count=3)
+        for update in range(updates):
+            found = at.positions_m(np.array([device]), update * model.update_s)[0]
+            np.testing.assert_array_equal(found, point)
+            speed = model.speed_mps.value + model.speed_std_mps * state[0]
+            heading = mean + mirror * np.radians(model.heading_std_deg) * state[1]
+            direction = np.copysign(1.0, speed) * np.array([np.cos(heading), np.sin(heading)])
+            length_m, moved_m = abs(speed) * model.update_s, 0.0
+            while moved_m + (gap_m := AREA.wall(point, direction).gap_m) < length_m:
+                point = point + gap_m * direction
+                moved_m = moved_m + gap_m
+                direction = direction - 2 * (direction @ point) / (point @ point) * point
+                mean, mirror = 2 * np.arctan2(point[1], point[0]) + np.pi - mean, -mirror
+            point = point + (length_m - moved_m) * direction
+            state = model.alpha * state + np.sqrt(1 - model.alpha**2) * rng.standard_normal(2)
+
+
 def test_gauss_markov_headings_spread_around_the_mean():
     """No wall within a second from the middle of a large cell: headings are N(mean, std)."""
     moving = track(GaussMarkov(heading_deg=90.0, heading_std_deg=10.0, speed_std_mps=0.0), area=Area(1e-3, 1e9))

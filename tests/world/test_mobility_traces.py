@@ -37,6 +37,15 @@ def test_device_i_is_the_i_th_to_appear_then_by_name(tmp_path):
     assert starts[:, 0].tolist() == [0.0, 9.0, 1.0, 2.0, 3.0]
 
 
+def test_numbers_in_names_count_by_value(tmp_path):
+    """As SUMO names the vehicles of a flow; names that are numbers come before words."""
+    names = ["carflow2.10", "carflow10.1", "b", "7", "carflow2.2", "a", "carflow.0", "10.5"]
+    rows = [f"{time},{name},{row},{time}" for time in (0, 1) for row, name in enumerate(names)]
+    positions_m = recorded(csv_file(tmp_path, rows), len(names)).positions_m(np.arange(len(names)), 0.0)
+    found = [names[int(x)] for x in positions_m[:, 0]]
+    assert found == ["7", "10.5", "a", "b", "carflow.0", "carflow2.2", "carflow2.10", "carflow10.1"]
+
+
 def test_straight_on_between_samples(tmp_path):
     """Hand-computed; the file's first sample, at 10 s, is at time 0."""
     track = recorded(csv_file(tmp_path, TWO), 2)

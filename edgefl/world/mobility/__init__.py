@@ -1,7 +1,8 @@
 """Mobility models, which say how devices move: one file a model; `base.py` says how to write one."""
 
 from edgefl.core.catalogue import Catalogue
-from edgefl.world.mobility.base import Area, Mobility, Track
+from edgefl.world.mobility.area import Area
+from edgefl.world.mobility.base import Mobility, Track
 
 MOBILITY: Catalogue[Mobility] = Catalogue(
     "mobility model",

@@ -15,53 +15,15 @@ To write a mobility model:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import cos, pi, sin, sqrt
 from typing import ClassVar
 
 import numpy as np
 
-from channel.geometry import annulus_distance_m
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.catalogue import Member
 from edgefl.core.distributions import NON_NEGATIVE, Constant, NonNegative, draw
 from edgefl.core.streams import Streams
-
-LEAST_SQUARE_M2 = 1e-300  # in place of 0 as the square of a length, where start and end are the same point
-
-
-@dataclass(frozen=True)
-class Area:
-    """The annulus around (0, 0) in which devices are: min_distance_m <= distance <= radius_m; and what is covered."""
-
-    min_distance_m: float  # of the hole around (0, 0): path-loss models do not hold nearer
-    radius_m: float  # of the edge
-    sites_m: tuple[tuple[float, float], ...] = ((0.0, 0.0),)  # where base stations stand
-    reach_m: float | None = None  # how far each of them covers; None: radius_m; inf: everywhere
-
-    @property
-    def disc_m(self) -> float:
-        """Return how far a base station covers."""
-        if self.reach_m is None:
-            return self.radius_m
-        return self.reach_m
-
-    def points(self, u: Floats) -> Floats:
-        """Return points [..., 2] of uniform areal density from uniforms [..., 2] (dynamic-devices paper, eq. 22)."""
-        distance_m = annulus_distance_m(u[..., 0], self.min_distance_m, self.radius_m)
-        angle = 2 * np.pi * u[..., 1]
-        return np.stack([distance_m * np.cos(angle), distance_m * np.sin(angle)], axis=-1)
-
-    def point(self, u: float, v: float) -> tuple[float, float]:
-        """Return one point as `points` does, in a tenth of the time that an array of one takes."""
-        inner = self.min_distance_m**2  # areas grow with the square of the radius
-        distance_m = sqrt(inner + u * (self.radius_m**2 - inner))
-        angle = 2 * pi * v
-        return distance_m * cos(angle), distance_m * sin(angle)
-
-    def covers(self, points_m: Floats) -> Bools:
-        """Return which points [..., 2] are within radius_m."""
-        return np.asarray(np.hypot(points_m[..., 0], points_m[..., 1]) <= self.radius_m)
+from edgefl.world.mobility.area import Area
 
 
 def duration_s(distance_m: Floats, speed_mps: Floats) -> Floats:
@@ -113,6 +75,9 @@ class Mobility(Member):
 
     moves: ClassVar[bool] = True
     """Positions change with time."""
+
+    keeps_to_hexagons: ClassVar[bool] = False
+    """Devices stay in hexagonal cells: they start at `Area.points` and turn at `Area.wall`, whatever their form."""
 
     def check(self, area: Area) -> str | None:
         """Return why devices cannot move like this in the area; None if they can."""

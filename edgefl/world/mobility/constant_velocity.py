@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from edgefl.core.arrays import Floats
 from edgefl.core.streams import Streams
-from edgefl.world.mobility.base import Area, Track, WithSpeed
+from edgefl.world.mobility.area import Area, Wall
+from edgefl.world.mobility.base import Track, WithSpeed
 from edgefl.world.mobility.legs import Corners, Legs, timed
-from edgefl.world.mobility.walls import mirrored, unit, wall
+from edgefl.world.mobility.walls import mirrored, unit
 
 BEYOND = 1 + 1e-6  # of the area's radius: a device farther out is certainly outside, by any rounding
 Heading = Annotated[float, Field(ge=-360, le=360)]  # counter-clockwise from the x axis
@@ -26,6 +27,14 @@ class ConstantVelocity(WithSpeed):
 
     heading_deg: Heading | None = None  # None: drawn for each device
     edge: Literal["reflect", "wrap", "leave"] = "reflect"  # what becomes of a device there
+
+    keeps_to_hexagons: ClassVar[bool] = True
+
+    def check(self, area: Area) -> str | None:
+        """Return why devices cannot leave the area; None if they do not, or can."""
+        if self.edge == "leave" and not area.is_convex:
+            return "edge must be reflect or wrap with cells.drop: hexagons, which a straight way may enter again"
+        return None
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
         """Return where devices are that each move at their own constant speed."""
@@ -67,17 +76,16 @@ class _Flight(Legs):
         yield distance_m, point
         while True:
             if has_left:  # there are no walls any more: legs of any length
-                gap_m = self.area.radius_m
-                is_edge = True
+                wall = Wall(self.area.radius_m, is_edge=True)
             else:
-                gap_m, is_edge = wall(self.area, point, direction)
-            distance_m = distance_m + gap_m
-            point = point + gap_m * direction
+                wall = self.area.wall(point, direction)
+            distance_m = distance_m + wall.gap_m
+            point = point + wall.gap_m * direction
             yield distance_m, point
-            if is_edge and self.model.edge == "leave":
+            if wall.is_edge and self.model.edge == "leave":
                 has_left = True
-            elif is_edge and self.model.edge == "wrap":
-                point = -point
+            elif wall.is_edge and self.model.edge == "wrap":
+                point = wall.across(point)
                 yield distance_m, point
             else:
-                direction = mirrored(direction, point)
+                direction = mirrored(direction, wall.normal_at(point))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from edgefl.core.arrays import Floats, Ids
+from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.streams import Streams
-from edgefl.world.mobility.base import Area, Track, WithSpeed
+from edgefl.world.mobility.area import Area
+from edgefl.world.mobility.base import Track, WithSpeed
 from edgefl.world.mobility.constant_velocity import Heading
 from edgefl.world.mobility.legs import Corners, Legs
-from edgefl.world.mobility.walls import mirrored, unit, wall
+from edgefl.world.mobility.walls import mirrored
+
+FEWEST_UPDATES = 16  # of a device that are computed at once, at first and later
+MOST_UPDATES = 64
 
 
 class GaussMarkov(WithSpeed):
@@ -29,9 +34,20 @@ class GaussMarkov(WithSpeed):
     heading_std_deg: Annotated[float, Field(ge=0, le=360)] = 30.0
     update_s: Annotated[float, Field(ge=1e-3, le=1e9)] = 1.0
 
+    keeps_to_hexagons: ClassVar[bool] = True
+
     def track(self, area: Area, count: int, streams: Streams) -> Track:
         """Return where devices are that move straight on between updates."""
         return _GaussMarkovTrack(self, area, self.speeds(count, streams), streams)
+
+
+class _Flight(NamedTuple):
+    """Straight steps, one after the other."""
+
+    directions: Floats  # [n, 2]
+    lengths_m: Floats  # [n]
+    ends: Floats  # [n, 2]
+    is_open: Bools  # [n] whether there is certainly no wall within the step's length
 
 
 class _GaussMarkovTrack(Legs):
@@ -58,26 +74,61 @@ class _GaussMarkovTrack(Legs):
         # deviations itself goes on as if there were no walls.
         mirror = 1.0
         step = 0
-        noise = np.sqrt(1 - model.alpha**2)
-        state = rng.standard_normal(2)  # deviations of speed and heading, over their standard deviations
         yield 0.0, point
+        for deviations in self._deviations(rng):
+            speeds_mps = self._speeds_mps[device] + model.speed_std_mps * deviations[:, 0]
+            turns = np.radians(model.heading_std_deg) * deviations[:, 1]
+            done = 0  # of these updates
+            while done < len(deviations):
+                flight = self._flight(point, mean_heading + mirror * turns[done:], speeds_mps[done:])
+                has_bounced = False
+                for row, is_open in enumerate(flight.is_open.tolist()):
+                    if not is_open:  # near a wall, by single steps
+                        direction = flight.directions[row]
+                        length_m = float(flight.lengths_m[row])
+                        moved_m = 0.0
+                        wall = self.area.wall(point, direction)
+                        while moved_m + wall.gap_m < length_m:
+                            has_bounced = True
+                            point = point + wall.gap_m * direction
+                            moved_m = moved_m + wall.gap_m
+                            normal = wall.normal_at(point)
+                            direction = mirrored(direction, normal)
+                            mirror = -mirror
+                            # Reflection at the normal's angle a takes a heading h to 2 a + pi - h.
+                            mean_heading = 2 * np.arctan2(normal[1], normal[0]) + np.pi - mean_heading
+                            yield (step + moved_m / length_m) * model.update_s, point
+                            wall = self.area.wall(point, direction)
+                    if has_bounced:
+                        point = point + (length_m - moved_m) * direction
+                    else:
+                        point = flight.ends[row]
+                    step += 1
+                    done += 1
+                    yield step * model.update_s, point
+                    if has_bounced:
+                        break  # later steps lead elsewhere
+
+    def _deviations(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield the deviations [n, 2] of speed and heading at the coming updates, over their standard deviations."""
+        alpha = self.model.alpha
+        noise = float(np.sqrt(1 - alpha**2))
+        speed, heading = rng.standard_normal(2).tolist()
+        count = FEWEST_UPDATES
         while True:
-            speed_mps = float(self._speeds_mps[device] + model.speed_std_mps * state[0])
-            heading = mean_heading + mirror * np.radians(model.heading_std_deg) * state[1]
-            direction = np.copysign(1.0, speed_mps) * unit(heading)
-            length_m = abs(speed_mps) * model.update_s
-            moved_m = 0.0
-            gap_m, _ = wall(self.area, point, direction)
-            while moved_m + gap_m < length_m:
-                point = point + gap_m * direction
-                moved_m = moved_m + gap_m
-                direction = mirrored(direction, point)
-                mirror = -mirror
-                # Reflection at the normal's angle a takes a heading h to 2 a + pi - h.
-                mean_heading = 2 * np.arctan2(point[1], point[0]) + np.pi - mean_heading
-                yield (step + moved_m / length_m) * model.update_s, point
-                gap_m, _ = wall(self.area, point, direction)
-            step += 1
-            point = point + (length_m - moved_m) * direction
-            yield step * model.update_s, point
-            state = model.alpha * state + noise * rng.standard_normal(2)
+            deviations = []
+            for speed_normal, heading_normal in rng.standard_normal((count, 2)).tolist():
+                deviations.append((speed, heading))
+                speed = alpha * speed + noise * speed_normal
+                heading = alpha * heading + noise * heading_normal
+            yield np.array(deviations)
+            count = min(2 * count, MOST_UPDATES)  # little in vain where little is asked for
+
+    def _flight(self, start: Floats, headings: Floats, speeds_mps: Floats) -> _Flight:
+        """Return the steps from a point [2] at headings and speeds [n], as if there were no walls."""
+        units = np.stack([np.cos(headings), np.sin(headings)], axis=1)
+        directions = np.copysign(1.0, speeds_mps)[:, None] * units
+        lengths_m = np.abs(speeds_mps) * self.model.update_s
+        # One sum after the other, as in a walk by single steps.
+        points = np.cumsum(np.concatenate([start[None], lengths_m[:, None] * directions]), axis=0)
+        return _Flight(directions, lengths_m, points[1:], self.area.is_open(points[:-1], lengths_m))

@@ -10,7 +10,8 @@ from pydantic import Field, PositiveFloat
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.section import Count
 from edgefl.core.streams import Streams
-from edgefl.world.mobility.base import Area, Track, WithSpeed, duration_s
+from edgefl.world.mobility.area import Area
+from edgefl.world.mobility.base import Track, WithSpeed, duration_s
 from edgefl.world.mobility.random_waypoint import Waypoints
 
 

@@ -9,7 +9,8 @@ from pydantic import Field, PositiveFloat
 
 from edgefl.core.arrays import Floats
 from edgefl.core.streams import Streams
-from edgefl.world.mobility.base import Area, Track, WithSpeed
+from edgefl.world.mobility.area import Area
+from edgefl.world.mobility.base import Track, WithSpeed
 from edgefl.world.mobility.legs import Corners, Legs, timed
 
 HEADINGS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))  # their order is part of the draws

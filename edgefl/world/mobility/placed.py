@@ -10,7 +10,8 @@ from pydantic import Field
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.paths import DataPath
-from edgefl.world.mobility.base import LEAST_SQUARE_M2, Area, Mobility
+from edgefl.world.mobility.area import LEAST_SQUARE_M2, Area
+from edgefl.world.mobility.base import Mobility
 
 LEAST_EXTENT_M = 1.0  # of a map, or of a trace whose devices move: less is another unit than metres
 Shift = Annotated[float, Field(ge=-1e9, le=1e9)]  # metres or seconds

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from itertools import count as count_from
-from math import dist, hypot
+from math import dist
+from typing import ClassVar
 
 import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.streams import Purpose, Streams
-from edgefl.world.mobility.base import LEAST_SQUARE_M2, Area, Track, WithSpeed
+from edgefl.world.mobility.area import Area
+from edgefl.world.mobility.base import Track, WithSpeed
 from edgefl.world.mobility.legs import Corners, Legs
 
 Waypoint = tuple[float, float]  # plain numbers, as arrays of two are slow, and there are very many waypoints
@@ -20,6 +22,8 @@ class RandomWaypoint(WithSpeed):
 
     A leg never crosses the hole around the base station, where the path-loss models do not hold.
     """
+
+    keeps_to_hexagons: ClassVar[bool] = True
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
         """Return where devices are that each move at their own constant speed."""
@@ -51,7 +55,7 @@ class Waypoints(Legs):
             start = end
             rng = self.streams.generator(self.purpose, device, leg)  # rejected draws move no other leg's
             end = self.area.point(*rng.random(2).tolist())
-            while not self._visible(start, end):  # a leg through the hole is drawn again
+            while not self.area.sees(start, end):  # a leg through a hole, or out of the cells, is drawn again
                 end = self.area.point(*rng.random(2).tolist())
             time_s += dist(start, end) / speed_mps
             yield time_s, np.array(end)
@@ -70,15 +74,5 @@ class Waypoints(Legs):
             u, v, s, t, coin = rng.random(5).tolist()
             start = self.area.point(u, v)
             end = self.area.point(s, t)
-            if coin * longest_m < dist(start, end) and self._visible(start, end):
+            if coin * longest_m < dist(start, end) and self.area.sees(start, end):
                 return start, end, rng.random()
-
-    def _visible(self, start: Waypoint, end: Waypoint) -> bool:
-        """Return whether the straight leg stays out of the hole."""
-        x, y = start
-        dx = end[0] - start[0]
-        dy = end[1] - start[1]
-        # The part of the leg after which its line is nearest to the middle.
-        nearest = -(x * dx + y * dy) / max(dx * dx + dy * dy, LEAST_SQUARE_M2)
-        nearest = min(max(nearest, 0.0), 1.0)
-        return hypot(x + nearest * dx, y + nearest * dy) >= self.area.min_distance_m

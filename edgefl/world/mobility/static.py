@@ -8,13 +8,15 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.streams import Streams
-from edgefl.world.mobility.base import Area, Track, WithSpeed
+from edgefl.world.mobility.area import Area
+from edgefl.world.mobility.base import Track, WithSpeed
 
 
 class Static(WithSpeed):
     """Devices stay where they are; their speed only drives the Doppler spread (dynamic-devices paper, Table I)."""
 
     moves: ClassVar[bool] = False
+    keeps_to_hexagons: ClassVar[bool] = True
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
         """Return one point for each device, uniform over the area."""

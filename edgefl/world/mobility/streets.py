@@ -13,7 +13,8 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.streams import Streams
-from edgefl.world.mobility.base import Area, Track, WithSpeed
+from edgefl.world.mobility.area import Area
+from edgefl.world.mobility.base import Track, WithSpeed
 from edgefl.world.mobility.files import NotReadable, elements, opened, read
 from edgefl.world.mobility.legs import Corners, Legs, timed
 from edgefl.world.mobility.placed import LEAST_EXTENT_M, Placed

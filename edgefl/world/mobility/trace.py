@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -14,12 +15,14 @@ from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.errors import Unavailable
 from edgefl.core.section import fault_at
 from edgefl.core.streams import Streams
-from edgefl.world.mobility.base import Area, Track, duration_s
+from edgefl.world.mobility.area import Area
+from edgefl.world.mobility.base import Track, duration_s
 from edgefl.world.mobility.files import READERS, NotReadable, NotThere, Sample, read
 from edgefl.world.mobility.placed import LEAST_EXTENT_M, Coordinates, Factor, Placed, Shift
 
 EARTH_RADIUS_M = 6_371_008.8  # mean radius (IUGG)
 LARGEST_NUMBER = 1e12  # seconds or metres; beyond that, differences of samples would be rounding
+MOST_DIGITS = 20  # of a number in a device's name; longer ones are ordered as text
 MOST_DEGREES_PER_M = 0.01  # a degree is longer than 100 m everywhere but within 100 km of a pole
 FORMAT_OF_SUFFIX = {".csv": "csv", ".txt": "obsmat", ".xml": "fcd", ".gpx": "gpx"}
 
@@ -273,9 +276,10 @@ def _fastest_mps(way: RecordedWay) -> float:
     return float(speeds_mps.max())
 
 
-def _natural(name: str) -> tuple[float, str]:
-    """Return a key that sorts names that are numbers by value, before those that are words."""
+def _natural(name: str) -> tuple[float, str, str]:
+    """Return a key that sorts names as readers do: numbers by value, then words, the numbers in them by value."""
+    padded = re.sub(r"\d+", lambda digits: digits[0].zfill(MOST_DIGITS), name)
     try:
-        return float(name), name
+        return float(name), padded, name
     except ValueError:
-        return np.inf, name
+        return np.inf, padded, name
