@@ -1,0 +1,169 @@
+"""One direction's band, divided among transfers whose SNRs were recorded, in continuous time.
+
+It does what `Band` does for a channel model. As a recorded SNR is known for all times, the end of each transfer at its
+present share is known, too: nothing is walked slot by slot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import simpy
+
+from edgefl.core.times import SAME_TIME_S, call_at
+from edgefl.radio.link_budget import LinkBudget
+from edgefl.radio.recorded_links import RecordedLinks
+from edgefl.radio.transfers import OnAir, Way
+
+
+class RecordedTransfer:
+    """One attempt of a transfer over a recorded link.
+
+    Args:
+        device: whose transfer it is.
+        index: of the selection that chose the device; with it, what orders transfers.
+        cell: the base station that serves it.
+        left_bits: what it has to send.
+        until_s: when it is cut short; inf: never.
+    """
+
+    def __init__(self, device: int, index: int, cell: int, left_bits: float, until_s: float) -> None:
+        self.device = device
+        self.index = index
+        self.cell = cell
+        self.left_bits = left_bits
+        self.until_s = until_s
+        self.air_s = 0.0
+        self.hz = 0.0  # that carry its payload, in the mean over its turns
+        self.air = 0.0  # share of the time in which it is served
+        self.ends_s = np.inf  # when it will be complete if its share stays
+        self.done: simpy.Event | None = None
+
+    def enter(self, done: simpy.Event) -> None:
+        """Enter the band; `done` fires when it is complete or cut short."""
+        self.done = done
+
+    def serve(self, hz: float, air: float, ends_s: float) -> None:
+        """Serve it with a share of the band from now on."""
+        self.hz = hz
+        self.air = air
+        self.ends_s = ends_s
+
+    def advance(self, seconds: float, bits: float) -> None:
+        """Account for a time in which so many bits were sent."""
+        self.left_bits -= min(bits, self.left_bits)
+        self.air_s += self.air * seconds
+
+    def complete(self) -> None:
+        """Have everything sent."""
+        self.left_bits = 0.0
+
+
+class RecordedBand:
+    """The transfers of one direction in all cells, each over its recorded link."""
+
+    def __init__(
+        self, env: simpy.Environment, links: RecordedLinks, budget: LinkBudget, way: Way, on_air: OnAir
+    ) -> None:
+        self._env = env
+        self._links = links
+        self._budget = budget
+        self._way = way
+        self._on_air = on_air
+        self._active: list[RecordedTransfer] = []
+        self._accounted_s = 0.0  # everything before this time is accounted for
+        self._version = 0  # number of the division: wake-ups of older ones do nothing
+
+    def send(self, transfer: RecordedTransfer) -> simpy.Event:
+        """Begin now; the event fires when the transfer is complete, cut short or at its recording's end."""
+        done = self._env.event()
+        transfer.enter(done)
+        self._advance()
+        self._active.append(transfer)
+        self._divide_soon()
+        return done
+
+    def withdraw(self, transfer: RecordedTransfer) -> None:
+        """Cut a transfer short, with what it has sent until now."""
+        self._advance()
+        if transfer in self._active:
+            self._active.remove(transfer)
+            self._divide_soon()
+        self._on_air(transfer.device, self._way, 0.0)
+
+    def _divide_soon(self) -> None:
+        """Divide the band when everything has happened that happens now, so that its order does not count."""
+        self._version += 1
+        version = self._version
+        call_at(self._env, self._env.now, lambda: self._divide_if(version))
+
+    def _divide_if(self, version: int) -> None:
+        if version == self._version:
+            self._divide()
+
+    def _wake_if(self, version: int) -> None:
+        if version == self._version:
+            self._advance()
+            self._divide_soon()
+
+    def _advance(self) -> None:
+        """Account for the time until now, and let transfers leave that are complete or cut short."""
+        now_s = self._env.now
+        seconds = now_s - self._accounted_s
+        for transfer in self._active if seconds > 0 else ():
+            link = self._links.link(self._way, transfer.device)
+            begin_s = self._links.time_s(transfer.device, self._accounted_s)
+            end_s = self._links.time_s(transfer.device, now_s)
+            bits = transfer.hz * link.carried(begin_s, end_s, repeats=self._links.repeats)
+            transfer.advance(seconds, bits)
+            if transfer.ends_s <= now_s + SAME_TIME_S:
+                transfer.complete()  # its last bits may be missing by rounding
+        self._accounted_s = now_s
+        staying = []
+        for transfer in self._active:
+            is_over = transfer.left_bits == 0 or self._cut_s(transfer) <= now_s + SAME_TIME_S
+            if is_over and transfer.done is not None:
+                transfer.done.succeed()
+                self._on_air(transfer.device, self._way, 0.0)
+            else:
+                staying.append(transfer)
+        self._active = staying
+
+    def _cut_s(self, transfer: RecordedTransfer) -> float:
+        """Return when a transfer ends at the latest: at its limit, or where its recording does."""
+        return min(transfer.until_s, self._links.ends_s(self._way, transfer.device))
+
+    def _divide(self) -> None:
+        """Give every transfer its share, and wake up when the next one ends."""
+        if not self._active:
+            return
+        self._active.sort(key=lambda transfer: (transfer.device, transfer.index))
+        cells = np.array([transfer.cell for transfer in self._active])
+        for cell in np.unique(cells):
+            self._serve([self._active[row] for row in np.flatnonzero(cells == cell)])
+        wake_s = min(min(transfer.ends_s, self._cut_s(transfer)) for transfer in self._active)
+        self._version += 1
+        version = self._version
+        if wake_s < np.inf:
+            call_at(self._env, wake_s, lambda: self._wake_if(version))
+
+    def _serve(self, transfers: list[RecordedTransfer]) -> None:
+        """Divide the band of a cell among its transfers."""
+        now_s = self._env.now
+        resources = self._budget.resources
+        devices = np.array([transfer.device for transfer in transfers])
+        left_bits = np.array([transfer.left_bits for transfer in transfers])
+        # An SNR that was recorded holds on any share, as that of a transmitter that spreads its power over the band.
+        snr_hz = self._links.snr(self._way, devices, now_s) * resources.band_hz
+        shares = resources.divide(left_bits, snr_hz, self._budget.efficiency, spread=True, devices=devices)
+        airs = shares.duty * resources.time_share(self._way)
+        payload_hz = shares.bandwidth_hz * airs * resources.payload_share(self._way)
+        for transfer, hz, air in zip(transfers, payload_hz.tolist(), airs.tolist(), strict=True):
+            served = air if hz > 0 else 0.0  # without a resource block it waits with its radio off
+            ends_s = np.inf
+            if hz > 0:
+                link = self._links.link(self._way, transfer.device)
+                begin_s = self._links.time_s(transfer.device, now_s)
+                ends_s = now_s + link.takes_s(begin_s, transfer.left_bits / hz, repeats=self._links.repeats)
+            if served != transfer.air or transfer.air == 0:
+                self._on_air(transfer.device, self._way, served)
+            transfer.serve(hz, served, ends_s)

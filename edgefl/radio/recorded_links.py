@@ -1,0 +1,143 @@
+"""The recorded links of a run's devices: who has which recording, and what it carries."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from channel.link_traces import Opportunities, RecordedLink, SnrSteps, Steps
+from edgefl.core.arrays import Floats, Ids
+from edgefl.core.errors import InputError
+from edgefl.core.returns import check_type, is_trusted, wrong
+from edgefl.core.streams import Streams
+from edgefl.radio.radio_section import Radio
+from edgefl.radio.traces import LinkTrace, Recording
+from edgefl.radio.transfers import Way
+
+MUST_RETURN = "a list of Recording of edgefl.radio.traces, with Steps or Opportunities, or with SnrSteps only"
+
+
+def checked_recordings(trace: LinkTrace, count: int) -> list[Recording]:
+    """Return the recordings of a trace that is to serve `count` devices.
+
+    Raises:
+        InputError: a file cannot be read or is wrong, or there are too few recordings.
+    """
+    found = trace.recordings()
+    _check_returned(trace, found)
+    if trace.assign == "by_number" and len(found) < count:
+        text = f"{trace.source}: has recordings of {len(found)} devices, the scenario has {count}"
+        raise InputError(f"{text}: lower devices.count, or let devices draw theirs: assign: pool")
+    used = found if trace.assign == "pool" else found[:count]
+    for number, recording in enumerate(used):
+        shortest_s = min(recording.down.end_s, recording.up.end_s)
+        if trace.at_end == "error" and trace.begin_s >= shortest_s:
+            text = f"recording {number} ends at {shortest_s:g} s, before begin_s = {trace.begin_s:g} s"
+            raise InputError(f"{trace.source}: {text}: set at_end to repeat, or lower begin_s")
+    return used
+
+
+def are_snrs(recordings: list[Recording]) -> bool:
+    """Return whether recordings are SNRs, which share the band; else they are rates."""
+    return isinstance(recordings[0].down, SnrSteps)
+
+
+def check_carry(trace: LinkTrace, recordings: list[Recording], radio: Radio) -> None:
+    """Check that each recorded link carries something in both directions.
+
+    Raises:
+        InputError: one never does, so that no transfer on it would end.
+    """
+    efficiency = radio.rate.efficiency()
+    for recording in recordings:
+        for name, recorded in (("downlink", recording.down), ("uplink", recording.up)):
+            link = recorded
+            if isinstance(link, SnrSteps):
+                link = link.spectral_efficiency(efficiency)
+            if not link.total:
+                text = f"{trace.source}: the {name} of {recording.name} carries nothing at any time"
+                raise InputError(f"{text}, so that no transfer on it would end: leave it out")
+
+
+class RecordedLinks:
+    """The recorded links of devices.
+
+    Args:
+        radio: the section `radio`, which has a trace.
+        count: of the devices.
+        streams: keyed randomness; the same for all links of a run, so that polls see the same recordings.
+    """
+
+    def __init__(self, radio: Radio, count: int, streams: Streams) -> None:
+        if radio.trace is None:
+            raise AssertionError("recorded links need radio.trace")
+        self.trace = radio.trace
+        self.repeats = self.trace.at_end == "repeat"
+        self._efficiency = radio.rate.efficiency()
+        self._recordings = checked_recordings(self.trace, count)
+        self.are_snrs = are_snrs(self._recordings)
+        self._which = np.arange(count)
+        self._begin_s = np.full(count, self.trace.begin_s)
+        if self.trace.assign == "pool":
+            draws = streams.uniform("link_trace", np.arange(count), count=2)
+            self._which = (draws[:, 0] * len(self._recordings)).astype(np.int64)
+            lengths_s = np.array([recording.down.end_s for recording in self._recordings])
+            self._begin_s = draws[:, 1] * lengths_s[self._which]
+        self._carrying = lru_cache(maxsize=None)(self._carried_by)
+
+    def link(self, way: Way, device: int) -> RecordedLink:
+        """Return what a device's link carries: bits, or bits per hertz if SNRs were recorded."""
+        return self._carrying(way, int(self._which[device]))
+
+    def time_s(self, device: int, now_s: float) -> float:
+        """Return the time of a device's recording."""
+        return float(self._begin_s[device] + now_s)
+
+    def ends_s(self, way: Way, device: int) -> float:
+        """Return when a device's recording ends on the run's clock; inf if it repeats."""
+        if self.repeats:
+            return np.inf
+        return self.link(way, device).end_s - float(self._begin_s[device])
+
+    def snr(self, way: Way, ids: Ids, now_s: float) -> Floats:
+        """Return the linear SNRs [n] of devices; 1 if rates were recorded."""
+        found = np.ones(len(ids))
+        for row, device in enumerate(ids.tolist()):
+            recorded = self._recorded(way, int(self._which[device]))
+            if isinstance(recorded, SnrSteps):
+                found[row] = recorded.snr(self.time_s(device, now_s), repeats=self.repeats)
+        return found
+
+    def _recorded(self, way: Way, which: int) -> Steps | Opportunities | SnrSteps:
+        recording = self._recordings[which]
+        return recording.down if way == "down" else recording.up
+
+    def _carried_by(self, way: Way, which: int) -> RecordedLink:
+        recorded = self._recorded(way, which)
+        if isinstance(recorded, SnrSteps):
+            return recorded.spectral_efficiency(self._efficiency)
+        return recorded
+
+
+def _check_returned(trace: LinkTrace, found: object) -> None:
+    """Check what a trace from outside has returned.
+
+    Raises:
+        WrongReturn: it is no recordings of one quantity.
+    """
+    if is_trusted(trace):
+        return
+    check_type(trace, "recordings", found, list, MUST_RETURN)
+    if not isinstance(found, list) or not found:
+        raise wrong(trace, "recordings", "an empty list", MUST_RETURN)
+    kinds = set()
+    for recording in found:
+        if not isinstance(recording, Recording):
+            raise wrong(trace, "recordings", f"a list with a {type(recording).__name__}", MUST_RETURN)
+        for recorded in (recording.down, recording.up):
+            if not isinstance(recorded, Steps | Opportunities | SnrSteps):
+                raise wrong(trace, "recordings", f"a recording with a {type(recorded).__name__}", MUST_RETURN)
+            kinds.add(isinstance(recorded, SnrSteps))
+    if len(kinds) > 1:
+        raise wrong(trace, "recordings", "both rates and SNRs", MUST_RETURN)

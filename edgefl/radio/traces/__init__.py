@@ -1,0 +1,16 @@
+"""Recorded links in place of a channel model: one file for each format."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.radio.traces.base import LinkTrace, Recording
+
+TRACES: Catalogue[LinkTrace] = Catalogue(
+    "link trace",
+    {
+        "csv": "edgefl.radio.traces.table:CsvTrace",
+        "mahimahi": "edgefl.radio.traces.mahimahi:MahimahiTrace",
+    },
+    base=LinkTrace,
+    kind="traces",
+)
+
+__all__ = ["TRACES", "LinkTrace", "Recording"]

@@ -1,0 +1,65 @@
+"""Base of the recorded links, which take the place of path loss, fading and, where they are rates, of the band.
+
+A new format is one file in this folder and one line in the folder's table of contents: a class with `recordings`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field, model_validator
+
+from channel.link_traces import Opportunities, SnrSteps, Steps
+from edgefl.core.catalogue import Member
+from edgefl.core.errors import InputError
+from edgefl.core.section import fault_at
+
+HIGHEST_BPS = 1e15
+LARGEST_SNR_DB = 200.0
+LARGEST_S = 1e12  # beyond that, differences of times would be rounding
+
+Recorded = Steps | Opportunities | SnrSteps
+
+
+class Recording(NamedTuple):
+    """What was recorded of one device's link, from the recording's own time 0."""
+
+    name: str  # of the device in the file, or of the files
+    down: Recorded
+    up: Recorded
+
+
+class LinkTrace(Member):
+    """Base of all recorded links: which device has which recording, and what happens at a recording's end."""
+
+    assign: Literal["by_number", "pool"] = "by_number"  # device i has the i-th recording, or each draws one
+    begin_s: Annotated[float, Field(ge=0, le=LARGEST_S)] = 0.0  # where in the recordings the run begins
+    at_end: Literal["repeat", "error"] = "repeat"  # begin the recording again, or end the run with an error
+
+    @model_validator(mode="after")
+    def _check_begin(self) -> LinkTrace:
+        if self.begin_s and self.assign == "pool":
+            raise fault_at(("begin_s",), "each device of a pool draws where it begins: leave it out")
+        return self
+
+    def recordings(self) -> list[Recording]:
+        """Return the recordings in an order that does not change; all are rates [bit/s], or all are SNRs.
+
+        Raises:
+            InputError: a file cannot be read, or is wrong.
+        """
+        raise NotImplementedError
+
+    @property
+    def source(self) -> str:
+        """Return what messages call the recordings: the path of their file."""
+        return "the trace"
+
+
+def fault_in(path: Path, text: str, line: int | None = None) -> InputError:
+    """Return an error about a file, and about one of its lines if that is given."""
+    place = f"{path}"
+    if line is not None:
+        place = f"{place}:{line}"
+    return InputError(f"{place}: {text}")

@@ -1,0 +1,89 @@
+"""Link traces in the format of mahimahi's link emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from channel.link_traces import Opportunities
+from edgefl.core.paths import DataPath
+from edgefl.core.section import Section, shown
+from edgefl.radio.traces.base import LARGEST_S, LinkTrace, Recording, fault_in
+from edgefl.world.mobility.files import NotReadable, opened, read
+
+S_PER_MS = 1e-3
+
+
+class TwoWays(Section):
+    """The files of one device's link."""
+
+    downlink: DataPath
+    uplink: DataPath
+
+
+class MahimahiTrace(LinkTrace):
+    """Files of mahimahi (Netravali et al., USENIX ATC 2015): each line the ms at which 1,500 bytes may pass.
+
+    The last line's time is the trace's length.
+    """
+
+    files: Annotated[tuple[TwoWays, ...], Field(strict=False, min_length=1)]  # of device 0, 1, ..., or of the pool
+
+    def recordings(self) -> list[Recording]:
+        """Return the recordings in the order of `files`."""
+        return [
+            Recording(pair.downlink.name, _opportunities(pair.downlink), _opportunities(pair.uplink))
+            for pair in self.files
+        ]
+
+    @property
+    def source(self) -> str:
+        """See LinkTrace."""
+        return ", ".join(str(pair.downlink) for pair in self.files)
+
+
+def _opportunities(path: Path) -> Opportunities:
+    """Return the opportunities of a file.
+
+    Raises:
+        InputError: the file cannot be read, or is wrong.
+    """
+    try:
+        changed_ns = path.stat().st_mtime_ns
+    except OSError as error:
+        raise fault_in(path, f"cannot be read: {error.strerror}") from None
+    try:
+        return _read(path, changed_ns)
+    except NotReadable as error:
+        raise fault_in(path, str(error), error.line) from None
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, changed_ns: int) -> Opportunities:
+    """Return the opportunities of a file, which is read again if it has changed."""
+    times_s = np.array(read(path, _times_ms), dtype=np.float64) * S_PER_MS
+    if not times_s.size:
+        raise NotReadable("holds no times", 1)
+    if times_s[-1] == 0:
+        raise NotReadable("lasts no time: the last line must be above 0", len(times_s))
+    return Opportunities(times_s)
+
+
+def _times_ms(path: Path) -> Iterator[int]:
+    """Yield the times of a file [ms]."""
+    before_ms = 0
+    with opened(path) as stream:
+        for line, raw in enumerate(stream, 1):
+            text = raw.decode().strip()
+            if not text.isdecimal() or int(text) * S_PER_MS > LARGEST_S:
+                raise NotReadable(f"must be a whole number of milliseconds, such as 12, got {shown(text)}", line)
+            time_ms = int(text)
+            if time_ms < before_ms:
+                raise NotReadable(f"times must not fall, got {time_ms} ms after {before_ms} ms", line)
+            before_ms = time_ms
+            yield time_ms

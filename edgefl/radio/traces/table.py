@@ -1,0 +1,173 @@
+"""Link traces as tables of numbers over time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from channel.link_traces import SnrSteps, Steps
+from edgefl.core.paths import DataPath
+from edgefl.core.section import shown
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_S, LARGEST_SNR_DB, LinkTrace, Recorded, Recording, fault_in
+from edgefl.world.mobility.files import NotReadable, opened, read
+
+KEYS = ("device", "time_s")
+BPS = ("downlink_bps", "uplink_bps")
+SNR = ("downlink_snr_db", "uplink_snr_db")
+ALONE_S = 1.0  # how long a recording of one row is: it repeats, so that any length will do
+
+
+class CsvTrace(LinkTrace):
+    """A CSV file: device, time_s, and downlink_bps, uplink_bps or downlink_snr_db, uplink_snr_db.
+
+    Each row holds until the device's next one; the last holds as long as the one before it, and a single one for ever.
+    """
+
+    path: DataPath
+
+    def recordings(self) -> list[Recording]:
+        """Return the recordings by device: in the order of their numbers, or of their names in a pool."""
+        try:
+            changed_ns = self.path.stat().st_mtime_ns
+        except OSError as error:
+            raise fault_in(self.path, f"cannot be read: {error.strerror}") from None
+        try:
+            return _recordings(self.path, changed_ns, numbered=self.assign == "by_number")
+        except NotReadable as error:
+            raise fault_in(self.path, str(error), error.line) from None
+
+    @property
+    def source(self) -> str:
+        """See LinkTrace."""
+        return str(self.path)
+
+
+class _Row(NamedTuple):
+    """A row of the file."""
+
+    line: int
+    device: str
+    time_s: float
+    down: float
+    up: float
+    is_snr: bool
+
+
+@lru_cache(maxsize=4)
+def _recordings(path: Path, changed_ns: int, *, numbered: bool) -> list[Recording]:
+    """Return the recordings of a file, which are read again if it has changed.
+
+    Raises:
+        NotReadable: the file is wrong.
+    """
+    rows = read(path, _rows)
+    if not rows:
+        raise NotReadable("has no rows", 1)
+    of_device: dict[str, list[_Row]] = {}
+    for row in rows:
+        before = of_device.setdefault(row.device, [])
+        if before and row.time_s <= before[-1].time_s:
+            text = f"device {row.device}: times must rise, got {row.time_s:.10g} s after {before[-1].time_s:.10g} s"
+            raise NotReadable(text, row.line)
+        before.append(row)
+    if not numbered:
+        return [_recording(name, of_device[name]) for name in sorted(of_device)]
+    _check_numbers(of_device)
+    return [_recording(str(number), of_device[str(number)]) for number in range(len(of_device))]
+
+
+def _check_numbers(of_device: dict[str, list[_Row]]) -> None:
+    """Check that devices are numbered from 0 without a gap, and begin together.
+
+    Raises:
+        NotReadable: one of them is no number, is missing or begins at another time.
+    """
+    first_of_all = next(iter(of_device.values()))[0]
+    for name, rows in of_device.items():
+        first = rows[0]
+        if not name.isdecimal() or str(int(name)) != name:
+            text = f"{shown(name)} is no device's number, such as 0: name devices as you like with assign: pool"
+            raise NotReadable(text, first.line)
+        if first.time_s != first_of_all.time_s:
+            text = f"device {name} begins at {first.time_s:.10g} s, device {first_of_all.device} at"
+            text = f"{text} {first_of_all.time_s:.10g} s: all must begin together, as nothing is known before"
+            raise NotReadable(text, first.line)
+    for number in range(len(of_device)):
+        if str(number) not in of_device:
+            raise NotReadable(f"has no rows of device {number}, but of {len(of_device)} others: number them from 0")
+
+
+def _recording(name: str, rows: list[_Row]) -> Recording:
+    """Return the recording that a device's rows describe, from its first row on."""
+    times_s = np.array([row.time_s for row in rows])
+    begin_s = times_s - times_s[0]
+    last_s = ALONE_S
+    if len(rows) > 1:
+        last_s = float(begin_s[-1] - begin_s[-2])
+    end_s = float(begin_s[-1] + last_s)
+
+    def recorded(values: list[float]) -> Recorded:
+        if rows[0].is_snr:
+            return SnrSteps(begin_s, np.array(values), end_s)
+        return Steps(begin_s, np.array(values), end_s)
+
+    return Recording(name, recorded([row.down for row in rows]), recorded([row.up for row in rows]))
+
+
+def _rows(path: Path) -> Iterator[_Row]:
+    """Yield the rows of a file whose header has the columns of rates or of SNRs, in any order, among others."""
+    with opened(path) as stream:
+        # -sig drops the byte order mark that spreadsheets write.
+        table = csv.reader(text.decode("utf-8-sig") for text in stream)
+        header = [name.strip() for name in next(table, [])]
+        pair = _pair(header)
+        places = [header.index(name) for name in (*KEYS, *pair)]
+        for cells in table:
+            if not cells:  # a blank line
+                continue
+            line = table.line_num
+            if len(cells) != len(header):
+                raise NotReadable(f"has {len(cells)} cells, the header has {len(header)}", line)
+            device, time, down, up = (cells[place].strip() for place in places)
+            if not device:
+                raise NotReadable("a device has no name", line)
+            time_s = _number("time_s", time, line, 0.0, LARGEST_S)
+            least, most = (-LARGEST_SNR_DB, LARGEST_SNR_DB) if pair == SNR else (0.0, HIGHEST_BPS)
+            down_value = _number(pair[0], down, line, least, most)
+            up_value = _number(pair[1], up, line, least, most)
+            yield _Row(line, device, time_s, down_value, up_value, pair == SNR)
+
+
+def _pair(header: list[str]) -> tuple[str, str]:
+    """Return the two columns with values.
+
+    Raises:
+        NotReadable: a column is missing, stands twice, or rates and SNRs stand side by side.
+    """
+    must = f"must have {', '.join(KEYS)} and either {', '.join(BPS)} or {', '.join(SNR)}"
+    found = [pair for pair in (BPS, SNR) if any(name in header for name in pair)]
+    if len(found) > 1:
+        raise NotReadable(f"has columns of both rates and SNRs; {must}", 1)
+    pair = found[0] if found else BPS
+    for name in (*KEYS, *pair):
+        if header.count(name) > 1:
+            raise NotReadable(f"has the column {name} twice", 1)
+        if name not in header:
+            raise NotReadable(f"has no column {name}; {must}", 1)
+    return pair
+
+
+def _number(name: str, text: str, line: int, least: float, most: float) -> float:
+    """Return the number that a cell holds."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise NotReadable(f"{name}: {shown(text)} is no number", line) from None
+    if not least <= value <= most:  # in this form nan is refused, too
+        raise NotReadable(f"{name}: must be from {least:g} to {most:g}, got {text}", line)
+    return value
