@@ -20,6 +20,7 @@ from edgefl.radio.allocation import ALLOCATIONS
 from edgefl.radio.fading import FADING
 from edgefl.radio.propagation import PROPAGATION
 from edgefl.radio.rates import RATES
+from edgefl.radio.traces import TRACES
 from edgefl.scenario import shipped
 from edgefl.world.antennas import ANTENNAS
 from edgefl.world.churn import CHURN
@@ -29,7 +30,7 @@ from edgefl.world.power_control import POWER_CONTROLS
 
 _ALL: tuple[Catalogue[Any], ...] = (
     ALGORITHMS, POLICIES, SELECTIONS, MODELS, DATASETS, PARTITIONS, SCHEDULES, INITIALISATIONS, MOBILITY, CHURN, DVFS,
-    POWER_CONTROLS, PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, ANTENNAS, LOSSES,
+    POWER_CONTROLS, PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, ANTENNAS, TRACES, LOSSES,
 )  # fmt: skip
 CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
 

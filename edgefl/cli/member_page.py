@@ -28,6 +28,7 @@ PLACES = {
     "rates": "radio.rate",
     "codecs": "training.codec",
     "allocation": "radio.allocation",
+    "traces": "radio.trace",
     "antenna": "cells.antenna",
     "losses": "training.loss",
 }
@@ -46,6 +47,8 @@ EXAMPLE_KEYS: dict[tuple[str, str], dict[str, Any]] = {
     ("churn", "trace"): {"path": "presence.csv"},
     ("dvfs", "deadline"): {"min_cpu_hz": 1.0e8},
     ("power_control", "open_loop"): {"p0_dbm": -90.0},
+    ("traces", "csv"): {"path": "link-traces.csv", "assign": "pool"},  # a file that comes with edgefl
+    ("traces", "mahimahi"): {"files": [{"downlink": "lte.down", "uplink": "lte.up"}], "assign": "pool"},
     ("schedules", "strongly_convex"): {"strong_convexity": 0.001, "smoothness": 0.5},
 }
 """Values for keys that have no default."""

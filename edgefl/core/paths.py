@@ -19,6 +19,15 @@ def data_folders() -> list[Path]:
     return folders
 
 
+def shipped_folder() -> Path:
+    """Return the folder of the scenarios, and of their data, that come with edgefl."""
+    package = Path(__file__).parents[1]
+    installed = package / "_scenarios"  # where the wheel has them
+    if installed.is_dir():
+        return installed
+    return package.parent / "scenarios"  # in a checkout
+
+
 def cache_folder() -> Path:
     """Return the folder of what takes long to make: arrays of datasets, measured training plans."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -27,6 +36,11 @@ def cache_folder() -> Path:
 
 def _no_folders() -> list[Path]:
     return []
+
+
+def _data_and_shipped_folders() -> list[Path]:
+    # Last, so that a copy of a shipped scenario elsewhere finds the data that came with it, and nothing else changes.
+    return [*data_folders(), shipped_folder()]
 
 
 def _resolver(further_folders: Callable[[], list[Path]]) -> Callable[[Any, ValidationInfo], Any]:
@@ -59,5 +73,5 @@ _SCHEMA = WithJsonSchema({"type": "string", "format": "path"})
 UserPath = Annotated[Path, BeforeValidator(_resolver(_no_folders)), _AS_TEXT, _SCHEMA]
 """An absolute path. It need not exist: the code that reads it reports what is wrong."""
 
-DataPath = Annotated[Path, BeforeValidator(_resolver(data_folders)), _AS_TEXT, _SCHEMA]
-"""As `UserPath`, but looked for in $EDGEFL_DATA and in ~/.cache/edgefl, too."""
+DataPath = Annotated[Path, BeforeValidator(_resolver(_data_and_shipped_folders)), _AS_TEXT, _SCHEMA]
+"""As `UserPath`, but looked for in $EDGEFL_DATA, in ~/.cache/edgefl and among what comes with edgefl, too."""

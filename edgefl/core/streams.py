@@ -54,6 +54,7 @@ Purpose = Literal[
     "direct_los",  # line of sight from a device to the next of a chain; index = round, as in the next two
     "direct_path",  # shadowing and K on that link
     "direct_start",  # its small-scale fading when the device's part begins
+    "link_trace",  # which recorded link a device has, and where that begins
     "dataset",  # what a dataset draws; entity = its name, index = owner
     "partition",  # which device has which samples
     "data_share",  # which of its samples a device keeps; entity = device

@@ -187,6 +187,26 @@ class LargeScaleChannel:
             all_gains=gains,
         )
 
+    def without_paths(self, ids: Ids, positions_m: Floats) -> Drop:
+        """Return who is served by which base station, the nearest one, where links were recorded.
+
+        Nothing is known of the paths: they are nan.
+        """
+        distance_m = self.cells.distances_m(positions_m)
+        cell = np.argmin(distance_m, axis=1)
+        unknown = np.full(len(ids), np.nan)
+        return Drop(
+            ids=ids,
+            cell=cell,
+            distance_m=distance_m[np.arange(len(ids)), cell],
+            los=np.zeros(len(ids), dtype=bool),
+            pathloss_db=unknown,
+            shadowing_db=unknown,
+            k_factor=np.zeros(len(ids)),
+            path_gain=unknown,
+            all_gains=np.full(distance_m.shape, np.nan),
+        )
+
     def _los_draws(self, ids: Ids, positions_m: Floats, index: int) -> Floats:
         """Return uniform numbers [n, sites]: a path is in line of sight where they are below its probability."""
         decorrelation_m = self.statistics.los_decorrelation_m

@@ -25,6 +25,9 @@ from edgefl.radio.pricing import Pricing
 from edgefl.radio.processor_sharing import SharedCarrier
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.reciprocity import Reciprocity
+from edgefl.radio.recorded_band import RecordedBand
+from edgefl.radio.recorded_carrier import RecordedCarrier
+from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.roaming import RoamingCarrier
 from edgefl.radio.transfers import WAYS, OnAir, Way, ignore_on_air
 from edgefl.world.cells_section import Cells, Handover
@@ -42,6 +45,7 @@ class Link:
         on_air: called when a device's radio is switched, with its shares of time and power from then on.
         control: divides the bands in place of `radio.allocation`, if it wants to.
         power_control: lowers the devices' transmit powers.
+        recorded: the devices' recorded links; None: the radio is a model.
     """
 
     def __init__(
@@ -52,16 +56,21 @@ class Link:
         on_air: OnAir = ignore_on_air,
         control: Control = BY_SCENARIO,
         power_control: UplinkPowerControl = ALWAYS_FULL,
+        recorded: RecordedLinks | None = None,
     ) -> None:
         self.radio = radio
         self.streams = streams
         self.channel = LargeScaleChannel(radio, cells, streams)
         self.pricing = Pricing(radio, cells, streams, control, power_control)
         self._on_air = on_air
+        self._recorded = recorded
         self._bands: dict[Way, Band] = {}  # of processor sharing; rounds that overlap send on the same ones
+        self._recorded_bands: dict[Way, RecordedBand] = {}  # the same over recorded SNRs
 
     def drop(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int, cell: Ids | None = None) -> Drop:
         """Return the large-scale channel of a round's participants; see LargeScaleChannel."""
+        if self._recorded is not None:
+            return self.channel.without_paths(ids, positions_m)
         with _in_range(index):
             return self.channel.drop(ids, positions_m, height_m, index, cell)
 
@@ -105,6 +114,8 @@ class Link:
 
     def open(self, env: simpy.Environment, participants: Participants, messages: Messages) -> Carrier:
         """Return the carrier of the messages of a round's participants."""
+        if self._recorded is not None:
+            return self._open_recorded(env, self._recorded, participants, messages)
         # Fixed shares are priced now, all at once. On a shared band only time tells which transfers overlap.
         if self.radio.sharing == "fixed":
             return FixedCarrier(env, self.pricing, participants, messages, self._on_air)
@@ -134,6 +145,19 @@ class Link:
     def needless_s(self) -> float:
         """Wall-clock that `radio.transfer: fast` would have saved so far."""
         return self.pricing.engine.needless_s
+
+    def _open_recorded(
+        self, env: simpy.Environment, recorded: RecordedLinks, participants: Participants, messages: Messages
+    ) -> RecordedCarrier:
+        """Return the carrier of messages over recorded links."""
+        bands = None
+        # Rates that were recorded are each device's own: there is no band to share.
+        if recorded.are_snrs and self.radio.sharing == "processor":
+            if not self._recorded_bands:
+                budget = self.pricing.budget
+                self._recorded_bands = {way: RecordedBand(env, recorded, budget, way, self._on_air) for way in WAYS}
+            bands = self._recorded_bands
+        return RecordedCarrier(env, self.pricing, recorded, participants, messages, self._on_air, bands)
 
     def _shared_bands(self, env: simpy.Environment) -> dict[Way, Band]:
         """Return the bands of processor sharing, which all rounds have in common."""

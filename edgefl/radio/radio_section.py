@@ -18,6 +18,7 @@ from edgefl.radio.propagation.base import Decibels
 from edgefl.radio.propagation.umi_los import UmiLos
 from edgefl.radio.rates import RATES, Rate
 from edgefl.radio.rates.shannon import ShannonRate
+from edgefl.radio.traces import TRACES, LinkTrace
 from edgefl.world.antennas.base import GainDbi
 
 TimeShare = Annotated[float, Field(gt=0, le=1)]
@@ -101,6 +102,8 @@ NoiseFigures = Annotated[
 class Radio(Section):
     """Carrier, powers and models of the radio link."""
 
+    kind: Literal["model", "trace"] = "model"  # trace: links were recorded; given `trace`, this is the default
+    trace: Annotated[LinkTrace, TRACES] | None = None  # the recorded links
     preset: Literal["dynamic_devices"] | None = None
     carrier_hz: PositiveFloat = 3.5e9
     bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6
@@ -134,6 +137,29 @@ class Radio(Section):
             return value
         preset = PRESETS.get(value["preset"], {})  # an unknown name is refused by the field itself
         return {**preset, **value}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_kind(cls, value: Any) -> Any:
+        """Fill in the kind of radio that a trace makes."""
+        if isinstance(value, dict) and value.get("trace") is not None and value.get("kind") is None:
+            return {**value, "kind": "trace"}
+        return value
+
+    @model_validator(mode="after")
+    def _check_trace(self) -> Radio:
+        if self.kind == "trace" and self.trace is None:
+            raise fault_at(("trace",), "is required where radio.kind is trace, such as {kind: csv, path: links.csv}")
+        if self.kind == "model" and self.trace is not None:
+            raise fault_at(("trace",), "takes the place of a model: leave it out, or set radio.kind to trace")
+        return self
+
+    def without_effect(self, known: frozenset[str]) -> str | None:
+        """Return the first key, not among `known`, whose value is not its default; None if there is none."""
+        for name, field in type(self).model_fields.items():
+            if name not in known and getattr(self, name) != field.get_default(call_default_factory=True):
+                return name
+        return None
 
     @model_validator(mode="after")
     def _consistent(self) -> Radio:

@@ -14,6 +14,8 @@ from edgefl.radio.link_budget import LinkBudget
 from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.transfers import OnAir, Way
 
+FULL_POWER = 1.0  # nobody knows at which power a recording was made: devices send at theirs
+
 
 class RecordedTransfer:
     """One attempt of a transfer over a recorded link.
@@ -88,7 +90,7 @@ class RecordedBand:
         if transfer in self._active:
             self._active.remove(transfer)
             self._divide_soon()
-        self._on_air(transfer.device, self._way, 0.0)
+        self._on_air(transfer.device, self._way, 0.0, FULL_POWER)
 
     def _divide_soon(self) -> None:
         """Divide the band when everything has happened that happens now, so that its order does not count."""
@@ -123,7 +125,7 @@ class RecordedBand:
             is_over = transfer.left_bits == 0 or self._cut_s(transfer) <= now_s + SAME_TIME_S
             if is_over and transfer.done is not None:
                 transfer.done.succeed()
-                self._on_air(transfer.device, self._way, 0.0)
+                self._on_air(transfer.device, self._way, 0.0, FULL_POWER)
             else:
                 staying.append(transfer)
         self._active = staying
@@ -165,5 +167,5 @@ class RecordedBand:
                 begin_s = self._links.time_s(transfer.device, now_s)
                 ends_s = now_s + link.takes_s(begin_s, transfer.left_bits / hz, repeats=self._links.repeats)
             if served != transfer.air or transfer.air == 0:
-                self._on_air(transfer.device, self._way, served)
+                self._on_air(transfer.device, self._way, served, FULL_POWER)
             transfer.serve(hz, served, ends_s)

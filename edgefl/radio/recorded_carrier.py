@@ -7,6 +7,7 @@ as `radio.sharing` says.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from edgefl.core.times import SAME_TIME_S
 from edgefl.radio.messages import Messages, way_of
 from edgefl.radio.participants import Participants
 from edgefl.radio.pricing import Pricing
-from edgefl.radio.recorded_band import RecordedBand, RecordedTransfer
+from edgefl.radio.recorded_band import FULL_POWER, RecordedBand, RecordedTransfer
 from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.transfers import WAYS, OnAir, TransferResult, Way
 
@@ -79,9 +80,10 @@ class RecordedCarrier:
         way = way_of(turn)
         bits = self._messages.bits(row, turn)
         if bits == 0:
-            return TransferResult(0.0, 0.0, 0.0, delivered=True)
+            return TransferResult(0.0, 0.0, 0.0, 0.0, delivered=True)
         faults = self._pricing.radio.faults
-        who = self._participants.only(np.array([row]))
+        # Keys of failures count the attempts of earlier turns in the same direction.
+        who = replace(self._participants.only(np.array([row])), attempts_before=turn // 2 * faults.attempts)
         fails = self._pricing.fails(way, who)[0]
         left_s = faults.max_transfer_s or np.inf
         duration_s = 0.0
@@ -101,7 +103,7 @@ class RecordedCarrier:
                 break
             if not leg.complete:
                 raise self._ended(way, row)
-        return TransferResult(duration_s, air_s, sent_bits, delivered=delivered, cut=cut)
+        return TransferResult(duration_s, air_s, air_s, sent_bits, delivered=delivered, cut=cut)  # at full power
 
     def _leg(self, way: Way, row: int, bits: float, left_s: float) -> Generator[simpy.Event, Any, Leg]:
         if self._bands is None:
@@ -120,7 +122,7 @@ class RecordedCarrier:
         needed_s = link.takes_s(begin_s, bits / hz, repeats=repeats)
         lasts_s = min(needed_s, left_s, self._links.ends_s(way, device) - began_s)
         cause = ""
-        self._on_air(device, way, air)
+        self._on_air(device, way, air, FULL_POWER)
         try:
             yield self._env.timeout(max(lasts_s, 0.0))
         except simpy.Interrupt as cut:
@@ -172,7 +174,8 @@ class RecordedCarrier:
                 bandwidth_hz[rows] = shares.bandwidth_hz
                 air[rows] *= shares.duty
         if not bandwidth_hz.all():
-            raise self._pricing.too_few_blocks(self._participants)
+            text = f"round {self._participants.index + 1}: {count} participants, but {resources.blocks} resource blocks"
+            raise RunError(f"{text} a cell: choose fewer, or write radio.allocation: round_robin")
         return OwnShare(bandwidth_hz * air * resources.payload_share(way), air)
 
     def _ended(self, way: Way, row: int) -> RunError:

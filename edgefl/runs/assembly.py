@@ -32,6 +32,7 @@ from edgefl.learning.report_section import ReportSection
 from edgefl.learning.workload import Workload
 from edgefl.radio.backhaul import routes
 from edgefl.radio.link import Link
+from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.transfers import OnAir, ignore_on_air
 from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.learning_key import learning_key
@@ -275,9 +276,14 @@ def _server(
         battery_meter = BatteryMeter(env, world, world.batteries)
         on_air = battery_meter.on_air  # the links tell the meter whose radio is on, so it is built before them
     power_control = world.power_control
-    link = Link(scenario.radio, scenario.cells, streams, on_air, control, power_control)
-    # Polls have draws of their own.
-    polling = Link(scenario.radio, scenario.cells, streams.apart("poll"), on_air, power_control=power_control)
+    recorded: RecordedLinks | None = None
+    if scenario.radio.trace is not None:
+        recorded = RecordedLinks(scenario.radio, scenario.devices.count, streams)
+    link = Link(scenario.radio, scenario.cells, streams, on_air, control, power_control, recorded)
+    # Polls have draws of their own, but for whose link was recorded where.
+    polling = Link(
+        scenario.radio, scenario.cells, streams.apart("poll"), on_air, power_control=power_control, recorded=recorded
+    )
     backhaul = routes(scenario.effective_backhaul, scenario.cells.sites, scenario.cells.sectors)
     # If base stations have models of their own, only those models cross the backhaul, and no participant waits for it.
     participants_routes = backhaul

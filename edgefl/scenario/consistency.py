@@ -19,6 +19,7 @@ from edgefl.core.section import fault_at
 from edgefl.learning.algorithms import ALGORITHMS, Algorithm, properties
 from edgefl.learning.partitions import PARTITIONS
 from edgefl.radio.allocation import ALLOCATIONS
+from edgefl.radio.recorded_links import are_snrs, check_carry, checked_recordings
 from edgefl.scenario.sections import Sections
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
@@ -69,7 +70,7 @@ def check_overlapping_rounds(scenario: Sections) -> None:
         text = "with this server.policy devices begin at different times and share no broadcast: set it to unicast"
         raise fault_at(("radio", "downlink"), text)
     # Fixed shares are computed once, when a round begins, for all of its transfers.
-    if scenario.radio.sharing == "fixed":
+    if scenario.radio.sharing == "fixed" and not _rates_are_recorded(scenario):
         text = "fixed shares need rounds that all devices begin together; with this server.policy set it to processor"
         raise fault_at(("radio", "sharing"), text)
     # Such churn draws who is present by the number of the round; rounds that overlap have several at a time.
@@ -115,12 +116,66 @@ def check_cells(scenario: Sections) -> None:
     lowest_m, highest_m = scenario.devices.span("height_m")
     # A device that draws a height outside the allowed range is reported later, with its number.
     heights_m = radio.propagation.height_span_m(max(lowest_m, HEIGHT_M.least), min(highest_m, HEIGHT_M.most))
+    if radio.trace is not None:  # there are no paths
+        return
     reason = radio.propagation.check(nearest_m, cells.farthest_m, radio.carrier_hz, cells.bs_height_m, heights_m)
     if reason:
         raise fault_at(("radio", "propagation"), reason)
     # Reuse is a key of the radio, but only the cells know which of them are neighbours.
     if reason := cells.check_reuse(radio.reuse):
         raise fault_at(("radio", "reuse"), reason)
+
+
+RECORDED_RATES_KEYS = frozenset({"kind", "trace", "faults", "sharing"})
+"""Keys of `radio` beside recorded rates; `sharing` has no effect there, but policies set its default."""
+
+RECORDED_SNR_KEYS = RECORDED_RATES_KEYS | {
+    "bandwidth_hz", "rate", "allocation", "downlink", "subcarrier_spacing_hz", "slot_s", "tdd", "overhead"
+}  # fmt: skip
+"""The same where SNRs were recorded: they go through the rate model, on a share of the band."""
+
+
+def check_link_trace(scenario: Sections) -> None:
+    """Check recorded links: their files, and that no key of a model stands beside them."""
+    radio = scenario.radio
+    if radio.trace is None:
+        return
+    try:
+        recordings = checked_recordings(radio.trace, scenario.devices.count)
+        check_carry(radio.trace, recordings, radio)
+    except InputError as error:
+        raise fault_at(("radio", "trace"), str(error)) from None
+    quantity, known = "rates", RECORDED_RATES_KEYS
+    if are_snrs(recordings):
+        quantity, known = "SNRs", RECORDED_SNR_KEYS
+    if key := radio.without_effect(known):
+        text = f"has no effect where {quantity} were recorded: leave it out, or leave radio.trace out"
+        raise fault_at(("radio", key), text)
+    if scenario.cells.antenna.directional:
+        raise fault_at(("cells", "antenna"), "has no effect where links were recorded: leave it out")
+    if scenario.cells.handover is not None:
+        text = "compares powers that a model gives, and links were recorded: leave it out, or radio.trace"
+        raise fault_at(("cells", "handover"), text)
+    if scenario.server.policy.direct_links:
+        text = "sends from device to device, and links to base stations were recorded: set links to relayed"
+        raise fault_at(("server", "policy"), text)
+    if not all(hardware.power_control.always_full for hardware in scenario.devices.made_of):
+        text = "sets powers by path losses, and links were recorded: set it to full"
+        raise fault_at(("devices", "power_control"), text)
+    if scenario.devices.dvfs.needs_deadline:
+        text = "estimates uploads by the channel model, and links were recorded: set it to fixed"
+        raise fault_at(("devices", "dvfs"), f"{DVFS.name_of(scenario.devices.dvfs)} {text}")
+
+
+def _rates_are_recorded(scenario: Sections) -> bool:
+    """Return whether links were recorded as rates, so that each device has its own and nothing is shared."""
+    trace = scenario.radio.trace
+    if trace is None:
+        return False
+    try:
+        return not are_snrs(trace.recordings())
+    except InputError:
+        return False  # `check_link_trace` tells what is wrong
 
 
 def check_handover(scenario: Sections) -> None:
@@ -365,6 +420,7 @@ CHECKS: tuple[Callable[[Sections], None], ...] = (
     check_overlapping_rounds,
     check_members,
     check_cells,
+    check_link_trace,
     check_handover,
     check_power_control,
     check_batteries,

@@ -5,29 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from edgefl.core.errors import InputError
+from edgefl.core.paths import shipped_folder
 from edgefl.core.section import nearest
 
 SUFFIXES = {".yaml", ".yml"}
 LISTED = "`edgefl list scenarios` shows those that come with edgefl"
 
 
-def _folder() -> Path:
-    """Return the folder of the files."""
-    package = Path(__file__).parents[1]
-    installed = package / "_scenarios"  # where the wheel has them
-    if installed.is_dir():
-        return installed
-    return package.parent / "scenarios"  # in a checkout
-
-
 def scenarios() -> dict[str, Path]:
     """Return the shipped scenario files by name."""
-    return {path.stem: path for path in sorted(_folder().glob("*.yaml"))}
+    return {path.stem: path for path in sorted(shipped_folder().glob("*.yaml"))}
 
 
 def sweeps() -> dict[str, Path]:
     """Return the shipped sweep files by name."""
-    return {path.stem: path for path in sorted(_folder().glob("sweeps/*.yaml"))}
+    return {path.stem: path for path in sorted(shipped_folder().glob("sweeps/*.yaml"))}
 
 
 def about(path: Path) -> str:

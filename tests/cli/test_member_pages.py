@@ -47,7 +47,9 @@ def test_every_catalogue_has_its_place():
 @pytest.mark.parametrize(("kind", "name"), [member for member in MEMBERS if member not in NO_EXAMPLE])
 def test_the_example_validates_and_uses_the_member(kind, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")  # the file of an example
+    (tmp_path / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")  # the files of examples
+    (tmp_path / "lte.down").write_text("1\n")
+    (tmp_path / "lte.up").write_text("4\n")
     raw, _ = parse(example(kind, name))
     load(raw)
     node = yaml.safe_load(example(kind, name))

@@ -97,7 +97,7 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
     version wrote a radio that this one does not know.
     """
     radio = _radio_of(run)
-    if radio is None:
+    if radio is None or radio.trace is not None:  # with recorded links there is no path loss
         return None
     propagation: object = radio.propagation
     if isinstance(propagation, Unknown):

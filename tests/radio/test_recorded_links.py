@@ -1,0 +1,366 @@
+"""Recorded links in place of a model: closed forms, energy and cuts, sharing of a band, and what is refused."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from radio_cases import DEVICE_W
+from server_cases import BITS, ENERGY, check_books, interrupted, presence_trace, run, tables
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
+from edgefl.radio.recorded_links import RecordedLinks
+from edgefl.scenario import load, shipped
+
+ROOT = Path(__file__).parents[2]
+RX_W = 0.3
+MBIT = BITS / 1e6  # 0.64 of each message
+POLICIES = [
+    "synchronous",
+    "asynchronous",
+    {"kind": "buffered", "buffer": 3},
+    "hierarchical",
+    "sequential",
+]
+
+
+def table(folder, rows, columns="device,time_s,downlink_bps,uplink_bps", name="links.csv"):
+    path = folder / name
+    path.write_text("\n".join([columns, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def traced(path, **keys):
+    """A run's radio; every device of 20 draws from the pool unless told otherwise."""
+    return {"trace": {"kind": "csv", "path": str(path), **keys}}
+
+
+def constant(folder, down_bps, up_bps, count=20):
+    return table(folder, [(device, 0, down_bps, up_bps) for device in range(count)])
+
+
+def snrs(folder, down_db, up_db, count=20):
+    columns = "device,time_s,downlink_snr_db,uplink_snr_db"
+    return table(folder, [(device, 0, down_db, up_db) for device in range(count)], columns)
+
+
+# Rates
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_a_constant_rate_gives_bits_over_rate_under_every_policy(tmp_path, policy):
+    """However many devices send at a time, as rates are not shared."""
+    result = run({"policy": policy}, radio=traced(constant(tmp_path, 8e6, 2e6)))
+    done = result.devices[result.devices["status"] == "received"]  # the run's end cuts others short
+    assert done["download_s"].to_numpy() == pytest.approx(np.full(len(done), MBIT / 8), rel=1e-12)
+    assert done["upload_s"].to_numpy() == pytest.approx(np.full(len(done), MBIT / 2), rel=1e-12)
+    assert done["rx_energy_j"].to_numpy() == pytest.approx(np.full(len(done), RX_W * MBIT / 8), rel=1e-12)
+    assert done["tx_energy_j"].to_numpy() == pytest.approx(np.full(len(done), DEVICE_W * MBIT / 2), rel=1e-12)
+    assert result.devices[["pathloss_db", "shadowing_db"]].isna().all(axis=None)
+
+
+def test_rates_that_change_are_integrated_on_the_runs_clock(tmp_path):
+    """Download from 0 on: 1 Mbit/s for 0.2 s, nothing for 0.3 s, then 2 Mbit/s: 0.64 Mbit take 0.5 + 0.44 / 2 s."""
+    rows = []
+    for device in range(20):
+        rows += [(device, 0.0, 1e6, 5e6), (device, 0.2, 0, 5e6), (device, 0.5, 2e6, 5e6), (device, 9.5, 3e6, 5e6)]
+    result = run({}, radio=traced(table(tmp_path, rows)), rounds=1)
+    assert result.devices["download_s"].to_numpy() == pytest.approx(np.full(6, 0.72), rel=1e-12)
+    later = run({}, radio=traced(table(tmp_path, rows), begin_s=0.5), rounds=1)
+    assert later.devices["download_s"].to_numpy() == pytest.approx(np.full(6, 0.32), rel=1e-12)
+    shifted = [(device, time_s + 1000, down, up) for device, time_s, down, up in rows]
+    same = run({}, radio=traced(table(tmp_path, shifted)), rounds=1)
+    assert same.devices["download_s"].to_numpy() == pytest.approx(np.full(6, 0.72), rel=1e-9)
+
+
+def test_packets_of_mahimahi(tmp_path):
+    """A packet a millisecond is 12 Mbit/s; every fourth is 3."""
+    (tmp_path / "down").write_text("\n".join(map(str, range(1, 101))))
+    (tmp_path / "up").write_text("\n".join(map(str, range(4, 101, 4))))
+    files = [{"downlink": str(tmp_path / "down"), "uplink": str(tmp_path / "up")}]
+    result = run({}, radio={"trace": {"kind": "mahimahi", "files": files, "assign": "pool"}}, rounds=1)
+    # Up to a millisecond of waiting for the first opportunity, up to one for the last, which may not be full.
+    assert result.devices["download_s"].to_numpy() == pytest.approx(np.full(6, MBIT / 12), abs=1.001e-3)
+    assert result.devices["upload_s"].to_numpy() == pytest.approx(np.full(6, MBIT / 3), abs=4.001e-3)
+    numbered = {"kind": "mahimahi", "files": files * 20}
+    exact = run({}, radio={"trace": numbered}, rounds=1)
+    packets = np.ceil(BITS / 12_000)
+    assert exact.devices["download_s"].to_numpy() == pytest.approx(np.full(6, packets * 1e-3), abs=1e-12)
+
+
+def test_a_pool_is_drawn_by_device_and_seed(tmp_path):
+    """Which recording, and where it begins; of 4,000 devices the shares and the mean of the beginnings are known."""
+    rows = [("a", 0, 1e6, 1e6), ("b", 7, 2e6, 2e6), ("b", 17, 2e6, 2e6), ("c", 3, 3e6, 3e6), ("c", 103, 4e6, 4e6)]
+    radio = load({"radio": traced(table(tmp_path, rows), assign="pool")}).radio
+    links, again, other = (RecordedLinks(radio, 4000, Streams(seed)) for seed in (1, 1, 2))
+    rates = np.array([links.link("down", device).carried(0.0, 1.0) for device in range(4000)]) / 1e6
+    counts = np.array([(rates == rate).sum() for rate in (1, 2, 3)])
+    assert (np.abs(counts - 4000 / 3) < 4 * np.sqrt(4000 * 2 / 9)).all()
+    begins_s = np.array([links.time_s(device, 0.0) for device in range(4000)])
+    assert begins_s[rates == 3].mean() == pytest.approx(100.0, abs=4 * 200 / np.sqrt(12 * counts[2]))
+    assert begins_s[rates == 3].max() < 200
+    assert begins_s.tolist() == [again.time_s(device, 0.0) for device in range(4000)]
+    assert begins_s.tolist() != [other.time_s(device, 0.0) for device in range(4000)]
+    few = RecordedLinks(radio, 10, Streams(1))
+    assert begins_s[:10].tolist() == [few.time_s(device, 0.0) for device in range(10)]
+
+
+# What cuts a transfer short
+
+
+@pytest.mark.parametrize("recorded", ["rates", "snrs", "snrs, processor"])
+def test_a_deadline_cuts_at_its_very_time(tmp_path, recorded):
+    """Half of the download's time: half its bits and half its energy."""
+    # 6 participants share 20 MHz at 1 bit/s/Hz, so that each has the same rate as from the file.
+    whole_s = BITS / (20e6 / 6)
+    radio = traced(constant(tmp_path, 20e6 / 6, 20e6 / 6))
+    if recorded != "rates":
+        sharing = "processor" if "processor" in recorded else "fixed"
+        radio = {**traced(snrs(tmp_path, 0.0, 0.0)), "bandwidth_hz": 20e6, "sharing": sharing}
+    result = run({"policy": "deadline", "deadline_s": whole_s / 2}, radio=radio, rounds=2)
+    assert (result.devices["status"] == "late").all()
+    count = len(result.devices)
+    assert result.devices["download_s"].to_numpy() == pytest.approx(np.full(count, whole_s / 2), rel=1e-9)
+    assert result.devices["bytes_down"].to_numpy() == pytest.approx(np.full(count, BITS / 16), abs=1)
+    assert result.devices["rx_energy_j"].to_numpy() == pytest.approx(np.full(count, RX_W * whole_s / 2), rel=1e-9)
+    check_books(result.rounds, result.devices, result.summary)
+
+
+def test_departures_cut_with_the_integral_so_far(tmp_path):
+    """Devices leave in the second piece of the download."""
+    rows = [(d, t, rate, 1e6) for d in range(12) for t, rate in ((0, 4e6), (0.1, 1e6), (5, 1e6))]
+    churn = presence_trace(tmp_path, [(device, 0.0, 0.2 + device / 1000) for device in range(12)])
+    _, rounds, devices, _ = interrupted([], radio=traced(table(tmp_path, rows)), churn=churn)
+    assert (devices["status"] == "departed").all()
+    left_s = 0.2 + devices["device"].to_numpy() / 1000
+    assert devices["download_s"].to_numpy() == pytest.approx(left_s, abs=1e-9)
+    assert devices["bytes_down"].to_numpy() == pytest.approx((4e5 + 1e6 * (left_s - 0.1)) / 8, abs=1.01)
+    assert rounds["departed"].tolist() == [len(devices)]
+
+
+def test_a_battery_ends_a_transfer_when_it_is_empty(tmp_path):
+    """It receives at 0.3 W from the beginning on, so 0.03 J last a tenth of a second."""
+    devices = {"count": 1, "rx_power_w": RX_W, "battery": {"capacity_j": 0.03}}
+    result = run({"participants": 1}, radio=traced(constant(tmp_path, 1e6, 1e6)), devices=devices, rounds=1)
+    assert result.devices["download_s"].tolist() == pytest.approx([0.1], abs=1e-9)
+    assert result.devices["bytes_down"].tolist() == [12_500]
+
+
+def test_attempts_that_fail_and_a_longest_time(tmp_path):
+    faults = {"failure_probability": 0.5, "attempts": 3}
+    result = run({}, radio={**traced(constant(tmp_path, 8e6, 2e6)), "faults": faults})
+    attempts = result.devices["download_s"].to_numpy() / (MBIT / 8)
+    assert attempts == pytest.approx(np.rint(attempts))
+    assert set(np.rint(attempts)) == {1, 2, 3}
+    assert result.devices["bytes_down"].to_numpy() == pytest.approx(np.rint(attempts) * BITS / 8)
+    short = run({}, radio={**traced(constant(tmp_path, 8e6, 2e6)), "faults": {"max_transfer_s": 0.1}}, rounds=1)
+    assert (short.devices["status"] == "upload_failed").all()
+    assert short.devices["upload_s"].to_numpy() == pytest.approx(np.full(6, 0.1))
+    assert short.devices["bytes_up"].to_numpy() == pytest.approx(np.full(6, 25_000))
+
+
+def test_the_end_of_a_recording_is_an_error_if_so_chosen(tmp_path):
+    """0.64 Mbit at 1 Mbit/s, of which the file has half a second; a deadline before is no error."""
+    rows = [(device, time_s, 1e6, 1e6) for device in range(20) for time_s in (0, 0.25)]
+    path = table(tmp_path, rows)
+    text = r"^round 1: device \d+'s download goes on past the end of its recording, 0.5 s into the run: set radio.trace"
+    assert re.match(text, run({}, radio=traced(path, at_end="error")).error)
+    cut = run({"policy": "deadline", "deadline_s": 0.4}, radio=traced(path, at_end="error"), rounds=1)
+    assert (cut.devices["status"] == "late").all()
+    repeated = run({}, radio=traced(path), rounds=1)
+    assert repeated.devices["download_s"].to_numpy() == pytest.approx(np.full(6, MBIT))
+    columns = "device,time_s,downlink_snr_db,uplink_snr_db"
+    snr_path = table(tmp_path, [(device, t, 0.0, 0.0) for device in range(20) for t in (0, 0.25)], columns)
+    shared = {**traced(snr_path, at_end="error"), "bandwidth_hz": 6e6, "sharing": "processor"}
+    assert re.match(text, run({}, radio=shared).error)
+
+
+# Signal-to-noise ratios
+
+
+def test_snrs_divide_the_band(tmp_path):
+    """20 MHz among six at 3 and 1 bit/s/Hz; a frame and control take their parts."""
+    radio = {**traced(snrs(tmp_path, 10 * np.log10(7.0), 0.0)), "bandwidth_hz": 20e6}
+    result = run({}, radio=radio, rounds=1)
+    share = 20e6 / 6
+    assert result.devices["download_s"].to_numpy() == pytest.approx(np.full(6, BITS / (3 * share)), rel=1e-12)
+    assert result.devices["upload_s"].to_numpy() == pytest.approx(np.full(6, BITS / share), rel=1e-12)
+    framed = {**radio, "tdd": {"downlink": 0.7, "uplink": 0.3}, "overhead": {"downlink": 0.5, "uplink": 0.0}}
+    rest = run({}, radio=framed, rounds=1)
+    assert rest.devices["download_s"].to_numpy() == pytest.approx(np.full(6, BITS / (3 * share * 0.35)), rel=1e-12)
+    on_air_s = rest.devices["rx_energy_j"].to_numpy() / RX_W
+    assert on_air_s == pytest.approx(0.7 * rest.devices["download_s"].to_numpy(), rel=1e-12)
+    everyone = run({}, radio={**radio, "downlink": "broadcast"}, rounds=1)
+    assert everyone.devices["download_s"].to_numpy() == pytest.approx(np.full(6, BITS / (3 * 20e6)), rel=1e-12)
+
+
+def test_processor_sharing_of_snrs_that_change(tmp_path):
+    """Against steps so small that the division between two of them does not matter."""
+    generator = np.random.default_rng(3)
+    times_s = np.arange(40) * 0.01
+    down_db = generator.uniform(-3, 15, (4, 40))
+    rows = [(d, time_s, down_db[d, k], 3.0) for d in range(4) for k, time_s in enumerate(times_s)]
+    path = table(tmp_path, rows, "device,time_s,downlink_snr_db,uplink_snr_db")
+    radio = {**traced(path), "bandwidth_hz": 4e6, "sharing": "processor"}
+    devices = {"count": 4, "cpu_hz": 1e9, "rx_power_w": RX_W}
+    result = run({"participants": 4}, radio=radio, devices=devices, rounds=1)
+    step_s = 2e-5
+    left = np.full(4, float(BITS))
+    ends_s = np.zeros(4)
+    now_s = 0.0
+    while (left > 0).any():
+        active = left > 0
+        snr = 10 ** (down_db[:, int((now_s % 0.4) / 0.01 + 1e-9)] / 10)
+        left -= active * 4e6 / active.sum() * np.log2(1 + snr) * step_s
+        now_s += step_s
+        ends_s[active & (left <= 0)] = now_s
+    assert result.devices["download_s"].to_numpy() == pytest.approx(ends_s, abs=4 * step_s)
+
+
+def test_processor_sharing_alone_is_a_fixed_share(tmp_path):
+    path = snrs(tmp_path, 5.0, 1.0, count=1)
+    results = []
+    for sharing in ("fixed", "processor"):
+        for allocation in ("equal", "round_robin", "min_makespan"):
+            radio = {**traced(path), "bandwidth_hz": 4e6, "sharing": sharing, "allocation": allocation}
+            results.append(run({"participants": 1}, radio=radio, devices={"count": 1}))
+    for result in results[1:]:
+        for column in ("download_s", "upload_s", "start_s", *ENERGY):
+            assert result.devices[column].to_numpy() == pytest.approx(results[0].devices[column].to_numpy(), rel=1e-9)
+
+
+def test_asynchronous_rounds_over_snrs_conserve_bits(tmp_path):
+    """The cell is never idle in the uplink: what devices send fills the band for as long as anybody sends."""
+    radio = {**traced(snrs(tmp_path, 40.0, 0.0)), "bandwidth_hz": 1e6}
+    result = run({"policy": "asynchronous"}, radio=radio, rounds=40)
+    assert result.scenario["radio"]["sharing"] == "processor"
+    events = result.events
+    begins = events[events["kind"] == "compute_end"][["time_s"]].assign(change=1)
+    ends = events[events["kind"] == "upload_end"][["time_s"]].assign(change=-1)
+    changes = pd.concat([begins, ends]).sort_values("time_s")
+    busy_s = (changes["time_s"].diff().to_numpy()[1:] * (changes["change"].cumsum().to_numpy()[:-1] > 0)).sum()
+    sent_bits = len(ends) * BITS
+    under_way = changes["change"].sum()
+    assert sent_bits <= busy_s * 1e6 * (1 + 1e-9)
+    assert busy_s * 1e6 <= sent_bits + under_way * BITS + 1
+
+
+# What comes with edgefl
+
+
+def test_the_shipped_recordings_come_from_their_program(tmp_path):
+    program = ROOT / "benchmarks" / "link_traces.py"
+    subprocess.run([sys.executable, program, tmp_path / "again.csv"], check=True)
+    assert (tmp_path / "again.csv").read_bytes() == (ROOT / "scenarios" / "link-traces.csv").read_bytes()
+
+
+def test_a_copy_of_the_shipped_scenario_finds_its_recordings(tmp_path):
+    copy = shipped.copy_to("22-link-traces", tmp_path)
+    result = edgefl.run(copy, overrides=["rounds=2"], train=False, device="cpu")
+    assert (result.devices["status"] == "received").all()
+
+
+# Refusals
+
+
+RATES = "device,time_s,downlink_bps,uplink_bps"
+
+
+@pytest.mark.parametrize(
+    ("content", "keys", "text"),
+    [
+        ("", {}, r"links.csv:1: has no column device; must have device, time_s and either downlink_bps, uplink_bps or"),
+        (f"{RATES}\n", {}, r"links.csv:1: has no rows"),
+        ("device,time_s,down\n0,0,1\n", {}, r":1: has no column downlink_bps; must have"),
+        ("device,time_s,downlink_snr_db,uplink_bps\n0,0,1,1\n", {}, r":1: has columns of both rates and SNRs"),
+        (f"{RATES},device\n0,0,1,1,0\n", {}, r":1: has the column device twice"),
+        (f"{RATES}\n0,0,1,1\n0,0,1,1\n", {}, r":3: device 0: times must rise, got 0 s after 0 s"),
+        (f"{RATES}\n0,5,1,1\n0,4,1,1\n", {}, r":3: device 0: times must rise, got 4 s after 5 s"),
+        (f"{RATES}\n0,0,-1,1\n", {}, r":2: downlink_bps: must be from 0 to 1e\+15, got -1"),
+        (f"{RATES}\n0,0,1,nan\n", {}, r":2: uplink_bps: must be from 0 to 1e\+15, got nan"),
+        (f"{RATES}\n0,0,1,inf\n", {}, r":2: uplink_bps: must be from 0"),
+        (f"{RATES}\n0,nan,1,1\n", {}, r":2: time_s: must be from 0"),
+        (f"{RATES}\n0,0,fast,1\n", {}, r':2: downlink_bps: "fast" is no number'),
+        (f"{RATES}\n0,0,1\n", {}, r":2: has 3 cells, the header has 4"),
+        (f"{RATES}\n,0,1,1\n", {}, r":2: a device has no name"),
+        (f"{RATES}\na,0,1,1\n", {}, r':2: "a" is no device\'s number'),
+        (f"{RATES}\n0,0,1,1\n2,0,1,1\n", {}, r"has no rows of device 1, but of 2 others"),
+        (f"{RATES}\n0,0,1,1\n1,1,1,1\n", {}, r":3: device 1 begins at 1 s, device 0 at 0 s: all must begin together"),
+        (f"{RATES}\n0,0,1,1\n", {}, r"has recordings of 1 devices, the scenario has 2: lower devices.count"),
+        (f"{RATES}\nx,0,0,1\n", {"assign": "pool"}, r"the downlink of x carries nothing at any time"),
+        (f"{RATES}\nx,0,1,1\n", {"assign": "pool", "begin_s": 3.0}, r"each device of a pool draws where it begins"),
+        (f"{RATES}\n0,0,1,1\n1,0,1,1\n", {"at_end": "error", "begin_s": 3.0}, r"recording 0 ends at 1 s, before begin"),
+        (b"\xff\xfe\x00", {}, r"is no text in UTF-8"),
+    ],
+)  # fmt: skip
+def test_files_that_are_wrong(tmp_path, content, keys, text):
+    path = tmp_path / "links.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match=text) as refused:
+        load({"devices": {"count": 2}, "radio": traced(path, **keys)})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("", r"down:1: holds no times"),
+        ("1\nx\n", r"down:2: must be a whole number of milliseconds, such as 12, got \"x\""),
+        ("1\n-2\n", r"down:2: must be a whole number"),
+        ("1\n1.5\n", r"down:2: must be a whole number"),
+        ("1\n\n", r"down:2: must be a whole number"),
+        ("3\n2\n", r"down:2: times must not fall, got 2 ms after 3 ms"),
+        ("0\n0\n", r"down:2: lasts no time"),
+    ],
+)
+def test_files_of_mahimahi_that_are_wrong(tmp_path, content, text):
+    (tmp_path / "down").write_text(content)
+    (tmp_path / "up").write_text("1\n")
+    files = [{"downlink": str(tmp_path / "down"), "uplink": str(tmp_path / "up")}]
+    with pytest.raises(InputError, match=text):
+        load({"radio": {"trace": {"kind": "mahimahi", "files": files, "assign": "pool"}}})
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"radio": {"allocation": "proportional"}}, "radio.allocation: has no effect where rates were recorded"),
+        ({"radio": {"bandwidth_hz": 1e6}}, "radio.bandwidth_hz: has no effect where rates were recorded"),
+        ({"radio": {"propagation": "uma"}}, "radio.propagation: has no effect"),
+        ({"radio": {"kind": "model"}}, "radio.trace: takes the place of a model"),
+        ({"radio": {"trace": None, "kind": "trace"}}, "radio.trace: is required where radio.kind is trace"),
+        ({"cells": {"layout": "hexagonal", "handover": {}}}, "cells.handover: compares powers that a model gives"),
+        ({"server": {"policy": {"kind": "sequential", "links": "device_to_device"}}}, "links to base stations were"),
+        (
+            {
+                "server": {"deadline_s": 1.0, "policy": "deadline"},
+                "devices": {"dvfs": {"kind": "deadline", "min_cpu_hz": 1e8}},
+            },
+            "devices.dvfs: deadline estimates uploads by the channel model",
+        ),
+        ({"radio": {"trace": {"kind": "csv", "path": "nowhere.csv"}}}, "nowhere.csv: cannot be read: No such file"),
+    ],
+)  # fmt: skip
+def test_keys_of_a_model_are_refused(tmp_path, changes, text):
+    given = {**changes, "radio": {**traced(constant(tmp_path, 1e6, 1e6, count=100)), **changes.get("radio", {})}}
+    with pytest.raises(InputError, match=text):
+        load(given)
+
+
+def test_snrs_refuse_what_they_contain_already(tmp_path):
+    radio = {**traced(snrs(tmp_path, 3.0, 3.0, count=100)), "bandwidth_hz": 1e6, "allocation": "proportional"}
+    assert load({"radio": radio}).radio.kind == "trace"
+    with pytest.raises(InputError, match=r"radio\.fading: has no effect where SNRs were recorded"):
+        load({"radio": {**radio, "fading": "none"}})
+
+
+def test_the_written_scenario_is_read_again(tmp_path):
+    result = edgefl.run({"rounds": 1, "radio": traced(constant(tmp_path, 8e6, 2e6, 100))}, train=False, device="cpu")
+    again = edgefl.run(result.scenario, train=False, device="cpu")
+    assert all(a.equals(b) for a, b in zip(tables(again), tables(result), strict=True))
+    assert result.devices[ENERGY].to_numpy().sum() > 0
