@@ -46,6 +46,7 @@ Purpose = Literal[
     "fading_down",  # its slots during the download
     "fading_gap",  # its jump over the time of computing
     "fading_up",  # its slots during the upload
+    "measurement_error",  # of received power; entity = number of the measurement, index = device
     "handover_start",  # fading when another base station takes over; index = round
     "fast_down",  # duration of the download, without its slots; index = round
     "fast_up",  # of the upload

@@ -117,19 +117,27 @@ class LargeScaleChannel:
             raise InputError(f"radio.fading: {error}") from None
         self._maps = Maps(streams, cells.sites)
 
-    def paths(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int) -> Paths:
+    def paths(
+        self, ids: Ids, positions_m: Floats, height_m: Floats, index: int, *, along_path: bool = False
+    ) -> Paths:
         """Return the paths between devices and every base station.
 
         Args:
-            ids: [n] the devices.
+            ids: [n] the devices; one [1] that is in many places along its path.
             positions_m: [n, 2] where they are.
-            height_m: [n] of their antennas.
+            height_m: [n] of their antennas; [1] along a path.
             index: of the round, which keys what is drawn anew in each.
+            along_path: whether the positions are those of one device, in the order in which it passes them.
         """
         radio = self.radio
         offsets_m = self.cells.offsets_m(positions_m)
         distance_m = np.hypot(offsets_m[..., 0], offsets_m[..., 1])
-        draws = KeyedPathDraws(self.streams, ids, self.cells.sites, lambda: self._los_draws(ids, positions_m, index))
+        draws = KeyedPathDraws(
+            self.streams,
+            ids,
+            self.cells.sites,
+            lambda: self._los_draws(ids, positions_m, index, along_path=along_path),
+        )
         with watching_draws(radio.propagation, "large_scale"):
             heights_m = radio.propagation.heights_m(height_m[:, None], draws)
             large = radio.propagation.large_scale(
@@ -138,7 +146,8 @@ class LargeScaleChannel:
         _check_large_scale(radio.propagation, large, distance_m.shape)
         # A standard deviation in the scenario holds in every state, as in the paper; else each state has its own.
         std_db = large.shadowing_std_db if radio.shadowing_db is None else radio.shadowing_db
-        shadowing_db = std_db * self._normals("shadowing", ids, positions_m, index, large.decorrelation_m)
+        normals = self._normals("shadowing", ids, positions_m, index, large.decorrelation_m, along_path=along_path)
+        shadowing_db = std_db * normals
         gains = np.repeat(path_gain(large.path_loss_db, shadowing_db), self.cells.sectors, axis=1)
         return Paths(distance_m, large, shadowing_db, gains * self._antennas(offsets_m, distance_m, heights_m))
 
@@ -207,23 +216,30 @@ class LargeScaleChannel:
             all_gains=np.full(distance_m.shape, np.nan),
         )
 
-    def _los_draws(self, ids: Ids, positions_m: Floats, index: int) -> Floats:
+    def _los_draws(self, ids: Ids, positions_m: Floats, index: int, *, along_path: bool = False) -> Floats:
         """Return uniform numbers [n, sites]: a path is in line of sight where they are below its probability."""
         decorrelation_m = self.statistics.los_decorrelation_m
         if self.radio.spatial_consistency and decorrelation_m is not None:
-            return self._maps.uniform("los_field", positions_m, decorrelation_m)
+            return self._maps.uniform("los_field", positions_m, decorrelation_m, along_path=along_path)
         return self.streams.uniform("los", ids, index, count=self.cells.sites)
 
     def _normals(
-        self, purpose: Purpose, ids: Ids, positions_m: Floats, index: int, decorrelation_m: npt.ArrayLike
+        self,
+        purpose: Purpose,
+        ids: Ids,
+        positions_m: Floats,
+        index: int,
+        decorrelation_m: npt.ArrayLike,
+        *,
+        along_path: bool = False,
     ) -> Floats:
         """Return standard normals [n, sites]: a map's values at the positions, or new ones in each round."""
         # New draws in each round make jumps of 20 to 40 dB between rounds; maps change only as the device moves.
         if not self.radio.spatial_consistency:
             return self.streams.normal(purpose, ids, index, count=self.cells.sites)
         field: Purpose = "shadowing_field" if purpose == "shadowing" else "ricean_k_field"
-        distances_m = np.broadcast_to(decorrelation_m, (len(ids), self.cells.sites))
-        return self._maps.gaussian(field, positions_m, distances_m)
+        distances_m = np.broadcast_to(decorrelation_m, (len(positions_m), self.cells.sites))
+        return self._maps.gaussian(field, positions_m, distances_m, along_path=along_path)
 
     def _k_factor(self, ids: Ids, positions_m: Floats, index: int, los: Bools) -> Floats:
         """Return the linear K [n, sites] of paths that reach the device in line of sight or not [n, sites]."""

@@ -9,7 +9,7 @@ import numpy as np
 import simpy
 
 import channel
-from edgefl.core.arrays import Floats, Ids
+from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.errors import RunError
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array
@@ -74,11 +74,19 @@ class Link:
         with _in_range(index):
             return self.channel.drop(ids, positions_m, height_m, index, cell)
 
-    def received_db(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int) -> Floats:
-        """Return the powers [n, cells] that devices [n] receive from each cell, over what these send."""
+    def received_db(self, device: int, path_m: Floats, height_m: float, index: int) -> Floats:
+        """Return the powers [t, cells] that a device receives from each cell along a path [t, 2].
+
+        They are relative to what the base stations send, and without fading, which a measurement averages out.
+        """
+        ids = np.array([device])
         with _in_range(index):
-            # Without fading: a handover is decided by powers that path loss and shadowing give.
-            return channel.units.linear_to_db(self.channel.paths(ids, positions_m, height_m, index).gains)
+            paths = self.channel.paths(ids, path_m, np.array([height_m]), index, along_path=True)
+        return channel.units.linear_to_db(paths.gains)
+
+    def measurement_errors(self, device: int, numbers: Ints) -> Floats:
+        """Return standard normal errors [t, cells] of a device's measurements, by their numbers [t]."""
+        return self.streams.normal("measurement_error", numbers, device, count=self.channel.cells.count)
 
     def participants(
         self, drop: Drop, speed_mps: Floats, tx_power_w: Floats, index: int, start: Purpose = "fading_start"

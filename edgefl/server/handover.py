@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from edgefl.server.participation import ParticipantProcess, Participation, Proce
 from edgefl.world.cells_section import Handover
 from edgefl.world.world import World
 
-MEASUREMENTS_PER_SEARCH = 64  # measurements that are searched for a handover in one go
+LEAST_AHEAD = 64  # measurements that are made ahead of the clock in one go, when a device begins
+MOST_AHEAD = 1024  # the same, when it has been under way for long
 
 
 @dataclass(frozen=True)
@@ -59,38 +61,54 @@ class Roaming:
         self, part: Participation, carrier: RoamingCarrier, over: simpy.Event
     ) -> Generator[simpy.Event, Any, None]:
         """Hand a device over whenever a measurement triggers it, until its participation is over."""
-        measure_s = self.section.measure_s
+        section = self.section
         # A neighbour must have been better at this many measurements before the one that reports it.
-        waited = steps_begun(self.section.time_to_trigger_s, measure_s)
+        waited = steps_begun(section.time_to_trigger_s, section.measure_s)
+        ahead = PowersAhead(partial(self._measured_db, part.device, carrier.index))
+        measured = Measurements(section.filter_share)
         first = self._next_measurement(self.env.now)
         while True:
-            measurements = first + np.arange(waited + MEASUREMENTS_PER_SEARCH)
-            powers_db = self._received_db(part.device, carrier.index, measurements)
-            handover = triggered(powers_db, part.serving, self.section.hysteresis_db, waited)
+            powers_db = ahead.after(first)
+            measured.add(powers_db)
+            handover = triggered(
+                measured.levels_db, part.serving, section.hysteresis_db + section.offset_db, waited, self._offsets_db
+            )
             last = first + len(powers_db) - 1
             if handover is not None:
-                last = first + handover[0]
+                last -= len(measured.levels_db) - 1 - handover[0]
             # Sleep until the handover, or else until the last measurement that was searched.
-            yield self.env.timeout(last * measure_s - self.env.now) | over
+            yield self.env.timeout(last * section.measure_s - self.env.now) | over
             if over.triggered:
                 return
             if handover is None:
-                first = last + 1 - waited  # the time to trigger may have begun within these measurements
+                measured.keep(waited)  # the time to trigger may have begun within these measurements
+                first = last + 1
             else:
                 self._hand_over(part, carrier, handover[1])
-                first = self._next_measurement(self.env.now + self.section.pause_s)
+                measured.cut_after(handover[0])
+                first = self._next_measurement(self.env.now + section.pause_s)
 
     def _next_measurement(self, time_s: float) -> int:
         """Return the number of the first measurement after a time."""
         return steps_completed(time_s, self.section.measure_s) + 1
 
-    def _received_db(self, device: int, index: int, measurements: Ints) -> Floats:
-        """Return the powers [t, sites] received by a device at measurements [t], relative to the power sent [dB]."""
-        ids = np.array([device])
-        times_s = measurements * self.section.measure_s
-        positions_m = np.concatenate([self.world.positions_m(ids, time_s) for time_s in times_s.tolist()])
-        repeated = np.repeat(ids, len(measurements))
-        return self.link.received_db(repeated, positions_m, self.world.height_m[repeated], index)
+    def _measured_db(self, device: int, index: int, first: int, count: int) -> Floats:
+        """Return the powers [count, cells] that a device measures from number `first` on, over the power sent [dB]."""
+        numbers = first + np.arange(count)
+        path_m = self.world.path_m(device, numbers * self.section.measure_s)
+        powers_db = self.link.received_db(device, path_m, float(self.world.height_m[device]), index)
+        error_db = self.section.measurement_error_db
+        if error_db == 0:
+            return powers_db
+        # Keyed by the number of the measurement: what a device measures does not depend on how far it looks ahead.
+        return powers_db + error_db * self.link.measurement_errors(device, numbers)
+
+    @cached_property
+    def _offsets_db(self) -> Floats | float:
+        """The offset of each cell [cells]; 0 where none are given."""
+        if not self.section.offsets_db:
+            return 0.0
+        return np.array(self.section.offsets_db)
 
     def _hand_over(self, part: Participation, carrier: RoamingCarrier, cell: int) -> None:
         self.ledger.event(self.env.now, "handover", part.device, cell, f"from {part.serving}")
@@ -104,25 +122,99 @@ class Roaming:
         return self.link.drop(ids, positions_m, self.world.height_m[ids], index, np.array([part.serving]))
 
 
-def triggered(powers_db: Floats, cell: int, hysteresis_db: float, waited: int) -> tuple[int, int] | None:
-    """Return the first measurement that reports event A3 (3GPP TS 38.331, clause 5.5.4.4, no offsets), and the target.
+class PowersAhead:
+    """The powers that a device will measure, as far as they are known ahead of the clock.
+
+    They do not depend on the base station that serves it, so a handover leaves them as they are.
 
     Args:
-        powers_db: powers received from each base station at successive measurements [t, sites].
+        measured_db: returns the powers [count, cells] from a number on, by that number and the count.
+    """
+
+    def __init__(self, measured_db: Callable[[int, int], Floats]) -> None:
+        self._measured_db = measured_db
+        self._first = 0  # the number of the first measurement that is known
+        self._powers_db: Floats = np.empty((0, 0))
+        self._count = LEAST_AHEAD
+
+    def after(self, first: int) -> Floats:
+        """Return the powers [t, cells], at least one, from number `first` on; `first` never falls."""
+        known_db = self._powers_db[first - self._first :]
+        if not len(known_db):
+            known_db = self._measured_db(first, self._count)
+            # Who has been under way for long is likely to be so for longer.
+            self._count = min(2 * self._count, MOST_AHEAD)
+        self._first = first
+        self._powers_db = known_db
+        return known_db
+
+
+class Measurements:
+    """The measurements of one device since it changed its base station, after the layer-3 filter.
+
+    `F_n = (1 - a) F_(n-1) + a M_n` in dB, and F = M at the first one (3GPP TS 38.331, clause 5.5.3.2).
+
+    Args:
+        share: a, of a new measurement.
+    """
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._last_db: Floats | None = None  # [cells] the filter's last output
+        self.levels_db: Floats = np.empty((0, 0))  # [t, cells] filtered
+
+    def add(self, powers_db: Floats) -> None:
+        """Add powers [t, cells] at the measurements that follow."""
+        from scipy.signal import lfilter  # takes its time to import, which only runs with handover need
+
+        levels_db = powers_db
+        if self._share < 1:
+            last_db = powers_db[0] if self._last_db is None else self._last_db
+            kept = 1 - self._share
+            levels_db, _ = lfilter([self._share], [1.0, -kept], powers_db, axis=0, zi=kept * last_db[None])
+        if self.levels_db.size:
+            levels_db = np.concatenate([self.levels_db, levels_db])
+        self.levels_db = levels_db
+        self._last_db = levels_db[-1]
+
+    def keep(self, count: int) -> None:
+        """Forget all but the last measurements."""
+        self.levels_db = self.levels_db[len(self.levels_db) - count :]
+
+    def cut_after(self, last: int) -> None:
+        """Forget the measurements, which a change of the base station ends after number `last`; the filter goes on."""
+        self._last_db = self.levels_db[last]
+        self.levels_db = np.empty((0, 0))
+
+
+def triggered(
+    powers_db: Floats, cell: int, margin_db: float, waited: int, offsets_db: Floats | float = 0.0
+) -> tuple[int, int] | None:
+    """Return the first measurement that reports event A3 (3GPP TS 38.331, clause 5.5.4.4), and the target.
+
+    Args:
+        powers_db: levels of each cell at successive measurements [t, cells].
         cell: the serving cell.
-        hysteresis_db: by how much a neighbour must be stronger.
+        margin_db: by how much a neighbour must be stronger: hysteresis and offset of the event.
         waited: number of measurements before the report at which the neighbour must have been stronger, too.
+        offsets_db: [cells] of each cell, added to its level.
 
     Returns:
         The number of the measurement and the strongest cell that it reports; None if there is none.
     """
-    better = powers_db > powers_db[:, cell, None] + hysteresis_db
+    if len(powers_db) <= waited:
+        return None
+    levels_db = powers_db + offsets_db
+    better = levels_db > levels_db[:, cell, None] + margin_db
+    better[:, cell] = False  # with a negative margin a cell would be better than itself
+    if not better.any():
+        return None
     windows = np.lib.stride_tricks.sliding_window_view(better, waited + 1, axis=0)
-    stays_better = np.asarray(windows.all(axis=-1))  # [t - waited, sites]
+    stays_better = np.asarray(windows.all(axis=-1))  # [t - waited, cells]
     reports = np.flatnonzero(stays_better.any(axis=1))
     if not reports.size:
         return None
     first = int(reports[0])
     measurement = first + waited
-    candidates_db = np.where(stays_better[first], powers_db[measurement], -np.inf)
+    candidates_db = np.where(stays_better[first], levels_db[measurement], -np.inf)
     return measurement, int(np.argmax(candidates_db))

@@ -21,7 +21,9 @@ from edgefl.world.mobility.hexagons import Hexagons
 SiteCoordinate = Annotated[float, Field(ge=-1e6, le=1e6)]
 SitePosition = Annotated[tuple[SiteCoordinate, SiteCoordinate], Field(strict=False)]
 HandoverSeconds = Annotated[float, Field(ge=0, le=60)]
+OffsetDb = Annotated[float, Field(ge=-30, le=30)]
 
+FILTER_PERIOD_S = 0.2  # between the measurements that the layer-3 filter is specified for (3GPP TS 38.133, no DRX)
 RINGS = {1: 0, 7: 1, 19: 2}  # number of rings of hexagons around the middle one, by the number of sites
 WIDEST_HOLE = 0.95  # around a base station, as a part of the distance to its hexagon's edges
 WRAPPED_REUSE = (7, 7)  # sites and parts of the band: the only reuse pattern that continues across the wrapped edge
@@ -31,11 +33,29 @@ class Handover(Section):
     """Event A3 (3GPP TS 38.331, clause 5.5.4.4): a neighbour is better by a hysteresis, for a time to trigger."""
 
     hysteresis_db: Annotated[float, Field(ge=0, le=30)] = 3.0  # by which a neighbour must be received better
+    offset_db: OffsetDb = 0.0  # of the event, added to the hysteresis
+    offsets_db: Annotated[tuple[OffsetDb, ...], Field(strict=False)] = ()  # of each cell, added to its level
     time_to_trigger_s: HandoverSeconds = 0.16  # for which it must remain so
     measure_s: Annotated[float, Field(ge=1e-3, le=60)] = 0.04  # time between two measurements of received power
+    measurement_error_db: Annotated[float, Field(ge=0, le=30)] = 0.0  # standard deviation of each measurement
+    filter_k: Annotated[int, Field(ge=0, le=19)] = 4  # of the layer-3 filter (TS 38.331); 0 is no filter
     interruption_s: HandoverSeconds = 0.05  # how long a transfer pauses
     in_transfer: Literal["continue", "restart", "forward", "drop"] = "continue"  # of a transfer that is under way
     forward_s: HandoverSeconds = 0.02  # further pause while base stations forward what has been sent so far
+
+    @model_validator(mode="after")
+    def _check_margin(self) -> Handover:
+        if self.hysteresis_db + self.offset_db < 0:
+            text = f"must be >= -hysteresis_db = {-self.hysteresis_db:g}, got {self.offset_db:g}"
+            raise fault_at(("offset_db",), f"{text}: each of two cells would be better than the other")
+        return self
+
+    @property
+    def filter_share(self) -> float:
+        """Return the weight of a new measurement in the layer-3 filter (3GPP TS 38.331, clause 5.5.3.2)."""
+        # The coefficient is that of measurements every 200 ms. More frequent ones keep the filter's memory in seconds.
+        kept = 1.0 - 2.0 ** (-self.filter_k / 4)
+        return float(1.0 - kept ** (self.measure_s / FILTER_PERIOD_S))
 
     @property
     def pause_s(self) -> float:
@@ -108,6 +128,9 @@ class Cells(Section):
             self._check_hexagons()
         if self.handover and self.count == 1:
             raise fault_at(("handover",), "needs several cells: set layout to hexagonal or listed")
+        if self.handover and len(self.handover.offsets_db) not in {0, self.count}:
+            text = f"must have one offset for each of {self.count} cells, got {len(self.handover.offsets_db)}"
+            raise fault_at(("handover", "offsets_db"), text)
         return self
 
     @model_validator(mode="after")

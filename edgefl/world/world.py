@@ -163,6 +163,14 @@ class World:
         check_array(self._track, "positions_m", positions_m, (len(ids), 2), what, least=-FAR_M, most=FAR_M)
         return positions_m
 
+    def path_m(self, device: int, times_s: Floats) -> Floats:
+        """Return the positions [t, 2] of one device at ascending times [t]."""
+        with watching_draws(self._track, "path_m"):
+            path_m = self._track.path_m(device, times_s)
+        what = "finite positions [t, 2] in metres"
+        check_array(self._track, "path_m", path_m, (len(times_s), 2), what, least=-FAR_M, most=FAR_M)
+        return path_m
+
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
         """Return the speeds [n] of devices, which drive the Doppler spread."""
         with watching_draws(self._track, "speeds_mps"):

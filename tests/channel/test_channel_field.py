@@ -109,6 +109,59 @@ def test_two_states_of_one_place():
         assert np.mean(values[:, n, 0] * values[:, n, 1]) == pytest.approx(expected, abs=4 * error)
 
 
+def test_the_spectrum_of_the_smooth_field():
+    """The Hankel transform of (1 + r) exp(-r) is 3 (1 + k^2)^(-5/2); at one decorrelation distance it is 1 / e."""
+    for k in (0.0, 0.3, 1.0, 3.0, 10.0):
+        transform = integrate.quad(lambda r, k=k: (1 + r) * math.exp(-r) * special.j0(k * r) * r, 0, 60, limit=500)[0]
+        assert transform == pytest.approx(3 * (1 + k**2) ** -2.5, abs=1e-9)
+    decay = field.SMOOTH_DECAY
+    assert (1 + decay) * math.exp(-decay) == pytest.approx(math.exp(-1), abs=1e-12)
+    smooth = field.waves(uniforms(1, 4000), smooth=True)
+    numbers = 2 * np.pi * np.hypot(*smooth.frequencies.T) / decay
+    assert stats.kstest(numbers, lambda k: 1 - (1 + k**2) ** -1.5).statistic < 1 / 4000 + 1e-12
+
+
+@pytest.mark.parametrize(("smooth", "growth"), [(True, 1.0), (False, 2.0)])
+def test_a_path_crosses_a_smooth_field_as_often_as_rice_says(smooth, growth):
+    """c / (pi d_cor) zeros a metre, however finely one looks; in the other field four times as fine finds twice more."""
+    length_m, zeros = 4000.0, []
+    for step_m in (1.0, 0.25):
+        path = np.arange(0, length_m, step_m)[:, None] * [math.cos(0.4), math.sin(0.4)]
+        stack = field.stacked([field.waves(uniforms(seed), smooth=smooth) for seed in range(40)])
+        values = field.along_path(stack, path, 50.0)
+        zeros.append((np.diff(np.sign(values), axis=0) != 0).sum(axis=0) / length_m)
+    means = [value.mean() for value in zeros]
+    error = zeros[1].std(ddof=1) / math.sqrt(40) / means[1]
+    assert means[1] / means[0] == pytest.approx(growth, rel=0.05)
+    if smooth:
+        assert means[1] == pytest.approx(field.SMOOTH_DECAY / (50 * math.pi), rel=4 * error)
+
+
+def test_several_fields_at_once_are_those_one_by_one():
+    several = [one_field(seed) for seed in range(5)]
+    positions = places(3, 70, 500)
+    distances = np.random.default_rng(4).choice([7.0, 10.0, 13.0], (70, 5))
+    together = field.gaussians(field.stacked(several), positions, distances)
+    for number, one in enumerate(several):
+        np.testing.assert_array_equal(together[:, number], field.gaussian(one, positions, distances[:, number]))
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(st.integers(0, 2**32), st.lists(st.tuples(st.integers(1, 90), st.booleans()), max_size=6))
+def test_values_along_a_path_are_those_of_its_positions(seed, legs):
+    """Straight legs of equal steps, with corners and stops between them; each value as `gaussian` gives it."""
+    rng = np.random.default_rng(seed)
+    steps = [np.zeros((1, 2))]
+    for count, stands in legs:
+        step = np.zeros(2) if stands else rng.uniform(-2, 2, 2)
+        steps.append(np.tile(step, (count, 1)))
+    path = rng.uniform(-500, 500, 2) + np.cumsum(np.concatenate(steps), axis=0)
+    several = [field.waves(uniforms(number), smooth=bool(number)) for number in range(2)]
+    values = field.along_path(field.stacked(several), path, 10.0)
+    for number, one in enumerate(several):
+        np.testing.assert_allclose(values[:, number], field.gaussian(one, path, 10.0), atol=1e-5)
+
+
 def test_uniform_is_uniform():
     values = ensemble(field.uniform, np.array([[80.0, 5.0]]), 50.0, 3000, 60_000)[:, 0]
     assert stats.kstest(values, "uniform").pvalue > 0.01

@@ -33,7 +33,7 @@ def run(folder, floats, path=STRAIGHT, flops=1e-9, radio=(), server=(), devices=
     trace = folder / "trace.csv"
     trace.write_text("time_s,device,x_m,y_m\n" + "".join(f"{t},{device},{x},0\n" for t, device, x in path))
     powers = {"rx_power_w": RX_W, "idle_power_w": IDLE_W}
-    section = {"layout": "listed", "positions_m": [[0, 0], [FAR_M, 0]], "radius_m": 400.0, "handover": RULE | cells}
+    section = {"layout": "listed", "positions_m": [[0, 0], [FAR_M, 0]], "radius_m": 400.0, "handover": RULE | {"filter_k": 0} | cells}
     scenario = {
         "rounds": 1,
         "seed": seed,
@@ -99,6 +99,48 @@ def test_it_happens_when_the_neighbour_has_been_better_for_so_long(
     slots = math.ceil(3.2e6 / slot_bits(START_M + SPEED_MPS * event["time_s"], FAR_M, DEVICE_W))
     assert -1e-9 < row["upload_s"] - slots * SLOT_S < SLOT_S  # from the next border of a slot on
     assert row["bytes_up"] == row["bytes_down"] == 400_000
+
+
+@pytest.mark.parametrize("measure_s", [0.04, 0.2])
+@pytest.mark.parametrize("filter_k", [0, 4, 13])
+def test_the_filter_is_that_of_the_standard(tmp_path, filter_k, measure_s):
+    """F_n = (1 - a) F_(n-1) + a M_n, a = 1 / 2^(k / 4) every 200 ms: five steps of 40 ms have the weight of one."""
+    share = 1.0 - (1.0 - 2.0 ** (-filter_k / 4)) ** (measure_s / 0.2)
+    filtered_db, timer, number = better_db(START_M + SPEED_MPS * measure_s), 0, 0
+    while timer <= math.ceil(0.16 / measure_s - 1e-9):
+        number += 1
+        filtered_db += share * (better_db(START_M + SPEED_MPS * number * measure_s) - filtered_db)
+        timer = timer + 1 if filtered_db > 3.0 else 0
+    result = run(tmp_path, 10**5, flops=3e6, filter_k=filter_k, measure_s=measure_s)
+    assert moves(result)["time_s"].tolist() == [pytest.approx(number * measure_s, abs=1e-9)]
+    late_s = number * measure_s - reported_s(3.0, 0.16, measure_s)
+    assert late_s == 0 if filter_k == 0 else late_s > 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "margin_db"),
+    [
+        ({"offsets_db": [0.0, 2.5]}, 0.5),
+        ({"offsets_db": [4.0, 1.0]}, 6.0),
+        ({"offset_db": 2.0, "hysteresis_db": 1.0}, 3.0),
+        ({"offset_db": -2.0, "offsets_db": [1.0, 0.0]}, 2.0),
+    ],
+)
+def test_offsets_move_the_border_between_cells(tmp_path, rule, margin_db):
+    """Event A3: Mn + Ocn - Hys > Mp + Ocp + Off."""
+    (time_s,) = moves(run(tmp_path, 10**5, flops=3e6, **rule))["time_s"]
+    assert time_s == pytest.approx(reported_s(margin_db, 0.16, 0.04), abs=1e-9)
+
+
+def test_errors_of_measurements_are_keyed_by_their_number(tmp_path, monkeypatch):
+    """They hasten and delay handovers, and are the same however far one looks ahead."""
+    found = []
+    for most in (64, 7):
+        monkeypatch.setattr(handover, "LEAST_AHEAD", most)
+        noisy = run(tmp_path, 10**5, flops=3e6, measurement_error_db=3.0, time_to_trigger_s=0.0)
+        found.append(moves(noisy)["time_s"].tolist())
+    assert found[0] == found[1]
+    assert min(found[0]) < reported_s(3.0, 0.0, 0.04)
 
 
 def test_hysteresis_and_time_to_trigger_keep_it_from_going_back_and_forth(tmp_path):
@@ -263,9 +305,10 @@ def test_what_was_known_of_the_old_fading_is_forgotten():
 
 def test_nothing_depends_on_how_far_one_looks_ahead(tmp_path, monkeypatch):
     found = []
-    for measures in (64, 7, 1):
-        monkeypatch.setattr(handover, "MEASUREMENTS_PER_SEARCH", measures)
-        found.append(run(tmp_path, LONG // 2, TO_AND_FRO, radio=FADED, hysteresis_db=1.0))
+    for least, most in ((64, 1024), (7, 7), (1, 3)):
+        monkeypatch.setattr(handover, "LEAST_AHEAD", least)
+        monkeypatch.setattr(handover, "MOST_AHEAD", most)
+        found.append(run(tmp_path, LONG // 2, TO_AND_FRO, radio=FADED, hysteresis_db=1.0, filter_k=4))
     assert len(moves(found[0])) > 2
     for other in found[1:]:
         assert other.devices.equals(found[0].devices)

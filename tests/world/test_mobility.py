@@ -317,6 +317,19 @@ def test_ten_devices_are_inside_ten_thousand(model):
     assert np.array_equal(few.speeds_mps(IDS[:10], 40.0), many.speeds_mps(IDS[:10], 40.0))
 
 
+@pytest.mark.parametrize("name", [*MODELS, "static", "streets"])
+def test_a_path_leads_through_the_positions_at_its_times(streets, name):
+    """Bit for bit, over many corners, from a fresh track that has not been asked for a position before."""
+    model = Static() if name == "static" else MODELS.get(name, (streets, 10.0))[0]
+    times_s = np.sort(np.random.default_rng(3).uniform(0, 200, 50))
+    for device in (0, COUNT - 1):
+        path = track(model).path_m(device, times_s)
+        asked = track(model)
+        expected = [asked.positions_m(np.array([device]), time_s)[0] for time_s in times_s.tolist()]
+        np.testing.assert_array_equal(path, expected)
+    assert track(model).path_m(0, np.empty(0)).shape == (0, 2)
+
+
 @pytest.mark.parametrize("model", [ConstantVelocity, Manhattan, RandomWaypoint, GroupMobility])
 def test_a_device_without_speed_stays(model):
     still = {"speed_mps": 0.0} | ({"member_speed_mps": 0.0} if model is GroupMobility else {})

@@ -46,6 +46,11 @@ class Track:
         """Return the positions [n, 2] of devices at a time; of a device off the map, its position nearest in time."""
         raise NotImplementedError
 
+    def path_m(self, device: int, times_s: Floats) -> Floats:
+        """Return the positions [t, 2] of one device at ascending times [t], each as `positions_m` gives it."""
+        ids = np.array([device])
+        return np.array([self.positions_m(ids, time_s)[0] for time_s in times_s.tolist()]).reshape(-1, 2)
+
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
         """Return the speeds [n] of devices at a time, which drive the Doppler spread."""
         return self._speeds_mps[ids]

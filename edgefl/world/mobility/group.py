@@ -56,6 +56,9 @@ class _GroupTrack(Track):
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         return self.centres.positions_m(ids // self.size, time_s) + self.members.positions_m(ids, time_s)
 
+    def path_m(self, device: int, times_s: Floats) -> Floats:
+        return self.centres.path_m(device // self.size, times_s) + self.members.path_m(device, times_s)
+
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
         """Return the speeds [n] of both movements together."""
         # As vectors: a member that walks against its centre is slower than both.

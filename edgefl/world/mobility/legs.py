@@ -47,6 +47,23 @@ class Legs(Track):
         """Return the positions [n, 2] of devices at a time."""
         return np.array([self._position(int(device), time_s) for device in ids]).reshape(-1, 2)
 
+    def path_m(self, device: int, times_s: Floats) -> Floats:
+        """Return the positions [t, 2] of one device at ascending times [t]."""
+        if not len(times_s):
+            return np.empty((0, 2))
+        self._leg(device, float(times_s[-1]))  # the corners up to there
+        corners_s = self._paths[device].times_s
+        points = self._paths[device].points
+        legs = np.searchsorted(corners_s, times_s, side="right") - 1  # of corners at one time the last begins the leg
+        path = np.empty((len(times_s), 2))
+        for leg in np.unique(legs).tolist():
+            on_leg = legs == leg
+            share = np.zeros((int(on_leg.sum()), 1))  # of the leg; one without end leads nowhere
+            if not np.isinf(corners_s[leg + 1]):
+                share[:, 0] = (times_s[on_leg] - corners_s[leg]) / (corners_s[leg + 1] - corners_s[leg])
+            path[on_leg] = points[leg] + share * (points[leg + 1] - points[leg])
+        return path
+
     def velocities_mps(self, ids: Ids, time_s: float) -> Floats:
         """Return the velocities [n, 2] of devices at a time; at a corner, those of the leg that begins there."""
         return np.array([self._velocity(int(device), time_s) for device in ids]).reshape(-1, 2)

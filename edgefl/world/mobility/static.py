@@ -32,6 +32,10 @@ class _StaticTrack(Track):
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         return self.area.points(self.streams.uniform("placement", ids, count=2))  # keyed, so nothing is kept
 
+    def path_m(self, device: int, times_s: Floats) -> Floats:
+        position_m = self.positions_m(np.array([device]), 0.0)
+        return np.repeat(position_m, len(times_s), axis=0)
+
     def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
         """Return inf [n]: the speed moves nothing."""
         return np.full(len(ids), np.inf)

@@ -210,6 +210,13 @@ class _RecordedTrack(Track):
         lasts_s = np.where(file_s < first_s, first_s - file_s, lasts_s)
         return time_s + np.minimum(lasts_s, begins_again_s)
 
+    def path_m(self, device: int, times_s: Floats) -> Floats:
+        file_s = np.array([self._file_s(time_s) for time_s in times_s.tolist()])
+        sampled_s, points = self.ways[device]
+        x = np.interp(file_s, sampled_s, points[:, 0])
+        y = np.interp(file_s, sampled_s, points[:, 1])
+        return np.stack([x, y], axis=-1)
+
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         file_s = self._file_s(time_s)
         positions = []

@@ -1,0 +1,195 @@
+"""What handover costs, and how often it happens: by geometry, line of sight, shadowing and filter.
+
+    python benchmarks/handover.py cost     # processor time a device-second
+    python benchmarks/handover.py rates    # handovers a device-minute, and how many of them go straight back
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from typing import Any
+
+import numpy as np
+
+import channel
+import edgefl
+from edgefl.core.streams import Streams
+from edgefl.radio.large_scale import LargeScaleChannel
+from edgefl.radio.link import Link
+from edgefl.radio.spatial_consistency import WAVES, Maps
+from edgefl.scenario import load
+from edgefl.server.handover import Measurements, triggered
+from edgefl.world.cells_section import Handover
+
+RADIUS_M = 150.0
+SPEED_MPS = 10.0
+DEVICES = 24
+MINUTES = 2.0
+BACK_S = 1.0  # a handover back to the cell before within this time is a ping-pong (3GPP TR 36.839, clause 5.6)
+STEADY = {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}, "shadowing_db": 0.0}
+UMI = {"propagation": {"kind": "umi", "out_of_range": "clamp"}}
+AVERAGE_CHORD = np.pi * np.sqrt(3) / 4  # of a hexagon over its corner radius: pi times area over perimeter
+
+
+def cost(repeats: int) -> None:
+    """Print the processor time that handover takes for each second that a device is under way."""
+    print("| cells | mobility | CPU a device-second |\n|---|---|---|")
+    for sites in (7, 19):
+        for mobility in ("random_waypoint", "manhattan", "gauss_markov"):
+            found = [1e3 * _cost_s(sites, mobility) for _ in range(repeats)]
+            spread = f"{min(found):.2f} to {max(found):.2f}"
+            print(f"| {sites} | {mobility} | {statistics.median(found):.2f} ms ({spread}) |", flush=True)
+
+
+def _cost_s(sites: int, mobility: str) -> float:
+    """Return the processor seconds a device-second that runs with handover take over those without."""
+    cells = {"layout": "hexagonal", "sites": sites, "radius_m": RADIUS_M}
+    scenario: dict[str, Any] = {
+        "rounds": 1,
+        "devices": {"count": 50, "cpu_hz": 1e9},
+        "model": {"kind": "mlp", "cost": {"parameters": 10_000, "flops_per_parameter": 4e7}},  # 50 s of computing
+        "training": {"local_steps": 1, "batch_size": 1},
+        "mobility": {"kind": mobility, "speed_mps": SPEED_MPS},
+        "radio": {**UMI, "spatial_consistency": True, "sharing": "processor", "transfer": "fast"},
+    }
+    took_s = []
+    device_s = 0.0
+    for handover in ({}, {"handover": {}}):
+        began = time.process_time()
+        result = edgefl.run(scenario | {"cells": cells | handover}, train=False)
+        took_s.append(time.process_time() - began)
+        rows = result.devices
+        device_s = float(rows[["download_s", "compute_s", "upload_s"]].to_numpy().sum())
+    return (took_s[1] - took_s[0]) / device_s
+
+
+def rates(_repeats: int) -> None:
+    """Print handovers a device-minute, by what decides on them."""
+    per_minute = 60 * SPEED_MPS / (AVERAGE_CHORD * RADIUS_M)
+    print(f"A straight path at {SPEED_MPS:g} m/s crosses {per_minute:.1f} borders of hexagons a minute.\n")
+    print("| radio | map of line of sight | filter | handovers a device-minute | back within 1 s |\n|---|---|---|---|---|")
+    cases = [
+        ("line of sight, no shadowing", STEADY, (True,), (0,)),
+        ("line of sight, shadowing", STEADY | {"shadowing_db": None}, (True,), (0, 4)),
+        ("UMi, no shadowing", UMI | {"shadowing_db": 0.0}, (False, True), (0, 4)),
+        ("UMi", UMI, (False, True), (0, 4, 8, 13)),
+    ]
+    for name, radio, maps, filters in cases:
+        for smooth in maps:
+            powers_db = _powers_db(radio, smooth=smooth, measure_s=0.04)
+            for filter_k in filters:
+                _print_rate(name, powers_db, Handover(filter_k=filter_k), smooth=smooth)
+    powers_db = _powers_db(UMI, smooth=True, measure_s=0.04)
+    for time_to_trigger_s in (0.48, 1.28):
+        rule = Handover(time_to_trigger_s=time_to_trigger_s)
+        _print_rate(f"UMi, {time_to_trigger_s:g} s to trigger", powers_db, rule, smooth=True)
+    print("\nHow often the state of line of sight changes, a device-minute and base station, by the time between looks:")
+    print("\n| map | 160 ms | 40 ms | 10 ms | 2.5 ms |\n|---|---|---|---|---|")
+    for smooth in (False, True):
+        flips = [_flips(step_s, smooth=smooth) for step_s in (0.16, 0.04, 0.01, 0.0025)]
+        print(f"| {_name(smooth=smooth)} |", " | ".join(f"{value:.1f}" for value in flips), "|")
+
+
+def _name(*, smooth: bool) -> str:
+    return "smooth" if smooth else "exponential"
+
+
+def _print_rate(name: str, powers_db: list[np.ndarray], rule: Handover, *, smooth: bool) -> None:
+    count = 0
+    back = 0
+    for powers in powers_db:
+        moves = _moves(powers, rule)
+        count += len(moves)
+        for (before, origin, _), (now, _, target) in zip(moves, moves[1:], strict=False):
+            back += int(target == origin and (now - before) * rule.measure_s <= BACK_S)
+    share = 100 * back / max(count, 1)
+    per_minute = count / (DEVICES * MINUTES)
+    print(f"| {name} | {_name(smooth=smooth)} | k = {rule.filter_k} | {per_minute:.1f} | {share:.0f} % |", flush=True)
+
+
+def _moves(powers_db: np.ndarray, rule: Handover) -> list[tuple[int, int, int]]:
+    """Return the handovers of a device with measured powers [t, cells]: measurement, cell before, cell after."""
+    waited = round(rule.time_to_trigger_s / rule.measure_s)
+    pause = round(rule.pause_s / rule.measure_s)
+    cell = int(np.argmax(powers_db[0]))
+    first = 0
+    moves = []
+    measured = Measurements(rule.filter_share)
+    while first < len(powers_db):
+        measured.add(powers_db[first:])
+        found = triggered(measured.levels_db, cell, rule.hysteresis_db, waited)
+        if found is None:
+            break
+        measured.cut_after(found[0])
+        moves.append((first + found[0], cell, found[1]))
+        cell = found[1]
+        first += found[0] + 1 + pause
+    return moves
+
+
+def _channel(radio: dict[str, Any], *, smooth: bool) -> LargeScaleChannel:
+    cells = {"layout": "hexagonal", "sites": 19, "radius_m": RADIUS_M}
+    scenario = load({"radio": radio | {"spatial_consistency": True}, "cells": cells})
+    link = Link(scenario.radio, scenario.cells, Streams(1))
+    link.channel._maps = _MapsOf(Streams(1), 19, smooth=smooth)  # noqa: SLF001 - as maps were before
+    return link.channel
+
+
+class _MapsOf(Maps):
+    """Maps whose line of sight is smooth, or not, as before version 0.3."""
+
+    def __init__(self, streams: Streams, sites: int, *, smooth: bool) -> None:
+        super().__init__(streams, sites)
+        self._smooth = smooth
+
+    def _draw(self, purpose: Any, site: int) -> channel.field.Waves:
+        uniforms = self._streams.uniform(purpose, np.arange(WAVES), site, count=3)
+        return channel.field.waves(uniforms, smooth=self._smooth and purpose == "los_field")
+
+
+def _paths_m(step_s: float, minutes: float = MINUTES) -> list[np.ndarray]:
+    """Return straight paths [devices] of [t, 2] through random points near the middle, in random directions."""
+    rng = np.random.default_rng(0)
+    moved_m = (np.arange(round(60 * minutes / step_s)) * step_s - 30 * minutes) * SPEED_MPS
+    paths = []
+    for _ in range(DEVICES):
+        angle = rng.uniform(0, 2 * np.pi)
+        start_m = rng.uniform(-RADIUS_M, RADIUS_M, 2)
+        # To and fro within the cells: a path that leads out of them would count fewer handovers.
+        turned_m = np.abs((moved_m + 300.0) % 1200.0 - 600.0) - 300.0
+        paths.append(start_m + turned_m[:, None] * np.array([np.cos(angle), np.sin(angle)]))
+    return paths
+
+
+def _powers_db(radio: dict[str, Any], *, smooth: bool, measure_s: float) -> list[np.ndarray]:
+    of = _channel(radio, smooth=smooth)
+    found = []
+    for device, path_m in enumerate(_paths_m(measure_s)):
+        paths = of.paths(np.array([device]), path_m, np.array([1.5]), 0, along_path=True)
+        found.append(channel.units.linear_to_db(paths.gains))
+    return found
+
+
+def _flips(step_s: float, *, smooth: bool) -> float:
+    of = _channel(UMI, smooth=smooth)
+    minutes = 0.5
+    flips = []
+    for device, path_m in enumerate(_paths_m(step_s, minutes)[:6]):
+        los = of.paths(np.array([device]), path_m, np.array([1.5]), 0, along_path=True).large.los
+        flips.append((los[1:] != los[:-1]).sum(axis=0).mean() / minutes)
+    return float(np.mean(flips))
+
+
+def main() -> None:
+    """Run one of the measurements."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("cost", "rates"))
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    {"cost": cost, "rates": rates}[options.what](options.repeats)
+
+
+if __name__ == "__main__":
+    main()
