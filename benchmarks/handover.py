@@ -1,7 +1,7 @@
 """What handover costs, and how often it happens: by geometry, line of sight, shadowing and filter.
 
-    python benchmarks/handover.py cost     # processor time a device-second
-    python benchmarks/handover.py rates    # handovers a device-minute, and how many of them go straight back
+python benchmarks/handover.py cost     # processor time a device-second
+python benchmarks/handover.py rates    # handovers a device-minute, and how many of them go straight back
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,9 @@ def rates(_repeats: int) -> None:
     """Print handovers a device-minute, by what decides on them."""
     per_minute = 60 * SPEED_MPS / (AVERAGE_CHORD * RADIUS_M)
     print(f"A straight path at {SPEED_MPS:g} m/s crosses {per_minute:.1f} borders of hexagons a minute.\n")
-    print("| radio | map of line of sight | filter | handovers a device-minute | back within 1 s |\n|---|---|---|---|---|")
+    print(
+        "| radio | map of line of sight | filter | handovers a device-minute | back within 1 s |\n|---|---|---|---|---|"
+    )
     cases = [
         ("line of sight, no shadowing", STEADY, (True,), (0,)),
         ("line of sight, shadowing", STEADY | {"shadowing_db": None}, (True,), (0, 4)),
@@ -85,7 +88,9 @@ def rates(_repeats: int) -> None:
     for time_to_trigger_s in (0.48, 1.28):
         rule = Handover(time_to_trigger_s=time_to_trigger_s)
         _print_rate(f"UMi, {time_to_trigger_s:g} s to trigger", powers_db, rule, smooth=True)
-    print("\nHow often the state of line of sight changes, a device-minute and base station, by the time between looks:")
+    print(
+        "\nHow often the state of line of sight changes, a device-minute and base station, by the time between looks:"
+    )
     print("\n| map | 160 ms | 40 ms | 10 ms | 2.5 ms |\n|---|---|---|---|---|")
     for smooth in (False, True):
         flips = [_flips(step_s, smooth=smooth) for step_s in (0.16, 0.04, 0.01, 0.0025)]
@@ -102,7 +107,7 @@ def _print_rate(name: str, powers_db: list[np.ndarray], rule: Handover, *, smoot
     for powers in powers_db:
         moves = _moves(powers, rule)
         count += len(moves)
-        for (before, origin, _), (now, _, target) in zip(moves, moves[1:], strict=False):
+        for (before, origin, _), (now, _, target) in pairwise(moves):
             back += int(target == origin and (now - before) * rule.measure_s <= BACK_S)
     share = 100 * back / max(count, 1)
     per_minute = count / (DEVICES * MINUTES)

@@ -117,9 +117,7 @@ class LargeScaleChannel:
             raise InputError(f"radio.fading: {error}") from None
         self._maps = Maps(streams, cells.sites)
 
-    def paths(
-        self, ids: Ids, positions_m: Floats, height_m: Floats, index: int, *, along_path: bool = False
-    ) -> Paths:
+    def paths(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int, *, along_path: bool = False) -> Paths:
         """Return the paths between devices and every base station.
 
         Args:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import simpy
 
-from edgefl.core.arrays import Floats, Ints
+from edgefl.core.arrays import Floats
 from edgefl.core.times import steps_begun, steps_completed
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
@@ -95,7 +95,8 @@ class Roaming:
     def _measured_db(self, device: int, index: int, first: int, count: int) -> Floats:
         """Return the powers [count, cells] that a device measures from number `first` on, over the power sent [dB]."""
         numbers = first + np.arange(count)
-        path_m = self.world.path_m(device, numbers * self.section.measure_s)
+        times_s: Floats = np.asarray(numbers * self.section.measure_s, dtype=np.float64)
+        path_m = self.world.path_m(device, times_s)
         powers_db = self.link.received_db(device, path_m, float(self.world.height_m[device]), index)
         error_db = self.section.measurement_error_db
         if error_db == 0:

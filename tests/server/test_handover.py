@@ -33,7 +33,8 @@ def run(folder, floats, path=STRAIGHT, flops=1e-9, radio=(), server=(), devices=
     trace = folder / "trace.csv"
     trace.write_text("time_s,device,x_m,y_m\n" + "".join(f"{t},{device},{x},0\n" for t, device, x in path))
     powers = {"rx_power_w": RX_W, "idle_power_w": IDLE_W}
-    section = {"layout": "listed", "positions_m": [[0, 0], [FAR_M, 0]], "radius_m": 400.0, "handover": RULE | {"filter_k": 0} | cells}
+    rule = RULE | {"filter_k": 0} | cells
+    section = {"layout": "listed", "positions_m": [[0, 0], [FAR_M, 0]], "radius_m": 400.0, "handover": rule}
     scenario = {
         "rounds": 1,
         "seed": seed,
