@@ -55,9 +55,28 @@ def race(
         2
     """
     snr = non_negative("power", power) * non_negative("mean_snr", mean_snr)[:, None]
+    return race_at(efficiency.bps_hz(snr), payload_bits, bandwidth_hz, slot_s)
+
+
+def race_at(bps_hz: ArrayLike, payload_bits: ArrayLike, bandwidth_hz: ArrayLike, slot_s: float) -> Race:
+    """Send n payloads side by side, as `race` does, where the spectral efficiencies are known.
+
+    Args:
+        bps_hz: spectral efficiency of each transfer in the coming slots [bit/s/Hz], [n, m].
+        payload_bits: see `race`.
+        bandwidth_hz: see `race` [Hz].
+        slot_s: see `race` [s].
+
+    Returns:
+        See `race`.
+
+    Raises:
+        ValueError: an argument is out of range or NaN.
+    """
+    rates = non_negative("bps_hz", bps_hz)
     hz_s = non_negative("bandwidth_hz", bandwidth_hz) * positive("slot_s", slot_s)
     payload = non_negative("payload_bits", payload_bits)
-    sent = np.cumsum(efficiency.bps_hz(snr) * hz_s[:, None], axis=1)
+    sent = np.cumsum(rates * hz_s[:, None], axis=1)
     # The slot in which a payload is complete counts in full.
     incomplete_slots = (sent < payload[:, None]).sum(axis=1)
     needed = np.where(payload > 0, incomplete_slots + 1, 0)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._arrays import Floats
-from channel._checks import finite, non_negative
+from channel._arrays import Bools, Floats
+from channel._checks import boolean, finite, non_negative, positive
 from channel.units import db_to_linear
 
 LOS_SHIFT = 0.7  # Doppler shift of the line of sight over the largest one (TR 38.901, clause 7.7.2)
@@ -203,6 +203,25 @@ PROFILES = tuple(_TABLES)
 LOS_PROFILES = ("D", "E")
 
 
+class _Spread(NamedTuple):
+    """Mean of lg(delay spread / 1 s), `level + slope lg(f)` with f in GHz, of one scenario (TR 38.901, Table 7.5-6)."""
+
+    los: tuple[float, float]  # level and slope
+    nlos: tuple[float, float]
+    shift: float  # f is the carrier plus this
+    least_ghz: float  # lower carriers count as this one (notes 6 and 7 of the table)
+
+
+_SPREADS = {
+    "umi": _Spread((-7.14, -0.24), (-6.83, -0.24), 1.0, 2.0),
+    "uma": _Spread((-6.955, -0.0963), (-6.28, -0.204), 0.0, 6.0),
+    "rma": _Spread((-7.49, 0.0), (-7.43, 0.0), 0.0, 0.0),
+    "inh": _Spread((-7.692, -0.01), (-7.173, -0.28), 1.0, 6.0),
+}
+
+SCENARIOS = tuple(_SPREADS)
+
+
 class Taps(NamedTuple):
     """Taps of a channel of mean power 1."""
 
@@ -264,6 +283,35 @@ def rms_delay_spread(delay: ArrayLike, power: ArrayLike) -> float:
     weight = np.asarray(power, dtype=np.float64) / np.sum(power)
     mean = float(weight @ tap_delay)
     return float(np.sqrt(weight @ (tap_delay - mean) ** 2))
+
+
+def median_spread_s(scenario: str, carrier_hz: float, los: ArrayLike) -> Floats:
+    """Return the medians of a scenario's log-normal delay spread (TR 38.901, Table 7.5-6).
+
+    Args:
+        scenario: umi, uma, rma or inh.
+        carrier_hz: carrier frequency [Hz].
+        los: whether in line of sight, any shape.
+
+    Returns:
+        Delay spreads [s], the shape of `los`.
+
+    Raises:
+        ValueError: an unknown scenario, a carrier that is not positive.
+
+    Example:
+        >>> median_spread_s("umi", 6e9, [True, False]).round(9)
+        array([4.5e-08, 9.3e-08])
+    """
+    if scenario not in _SPREADS:
+        raise ValueError(f"scenario = {scenario} names no delay spread: umi, uma, rma or inh")
+    spread = _SPREADS[scenario]
+    ghz = max(float(positive("carrier_hz", carrier_hz)) / 1e9, spread.least_ghz)
+    log_f = np.log10(ghz + spread.shift)
+    sight: Bools = boolean("los", los)
+    level = np.where(sight, spread.los[0], spread.nlos[0])
+    slope = np.where(sight, spread.los[1], spread.nlos[1])
+    return np.asarray(10.0 ** (level + slope * log_f))
 
 
 def frequency_correlation(found: Taps, offset_hz: ArrayLike) -> Floats:

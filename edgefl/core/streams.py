@@ -72,6 +72,9 @@ Purpose = Literal[
     "codec",  # random rounding and positions of an upload; index = round
     "contributions",  # orders in which participants are added; index = round
     "init",  # the initial model
+    "fading_waves",  # angles and phases of the waves from the base station; index = round, as in the next two
+    "handover_waves",  # from the one that takes over
+    "direct_waves",  # from the next device of a chain
 ]
 
 Words = npt.NDArray[np.uint64]  # 32-bit words, held in 64 bits so that products do not overflow

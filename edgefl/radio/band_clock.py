@@ -162,6 +162,7 @@ class BandClock:
             tx_power_w=rows.tx_power_w,
             payload_bits=rows.left_bits,
         )
+        rows.bandwidth_hz[:] = bandwidth_hz
         changed = np.flatnonzero(mean_snr != rows.mean_snr)
         if changed.size:
             rows.mean_snr[changed] = mean_snr[changed]
@@ -195,13 +196,24 @@ class BandClock:
         expected_slots = np.divide(rows.left_bits, slot_bits, out=never, where=slot_bits > 0)
         room = max(LOOK_AHEAD_VALUES // len(rows), LEAST_AHEAD_SLOTS)
         ahead = int(max(1, min(room, LOOK_AHEAD_MARGIN * expected_slots.min() + LEAST_AHEAD_SLOTS, horizon)))
-        power = rows.look_ahead(ahead, expected_slots)
-        race = channel.sharing.race(
-            power, rows.left_bits, rows.mean_snr, share_hz, self._slot_s, self._budget.efficiency
-        )
+        bps_hz = self._coming_bps_hz(ahead, expected_slots)
+        race = channel.sharing.race_at(bps_hz, rows.left_bits, share_hz, self._slot_s)
         self._engine.count_needless(time.perf_counter() - began)
         self._sent_by = lambda count: race.sent_bits[:, count - 1]
         return race.slots
+
+    def _coming_bps_hz(self, ahead: int, expected_slots: Floats) -> Floats:
+        """Return the spectral efficiencies [n, ahead] in the coming slots."""
+        rows = self._rows
+        efficiency = self._budget.efficiency
+        on_waves = rows.on_waves
+        if on_waves.all():
+            bps_hz = np.empty((len(rows), ahead))
+        else:
+            bps_hz = efficiency.bps_hz(rows.look_ahead(ahead, expected_slots) * rows.mean_snr[:, None])
+        for row in np.flatnonzero(on_waves).tolist():
+            bps_hz[row] = rows.wave_bps_hz(row, ahead, efficiency, self._slot_s)
+        return bps_hz
 
     def _flow(self, share_hz: Floats) -> int:
         """Return the slots until the next transfer ends, at mean rates.

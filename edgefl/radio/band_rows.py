@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import channel
+from channel.rate import Efficiency
 from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
 from edgefl.radio.band_transfer import BandTransfer
 from edgefl.radio.small_scale import coming_gains
@@ -45,6 +46,7 @@ class BandRows:
     air_slots: Floats  # of the time so far with the radio on
     full_power_slots: Floats  # slots at full power that would have taken as much energy so far
     gain: Complex  # of the fading in the slot before the first that is drawn
+    bandwidth_hz: Floats  # that it occupies in its turn, since the last division; nan before the first
     mean_snr: Floats  # at the last division; nan before the first
     mean_bps_hz: Floats  # over Rayleigh fading, at `mean_snr`
     work: Floats  # bits of the fluid model for a bit of payload, under the `fast` engine; nan until it is drawn
@@ -82,6 +84,7 @@ class BandRows:
             air_slots=column("air_slots", np.float64),
             full_power_slots=column("full_power_slots", np.float64),
             gain=column("gain", np.complex128),
+            bandwidth_hz=np.full(count, np.nan),
             mean_snr=np.full(count, np.nan),
             mean_bps_hz=np.full(count, np.nan),
             work=np.full(count, np.nan),
@@ -169,6 +172,20 @@ class BandRows:
                 self._draw(short[known[short] == held], held, target)
         windows = zip(self.powers, self.used.tolist(), strict=True)
         return np.stack([powers[first : first + slots] for powers, first in windows])
+
+    @property
+    def on_waves(self) -> Bools:
+        """True [n] where the fading is a sum of waves."""
+        return np.array([transfer.wave_gains is not None for transfer in self.transfers], dtype=np.bool_)
+
+    def wave_bps_hz(self, row: int, slots: int, efficiency: Efficiency, slot_s: float) -> Floats:
+        """Return the spectral efficiencies [slots] of a row on waves in the coming slots."""
+        transfer = self.transfers[row]
+        first = transfer.first_slot + int(self.slots[row])
+        mean_snr = float(self.mean_snr[row])
+        bandwidth_hz = float(self.bandwidth_hz[row])
+        bps_hz: Floats = transfer.wave_gains.bps_hz(efficiency, slot_s, mean_snr, bandwidth_hz, first, slots)
+        return bps_hz
 
     def _draw(self, rows: Rows, held: int, target: int) -> None:
         """Draw further gains for rows that all know those of `held` coming slots, so that they know `target`."""

@@ -10,6 +10,7 @@ import simpy
 from channel.transfer import Innovations
 from edgefl.core.arrays import Floats
 from edgefl.radio.participants import Participants
+from edgefl.radio.wave_rates import WaveGains
 
 
 class BandTransfer:
@@ -36,6 +37,7 @@ class BandTransfer:
         draws: Innovations,
     ) -> None:
         self.attempt = attempt
+        self.first_slot = int(participant.first_slot[0])  # its number since the participant's part began
         self.left_bits = left_bits
         self.sent_bits = 0.0
         self.limit_slots = limit_slots
@@ -58,6 +60,9 @@ class BandTransfer:
         self.correlation = float(participant.correlation[0])
         self.hold_slots = int(participant.hold_slots[0])
         self.constant = bool(participant.constant[0])
+        self.wave_gains: WaveGains | None = None  # where the fading is a sum of waves
+        if participant.waves is not None:
+            self.wave_gains = WaveGains(participant.waves)
         self.gain = gain  # fading in the last slot
         self.draws = draws
 

@@ -27,8 +27,10 @@ class PricedTurn:
         self._participants = participants
         self._on_air = on_air
         self.start = participants.start  # fading gains [r] in the slot before the first
+        self.first_slot = participants.first_slot
         priced = pricing.price(offer, participants, np.arange(len(participants)))
         self.gain = priced.gain  # fading gains [r] in the last slot
+        self.slots = priced.slots
         self.duration_s: Floats = np.asarray(priced.slots * pricing.radio.slot_s)
         air_s = self.duration_s * offer.air
         columns = (self.duration_s, air_s, air_s * offer.power_share, priced.sent_bits, priced.delivered)
@@ -88,15 +90,17 @@ class FixedCarrier:
         turns: list[PricedTurn] = []
         for turn in range(group.turns):
             start = participants.start
+            first_slot = participants.first_slot
             if turn > 0:
                 pause_s = group.pause_s(turn, turns[-1].duration_s)
                 # The fading moves on in whole slots: a slot that has begun counts.
                 pause_slots = np.ceil(pause_s / radio.slot_s - SAME_STEP)
+                first_slot = turns[-1].first_slot + turns[-1].slots + pause_slots.astype(np.int64)
                 start = channel.fading.advance(
                     turns[-1].gain, participants.correlation, pause_slots, draws[:, turn - 1]
                 )
             attempts_before = turn // 2 * radio.faults.attempts  # in the same direction
-            at_turn = replace(participants, start=start, attempts_before=attempts_before)
+            at_turn = replace(participants, start=start, first_slot=first_slot, attempts_before=attempts_before)
             offer = offers[way_of(turn)].only(group.rows, group.bits[:, turn])
             turns.append(PricedTurn(self._pricing, offer, at_turn, self._on_air))
         return turns

@@ -89,7 +89,13 @@ class Link:
         return self.streams.normal("measurement_error", numbers, device, count=self.channel.cells.count)
 
     def participants(
-        self, drop: Drop, speed_mps: Floats, tx_power_w: Floats, index: int, start: Purpose = "fading_start"
+        self,
+        drop: Drop,
+        speed_mps: Floats,
+        tx_power_w: Floats,
+        index: int,
+        start: Purpose = "fading_start",
+        waves: Purpose = "fading_waves",
     ) -> Participants:
         """Return the participants [n] of a round as the radio sees them.
 
@@ -99,6 +105,7 @@ class Link:
             tx_power_w: [n] their full transmit powers.
             index: of the selection that chose them.
             start: the purpose of the draw that their fading starts with.
+            waves: the purpose of the draws of fading that is a sum of waves.
         """
         radio = self.radio
         fading = radio.fading
@@ -118,6 +125,9 @@ class Link:
             hold_slots=hold_slots,
             tx_power_w=tx_power_w,
             start=self.pricing.fading.complex_normals(start, drop.ids, index)[:, 0],
+            speed_mps=speed_mps,
+            first_slot=np.zeros(len(drop.ids), dtype=np.int64),
+            waves=self.pricing.fading.waves(radio, drop, speed_mps, index, waves),
         )
 
     def open(self, env: simpy.Environment, participants: Participants, messages: Messages) -> Carrier:

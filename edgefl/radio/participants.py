@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from channel.waves import Waves
 from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
 from edgefl.radio.drop import Drop
 
@@ -19,7 +20,10 @@ class Participants:
     correlation: Floats  # of the fading between neighbouring slots
     hold_slots: Ints  # for how many slots a value of the fading holds: 1 except in block fading
     tx_power_w: Floats  # full powers, which power control may lower
-    start: Complex  # fading gain in the slot before the first
+    start: Complex  # fading gain in the slot before the first; of no effect where there are waves
+    speed_mps: Floats
+    first_slot: Ints  # number of the first slot, from 0 when their part began: the time of the waves
+    waves: Waves | None = None  # the fading as a function of time; None: it goes on from slot to slot
     attempts_before: int = 0  # of each, in the same direction: part of the key of their draws
 
     def __len__(self) -> int:
@@ -28,6 +32,8 @@ class Participants:
     @property
     def constant(self) -> Bools:
         """True [n] where the channel keeps its strength from slot to slot, so that the fading draws nothing."""
+        if self.waves is not None:
+            return self.waves.constant
         # A correlation of -1 turns the sign of h with each slot; its strength |h|^2 stays.
         return np.asarray((np.abs(self.correlation) == 1.0) | np.isinf(self.drop.k_factor))
 
@@ -45,4 +51,7 @@ class Participants:
             hold_slots=self.hold_slots[rows],
             tx_power_w=self.tx_power_w[rows],
             start=self.start[rows],
+            speed_mps=self.speed_mps[rows],
+            first_slot=self.first_slot[rows],
+            waves=None if self.waves is None else self.waves.only(rows),
         )

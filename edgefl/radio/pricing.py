@@ -59,12 +59,19 @@ class Offer:
         return self.payload_bits / self.payload_share
 
     def attempt(
-        self, participants: Participants, rows: Rows, number: int, start: Complex, limit_slots: Ints | None
+        self,
+        participants: Participants,
+        rows: Rows,
+        number: int,
+        start: Complex,
+        begun_slots: Ints,
+        limit_slots: Ints | None,
     ) -> TransmissionAttempt:
-        """Return one attempt of the transfers of `rows` [r], whose fading begins with `start` [r]."""
+        """Return one attempt of the transfers of `rows` [r], whose fading begins with `start` [r], after some slots."""
+        chosen = participants.only(rows)
         return TransmissionAttempt(
             way=self.way,
-            participants=replace(participants.only(rows), start=start),
+            participants=replace(chosen, start=start, first_slot=chosen.first_slot + begun_slots),
             number=number,
             payload_bits=self.slot_payload_bits[rows],
             mean_snr=self.mean_snr[rows],
@@ -171,7 +178,7 @@ class Pricing:
             if limit_slots is not None:
                 left_slots = (limit_slots - slots)[at]
             # Attempts follow each other at once: the fading goes on from where the one before has left it.
-            attempt = offer.attempt(participants, rows[at], number, gain[at], left_slots)
+            attempt = offer.attempt(participants, rows[at], number, gain[at], slots[at], left_slots)
             walk = self.engine.carry(attempt)
             slots[at] += walk.slots
             sent_bits[at] += walk.sent_bits * offer.payload_share[rows[at]]  # bits of payload again, not scaled up

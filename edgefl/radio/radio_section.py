@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field, PlainSerializer, PlainValidator, PositiveFloat, TypeAdapter, ValidationInfo, model_validator
 
 from edgefl.core.catalogue import where_known
@@ -175,8 +176,12 @@ class Radio(Section):
         statistics = self.propagation.statistics()
         try:
             self.fading.k_statistics_db(statistics.k_mean_db, statistics.k_std_db)
+            spread_s = self.propagation.delay_spread_s(np.ones(1, dtype=bool), self.carrier_hz)
+            self.fading.check_delay_spread(known=spread_s is not None)
         except ValueError as error:
             raise fault_at(("fading",), str(error)) from None
+        if self.transfer == "fast" and self.fading.slots_only:
+            raise fault_at(("transfer",), "fast does not know how long payloads take under radio.fading: write slots")
         return self
 
     def _check_numerology(self, spacing_hz: float) -> None:

@@ -54,8 +54,11 @@ class RoamingCarrier(SharedCarrier):
         attempts = self._pricing.radio.faults.attempts
         before = self.serving(row)
         attempts_before = before.attempts_before + attempts
-        self._handed_over[row] = replace(before, drop=drop, attempts_before=attempts_before)
         handovers = attempts_before // attempts  # so far, this one included: it takes the last of that many draws
+        waves = self._pricing.fading.waves(
+            self._pricing.radio, drop, before.speed_mps, self.index, "handover_waves", handovers - 1
+        )
+        self._handed_over[row] = replace(before, drop=drop, attempts_before=attempts_before, waves=waves)
         # Scatter around another base station: its fading is independent, and starts from a stationary draw.
         starts = self._pricing.fading.complex_normals("handover_start", drop.ids, self.index, handovers)
         self.gain[row] = starts[0, -1]

@@ -88,7 +88,9 @@ class DirectLinks:
         # Doppler comes from both ends.
         relative_mps = np.hypot(speed_mps, peer.speed_mps)  # root mean square over independent directions
         # The fading to the peer is another one than to the base station, so it starts with a draw of its own.
-        sender = self._link.participants(path, relative_mps, tx_power_w, index, start="direct_start")
+        sender = self._link.participants(
+            path, relative_mps, tx_power_w, index, start="direct_start", waves="direct_waves"
+        )
         direct = self._link.open(env, sender, messages.without(range(last)))
         return DirectLink(self, cell, direct, received, last, hands_on=True)
 

@@ -9,9 +9,16 @@ import numpy as np
 
 import channel
 from channel.transfer import Innovations
+from channel.waves import Waves
 from edgefl.core.arrays import Bools, Complex, Floats, Ids, Ints
+from edgefl.core.errors import RunError
+from edgefl.core.global_draws import watching_draws
+from edgefl.core.returns import check_array, check_type, is_trusted
 from edgefl.core.streams import Purpose, Streams
+from edgefl.radio.drop import Drop
+from edgefl.radio.fading import ScatteredPaths
 from edgefl.radio.participants import Participants
+from edgefl.radio.radio_section import Radio
 from edgefl.radio.transfers import Way
 
 INNOVATIONS: dict[Way, Purpose] = {"down": "fading_down", "up": "fading_up"}
@@ -29,6 +36,33 @@ class FadingDraws:
         parts = self._streams.normal(purpose, ids, index, count=2 * count)
         # CN(0, 1) has unit power: real and imaginary part have half of it each.
         return np.asarray((parts[:, ::2] + 1j * parts[:, 1::2]) * np.sqrt(0.5))
+
+    def waves(
+        self, radio: Radio, drop: Drop, speed_mps: Floats, index: int, purpose: Purpose, number: int = 0
+    ) -> Waves | None:
+        """Return the fading of devices [n] as sums of waves; None where the model has none.
+
+        Args:
+            radio: the section `radio`.
+            drop: their large-scale channel.
+            speed_mps: [n] their speeds.
+            index: of the selection that chose them.
+            purpose: of the draws.
+            number: of the base station in their part, from 0: each takes the next draws of a device's sequence.
+        """
+
+        def draw(count: int) -> Floats:
+            uniform = self._streams.uniform(purpose, drop.ids, index, count=(number + 1) * count)
+            return np.asarray(uniform[:, number * count :])
+
+        spread_s = radio.propagation.delay_spread_s(drop.los, radio.carrier_hz)
+        paths = ScatteredPaths(speed_mps, drop.los, drop.k_factor, radio.carrier_hz, spread_s)
+        with watching_draws(radio.fading, "waves"):
+            waves = radio.fading.waves(paths, draw)
+        if waves is None:
+            return None
+        _check_waves(radio, waves, len(drop.ids))
+        return waves
 
     def pauses(self, participants: Participants, turns: int) -> Complex:
         """Return draws of CN(0, 1) [n, turns - 1], with which the fading jumps over the pauses between turns."""
@@ -93,3 +127,23 @@ def _coming_block_gains(draws: Innovations, before: complex, slots: int, hold_sl
     if blocks:
         innovations[begins_block] = draws(ONE_ROW, blocks)[0]
     return channel.fading.block(innovations, hold_slots, before, first_slot)
+
+
+def _check_waves(radio: Radio, waves: Waves, count: int) -> None:
+    """Check the waves that a fading model has returned for `count` devices.
+
+    Raises:
+        RunError: `fast` is asked for, and its law is not known.
+        WrongReturn: a model from outside returned something else than waves.
+    """
+    if radio.transfer == "fast":  # a model from outside may not have said so of itself
+        raise RunError("radio.transfer: fast does not know how long payloads take under radio.fading: write slots")
+    fading = radio.fading
+    if is_trusted(fading):
+        return
+    what = "waves [n, taps, waves] of channel.waves, or None"
+    check_type(fading, "waves", waves, Waves, what)
+    shape = (count, *np.shape(waves.shift_hz)[1:])
+    check_array(fading, "waves", waves.shift_hz, shape, what)
+    check_array(fading, "waves", np.abs(waves.amplitude), shape, what, least=0.0)
+    check_array(fading, "waves", waves.delay_s, shape[:2], "delays [n, taps] from 0", least=0.0)

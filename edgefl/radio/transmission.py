@@ -12,6 +12,7 @@ import numpy as np
 
 import channel
 from channel.transfer import MAX_SLOTS, TransferTooLong, Walk
+from channel.waves import Waves
 from edgefl.core.arrays import Bools, Floats, Ints, Rows
 from edgefl.core.errors import RunError
 from edgefl.core.streams import Purpose, Streams
@@ -19,6 +20,7 @@ from edgefl.radio.link_budget import LinkBudget
 from edgefl.radio.participants import Participants
 from edgefl.radio.small_scale import FadingDraws
 from edgefl.radio.transfers import Way, remedy
+from edgefl.radio.wave_rates import WaveRates
 
 FAST: dict[Way, Purpose] = {"down": "fast_down", "up": "fast_up"}
 NOTICEABLE_S = 2.0  # wall-clock of walking from which it is worth asking whether `fast` would have walked, too
@@ -97,6 +99,8 @@ class TransmissionEngine:
     def _walk(self, attempt: TransmissionAttempt) -> Walk:
         """Carry an attempt slot by slot, each slot with its own draws."""
         participants = attempt.participants
+        if participants.waves is not None:
+            return self._walk_waves(attempt, participants.waves)
         draws = self._fading.innovations(attempt.way, participants, attempt.number)
         rest = (self.budget.efficiency, participants.drop.k_factor, participants.hold_slots)
         if attempt.limit_slots is not None:
@@ -106,6 +110,40 @@ class TransmissionEngine:
         duration_s, gain = channel.transfer.walk(*self._arguments(attempt), draws, participants.start, MAX_SLOTS, *rest)
         slots = np.rint(duration_s / self._slot_s).astype(np.int64)
         return Walk(slots, attempt.payload_bits, gain)
+
+    def _walk_waves(self, attempt: TransmissionAttempt, waves: Waves) -> Walk:
+        """Carry an attempt slot by slot over fading that is a function of time."""
+        participants = attempt.participants
+        limit_slots = attempt.limit_slots
+        if limit_slots is None:
+            limit_slots = np.full(len(participants), MAX_SLOTS)
+        payload_bits = attempt.payload_bits
+        rates = WaveRates(
+            waves,
+            self.budget.efficiency,
+            self._slot_s,
+            attempt.bandwidth_hz,
+            attempt.mean_snr,
+            participants.first_slot,
+        )
+        mean_slot_bits = attempt.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.mean_snr)
+        expected_slots = payload_bits / np.maximum(mean_slot_bits, TINY_BITS)
+        # Hopeless and still channels need no walk: the one is refused, all slots of the other are alike.
+        still = waves.constant
+        lost = ~still & (participants.drop.k_factor == 0) & (expected_slots > MAX_SLOTS)
+        if attempt.limit_slots is None and lost.any():
+            raise _too_long(lost, attempt.mean_snr)
+        walked_bits = np.where(still, 0.0, payload_bits)
+        passage = channel.given_slots.passage(walked_bits, limit_slots, rates.slot_bits, expected_slots)
+        for row in np.flatnonzero(still).tolist():
+            slot_bits = rates.slot_bits(np.array([row]), np.zeros(1, dtype=np.int64), 1)[0]
+            passage.slots[row], passage.sent_bits[row] = channel.given_slots.periodic_passage(
+                payload_bits[row], limit_slots[row], slot_bits
+            )
+        incomplete = passage.sent_bits < payload_bits
+        if attempt.limit_slots is None and incomplete.any():
+            raise _too_long(incomplete, attempt.mean_snr)
+        return Walk(passage.slots, passage.sent_bits, participants.start)
 
     def _estimate(self, attempt: TransmissionAttempt) -> Walk:
         """Carry an attempt by `fast`: the fading afterwards is a new draw, bits before a limit are in proportion.
@@ -172,9 +210,17 @@ class TransmissionEngine:
     def _count(self, attempt: TransmissionAttempt, slots: Ints, wall_s: float) -> None:
         """Note the wall-clock of those slots that `fast` would not have walked."""
         self._walking_s += wall_s
+        if attempt.participants.waves is not None:  # `fast` knows no waves
+            return
         if self._walking_s < NOTICEABLE_S:  # the tables that tell what `fast` walks take as long
             return
         participants = attempt.participants
         needless = ~self._walks(attempt) & ~participants.constant & ~participants.fades_in_blocks
         needless_share = int(slots[needless].sum()) / max(int(slots.sum()), 1)
         self.count_needless(wall_s * needless_share)
+
+
+def _too_long(rows: Bools, mean_snr: Floats) -> TransferTooLong:
+    """Return the error of transfers that do not end."""
+    lowest = mean_snr[rows].min()
+    return TransferTooLong(f"{rows.sum()} transfer(s) need more than {MAX_SLOTS} slots; lowest mean SNR {lowest:.3g}")

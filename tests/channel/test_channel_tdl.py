@@ -43,6 +43,22 @@ def test_frequency_correlation_by_hand():
     )
 
 
+def test_median_delay_spreads_are_those_of_table_7_7_3_2():
+    """The "normal" profiles [ns] of that table, rounded there: UMi and UMa without line of sight, 6 to 70 GHz."""
+    carriers_hz = [6e9, 15e9, 28e9, 39e9, 60e9, 70e9]
+    normal_ns = {
+        "umi": [93, 76, 66, 61, 55, 53],
+        "uma": [363, 302, 266, 249, 228, 221],
+    }
+    for scenario, printed in normal_ns.items():
+        found = [tdl.median_spread_s(scenario, carrier_hz, False) * 1e9 for carrier_hz in carriers_hz]
+        np.testing.assert_allclose(found, printed, rtol=0.02)
+    assert tdl.median_spread_s("rma", 3.5e9, [True, False]) * 1e9 == pytest.approx([32.4, 37.2], abs=0.05)
+    # Below 6 GHz UMa counts as 6 GHz, and UMi below 2 GHz as 2 GHz.
+    assert tdl.median_spread_s("uma", 3.5e9, True) == tdl.median_spread_s("uma", 6e9, True)
+    assert tdl.median_spread_s("umi", 1e9, True) == tdl.median_spread_s("umi", 2e9, True)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -50,6 +66,7 @@ def test_frequency_correlation_by_hand():
         (lambda: tdl.taps("A", 1e-7, 9.0), "profile A has none: choose D or E"),
         (lambda: tdl.taps("A", -1e-7), "delay_spread_s = -1e-07"),
         (lambda: tdl.taps("D", 1e-7, np.nan), "k_db = nan"),
+        (lambda: tdl.median_spread_s("free_space", 1e9, True), "scenario = free_space names no delay spread"),
     ],
 )
 def test_tdl_refuses(call, message):

@@ -148,7 +148,8 @@ def test_the_band_is_never_idle_while_somebody_waits():
 
 
 @pytest.mark.parametrize("radio", [
-    {}, {"fading": "none"}, {"fading": "block"}, {"fading": {"kind": "ricean", "k_mean_db": 5.0, "k_std_db": 2.0}},
+    {}, {"fading": "none"}, {"fading": "block"}, {"fading": "jakes"}, {"fading": "tdl"},
+    {"fading": {"kind": "ricean", "k_mean_db": 5.0, "k_std_db": 2.0}},
     {"transfer": "fast"}, {"transfer": "fast", "fading": "none"}, {"allocation": "round_robin"},
     {"rate": "mcs"}, {"tdd": {}, "overhead": {"downlink": 0.14, "uplink": 0.08}},
     {"faults": {"failure_probability": 0.5, "attempts": 3}}, {"faults": {"max_transfer_s": 0.0215}},

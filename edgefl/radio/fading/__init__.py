@@ -1,7 +1,7 @@
 """Small-scale fading: one file a model."""
 
 from edgefl.core.catalogue import Catalogue
-from edgefl.radio.fading.base import Fading
+from edgefl.radio.fading.base import Fading, ScatteredPaths
 
 FADING: Catalogue[Fading] = Catalogue(
     "fading model",
@@ -9,10 +9,12 @@ FADING: Catalogue[Fading] = Catalogue(
         "rayleigh": "edgefl.radio.fading.rayleigh:Rayleigh",
         "ricean": "edgefl.radio.fading.ricean:Ricean",
         "block": "edgefl.radio.fading.block:BlockFading",
+        "jakes": "edgefl.radio.fading.jakes:Jakes",
+        "tdl": "edgefl.radio.fading.tdl:Tdl",
         "none": "edgefl.radio.fading.none:NoFading",
     },
     base=Fading,
     kind="fading",
 )
 
-__all__ = ["FADING", "Fading"]
+__all__ = ["FADING", "Fading", "ScatteredPaths"]

@@ -1,18 +1,42 @@
 """Base of the fading models: the strength of the line of sight beside the scatter, and the scatter's change in time.
 
-A new model is one file in this folder and one line in the folder's table of contents.
+A new model is one file in this folder and one line in the folder's table of contents. A model either says how the
+scatter goes on from slot to slot (`slot_correlation`, `hold_slots`), or returns the waves that it is a sum of.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ints
 from edgefl.core.catalogue import Member
 
+if TYPE_CHECKING:
+    from channel.waves import Waves
+
+
+class ScatteredPaths(NamedTuple):
+    """What decides on the small-scale fading of devices [n]."""
+
+    speed_mps: Floats
+    los: Bools
+    k_factor: Floats  # from the model's hook
+    carrier_hz: float
+    delay_spread_s: Floats | None  # the propagation model's medians [n]; None where it names none
+
+
+DrawUniform = Callable[[int], Floats]
+"""`draw(count)`: uniform numbers in (0, 1), [n, count], the same whenever it is called."""
+
 
 class Fading(Member):
     """Base of all fading models: no line of sight, and scatter that is a Gauss-Markov process slot by slot."""
+
+    slots_only: ClassVar[bool] = False
+    """Whether `radio.transfer: fast` does not know the law of the time that a payload takes."""
 
     def k_statistics_db(self, mean_db: float | None, std_db: float | None) -> tuple[float, float] | None:
         """Return the mean and the standard deviation of K [dB] to draw from; None where no K is drawn.
@@ -45,3 +69,21 @@ class Fading(Member):
     def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints:
         """Return for how many slots [n] the scatter of each device holds; 1 where it moves on with every slot."""
         return np.ones(speed_mps.shape, dtype=np.int64)
+
+    def waves(self, paths: ScatteredPaths, draw: DrawUniform) -> Waves | None:
+        """Return the gain of each device [n] as a sum of waves, a function of time; None: there are none.
+
+        With waves the hooks `slot_correlation` and `hold_slots` say nothing about the gains.
+        """
+        return None
+
+    def check_delay_spread(self, *, known: bool) -> None:
+        """Check that a delay spread can be had where one is needed.
+
+        Args:
+            known: whether the propagation model names one.
+
+        Raises:
+            ValueError: one is needed, and neither the propagation model nor a key of this model says which.
+        """
+        return

@@ -26,7 +26,8 @@ class Ricean(Fading):
         if self.k_std_db is not None:
             std_db = self.k_std_db
         if mean_db is None or std_db is None:
-            raise fault("ricean needs k_mean_db and k_std_db, because the propagation model names no K")
+            kind = type(self).__name__.lower()
+            raise fault(f"{kind} needs k_mean_db and k_std_db, because the propagation model names no K")
         return mean_db, std_db
 
     def k_factor(self, los: Bools, k_db: Floats) -> Floats:

@@ -61,6 +61,7 @@ class Propagation(Member):
     out_of_range: Literal["error", "clamp"] = "error"  # clamp: priced at the border of the model's range
 
     label: ClassVar[str]  # the name in the catalogue
+    delay_scenario: ClassVar[str | None] = None  # whose delay spreads of TR 38.901, Table 7.5-6, hold; None: nobody's
 
     def physics(self) -> ModuleType:
         """Return the module of `channel` behind the model."""
@@ -89,6 +90,14 @@ class Propagation(Member):
         """Return the statistics of shadowing, decorrelation and Ricean factor."""
         statistics: Statistics = self.physics().STATISTICS
         return statistics
+
+    def delay_spread_s(self, los: Bools, carrier_hz: float) -> Floats | None:
+        """Return the median delay spreads [n] of devices in line of sight or not [n]; None: the model names none."""
+        from channel import tdl
+
+        if self.delay_scenario is None:
+            return None
+        return tdl.median_spread_s(self.delay_scenario, carrier_hz, los)
 
     def validity(self) -> Validity:
         """Return the distances, carriers and heights for which the model holds."""

@@ -17,6 +17,7 @@ class Inh(Propagation):
     office: Literal["mixed", "open"] = "mixed"  # they differ in how often there is line of sight
 
     label: ClassVar[str] = "inh"
+    delay_scenario: ClassVar[str | None] = "inh"
 
     def physics(self) -> ModuleType:
         """Return `channel.inh`."""

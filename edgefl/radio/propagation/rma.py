@@ -23,6 +23,7 @@ class Rma(Outdoor):
     street_width_m: Surroundings = 20.0  # W, on average
 
     label: ClassVar[str] = "rma"
+    delay_scenario: ClassVar[str | None] = "rma"
     depth_m: ClassVar[float] = 10.0  # clause 7.4.3.1, where UMi and UMa have 25 m
 
     def physics(self) -> ModuleType:

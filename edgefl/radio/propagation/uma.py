@@ -14,6 +14,7 @@ class Uma(Urban):
     """UMa (urban macro), in line of sight or not, outdoors or in buildings (3GPP TR 38.901, clause 7.4)."""
 
     label: ClassVar[str] = "uma"
+    delay_scenario: ClassVar[str | None] = "uma"
 
     def physics(self) -> ModuleType:
         """Return `channel.uma`."""

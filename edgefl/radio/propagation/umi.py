@@ -12,6 +12,7 @@ class Umi(Urban):
     """UMi-Street Canyon, in line of sight or not, outdoors or in buildings (3GPP TR 38.901, clause 7.4)."""
 
     label: ClassVar[str] = "umi"
+    delay_scenario: ClassVar[str | None] = "umi"
 
     def physics(self) -> ModuleType:
         """Return `channel.umi`."""

@@ -15,6 +15,7 @@ class UmiLos(Propagation):
     """UMi-Street Canyon, always line of sight (3GPP TR 38.901 Table 7.4.1-1; dynamic-devices paper, eq. 35 to 37)."""
 
     label: ClassVar[str] = "umi_los"
+    delay_scenario: ClassVar[str | None] = "umi"
 
     def physics(self) -> ModuleType:
         """Return `channel.umi`."""
