@@ -95,7 +95,7 @@ def column_gain_db(zenith: ArrayLike, elements: int, spacing_wavelengths: float,
 
     Example:
         >>> column_gain_db([102.0, 90.0], elements=10, spacing_wavelengths=0.5, tilt_deg=102.0).round(2)
-        array([10. , -13.81])
+        array([ 10.  , -18.26])
     """
     count = np.asarray(elements)
     require(count >= 1, count, "elements", "from 1")
