@@ -22,6 +22,7 @@ from channel.cumulants import HIGH_DB, LOW_DB, decibels, scaled_cumulants, slot_
 from channel.innovations import Innovations
 from channel.rate import SHANNON, Efficiency
 from channel.slot_walk import slots as walked_slots
+from channel.slot_walk import walk_until
 
 # A transfer is drawn rather than walked where the expansion is good enough; docs/channel/fast.md measures the bounds.
 MIN_EFFECTIVE_SAMPLES = 8.0  # below, what is left of r^n shows
@@ -48,6 +49,8 @@ def fast(
     max_slots: int = MAX_SLOTS,
     efficiency: Efficiency = SHANNON,
     k_factor: ArrayLike = 0.0,
+    *,
+    refuses: bool = True,
 ) -> Floats:
     """Return durations distributed as those of `transfer.walk` (paper, eq. 26 and 41) from a stationary start.
 
@@ -67,6 +70,7 @@ def fast(
         max_slots: limit on the length of a transfer [slots].
         efficiency: spectral efficiency over the SNR of a slot.
         k_factor: Ricean K [1], [n] or a scalar; 0 is Rayleigh fading. All others are walked.
+        refuses: whether to raise TransferTooLong; otherwise too long transfers that are walked are infinite.
 
     Returns:
         Durations [s], [n].
@@ -94,7 +98,8 @@ def fast(
     for part in batch.chunks():
         forecast = batch.forecast(part)
         hopeless = forecast.covered & (forecast.mean_slots > max_slots)
-        refuse_too_long(batch.snr[part[hopeless]], max_slots)
+        if refuses:
+            refuse_too_long(batch.snr[part[hopeless]], max_slots)
         to_walk[part] = ~forecast.enough
         block_slots[part] = _block_slots(forecast.mean_slots, batch.correlation[part])
 
@@ -103,7 +108,8 @@ def fast(
         mean_samples = forecast.mean_slots[forecast.enough] * worth
         samples = passage(mean_samples, draws[drawn], forecast.lines[:, forecast.enough])
         slots[drawn] = np.maximum(np.ceil(samples / worth), 1.0)
-    refuse_too_long(batch.snr[slots > max_slots], max_slots)
+    if refuses:
+        refuse_too_long(batch.snr[slots > max_slots], max_slots)
 
     durations_s = slots * slot_s
     rows = np.flatnonzero(to_walk)
@@ -114,7 +120,7 @@ def fast(
             return innovations(rows[at], count)
 
         # h goes on with rho^k from one block of k slots to the next.
-        durations_s[rows] = walked_slots(
+        arguments = (
             batch.payload[rows],
             batch.snr[rows],
             batch.bandwidth_hz[rows],
@@ -122,11 +128,14 @@ def fast(
             batch.correlation[rows] ** block_slots[rows],
             innovations_of_rows,
             starts[rows],
-            max_slots,
-            efficiency,
-            batch.k_factor[rows],
-            block_slots[rows],
         )
+        rest = (efficiency, batch.k_factor[rows], block_slots[rows])
+        if refuses:
+            durations_s[rows] = walked_slots(*arguments, max_slots, *rest)
+        else:
+            walk = walk_until(max_slots, *arguments, *rest)
+            incomplete = walk.sent_bits < batch.payload[rows]
+            durations_s[rows] = np.where(incomplete, np.inf, walk.slots * slot_s)
     return durations_s
 
 

@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike
 from scipy.special import exp1
 
 from channel._arrays import Floats
-from channel._checks import finite, non_negative, positive, require
+from channel._checks import finite, non_negative, positive, require, ricean_k
 from channel.units import dbm_to_w
 
 SERIES_BELOW = 0.02  # mean SNR below which the series is used: 22 terms of it are then exact to rounding
 SERIES_TERMS = 22
+SCATTER_QUANTILES = 64  # of the scatter's power, over which the mean over Ricean fading is taken
+SCATTER_ANGLES = 16
 LEAST_DENOMINATOR = 1e-280  # stands for a mean SNR or a rate of 0 in a denominator
 
 
@@ -169,6 +171,37 @@ def mean_rayleigh_bps_hz(efficiency: Efficiency, mean_snr: ArrayLike) -> Floats:
         ValueError: a negative SNR, NaN.
     """
     return efficiency.rayleigh_bps_hz(non_negative("mean_snr", mean_snr))
+
+
+def mean_ricean_bps_hz(efficiency: Efficiency, mean_snr: ArrayLike, k_factor: ArrayLike) -> Floats:
+    """Return the mean spectral efficiency over Ricean fading, `E[e(s|g|^2)]`, to about 1 %.
+
+    The mean is taken over quantiles of the scatter's power and over its angles to the line of sight.
+
+    Args:
+        efficiency: the rate model e.
+        mean_snr: mean signal-to-noise ratio s [1], [n].
+        k_factor: Ricean K [1], [n]; 0 is Rayleigh fading, infinity none.
+
+    Returns:
+        Mean spectral efficiency [bit/s/Hz], [n].
+
+    Raises:
+        ValueError: a negative SNR or K, NaN.
+
+    Example:
+        >>> float(mean_ricean_bps_hz(SHANNON, [1.0], [0.0]).round(2)[0])
+        0.86
+    """
+    snr = non_negative("mean_snr", mean_snr)
+    k = ricean_k(k_factor)
+    probability = (np.arange(SCATTER_QUANTILES) + 0.5) / SCATTER_QUANTILES
+    amplitude = np.sqrt(-np.log(probability))  # |h|, as |h|^2 is exponential
+    angle = np.pi * (np.arange(SCATTER_ANGLES) + 0.5) / SCATTER_ANGLES  # half a turn: the other half mirrors it
+    scatter = np.outer(amplitude, np.exp(1j * angle)).ravel()
+    line = np.sqrt(1.0 - 1.0 / (k + 1.0))[..., None]
+    power = np.abs(line + np.sqrt(1.0 / (k + 1.0))[..., None] * scatter) ** 2
+    return np.asarray(efficiency.bps_hz(snr[..., None] * power).mean(axis=-1))
 
 
 def noise_w_hz(noise_dbm_hz: ArrayLike, noise_figure_db: ArrayLike = 0.0) -> Floats:

@@ -75,7 +75,7 @@ def _snr_db(moment: Moment) -> Floats:
     drop = moment.drop
     budget = moment.server.link.pricing.budget
     power_w = np.asarray(channel.units.dbm_to_w(moment.server.world.tx_power_dbm[drop.ids]))
-    snr = budget.whole_band_snr("up", drop.ids, drop.path_gain, power_w)
+    snr = budget.lone_snr("up", drop.ids, drop.path_gain, power_w, budget.resources.band_hz)
     return _of_free(moment, np.asarray(channel.units.linear_to_db(snr)))
 
 

@@ -245,9 +245,9 @@ class BandClock:
         """Return the slots that `fast` draws for a transfer that keeps its share, and move its fading to their end."""
         rows = self._rows
         transfer = rows.transfers[row]
-        # Without a longest time nothing is cut: `fast` then need not walk short transfers to cut them at a slot.
+        # Without a limit nothing is cut: `fast` then need not walk short transfers to cut them at a slot.
         limit_slots = None
-        if self._budget.radio.faults.max_transfer_s is not None:
+        if rows.limit_slots[row] != channel.transfer.MAX_SLOTS:
             limit_slots = rows.limit_slots[[row]] - rows.slots[[row]]
         left_bits = float(rows.left_bits[row])
         attempt = TransmissionAttempt(

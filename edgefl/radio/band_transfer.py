@@ -22,7 +22,7 @@ class BandTransfer:
         participant: its participant [1], with the base station that serves it.
         attempt: the number of the attempt, from 0.
         left_bits: the payload.
-        limit_slots: the slots that it may take.
+        longest_slots: the slots that it may take, however good its link is.
         gain: the fading's gain in the slot before the first.
         draws: of the fading.
     """
@@ -32,7 +32,7 @@ class BandTransfer:
         participant: Participants,
         attempt: int,
         left_bits: float,
-        limit_slots: int,
+        longest_slots: int,
         gain: complex,
         draws: Innovations,
     ) -> None:
@@ -40,7 +40,8 @@ class BandTransfer:
         self.first_slot = int(participant.first_slot[0])  # its number since the participant's part began
         self.left_bits = left_bits
         self.sent_bits = 0.0
-        self.limit_slots = limit_slots
+        self.longest_slots = longest_slots
+        self.limit_slots = longest_slots
         self.slots = 0  # so far, pauses of handovers included
         self.air = 0.0  # share of the time in which it is served, since the last division
         self.air_slots = 0.0  # of the time so far with the radio on
@@ -79,6 +80,13 @@ class BandTransfer:
         """Go on after a pause, over the base station that serves the device [1] now, whose fading is another."""
         self._attach(participant, gain, draws)
         self.slots += paused_slots
+
+    def expect_failure(self, slots: int | None) -> None:
+        """End after so many more slots, as the link is hopeless; None: it is not, or is not any more."""
+        if slots is None:
+            self.limit_slots = self.longest_slots
+        else:
+            self.limit_slots = min(self.limit_slots, self.slots + slots)
 
     def restart(self, bits: float) -> None:
         """Begin with the payload anew: what was sent so far is of no use."""

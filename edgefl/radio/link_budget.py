@@ -88,18 +88,21 @@ class LinkBudget:
             return np.asarray(bandwidth_hz / self.resources.band_hz)
         return np.ones(len(ids))
 
-    def whole_band_snr(self, way: Way, ids: Ids, path_gain: Floats, tx_power_w: Floats) -> Floats:
-        """Return the signal-to-noise ratios [n] of devices, each alone on the whole band, without interference.
+    def lone_snr(self, way: Way, ids: Ids, path_gain: Floats, tx_power_w: Floats, bandwidth_hz: float) -> Floats:
+        """Return the signal-to-noise ratios [n] of devices, each alone in its cell, without interference.
 
         Args:
             way: the direction.
             ids: [n] the devices.
             path_gain: [n] between them and the base stations that serve them.
             tx_power_w: [n] their full powers.
+            bandwidth_hz: the part of the band that each uses.
         """
-        band_hz = self.resources.band_hz
-        sent_w = tx_power_w * self.power_share(way, ids, np.full(len(ids), band_hz), path_gain)
-        return np.asarray(self.snr_hz(way, path_gain, sent_w, 0.0) / band_hz)
+        sent_w = tx_power_w
+        if way == "up":
+            sent_w = tx_power_w * self.power_share(way, ids, np.full(len(ids), bandwidth_hz), path_gain)
+        powered_hz = self.resources.band_hz if self.spreads_power(way) else bandwidth_hz
+        return np.asarray(self.snr_hz(way, path_gain, sent_w, 0.0) / powered_hz)
 
     def interference_w_hz(
         self, way: Way, all_gains: Floats, cell: Ints, tx_power_w: Floats, transfers: Ints

@@ -75,6 +75,13 @@ class Messages:
             groups.append(group._replace(bits=bits, pause_s=_no_pause_before(turns, group.pause_s)))
         return Messages(groups)
 
+    def most_bits(self, way: Way) -> Floats:
+        """Return the bits [n] of each participant's largest message in a direction."""
+        most = np.empty(len(self._group_of))
+        for group in self.groups:
+            most[group.rows] = group.bits[:, WAYS.index(way) :: 2].max(axis=1)
+        return most
+
     def total_bits(self, way: Way) -> Floats:
         """Return all the bits [n] that each participant has in a direction."""
         total = np.empty(len(self._group_of))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+import channel
 from channel.transfer import MAX_SLOTS
 from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
 from edgefl.core.errors import RunError
@@ -18,11 +19,15 @@ from edgefl.radio.participants import Participants
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.shares import divide_bands
 from edgefl.radio.small_scale import FadingDraws
-from edgefl.radio.transfers import Way, remedy
+from edgefl.radio.transfers import Way
 from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine
+from edgefl.radio.wave_rates import WaveRates
 from edgefl.world.cells_section import Cells
 from edgefl.world.control import BY_SCENARIO, Control
 from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl
+
+BAND_SHARES = 0.5 ** np.arange(11)  # of a band on which a link is tried before it counts as hopeless
+DOUBTFUL = 1e3  # over Rayleigh fading, from how many times the least rate on a link is good in Ricean fading too
 
 FAULT: dict[Way, Purpose] = {"down": "fault_down", "up": "fault_up"}
 
@@ -154,21 +159,37 @@ class Pricing:
             offer: what the direction offers.
             participants: all participants; their fading begins with `participants.start`.
             rows: whose transfers to price.
-            until_slots: [r] where each is cut short; None: only at the scenario's longest time, if it has one.
+            until_slots: [r] where each is cut short; None: where the scenario ends those that take too long.
 
-        Raises:
-            RunError: a link is too weak for its payload, and nothing limits its time.
+        A transfer whose link is hopeless ends as `radio.faults.link_failure_s` says, another one after `MAX_SLOTS`.
         """
-        limit_slots = until_slots
-        if limit_slots is None and self.longest_slots is not None:
-            limit_slots = np.full(rows.size, self.longest_slots)
+        if until_slots is not None:
+            return self._price(offer, participants, rows, until_slots)
+        hopeless = np.zeros(rows.size, dtype=bool)
+        if self.hopeless_slots is not None:
+            hopeless = self._hopeless_on(offer, participants)[rows]
+        # `fast` walks some transfers more finely if they are to be cut: a hopeless one must not change the others'.
+        at_last = np.flatnonzero(hopeless)
+        others = np.flatnonzero(~hopeless)
+        priced = self._price(offer, participants, rows[others], self._limits(others.size, self.longest_slots))
+        if not at_last.size:
+            return priced
+        limits = self._limits(at_last.size, self.hopeless_slots)
+        failing = self._price(offer, participants, rows[at_last], limits)
+        order = np.argsort(np.concatenate([others, at_last]))
+        columns = zip(priced, failing, strict=True)
+        return Priced(*(np.concatenate(both)[order] for both in columns))
+
+    def _price(self, offer: Offer, participants: Participants, rows: Rows, limit_slots: Ints | None) -> Priced:
+        """Price the transfers of `rows` [r], all attempts of each together within `limit_slots` [r], if it has some."""
         fails = self.fails(offer.way, participants)[rows]
         slots = np.zeros(rows.size, dtype=np.int64)
         sent_bits = np.zeros(rows.size)
         delivered = np.zeros(rows.size, dtype=bool)
+        given_up = np.zeros(rows.size, dtype=bool)
         gain = participants.start[rows]
         for number in range(self.radio.faults.attempts):
-            under_way = ~delivered
+            under_way = ~delivered & ~given_up
             if limit_slots is not None:
                 under_way &= slots < limit_slots
             at = np.flatnonzero(under_way)
@@ -186,6 +207,7 @@ class Pricing:
             # A failure is noticed at the end of an attempt, so it has cost as much as a success.
             complete = walk.sent_bits >= attempt.payload_bits
             delivered[at] = complete & ~fails[at, number]
+            given_up[at] = ~complete
         return Priced(slots, sent_bits, delivered, gain)
 
     @property
@@ -206,43 +228,95 @@ class Pricing:
         uniform = self._streams.uniform(FAULT[way], participants.drop.ids, participants.index, count=count)
         return uniform[:, participants.attempts_before :] < faults.failure_probability
 
-    def refuse_hopeless(self, way: Way, participant: Participants, payload_bits: float) -> None:
-        """Refuse a transfer that nothing would ever end.
+    @property
+    def hopeless_slots(self) -> int | None:
+        """The slots after which a transfer fails whose link is hopeless; None: it has no such limit."""
+        hopeless_s = self.radio.faults.hopeless_s
+        if hopeless_s is None:
+            return None
+        slots = steps_completed(hopeless_s, self.radio.slot_s)
+        if self.longest_slots is not None:
+            slots = min(slots, self.longest_slots)
+        return min(slots, MAX_SLOTS)
+
+    @staticmethod
+    def _limits(count: int, slots: int | None) -> Ints | None:
+        """Return a limit for each of some transfers; None for none."""
+        if slots is None:
+            return None
+        return np.full(count, slots)
+
+    def failing_slots(self, way: Way, participant: Participants, payload_bits: float) -> int | None:
+        """Return after how many slots a transfer of one participant [1] fails; None if its link is not hopeless.
 
         Args:
             way: its direction.
-            participant: its participant [1].
+            participant: its participant, with the base station that serves it.
             payload_bits: what is to be sent.
-
-        Raises:
-            RunError: the link is too weak for the payload, and nothing limits its time.
         """
-        # A scenario that limits the time wants such transfers to fail, not to be refused.
-        if self.longest_slots is None and self.hopeless(way, participant, payload_bits):
-            raise self.too_long(way, participant)
+        slots = self.hopeless_slots
+        if slots is None or not self.hopeless(way, participant, payload_bits)[0]:
+            return None
+        return slots
 
-    def hopeless(self, way: Way, participant: Participants, payload_bits: float) -> bool:
-        """Return whether a transfer of one participant [1] takes more than `MAX_SLOTS` in the mean, alone on the band.
+    def hopeless(self, way: Way, participants: Participants, payload_bits: Floats | float) -> Bools:
+        """Return which transfers [n] take more than `MAX_SLOTS` in the mean, even alone in their cells.
 
-        Without this check a shared band would walk through all `MAX_SLOTS` slots of fading before it fails.
+        Args:
+            way: their direction.
+            participants: whose transfers they are [n].
+            payload_bits: what is to be sent, for all alike or [n].
         """
-        # The mean over Rayleigh fading says nothing about a line of sight, nor about a channel that does not change.
-        unchanging = abs(participant.correlation[0]) == 1.0
-        if participant.drop.k_factor[0] > 0 or unchanging:
-            return False
-        # The best case: the whole band, and no interference (0.0).
+        # The best case: no interference, and of all shares of the band the one that carries most. That is the
+        # whole band, unless the weakest scheme of a rate model needs the power to be spread over less.
         budget = self.budget
         resources = budget.resources
-        drop = participant.drop
-        mean_snr = budget.whole_band_snr(way, drop.ids, drop.path_gain, participant.tx_power_w)
-        payload_share = resources.time_share(way) * resources.payload_share(way)
-        mean_bps_hz = float(budget.mean_bps_hz(mean_snr)[0])
-        slot_bits = resources.band_hz * payload_share * self.radio.slot_s * mean_bps_hz
-        return payload_bits > slot_bits * MAX_SLOTS
+        slot_share = resources.time_share(way) * resources.payload_share(way) * self.radio.slot_s
+        least_bps = np.broadcast_to(payload_bits, len(participants)) / (MAX_SLOTS * slot_share)
+        hopeless = least_bps > 0
+        for share in BAND_SHARES:
+            rows = np.flatnonzero(hopeless)
+            if not rows.size:
+                break
+            some = participants.only(rows)
+            bandwidth_hz = share * resources.band_hz
+            mean_snr = budget.lone_snr(way, some.drop.ids, some.drop.path_gain, some.tx_power_w, bandwidth_hz)
+            hopeless[rows] = self._falls_short(mean_snr, some, np.full(rows.size, bandwidth_hz), least_bps[rows])
+        return np.asarray(hopeless)
 
-    def too_long(self, way: Way, participant: Participants) -> RunError:
-        """Return the error of a transfer of one participant [1] that does not end."""
-        device = int(participant.drop.ids[0])
-        transfer = "download" if way == "down" else "upload"
-        text = f"device {device}'s {transfer} needs more than {MAX_SLOTS} slots"
-        return RunError(f"round {participant.index + 1}: {text}: {remedy(way)}")
+    def _hopeless_on(self, offer: Offer, participants: Participants) -> Bools:
+        """Return which transfers [n] take more than `MAX_SLOTS` in the mean on their shares of an offer."""
+        least_bps = offer.slot_payload_bits / (MAX_SLOTS * self.radio.slot_s)
+        return self._falls_short(offer.mean_snr, participants, offer.bandwidth_hz, least_bps)
+
+    def _falls_short(
+        self, mean_snr: Floats, participants: Participants, bandwidth_hz: Floats, least_bps: Floats
+    ) -> Bools:
+        """Return where the mean rate over the fading of participants [n] is less than `least_bps` [n]."""
+        efficiency = self.budget.efficiency
+        least_bps_hz = least_bps / bandwidth_hz
+        mean_bps_hz = self.budget.mean_bps_hz(mean_snr)
+        k_factor = participants.drop.k_factor
+        # The mean over Ricean fading costs a thousand rates: most links are far from being hopeless in any fading.
+        doubtful = np.flatnonzero((k_factor > 0) & (mean_bps_hz < DOUBTFUL * least_bps_hz))
+        if doubtful.size:
+            mean_bps_hz[doubtful] = channel.rate.mean_ricean_bps_hz(efficiency, mean_snr[doubtful], k_factor[doubtful])
+        constant = np.flatnonzero(participants.constant)
+        if constant.size:
+            still = participants.only(constant)
+            mean_bps_hz[constant] = self._still_bps_hz(mean_snr[constant], still, bandwidth_hz[constant])
+        return np.asarray(mean_bps_hz < least_bps_hz)
+
+    def _still_bps_hz(self, mean_snr: Floats, participants: Participants, bandwidth_hz: Floats) -> Floats:
+        """Return the spectral efficiency [n] of channels that do not change."""
+        efficiency = self.budget.efficiency
+        if participants.waves is not None:
+            slot_s = self.radio.slot_s
+            rates = WaveRates(participants.waves, efficiency, slot_s, bandwidth_hz, mean_snr, participants.first_slot)
+            rows = np.arange(len(participants))
+            bits = rates.slot_bits(rows, np.zeros(rows.size, dtype=np.int64), 1)[:, 0]
+            return np.asarray(bits / (bandwidth_hz * slot_s))
+        # A correlation of -1 turns the sign of the scatter with each slot.
+        after = participants.start * participants.correlation
+        gains = channel.fading.ricean(np.stack([participants.start, after]), participants.drop.k_factor)
+        return np.asarray(efficiency.bps_hz(mean_snr * np.abs(gains) ** 2).mean(axis=0))

@@ -104,16 +104,15 @@ class SharedCarrier:
         full_power_s = 0.0
         # Whether an attempt fails does not depend on handovers: keys count those of the participant, not of a piece.
         fails = pricing.fails(way, self._participant(row))[0]
-        pricing.refuse_hopeless(way, self.serving(row), bits)
         left_slots = pricing.longest_slots
         for attempt in range(pricing.radio.faults.attempts):
             participant = self.serving(row)
             draws = pricing.fading.innovations(way, participant, attempt)
-            limit_slots = (
-                MAX_SLOTS if left_slots is None else left_slots
-            )  # a guard against links that never get through
+            # A guard against links that never get through.
+            longest_slots = MAX_SLOTS if left_slots is None else left_slots
             participant = replace(participant, first_slot=self._slots[row : row + 1].copy())
-            transfer = BandTransfer(participant, attempt, bits, limit_slots, self.gain[row], draws)
+            transfer = BandTransfer(participant, attempt, bits, longest_slots, self.gain[row], draws)
+            transfer.expect_failure(pricing.failing_slots(way, participant, bits))
             cut = yield from self.carry(way, row, transfer)
             sent_bits += transfer.sent_bits
             air_s += transfer.air_slots * pricing.radio.slot_s
@@ -125,10 +124,9 @@ class SharedCarrier:
             complete = transfer.left_bits == 0
             if complete and not fails[attempt]:
                 return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=True)
-            if left_slots is None:
-                if not complete:
-                    raise pricing.too_long(way, participant)
-            else:
+            if not complete:  # the link has failed, or the time is up
+                break
+            if left_slots is not None:
                 left_slots -= transfer.slots  # `max_transfer_s` is for all attempts together
                 if left_slots <= 0:
                     break

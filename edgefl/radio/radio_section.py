@@ -25,6 +25,9 @@ from edgefl.world.antennas.base import GainDbi
 TimeShare = Annotated[float, Field(gt=0, le=1)]
 ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
 
+LINK_FAILURE_S = 100.0
+"""After this time without success TCP may give up a connection, and not before (RFC 9293, clause 3.8.3: R2)."""
+
 PRESETS: dict[str, dict[str, Any]] = {
     "dynamic_devices": {"downlink": "broadcast", "allocation": "equal", "propagation": "umi_los", "shadowing_db": 4.0}
 }
@@ -57,6 +60,14 @@ class Faults(Section):
     failure_probability: ShareBelowOne = 0.0  # of each attempt, noticed at its end
     attempts: Annotated[int, Field(ge=1, le=100)] = 1
     max_transfer_s: PositiveFloat | None = None  # all attempts together
+    link_failure_s: PositiveFloat | None = None  # until a hopeless link fails; 100 where max_transfer_s is left out
+
+    @property
+    def hopeless_s(self) -> float | None:
+        """How long a transfer is tried whose link is hopeless; None: until `max_transfer_s`."""
+        if self.link_failure_s is None and self.max_transfer_s is None:
+            return LINK_FAILURE_S
+        return self.link_failure_s
 
 
 class Interference(Section):

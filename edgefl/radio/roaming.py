@@ -83,6 +83,7 @@ class RoamingCarrier(SharedCarrier):
                 transfer.go_on(participant, self.gain[row], draws, pause_slots)
                 if self._handover.in_transfer == "restart":
                     transfer.restart(bits)
+                transfer.expect_failure(self._pricing.failing_slots(way, participant, transfer.left_bits))
         except simpy.Interrupt as cut:
             band.withdraw(transfer)
             return str(cut.cause)

@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import channel
-from channel.transfer import MAX_SLOTS, TransferTooLong, Walk
+from channel.transfer import MAX_SLOTS, Walk
 from channel.waves import Waves
 from edgefl.core.arrays import Bools, Floats, Ints, Rows
-from edgefl.core.errors import RunError
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.link_budget import LinkBudget
 from edgefl.radio.participants import Participants
 from edgefl.radio.small_scale import FadingDraws
-from edgefl.radio.transfers import Way, remedy
+from edgefl.radio.transfers import Way
 from edgefl.radio.wave_rates import WaveRates
 
 FAST: dict[Way, Purpose] = {"down": "fast_down", "up": "fast_up"}
@@ -78,16 +77,12 @@ class TransmissionEngine:
     def carry(self, attempt: TransmissionAttempt) -> Walk:
         """Return the slots, the bits and the fading afterwards of an attempt.
 
-        Raises:
-            RunError: a link is too weak for its payload, and nothing limits its time.
+        A transfer without a limit ends incomplete after `MAX_SLOTS` slots.
         """
-        try:
-            if self.estimates(attempt.participants):
-                return self._estimate(attempt)
-            began = time.perf_counter()
-            walk = self._walk(attempt)
-        except TransferTooLong as error:
-            raise RunError(f"round {attempt.participants.index + 1}: {error}: {remedy(attempt.way)}") from None
+        if self.estimates(attempt.participants):
+            return self._estimate(attempt)
+        began = time.perf_counter()
+        walk = self._walk(attempt)
         self._count(attempt, walk.slots, time.perf_counter() - began)
         return walk
 
@@ -103,13 +98,10 @@ class TransmissionEngine:
             return self._walk_waves(attempt, participants.waves)
         draws = self._fading.innovations(attempt.way, participants, attempt.number)
         rest = (self.budget.efficiency, participants.drop.k_factor, participants.hold_slots)
+        limit_slots: Ints | int = MAX_SLOTS
         if attempt.limit_slots is not None:
-            return channel.transfer.walk_until(
-                attempt.limit_slots, *self._arguments(attempt), draws, participants.start, *rest
-            )
-        duration_s, gain = channel.transfer.walk(*self._arguments(attempt), draws, participants.start, MAX_SLOTS, *rest)
-        slots = np.rint(duration_s / self._slot_s).astype(np.int64)
-        return Walk(slots, attempt.payload_bits, gain)
+            limit_slots = attempt.limit_slots
+        return channel.transfer.walk_until(limit_slots, *self._arguments(attempt), draws, participants.start, *rest)
 
     def _walk_waves(self, attempt: TransmissionAttempt, waves: Waves) -> Walk:
         """Carry an attempt slot by slot over fading that is a function of time."""
@@ -128,11 +120,7 @@ class TransmissionEngine:
         )
         mean_slot_bits = attempt.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.mean_snr)
         expected_slots = payload_bits / np.maximum(mean_slot_bits, TINY_BITS)
-        # Hopeless and still channels need no walk: the one is refused, all slots of the other are alike.
-        still = waves.constant
-        lost = ~still & (participants.drop.k_factor == 0) & (expected_slots > MAX_SLOTS)
-        if attempt.limit_slots is None and lost.any():
-            raise _too_long(lost, attempt.mean_snr)
+        still = waves.constant  # all slots are alike: they need no walk
         walked_bits = np.where(still, 0.0, payload_bits)
         passage = channel.given_slots.passage(walked_bits, limit_slots, rates.slot_bits, expected_slots)
         for row in np.flatnonzero(still).tolist():
@@ -140,9 +128,6 @@ class TransmissionEngine:
             passage.slots[row], passage.sent_bits[row] = channel.given_slots.periodic_passage(
                 payload_bits[row], limit_slots[row], slot_bits
             )
-        incomplete = passage.sent_bits < payload_bits
-        if attempt.limit_slots is None and incomplete.any():
-            raise _too_long(incomplete, attempt.mean_snr)
         return Walk(passage.slots, passage.sent_bits, participants.start)
 
     def _estimate(self, attempt: TransmissionAttempt) -> Walk:
@@ -161,8 +146,14 @@ class TransmissionEngine:
         new_gain = (normals[:, 1] + 1j * normals[:, 2]) * np.sqrt(0.5)
         gain = np.where(participants.constant, participants.start, new_gain)
         if limit_slots is None:
-            slots = self._estimated_slots(attempt, normals[:, 0]).astype(np.int64)
-            return Walk(slots, attempt.payload_bits, gain)
+            needed_slots = self._estimated_slots(attempt, normals[:, 0])
+            slots = np.minimum(needed_slots, MAX_SLOTS).astype(np.int64)
+            sent_bits = attempt.payload_bits.copy()
+            too_long = np.flatnonzero(needed_slots > MAX_SLOTS)
+            if too_long.size:
+                limited = replace(attempt.only(too_long), limit_slots=np.full(too_long.size, MAX_SLOTS))
+                sent_bits[too_long] = self._estimate(limited).sent_bits
+            return Walk(slots, sent_bits, gain)
         mean_slot_bits = attempt.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.mean_snr)
         needed_slots = attempt.payload_bits / np.maximum(mean_slot_bits, TINY_BITS)
         walks = participants.constant | self._walks(attempt)
@@ -189,6 +180,7 @@ class TransmissionEngine:
             MAX_SLOTS,
             self.budget.efficiency,
             participants.drop.k_factor,
+            refuses=False,
         )
         return np.rint(duration_s / self._slot_s)
 
@@ -218,9 +210,3 @@ class TransmissionEngine:
         needless = ~self._walks(attempt) & ~participants.constant & ~participants.fades_in_blocks
         needless_share = int(slots[needless].sum()) / max(int(slots.sum()), 1)
         self.count_needless(wall_s * needless_share)
-
-
-def _too_long(rows: Bools, mean_snr: Floats) -> TransferTooLong:
-    """Return the error of transfers that do not end."""
-    lowest = mean_snr[rows].min()
-    return TransferTooLong(f"{rows.sum()} transfer(s) need more than {MAX_SLOTS} slots; lowest mean SNR {lowest:.3g}")

@@ -46,6 +46,7 @@ from edgefl.server.global_model import GlobalModel
 from edgefl.server.held_samples import HeldSamples
 from edgefl.server.ledger import Ledger
 from edgefl.server.population import Population
+from edgefl.server.reach import Reach
 from edgefl.server.replay import Keeping, Replay, RoundListener
 from edgefl.server.server import Server
 from edgefl.server.session_groups import SessionGroups
@@ -312,6 +313,7 @@ def _server(
         ),
         held,
         ledger,
+        Reach(env, scenario.cells, world, link, moves=scenario.mobility.moves),
     )
     return Server(
         env,

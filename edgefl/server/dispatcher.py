@@ -26,6 +26,7 @@ from edgefl.server.held_samples import HeldSamples
 from edgefl.server.ledger import Ledger
 from edgefl.server.participant_processes import ParticipantProcesses, ignore_device
 from edgefl.server.participation import POLLED, RECEIVED, ProcessFactory
+from edgefl.server.reach import Reach
 from edgefl.server.split_learning_processes import SplitLearningProcesses, split_messages, split_turns
 from edgefl.world.cells_section import Handover
 from edgefl.world.compute import LocalComputation
@@ -66,6 +67,7 @@ class Dispatcher:
         workload: how much a participant trains.
         held: how many samples a participant has in a round.
         ledger: records events.
+        reach: refuses a run in which no device can finish.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Dispatcher:
         workload: Workload,
         held: HeldSamples,
         ledger: Ledger,
+        reach: Reach,
     ) -> None:
         self._env = env
         self._section = section
@@ -92,6 +95,7 @@ class Dispatcher:
         self._split = split
         self._held = held
         self._ledger = ledger
+        self._reach = reach
         self._direct_links = DirectLinks(link) if section.policy.direct_links else None
         self._roaming = Roaming(env, ledger, world, link, handover) if handover else None
         self._equipped: set[int] = set()  # devices that have downloaded the per-session payload
@@ -156,6 +160,7 @@ class Dispatcher:
         """Return the factory of processes that download, compute and upload by way of the base station."""
         participants = self._participants(self._link, drop, index)
         messages = round_trip(len(participants), exchange.down_bits, exchange.up_bits, computing.durations_s)
+        self._reach.look(participants, messages)
         if self._roaming is not None:
             roamer = self._link.roam(self._env, participants, messages, self._roaming.section)
             processes = self._ordinary(roamer, computing, exchange)
@@ -187,7 +192,9 @@ class Dispatcher:
         if self._direct_links is not None:
             carrier = self._direct_link(self._direct_links, drop, messages, index, successor)
         else:
-            carrier = self._link.open(self._env, self._participants(self._link, drop, index), messages)
+            participants = self._participants(self._link, drop, index)
+            self._reach.look(participants, messages)
+            carrier = self._link.open(self._env, participants, messages)
         return SplitLearningProcesses(self._env, self._ledger, carrier, turns)
 
     def poll_processes(self, drop: Drop, index: int, samples: Ids) -> ProcessFactory:
