@@ -262,4 +262,5 @@ def _compared(result: Result) -> ComparedRun:
         columns = result.ledger.round_columns()
     else:
         columns = {str(column): result.rounds[column].tolist() for column in result.rounds}
-    return ComparedRun(str(name), result.scenario, result.status, metrics.accuracy_curve(columns))
+    curve = metrics.accuracy_curve(columns)
+    return ComparedRun(str(name), result.scenario, result.status, curve, metrics.base_station_energy_j(columns))

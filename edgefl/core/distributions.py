@@ -375,6 +375,7 @@ CHANCE = PerDevice(1e-4, 1.0)  # algorithms divide by it
 DATA_SHARE = PerDevice(1e-4, 1.0)  # of a device's samples
 PEAK_S = PerDevice(0.0, 1e9)
 SHARE = PerDevice(0.0, 1.0)
+EFFICIENCY = PerDevice(1e-3, 1.0)
 HOUR = PerDevice(0.0, 24.0)  # of a day
 HEIGHT_M = PerDevice(1.5, 22.5)  # 3GPP TR 38.901, Table 7.4.1-1
 Positive = Annotated[Distribution, POSITIVE]
@@ -385,6 +386,7 @@ DataShare = Annotated[Distribution, DATA_SHARE]
 PeakS = Annotated[Distribution, PEAK_S]
 HeightM = Annotated[Distribution, HEIGHT_M]
 PerDeviceShare = Annotated[Distribution, SHARE]
+Efficiency = Annotated[Distribution, EFFICIENCY]
 Hour = Annotated[Distribution, HOUR]
 
 ATTRIBUTES = {
@@ -407,6 +409,10 @@ ATTRIBUTES = {
     "data_share": "devices.data_share",
     "p0_dbm": "devices.power_control.p0_dbm",
     "alpha": "devices.power_control.alpha",
+    "pa_efficiency": "devices.radio_energy.pa_efficiency",
+    "circuit_w": "devices.radio_energy.circuit_w",
+    "drx_tail_s": "devices.radio_energy.drx_tail_s",
+    "drx_tail_w": "devices.radio_energy.drx_tail_w",
 }
 """The scenario key of each attribute. An attribute's position keys its draws: append new ones, and never reorder."""
 

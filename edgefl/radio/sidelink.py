@@ -95,8 +95,8 @@ class DirectLinks:
         return DirectLink(self, cell, direct, received, last, hands_on=True)
 
     def hand_on(self, transfer: TransferResult) -> None:
-        """Keep a transfer as the next device's download."""
-        self._handed_on = transfer
+        """Keep a transfer as the next device's download, for which no base station sends."""
+        self._handed_on = transfer._replace(full_power_s=0.0)
 
 
 class DirectLink:

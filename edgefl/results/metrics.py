@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from edgefl.core.arrays import Floats
 
+BASE_STATION_COLUMNS = ("bs_static_energy_j", "bs_load_energy_j")  # of runs with `cells.energy`
 CURVE_COLUMNS = ("session", "round", "time_s", "energy_j", "test_accuracy")
 INITIAL_ROUNDS = 10  # of a session, whose mean accuracy is wanted (dynamic-devices paper, appendix E)
 SAME_ACCURACY = 1e-12  # files have 12 digits: accuracies that differ by less count as equal
@@ -82,6 +83,22 @@ def accuracy_curve(columns: Mapping[str, Any]) -> AccuracyCurve:
     # An extra round ends with a model that only serves to prepare the session: its test is no result.
     accuracy = np.where(number > 0, accuracy, np.nan)
     return AccuracyCurve(numbers(number), time_s, energy_j, accuracy, session, number)
+
+
+def base_station_energy_j(columns: Mapping[str, Any]) -> Floats | None:
+    """Return the energy [rounds] that base stations have drawn since the beginning; None where it was not measured."""
+    # The table of a report has all columns, empty where the run lacks them.
+    if not all(name in columns for name in BASE_STATION_COLUMNS):
+        return None
+    static_j, load_j = (np.array(columns[name], dtype=np.float64) for name in BASE_STATION_COLUMNS)
+    if np.isnan(static_j).any():
+        return None
+    return np.asarray(np.cumsum(static_j + load_j))
+
+
+def until(run: AccuracyCurve, reached: Reach, cumulative: Floats) -> float:
+    """Return the value of a cumulative column [rounds] at the end of the round in which a target was reached."""
+    return float(cumulative[np.flatnonzero(run.number == reached.round)[0]])
 
 
 def sessions(run: AccuracyCurve) -> list[AccuracyCurve]:

@@ -37,6 +37,7 @@ def summarize(
     """
     rounds = ledger.rounds
     curve = metrics.accuracy_curve(ledger.round_columns())
+    bs_energy_j = metrics.base_station_energy_j(ledger.round_columns())
     summary: dict[str, Any] = {
         "rounds": len(rounds),
         "time_s": ledger.time_s,
@@ -44,7 +45,7 @@ def summarize(
         "final_accuracy": _number(curve.final),
         "best_accuracy": _number(curve.best),
         "last": _last_tests(curve, last_tests),
-        "targets": [_target(curve, target) for target in targets],
+        "targets": [_target(curve, target, bs_energy_j=bs_energy_j) for target in targets],
     }
     # Keys that only some runs have stand where they stand in the file; its order is fixed.
     if by_session:
@@ -54,6 +55,8 @@ def summarize(
     for column in BATTERY_TOTALS:
         if rounds and column in rounds[0]:
             summary[column] = sum(row[column] for row in rounds)
+    if bs_energy_j is not None and rounds:
+        summary["bs_energy_j"] = float(bs_energy_j[-1])
     summary["drops"] = _drops(rounds)
     summary["fairness"] = None
     if accuracies is not None:
@@ -101,20 +104,30 @@ def _last_tests(curve: AccuracyCurve, count: int) -> dict[str, Any] | None:
     return {"n": spread.n, "mean_accuracy": spread.mean, "std_accuracy": spread.std}
 
 
-def _target(curve: AccuracyCurve, target: float | RelativeTarget, session: int | None = None) -> dict[str, Any]:
+def _target(
+    curve: AccuracyCurve,
+    target: float | RelativeTarget,
+    session: int | None = None,
+    bs_energy_j: npt.NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
     """Return what a target took, None where it was not reached; a relative target also tells what it is relative to.
 
     Args:
         curve: of the run, or of a session.
         target: an accuracy, or a fraction of the best accuracy of a reference.
         session: the number of the session; None for the whole run.
+        bs_energy_j: [rounds] energy of base stations since the beginning; None where it was not measured.
     """
     accuracy = _wanted_accuracy(target, session)
     summary: dict[str, Any] = {"accuracy": accuracy, "round": None, "time_s": None, "energy_j": None}
+    if bs_energy_j is not None:
+        summary["bs_energy_j"] = None
     if accuracy is not None:  # None: there is nothing to reach in this session
         reach = metrics.reach(curve, accuracy)
         if reach.reached:
             summary.update(round=reach.round, time_s=reach.time_s, energy_j=reach.energy_j)
+            if bs_energy_j is not None:
+                summary["bs_energy_j"] = metrics.until(curve, reach, bs_energy_j)
     if isinstance(target, RelativeTarget):
         summary["relative"] = target.relative
         summary["reference"] = str(target.reference)

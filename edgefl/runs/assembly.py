@@ -39,6 +39,7 @@ from edgefl.runs.learning_key import learning_key
 from edgefl.runs.plan_keys import PlanKeys, keys_of, with_keys
 from edgefl.scenario import Scenario
 from edgefl.scenario.plausibility import too_late
+from edgefl.server.base_station_energy import BaseStationEnergy
 from edgefl.server.battery_meter import BatteryMeter
 from edgefl.server.clock import new_clock
 from edgefl.server.dispatcher import Dispatcher
@@ -290,6 +291,14 @@ def _server(
     participants_routes = backhaul
     if scenario.server.policy.edge_models:
         participants_routes = routes(None, scenario.cells.sites, scenario.cells.sectors)
+    base_station_energy: BaseStationEnergy | None = None
+    if scenario.cells.energy:
+        base_station_energy = BaseStationEnergy(
+            scenario.cells.energy,
+            scenario.cells.sites,
+            link.pricing.budget.server_tx_power_w,
+            broadcast=scenario.radio.downlink == "broadcast",
+        )
     labels = None
     if scenario.report.labels_by_round:
         labels = divided.data.train_y
@@ -331,6 +340,7 @@ def _server(
         held,
         Population(env, world.presence, world.batteries, ledger, scenario.server.participants or 0),
         battery_meter,
+        base_station_energy,
         replay,
         ledger,
         streams,

@@ -216,6 +216,9 @@ def check_batteries(scenario: Sections) -> None:
     if devices.dvfs.needs_deadline and server.selection.polls:
         text = "the selection polls devices before the deadline begins to run: set it to fixed"
         raise fault_at(("devices", "dvfs"), text)
+    if devices.has_tails and server.selection.polls:
+        text = "the selection polls devices, and the radios of candidates that are not chosen are not followed"
+        raise fault_at(("devices", "radio_energy"), f"{text}: leave drx_tail_s out, or take another selection")
     if devices.has_batteries and server.policy.direct_links:
         text = "over direct links a device receives the model before its own participation begins"
         raise fault_at(("devices", "battery"), f"{text}: leave it out, or set links to relayed")

@@ -44,6 +44,10 @@ def check_powers(scenario: Sections) -> Warnings:
     server_dbm = scenario.radio.server_tx_power_dbm
     if server_dbm > STRONGEST_SERVER_DBM:
         yield f"radio.server_tx_power_dbm: {server_dbm:g} dBm is more than 1 MW: 20 W are 43 dBm"
+    radio = scenario.radio
+    if scenario.cells.energy and radio.server_power == "per_device" and radio.downlink == "unicast":
+        text = "with radio.server_power: per_device a base station sends its power on each share at the same time"
+        yield f"cells.energy: {text}: total divides one power among them"
 
 
 def check_learning_rate(scenario: Sections) -> Warnings:

@@ -20,7 +20,11 @@ DeviceColumns = dict[str, npt.NDArray[Any]]  # by column name, one value for eac
 
 
 def device_columns(
-    parts: Sequence[Participation], round_key: RoundKey, now_s: float, powers_w: Mapping[str, Floats]
+    parts: Sequence[Participation],
+    round_key: RoundKey,
+    now_s: float,
+    powers_w: Mapping[str, Floats],
+    drx_tail_s: Floats,
 ) -> DeviceColumns:
     """Return ended participations [n] as columns of devices.csv.
 
@@ -28,7 +32,8 @@ def device_columns(
         parts: the participations, in order of their devices.
         round_key: the round in which they ended.
         now_s: when that round ends [s].
-        powers_w: what each device [n] draws while receiving (rx), computing (cpu), sending (tx) and waiting (idle) [W].
+        powers_w: what each device [n] draws in each of its activities [W] (`World.powers_w`).
+        drx_tail_s: how long each device's radio [n] stays awake after its last transfer.
     """
     count = len(parts)
     download_s, download_on_air_s, download_bits = _transfers([part.down for part in parts])
@@ -53,6 +58,13 @@ def device_columns(
     # During a transfer the radio is off in slots of the other direction and of other devices, and draws idle power.
     radio_off_s = download_s - download_on_air_s + upload_s - upload_on_air_s
 
+    idle_energy_j = powers_w["idle"] * (wait_s + radio_off_s)
+    if drx_tail_s.any():
+        # The radio stays awake while the device waits; it sleeps again when the round ends or the device is gone.
+        asleep_s = np.array([part.last_transfer_s for part in parts]) + drx_tail_s
+        awake_s = np.maximum(np.minimum(asleep_s, until_s) - end_s, 0.0)
+        idle_energy_j += (powers_w["tail"] - powers_w["idle"]) * awake_s
+
     def of_drop(name: str) -> list[Any]:
         return [getattr(part.drop, name)[part.row] for part in parts]
 
@@ -72,14 +84,14 @@ def device_columns(
         # Energy is power times time; the radio draws its power only while it is on the air.
         "rx_energy_j": powers_w["rx"] * download_on_air_s,
         "cpu_energy_j": powers_w["cpu"] * compute_s,
-        "tx_energy_j": powers_w["tx"] * full_power_s,
+        "tx_energy_j": powers_w["tx"] * full_power_s + powers_w["circuit"] * upload_on_air_s,
         "status": np.array([part.status for part in parts], dtype=str),
         "bytes_down": _whole_bytes(download_bits),
         "bytes_up": _whole_bytes(upload_bits),
         "x_m": np.array([part.position_m[0] for part in parts]),
         "y_m": np.array([part.position_m[1] for part in parts]),
         "shadowing_db": np.array(of_drop("shadowing_db")),
-        "idle_energy_j": powers_w["idle"] * (wait_s + radio_off_s),
+        "idle_energy_j": idle_energy_j,
         "start_s": began_s - early_s,
     }
 

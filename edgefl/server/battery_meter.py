@@ -90,8 +90,22 @@ class BatteryMeter:
         if part.gone:
             self._batteries.release(device, self._env.now)
         else:
-            self._draw(part.device, "idle")
+            self._wait_for_round(part)
         part.measure_battery(float(self._batteries.levels_j(device, self._env.now)[0]))
+
+    def _wait_for_round(self, part: Participation) -> None:
+        """Let a device wait for the round's end, with its radio awake for a while after its last transfer."""
+        asleep_s = part.last_transfer_s + float(self._world.drx_tail_s[part.device])
+        if asleep_s <= self._env.now:
+            self._draw(part.device, "idle")
+            return
+        self._draw(part.device, "tail")
+        call_at(self._env, asleep_s, partial(self._sleep, part))
+
+    def _sleep(self, part: Participation) -> None:
+        """Note that the radio of a device that waits for the round's end is no longer awake."""
+        if self._is_metered(part):
+            self._draw(part.device, "idle")
 
     def close(self, parts: Iterable[Participation]) -> None:
         """Stop metering participations whose round has ended, so that their devices wait no longer."""
@@ -119,6 +133,8 @@ class BatteryMeter:
         """Draw a share of the power of an activity for a share of the time, and idle power for the rest."""
         metered = self._metered[device]
         activity_w = metered.powers_w[activity] * power_share
+        if activity == "tx":
+            activity_w += metered.powers_w["circuit"]
         power_w = share * activity_w + (1 - share) * metered.powers_w["idle"]
         if activity == "cpu":  # DVFS has chosen the clock only now, and it may be below the highest
             clock_hz = np.array([metered.part.cpu_hz])

@@ -30,6 +30,7 @@ class ResultColumn:
 
 # The runs that have an optional column
 BATTERY_RUNS = "`devices.battery`"
+BASE_STATION_RUNS = "`cells.energy`"
 RANKING_RUNS = "data sets of rankings (MovieLens)"
 SCALAR_RUNS = "`data.dataset: quadratic`"
 SEL_RUNS = "`report.models` with `sel`"
@@ -139,6 +140,20 @@ ROUND_COLUMNS = (
         "energy of the server's part of the model; not in `energy_j`",
         "`server.policy: split`",
     ),
+    ResultColumn(
+        "bs_static_energy_j",
+        float,
+        "J",
+        "energy that base stations have drawn all the time during the round; not in `energy_j`",
+        BASE_STATION_RUNS,
+    ),
+    ResultColumn(
+        "bs_load_energy_j",
+        float,
+        "J",
+        "energy that base stations have drawn for what they sent to the round's participants; not in `energy_j`",
+        BASE_STATION_RUNS,
+    ),
     ResultColumn("answered", int, "", "messages besides training that devices have answered", "Flower apps"),
     ResultColumn("polled", int, "", "devices that were asked for their loss and not chosen", "selections that poll"),
     ResultColumn("depleted", int, "", "devices without charge at the round's end", BATTERY_RUNS),
@@ -167,7 +182,7 @@ DEVICE_COLUMNS = (
     ResultColumn("wait_s", float, "s", "time of waiting, for the server, the backhaul or the end of the round"),
     ResultColumn("rx_energy_j", float, "J", "energy of receiving"),
     ResultColumn("cpu_energy_j", float, "J", "energy of computing"),
-    ResultColumn("tx_energy_j", float, "J", "energy of sending"),
+    ResultColumn("tx_energy_j", float, "J", "energy of sending, with losses of the power amplifier and the circuit"),
     ResultColumn(
         "status",
         str,
@@ -180,7 +195,7 @@ DEVICE_COLUMNS = (
     ResultColumn("x_m", float, "m", "position when it began, relative to the base station in the middle"),
     ResultColumn("y_m", float, "m", "position when it began, relative to the base station in the middle"),
     ResultColumn("shadowing_db", float, "dB", "shadowing, a part of the path loss", added_later=True),
-    ResultColumn("idle_energy_j", float, "J", "energy of waiting", added_later=True),
+    ResultColumn("idle_energy_j", float, "J", "energy of waiting, the radio's DRX tail included", added_later=True),
     ResultColumn("start_s", float, "s", "virtual time at which the participation began", added_later=True),
     ResultColumn("battery_j", float, "J", "energy in the battery when the participation ended", BATTERY_RUNS),
     ResultColumn("battery_capacity_j", float, "J", "capacity of the battery", BATTERY_RUNS),

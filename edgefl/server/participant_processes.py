@@ -81,7 +81,7 @@ class ParticipantProcesses:
         if cut:
             return cut
         transfer = yield from self.carrier.send(part.row, DOWNLOAD)
-        part.add_download(transfer)
+        part.add_download(transfer, self.env.now)
         if not transfer.delivered:
             return transfer.cut or "download_failed"
         self._note("download_end", part)
@@ -90,7 +90,7 @@ class ParticipantProcesses:
     def _upload(self, part: Participation) -> ParticipantProcess:
         """Carry the update to the server; return "" if it arrived, otherwise the status of the participation."""
         transfer = yield from self.carrier.send(part.row, UPLOAD)
-        part.add_upload(transfer)
+        part.add_upload(transfer, self.env.now)
         if not transfer.delivered:
             return transfer.cut or "upload_failed"
         bits = np.broadcast_to(self.up_bits, self.computing.flops.shape)[part.row]

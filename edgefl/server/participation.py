@@ -56,10 +56,12 @@ class Participation:
         "cpu_hz",
         "device",
         "down",
+        "downloaded_with",
         "drop",
         "end_s",
         "handovers",
         "idle_s",
+        "last_transfer_s",
         "position_m",
         "row",
         "server_s",
@@ -91,11 +93,13 @@ class Participation:
         self.began_s = began_s
         self.cpu_hz = cpu_hz  # the clock at which it computes
         self.tx_power_w = tx_power_w
+        self.downloaded_with = drop  # of the devices that began to download together
         self.down = NOT_BEGUN
         self.up = NOT_BEGUN
         self.compute_s = 0.0
         self.server_s = 0.0  # time spent waiting for the server to compute, in split learning
         self.idle_s = 0.0  # time spent waiting for the backhaul, or for the other candidates of a poll
+        self.last_transfer_s = float("-inf")  # when its last transfer ended; -inf before any has
         self.end_s = float("nan")
         self.status = (
             ""  # RECEIVED, LATE, POLLED, ANSWERED, one of FAILED, or the cause of an interrupt; "" until it ends
@@ -127,6 +131,7 @@ class Participation:
         # The device has waited for the other candidates since its answer.
         self.idle_s = poll.idle_s + self.began_s - poll.end_s
         self.began_s = poll.began_s
+        self.downloaded_with = poll.downloaded_with
         self.down = poll.down
         self.up = poll.up
         self.compute_s = poll.compute_s
@@ -135,13 +140,15 @@ class Participation:
         """Record the clock [Hz] at which the device computes from now on."""
         self.cpu_hz = cpu_hz
 
-    def add_download(self, transfer: TransferResult) -> None:
-        """Add a transfer to the device to those before it."""
+    def add_download(self, transfer: TransferResult, time_s: float) -> None:
+        """Add a transfer to the device, which has ended now, to those before it."""
         self.down = transfer.after(self.down)
+        self.last_transfer_s = time_s
 
-    def add_upload(self, transfer: TransferResult) -> None:
-        """Add a transfer from the device to those before it."""
+    def add_upload(self, transfer: TransferResult, time_s: float) -> None:
+        """Add a transfer from the device, which has ended now, to those before it."""
         self.up = transfer.after(self.up)
+        self.last_transfer_s = time_s
 
     def hand_over(self, cell: int) -> None:
         """Record that another cell serves the device from now on."""

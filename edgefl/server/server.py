@@ -22,6 +22,7 @@ from edgefl.radio.link import Link
 from edgefl.scenario import RoundKey, Sessions, Stop
 from edgefl.server.accounting import DeviceColumns, device_columns, device_reports, spent_j
 from edgefl.server.advice import FastTransferAdvice
+from edgefl.server.base_station_energy import BaseStationEnergy
 from edgefl.server.battery_meter import BatteryMeter
 from edgefl.server.dispatcher import Dispatcher, Exchange
 from edgefl.server.held_samples import HeldSamples
@@ -70,6 +71,7 @@ class Server:
         held: which samples participants have in a round.
         population: which devices are present, arrive and leave.
         battery_meter: meters what devices with batteries draw; None if no device has one.
+        base_station_energy: accounts for what base stations draw; None if nobody asks.
         replay: the server's side of learning.
         ledger: records finished rounds.
         streams: keyed randomness.
@@ -93,6 +95,7 @@ class Server:
         held: HeldSamples,
         population: Population,
         battery_meter: BatteryMeter | None,
+        base_station_energy: BaseStationEnergy | None,
         replay: Replay,
         ledger: Ledger,
         streams: Streams,
@@ -115,6 +118,7 @@ class Server:
         self._groups = groups
         self._population = population
         self._battery_meter = battery_meter
+        self._base_station_energy = base_station_energy
         self._streams = streams
         self._control = control
         self._tracker = DeviceTracker(payload.samples)
@@ -501,6 +505,9 @@ class Server:
             return
         devices = self._close(parts, RoundKey(last_row["session"], last_row["round"]))
         spent = spent_j(devices)
+        load = {}
+        if self._base_station_energy:
+            load = self._base_station_energy.load(parts)
         self.ledger.add_to_last_round(
             {
                 "selected": len(parts),
@@ -510,6 +517,7 @@ class Server:
                 "bytes_down": int(devices["bytes_down"].sum()),
                 "bytes_up": int(devices["bytes_up"].sum()),
                 **self._handovers(parts),
+                **load,
             }
         )
         self.ledger.enter_participants(devices)
@@ -527,14 +535,15 @@ class Server:
         cpu_hz = np.array([part.cpu_hz for part in parts])
         tx_power_w = np.array([part.tx_power_w for part in parts])
         powers_w = self.world.powers_w(ids, cpu_hz, tx_power_w)
+        drx_tail_s = self.world.drx_tail_s[ids]
         for part in parts:
             part.close()
         if self._battery_meter is None:
-            return device_columns(parts, key, self.env.now, powers_w)
+            return device_columns(parts, key, self.env.now, powers_w, drx_tail_s)
         # The meter comes first: it knows which devices ran out while they waited, and so when their waiting ended.
         self._battery_meter.close(parts)
         return {
-            **device_columns(parts, key, self.env.now, powers_w),
+            **device_columns(parts, key, self.env.now, powers_w, drx_tail_s),
             "battery_j": np.array([part.battery_j for part in parts]),
             "battery_capacity_j": self._battery_meter.capacity_j(ids),
         }
@@ -587,6 +596,8 @@ class Server:
         if self._section.policy.splits_model:  # the server computes its half of the model
             found["server_energy_j"] = self._section.power_w * sum(part.server_s for part in parts)
         found.update(self._handovers(parts))
+        if self._base_station_energy:
+            found.update(self._base_station_energy.columns(parts, self.env.now - self._last_end_s))
         if self._section.policy.exchanges:
             found["answered"] = sum(part.status == ANSWERED for part in parts)
         if self._section.selection.polls:

@@ -117,10 +117,10 @@ class SplitLearningProcesses:
         upwards = turn % 2 == 1
         if upwards:
             failure = "upload_failed"
-            part.add_upload(transfer)
+            part.add_upload(transfer, self.env.now)
         else:
             failure = "download_failed"
-            part.add_download(transfer)
+            part.add_download(transfer, self.env.now)
         if transfer.delivered:
             return ""
         return transfer.cut or failure

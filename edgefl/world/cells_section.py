@@ -65,6 +65,13 @@ class Handover(Section):
         return self.interruption_s
 
 
+class BaseStationEnergySection(Section):
+    """What base stations draw: P = static_w + slope P_out (EARTH project, D2.3; Auer et al., IEEE WCM 2011)."""
+
+    static_w: Annotated[float, Field(ge=0, le=1e6)]  # of each base station, all its sectors, all the time
+    slope: Annotated[float, Field(ge=1, le=1000)]  # Delta_p: watts drawn for each watt that is sent
+
+
 class Cells(Section):
     """The base stations: where they stand and how far they cover."""
 
@@ -80,6 +87,7 @@ class Cells(Section):
     antenna: Annotated[Antenna, ANTENNAS] = Omni()  # of each sector
     drop: Literal["disc", "hexagons"] = "disc"  # where devices are: in a disc around all cells, or in the hexagons
     handover: Handover | None = None
+    energy: BaseStationEnergySection | None = None  # None: the energy of base stations is not accounted for
 
     @model_validator(mode="before")
     @classmethod

@@ -27,6 +27,7 @@ from edgefl.core.distributions import (
     Constant,
     DataShare,
     Distribution,
+    Efficiency,
     HeightM,
     Hour,
     NonNegative,
@@ -101,6 +102,31 @@ class Battery(Section):
         return self
 
 
+class RadioEnergy(Section):
+    """What a device's radio draws beyond `rx_power_w`, `idle_power_w` and the power sent; numbers may be distributions.
+
+    Sources: Cui, Goldsmith and Bahai, IEEE TWC 2005 (amplifier and circuit); Huang et al., ACM MobiSys 2012 (tail).
+    """
+
+    pa_efficiency: Efficiency = Constant(value=1.0)  # of the power amplifier: power sent over power that it draws
+    circuit_w: NonNegative = Constant(value=0.0)  # drawn besides while it sends
+    drx_tail_s: NonNegative = Constant(value=0.0)  # for which the radio stays awake after its last transfer
+    drx_tail_w: NonNegative = Constant(value=0.0)  # drawn meanwhile, in place of `idle_power_w`
+
+    @model_validator(mode="after")
+    def _check_tail(self) -> RadioEnergy:
+        given = self.model_fields_set & {"drx_tail_s", "drx_tail_w"}
+        if len(given) == 1:
+            missing = ({"drx_tail_s", "drx_tail_w"} - given).pop()
+            raise fault_at(tuple(given), f"needs {missing}, too")
+        return self
+
+    @property
+    def has_tail(self) -> bool:
+        """Return whether the radio stays awake after its last transfer."""
+        return self.drx_tail_s.span()[1] > 0
+
+
 class Hardware(Section):
     """The parts of a device; numbers may be distributions."""
 
@@ -111,6 +137,7 @@ class Hardware(Section):
     power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()
     rx_power_w: Positive = Constant(value=0.1)  # of the receiving circuit
     idle_power_w: NonNegative = Constant(value=0.0)  # while it takes part and waits
+    radio_energy: RadioEnergy = RadioEnergy()
     height_m: HeightM = Constant(value=1.5)  # of its antenna
     data_share: DataShare = Constant(value=1.0)  # share of its part of the data that a device keeps
     battery: Battery | None = None  # None: on mains
@@ -202,6 +229,11 @@ class Devices(Hardware):
     def has_batteries(self) -> bool:
         """Return whether any device runs on a battery."""
         return any(hardware.battery for hardware in self.made_of)
+
+    @property
+    def has_tails(self) -> bool:
+        """Return whether any device's radio stays awake after its last transfer."""
+        return any(hardware.radio_energy.has_tail for hardware in self.made_of)
 
     def span(self, key: str) -> tuple[float, float]:
         """Return the least and the greatest value of a key that any device can draw."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.distributions import HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL
+from edgefl.core.distributions import EFFICIENCY, HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, check_ids, check_type
 from edgefl.core.streams import Streams
@@ -62,6 +62,12 @@ class World:
         self.power_control = UplinkPowerControl.of_devices(devices, self.tx_power_dbm, streams)
         self.rx_power_w = devices.draw("rx_power_w", POSITIVE, streams)
         self.idle_power_w = devices.draw("idle_power_w", NON_NEGATIVE, streams)
+        self.pa_efficiency = devices.draw(
+            "pa_efficiency", EFFICIENCY, streams, lambda of: of.radio_energy.pa_efficiency
+        )
+        self.circuit_w = devices.draw("circuit_w", NON_NEGATIVE, streams, lambda of: of.radio_energy.circuit_w)
+        self.drx_tail_s = devices.draw("drx_tail_s", NON_NEGATIVE, streams, lambda of: of.radio_energy.drx_tail_s)
+        self.drx_tail_w = devices.draw("drx_tail_w", NON_NEGATIVE, streams, lambda of: of.radio_energy.drx_tail_w)
         self.height_m = devices.draw("height_m", HEIGHT_M, streams)
         self.dvfs = devices.dvfs
         self.batteries: Batteries | None = None
@@ -137,7 +143,10 @@ class World:
         return full_power_w(self.tx_power_dbm[ids], self._control.power_share(ids))
 
     def powers_w(self, ids: Ids, cpu_hz: Floats | None = None, tx_power_w: Floats | None = None) -> dict[str, Floats]:
-        """Return what devices [n] draw while they receive, compute, transmit and wait, each [n] in watts.
+        """Return what devices [n] draw while they receive (rx), compute (cpu), transmit and wait (idle), [n] each [W].
+
+        A device that transmits draws what its power amplifier takes, "tx" at full power and in proportion below, and
+        "circuit" besides. While its radio stays awake after its last transfer it draws "tail" in place of "idle".
 
         Source: dynamic-devices paper, eq. 27, 28, 42.
 
@@ -151,8 +160,10 @@ class World:
         return {
             "rx": self.rx_power_w[ids],
             "cpu": cpu_power_w(clock_hz, self.flops_per_cycle[ids], self.capacitance[ids]),
-            "tx": sent_w,
+            "tx": sent_w / self.pa_efficiency[ids],
+            "circuit": self.circuit_w[ids],
             "idle": self.idle_power_w[ids],
+            "tail": self.drx_tail_w[ids],
         }
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:

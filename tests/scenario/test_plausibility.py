@@ -12,6 +12,7 @@ CASES = {
     "devices.cpu_hz: 1 Hz": {"devices": {"cpu_hz": {"uniform": [1.0, 2e9]}}},
     "devices.tx_power_dbm: 200 dBm": {"devices": {"tx_power_dbm": 200}},
     "radio.server_tx_power_dbm: 100 dBm": {"radio": {"server_tx_power_dbm": 100}},
+    "cells.energy: with radio.server_power: per_device": {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}},
     "training.lr: 0 ": {"training": {"lr": 0}},
     "training.lr: 1000 ": {"training": {"lr": 1000}},
     "radio.bandwidth_hz: 20 Hz": {"radio": {"bandwidth_hz": 20}},
@@ -29,6 +30,7 @@ LIMITS = [
     {"radio": {"bandwidth_hz": 15e3}},
     {"training": {"lr": 1e-9}},
     {"mobility": {"kind": "static"}},
+    {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}, "radio": {"server_power": "total"}},
     {"radio": {"carrier_hz": 6e9, "propagation": {"kind": "umi", "high_loss": 0.5, "release": 19}}},
     {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5, "walls": "materials"}}},
 ]

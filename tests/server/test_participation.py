@@ -63,8 +63,8 @@ def test_an_interrupt_enters_exactly_the_time_that_has_passed():
 
 
 def test_transfers_add_up_and_the_last_one_says_whether_it_was_delivered(part):
-    part.add_upload(TransferResult(1.0, 0.5, 0.5, 100.0, delivered=False))
-    part.add_upload(TransferResult(2.0, 1.5, 1.5, 300.0, delivered=True))
+    part.add_upload(TransferResult(1.0, 0.5, 0.5, 100.0, delivered=False), 1.0)
+    part.add_upload(TransferResult(2.0, 1.5, 1.5, 300.0, delivered=True), 1.0)
     assert (part.up.duration_s, part.up.air_s, part.up.sent_bits, part.up.delivered) == (3.0, 2.0, 400.0, True)
     assert not part.down.delivered
 
@@ -98,7 +98,7 @@ def test_an_update_on_the_backhaul_arrives_without_its_device(part):
 def test_a_chosen_candidate_goes_on_where_its_answer_ended(part):
     """It has waited for the others since then, and need not download the model again."""
     answered = Participation(4, part.drop, 1, part.position_m, version=3, began_s=0.0, cpu_hz=1e9, tx_power_w=0.2)
-    answered.add_download(TransferResult(0.2, 0.2, 0.2, 50.0, delivered=True))
+    answered.add_download(TransferResult(0.2, 0.2, 0.2, 50.0, delivered=True), 1.0)
     answered.finish("polled", 0.75)
     part.resume_after_poll(answered)
     assert answered.closed

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, percent, points, quantity, score, spread
 from edgefl.results import metrics
@@ -16,6 +17,7 @@ from edgefl.results.report.read import Run
 ComparisonRow = dict[str, Any]
 OWN_KEYS = ("name", "targets", "algorithm")  # may differ between runs that are still comparable
 COSTS = ("rounds", "time_s", "energy_j")
+BS_ENERGY = "bs_energy_j"  # in comparisons of runs of which at least one has `cells.energy`
 SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")  # one for each cost
 SMALLEST_P = 1e-300  # smaller p-values are written as this bound
 TABLE_LEGEND = (
@@ -32,6 +34,7 @@ class ComparedRun(NamedTuple):
     scenario: Mapping[str, Any]
     status: str
     curve: AccuracyCurve
+    bs_energy_j: Floats | None = None  # [rounds] of base stations since the beginning; None: not measured
 
 
 class ComparisonOptions(NamedTuple):
@@ -71,7 +74,8 @@ class Block(NamedTuple):
 def compared_run(run: Run, name: str) -> ComparedRun:
     """Return what a comparison needs of a run's result folder."""
     curve = metrics.accuracy_curve(run.rounds)
-    return ComparedRun(name, run.scenario, str(run.manifest.get("status")), curve)
+    bs_energy_j = metrics.base_station_energy_j(run.rounds)
+    return ComparedRun(name, run.scenario, str(run.manifest.get("status")), curve, bs_energy_j)
 
 
 def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
@@ -90,6 +94,8 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
     for run in runs:
         row = _row(run, reference, targets, options)
         row |= _session_metrics(run.curve, reference.curve, sessions, options)
+        if any(other.bs_energy_j is not None for other in runs):
+            row |= _base_station_energy(run, targets)
         rows.append({key: _none_if_nan(value) for key, value in row.items()})
     return Comparison(options, targets, sessions, rows)
 
@@ -235,6 +241,19 @@ def _by_session(curve: AccuracyCurve) -> dict[int, AccuracyCurve]:
     return {int(part.session[0]): part for part in metrics.sessions(curve)}
 
 
+def _base_station_energy(run: ComparedRun, targets: Sequence[TargetAccuracy]) -> ComparisonRow:
+    """Return the energy of base stations over the whole run, and to each target; None where there is none."""
+    row: ComparisonRow = {BS_ENERGY: None} | {f"to_{target.name}_{BS_ENERGY}": None for target in targets}
+    if run.bs_energy_j is None or not run.bs_energy_j.size:
+        return row
+    row[BS_ENERGY] = float(run.bs_energy_j[-1])
+    for target in targets:
+        reach = metrics.reach(run.curve, target.accuracy)
+        if reach.reached:
+            row[f"to_{target.name}_{BS_ENERGY}"] = metrics.until(run.curve, reach, run.bs_energy_j)
+    return row
+
+
 def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: AccuracyCurve) -> ComparisonRow:
     """Return what a target took, None where it was never reached, and the speed-ups.
 
@@ -254,11 +273,11 @@ def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: Accur
 
 def overview(comparison: Comparison) -> Block:
     """Return the costs of each run, and the keys but the algorithm's in which it differs from the reference."""
-    head = ["algorithm", "rounds", "time", "energy", "differs from the reference in"]
+    head = ["algorithm", "rounds", "time", "energy", *_base_station_head(comparison), "differs from the reference in"]
     body = []
     for row in comparison.rows:
         differing_keys = describe.cut(row["differs"]) or NO_NUMBER
-        body.append([row["algorithm"], *_cost_cells(row), differing_keys])
+        body.append([row["algorithm"], *_cost_cells(row), *_base_station_cells(row, ""), differing_keys])
     return Block("Runs", head, body)
 
 
@@ -269,9 +288,26 @@ def accuracy_blocks(comparison: Comparison) -> list[Block]:
         return []
     blocks = [_accuracy_block(comparison), *_session_blocks(comparison)]
     for target in comparison.targets:
-        body = [_target_cells(row, rows[0], target) for row in rows]
-        blocks.append(Block(f"To {target.title}", ["rounds", "time", "energy"], body))
+        prefix = f"to_{target.name}_"
+        body = [[*_target_cells(row, rows[0], target), *_base_station_cells(row, prefix)] for row in rows]
+        head = ["rounds", "time", "energy", *_base_station_head(comparison)]
+        blocks.append(Block(f"To {target.title}", head, body))
     return blocks
+
+
+def _base_station_head(comparison: Comparison) -> list[str]:
+    """Return the head of the column with the energy of base stations; none where no run measured it."""
+    if BS_ENERGY in comparison.rows[0]:
+        return ["base stations"]
+    return []
+
+
+def _base_station_cells(row: ComparisonRow, prefix: str) -> list[str]:
+    """Return the cell of the energy of base stations; none where no run measured it."""
+    key = prefix + BS_ENERGY
+    if key not in row:
+        return []
+    return [quantity(row[key], ENERGY)]
 
 
 def _accuracy_block(comparison: Comparison) -> Block:

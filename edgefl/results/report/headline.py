@@ -29,6 +29,7 @@ def tiles(run: Run) -> str:
         _result_tile(run),
         _tile("Virtual time", quantity(time_s, TIME), _per_round(run, time_s, TIME)),
         _tile(energy_of([run]).capitalize(), quantity(energy_j, ENERGY), _per_round(run, energy_j, ENERGY)),
+        _base_station_tile(run),
         _battery_tile(run),
         _tile("Rounds", f"{run.length:,}", _extra_rounds(run) + _traffic(run)),
     ]
@@ -93,6 +94,15 @@ def _battery_tile(run: Run) -> str:
         return ""
     charged_j = run.sum("charged_j")
     return _tile("Batteries idled away", quantity(drained_j, ENERGY), f"{quantity(charged_j, ENERGY)} charged")
+
+
+def _base_station_tile(run: Run) -> str:
+    """Return the tile of what base stations drew, beside the energy of devices."""
+    static_j = run.sum("bs_static_energy_j")
+    if static_j is None:  # a run that does not account for them
+        return ""
+    load_j = run.sum("bs_load_energy_j") or 0.0
+    return _tile("Energy of base stations", quantity(static_j + load_j, ENERGY), f"{quantity(load_j, ENERGY)} to send")
 
 
 def _extra_rounds(run: Run) -> str:

@@ -82,6 +82,9 @@ def _totals(run: Run, energy_name: str) -> Facts:
         "sent to devices": quantity(run.summary.get("bytes_down"), BYTES),
         "sent by devices": quantity(run.summary.get("bytes_up"), BYTES),
     }
+    if run.sum("bs_static_energy_j") is not None:
+        facts["drawn by base stations"] = quantity(run.sum("bs_static_energy_j"), ENERGY)
+        facts["drawn by base stations to send"] = quantity(run.sum("bs_load_energy_j"), ENERGY)
     if run.sum("drained_j") is not None:
         facts["idled away by batteries"] = quantity(run.sum("drained_j"), ENERGY)
         facts["charged into batteries"] = quantity(run.sum("charged_j"), ENERGY)

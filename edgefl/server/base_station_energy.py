@@ -1,0 +1,45 @@
+"""Energy of the base stations: what each draws all the time, and what it draws for the power that it sends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from edgefl.server.participation import Participation
+from edgefl.world.cells_section import BaseStationEnergySection
+
+
+@dataclass(frozen=True)
+class BaseStationEnergy:
+    """The linear model P = P_0 + Delta_p P_out of the EARTH project (deliverable D2.3; Auer et al., IEEE WCM 2011).
+
+    Args:
+        section: the section `cells.energy`.
+        sites: how many base stations there are.
+        tx_power_w: the full power that a cell sends.
+        broadcast: whether a cell sends a download once, to all that begin together.
+    """
+
+    section: BaseStationEnergySection
+    sites: int
+    tx_power_w: float
+    broadcast: bool
+
+    def columns(self, parts: Sequence[Participation], lasted_s: float) -> dict[str, float]:
+        """Return the columns of a round that has taken `lasted_s`, and in which these participations ended."""
+        return {"bs_static_energy_j": self.sites * self.section.static_w * lasted_s, **self.load(parts)}
+
+    def load(self, parts: Sequence[Participation]) -> dict[str, float]:
+        """Return the column of the energy that sending to these participants has cost."""
+        return {"bs_load_energy_j": self.section.slope * self.tx_power_w * self._full_power_s(parts)}
+
+    def _full_power_s(self, parts: Sequence[Participation]) -> float:
+        """Return the time for which all cells together have sent, weighted by power over full power."""
+        if not self.broadcast:
+            return sum(part.down.full_power_s for part in parts)
+        # A broadcast lasts until the last device has received it that began together with the others in a cell.
+        longest_s: dict[tuple[int, int], float] = {}
+        for part in parts:
+            key = (id(part.downloaded_with), part.cell)
+            longest_s[key] = max(longest_s.get(key, 0.0), part.down.full_power_s)
+        return sum(longest_s.values())

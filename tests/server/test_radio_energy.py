@@ -1,0 +1,205 @@
+"""Energy of real radios: amplifier, circuit and DRX tail, in the ledger and in batteries; base stations beside them."""
+
+import numpy as np
+import pytest
+from plugin_cases import fault_of, written
+from server_cases import BASE, POLICIES, run
+
+from edgefl.core.errors import InputError
+from edgefl.scenario import load
+
+ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
+RADIO = {"pa_efficiency": 0.35, "circuit_w": 0.4}
+TAIL = {"drx_tail_s": 0.004, "drx_tail_w": 0.7}
+IDLE_W = 0.05
+NEAR_J = 20 * 0.7 * 1e-6 * 0.0005
+DEVICE_W = 10 ** (2.3 - 3)
+
+
+def devices(**keys):
+    return {**BASE["devices"], "idle_power_w": IDLE_W, **keys}
+
+
+def test_what_a_device_draws_while_it_sends_is_amplifier_and_circuit():
+    plain = run({}, devices=devices()).devices
+    real = run({}, devices=devices(radio_energy=RADIO)).devices
+    assert real["tx_energy_j"].to_numpy() == pytest.approx((DEVICE_W / 0.35 + 0.4) * plain["upload_s"].to_numpy())
+    rest = [column for column in plain if column != "tx_energy_j"]
+    assert real[rest].equals(plain[rest])
+
+
+def test_the_circuit_draws_only_in_the_turns_of_the_device():
+    """Power control lowers what the amplifier takes, turns and frame also what the circuit takes."""
+    radio = {**BASE["radio"], "allocation": "round_robin", "tdd": {"downlink": 0.6, "uplink": 0.4}}
+    control = {"kind": "open_loop", "p0_dbm": -95.0}
+    rows = run({}, devices=devices(radio_energy=RADIO, power_control=control), radio=radio).devices
+    air_s = 0.4 * rows["upload_s"] / 6  # six participants take turns
+    asked_w = 10 ** ((-95.0 + 10 * np.log10(20e6 / 180e3) + rows["pathloss_db"]) / 10 - 3)
+    sent_w = np.minimum(asked_w, DEVICE_W)
+    assert rows["tx_energy_j"].to_numpy() == pytest.approx(((sent_w / 0.35 + 0.4) * air_s).to_numpy())
+
+
+def test_the_tail_is_counted_until_it_ends_or_the_round_does():
+    plain = run({}, devices=devices()).devices
+    tailed = run({}, devices=devices(radio_energy=TAIL)).devices
+    awake_s = np.minimum(plain["wait_s"], 0.004)
+    assert 0 < (awake_s < 0.004).sum() < len(plain)
+    more_j = (0.7 - IDLE_W) * awake_s
+    assert tailed["idle_energy_j"].to_numpy() == pytest.approx((plain["idle_energy_j"] + more_j).to_numpy())
+    rest = [column for column in plain if column != "idle_energy_j"]
+    assert tailed[rest].equals(plain[rest])
+
+
+@pytest.mark.parametrize(
+    ("policy", "sharing"),
+    [
+        ("synchronous", "fixed"),
+        ("deadline", "fixed"),
+        ("deadline", "processor"),
+        ("buffered", "processor"),
+        ("asynchronous", "processor"),
+    ],
+)
+@pytest.mark.parametrize("capacity_j", [10.0, 0.02])
+def test_batteries_pay_for_amplifier_circuit_and_tail(policy, sharing, capacity_j):
+    """start - spent = level, also where a battery is empty in the middle of an upload or of the tail."""
+    powered = devices(
+        battery={"capacity_j": capacity_j},
+        radio_energy={**RADIO, **TAIL},
+        power_control={"kind": "open_loop", "p0_dbm": -80.0, "alpha": 0.95},
+    )
+    radio = {**BASE["radio"], "sharing": sharing}
+    result = run(POLICIES[policy], devices=powered, radio=radio, rounds=10)
+    spent_j = result.devices[ENERGY].to_numpy().sum()
+    assert 20 * capacity_j - result.rounds["stored_j"].iloc[-1] == pytest.approx(spent_j, abs=NEAR_J)
+    if capacity_j < 1 and policy != "asynchronous":  # in which few take part in ten aggregations
+        assert result.rounds["depleted"].max() > 0
+    if policy == "synchronous" and capacity_j < 1:
+        cut = result.devices[result.devices["status"] == "departed"]
+        assert (cut["upload_s"] > 0).any()
+
+
+def test_a_group_has_a_radio_of_its_own_and_devices_draw_theirs():
+    groups = [
+        {"name": "old", "count": 10, "radio_energy": {"pa_efficiency": 0.2}},
+        {"name": "new", "count": 10},
+    ]
+    inherited = {"pa_efficiency": {"uniform": [0.4, 0.5]}}
+    rows = run({"participants": 20}, devices=devices(groups=groups, radio_energy=inherited), rounds=1).devices
+    efficiency = (DEVICE_W * rows["upload_s"] / rows["tx_energy_j"]).to_numpy()
+    assert efficiency[:10] == pytest.approx(np.full(10, 0.2))
+    assert (efficiency[10:] > 0.4 - 1e-9).all()
+    assert (efficiency[10:] < 0.5 + 1e-9).all()
+    assert len(set(efficiency[10:].round(9))) == 10
+
+
+@pytest.mark.parametrize(
+    ("section", "keys", "match"),
+    [
+        ("devices", {"radio_energy": {"pa_efficiency": 1.2}}, "devices.radio_energy.pa_efficiency: must be from 0.001"),
+        ("devices", {"radio_energy": {"pa_efficiency": 0}}, "devices.radio_energy.pa_efficiency: must be from 0.001"),
+        ("devices", {"radio_energy": {"circuit_w": -0.1}}, "devices.radio_energy.circuit_w: must be from 0"),
+        ("devices", {"radio_energy": {"drx_tail_s": 1.0}}, "devices.radio_energy.drx_tail_s: needs drx_tail_w, too"),
+        ("devices", {"radio_energy": {"drx_tail_s": -1, "drx_tail_w": 1}}, "devices.radio_energy.drx_tail_s: must be"),
+        ("cells", {"energy": {"static_w": -1.0, "slope": 4.7}}, "cells.energy.static_w"),
+        ("cells", {"energy": {"static_w": 780.0, "slope": 0.5}}, "cells.energy.slope"),
+        ("cells", {"energy": {"slope": 4.7}}, "cells.energy.static_w"),
+    ],
+)
+def test_impossible_numbers_are_told_with_file_line_and_key(tmp_path, section, keys, match):
+    file = written(tmp_path, {section: keys})
+    text = fault_of(file)
+    assert match in text
+    assert f"{file}:" in text
+
+
+def test_polls_are_refused_with_a_tail():
+    polling = {"participants": 4, "selection": {"kind": "power_of_choice", "d": 8}}
+    scenario = {"devices": {"radio_energy": TAIL}, "server": polling}
+    with pytest.raises(InputError, match=r"devices.radio_energy: .*polls devices"):
+        load(scenario)
+    load({**scenario, "devices": {"radio_energy": RADIO}})
+
+
+# Base stations
+
+EARTH = {"static_w": 112.0, "slope": 2.6}  # a micro base station with two antennas
+SERVER_W = 10 ** (4.3 - 3)
+
+
+def sent_s(devices, share=1.0):
+    return (devices["download_s"] * share).sum()
+
+
+def test_base_stations_draw_all_the_time_and_for_what_they_send():
+    """P_0 over the run, Delta_p times the power of each share over its download; devices' energy is as without."""
+    plain = run({})
+    result = run({}, cells={"energy": EARTH})
+    rounds = result.rounds
+    assert rounds["bs_static_energy_j"].to_numpy() == pytest.approx(112.0 * rounds["duration_s"].to_numpy())
+    by_round = result.devices.groupby("round")["download_s"].sum().to_numpy()
+    assert rounds["bs_load_energy_j"].to_numpy() == pytest.approx(2.6 * SERVER_W * by_round)
+    assert result.devices.equals(plain.devices)
+    assert rounds[list(plain.rounds)].equals(plain.rounds)
+    total_j = rounds[["bs_static_energy_j", "bs_load_energy_j"]].to_numpy().sum()
+    assert result.summary["bs_energy_j"] == pytest.approx(total_j)
+    assert "bs_energy_j" not in plain.summary
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_a_total_power_is_sent_in_proportion_to_the_band_in_use(sharing):
+    """Equal shares of one power: under fixed shares a share lasts as long as its download, else the band is full."""
+    radio = {**BASE["radio"], "server_power": "total", "sharing": sharing, "tdd": {"downlink": 0.5, "uplink": 0.5}}
+    result = run({}, cells={"energy": EARTH}, radio=radio, rounds=1)
+    if sharing == "fixed":
+        full_s = 0.5 * result.devices["download_s"].sum() / 6
+    else:
+        full_s = 0.5 * result.devices["download_s"].max()
+    assert result.rounds["bs_load_energy_j"].item() == pytest.approx(2.6 * SERVER_W * full_s)
+
+
+def test_a_broadcast_is_sent_once_in_each_cell():
+    """Until the last of the cell's devices has received it."""
+    radio = {**BASE["radio"], "downlink": "broadcast", "propagation": {"kind": "umi_los", "out_of_range": "clamp"}}
+    cells = {"layout": "hexagonal", "sites": 7, "radius_m": 100, "energy": EARTH}
+    result = run({"participants": 20}, cells=cells, radio=radio, rounds=2)
+    longest_s = result.devices.groupby(["round", "cell"])["download_s"].max().groupby("round").sum().to_numpy()
+    assert result.rounds["bs_load_energy_j"].to_numpy() == pytest.approx(2.6 * SERVER_W * longest_s)
+    static_j = 7 * 112.0 * result.rounds["duration_s"].to_numpy()
+    assert result.rounds["bs_static_energy_j"].to_numpy() == pytest.approx(static_j)
+
+
+def test_what_a_poll_has_broadcast_is_counted_once():
+    """Whoever is chosen goes on from the poll's download, which was sent to all candidates together."""
+    radio = {**BASE["radio"], "downlink": "broadcast"}
+    server = {"selection": {"kind": "power_of_choice", "d": 12}}
+    result = run(server, train=True, cells={"energy": EARTH}, radio=radio, rounds=1)
+    longest_s = result.devices["download_s"].max()
+    assert (result.devices["status"] == "polled").sum() == 6
+    assert result.rounds["bs_load_energy_j"].item() == pytest.approx(2.6 * SERVER_W * longest_s)
+
+
+def test_no_base_station_sends_over_a_direct_link():
+    """The first device of a chain gets the model from the base station, the others from each other."""
+    result = run(POLICIES["sequential_direct"], cells={"energy": EARTH}, rounds=1)
+    first = result.devices.sort_values("start_s").iloc[0]
+    assert result.rounds["bs_load_energy_j"].item() == pytest.approx(2.6 * SERVER_W * first["download_s"])
+
+
+def test_transfers_that_the_end_of_the_run_cuts_off_are_counted():
+    result = run(POLICIES["asynchronous"], cells={"energy": EARTH}, radio={**BASE["radio"], "sharing": "processor"})
+    assert (result.devices["status"] == "unfinished").any()
+    # A download under processor sharing begins with the next slot; the radio is on for the time from then on.
+    sent = result.devices["rx_energy_j"].sum() / 0.3
+    assert result.rounds["bs_load_energy_j"].sum() == pytest.approx(2.6 * SERVER_W * sent)
+
+
+def test_energy_to_an_accuracy_counts_base_stations_apart():
+    target = 0.2
+    result = run({}, train=True, cells={"energy": EARTH}, rounds=12, targets=[target])
+    found = result.summary["targets"][0]
+    rounds = result.rounds
+    until = rounds[rounds["round"] <= found["round"]]
+    expected_j = until[["bs_static_energy_j", "bs_load_energy_j"]].to_numpy().sum()
+    assert found["bs_energy_j"] == pytest.approx(expected_j)
+    assert found["energy_j"] == pytest.approx(until["energy_j"].iloc[-1])
