@@ -69,6 +69,8 @@ RUNS = {
     "handover": DIGITS
     | {"cells": SITES | {"handover": {}}, "radio": CLAMPED, "mobility": {"kind": "manhattan", "speed_mps": 10}},
     "batteries": DIGITS | {"devices": {"count": 6, "battery": {"capacity_j": 100}}},
+    "base stations": DIGITS
+    | {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}, "radio": {"server_power": "total"}},
     "codec": DIGITS | {"training": {"local_steps": 1, "codec": {"kind": "top_k", "part": 0.1}}},
 }
 
