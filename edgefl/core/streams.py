@@ -33,6 +33,8 @@ Purpose = Literal[
     "day",  # its hours of a day; entity = device and day
     "shadowing",  # index = round
     "shadowing_field",  # map of shadowing; entity = base station
+    "common_shadowing",  # the part of it that is alike to all base stations; index = round
+    "common_shadowing_field",  # its map
     "los",  # line of sight; index = round
     "los_field",  # map of line of sight; entity = base station
     "ricean_k",  # index = round

@@ -116,6 +116,7 @@ class LargeScaleChannel:
         except ValueError as error:
             raise InputError(f"radio.fading: {error}") from None
         self._maps = Maps(streams, cells.sites)
+        self._common_map = Maps(streams, 1)
 
     def paths(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int, *, along_path: bool = False) -> Paths:
         """Return the paths between devices and every base station.
@@ -145,6 +146,10 @@ class LargeScaleChannel:
         # A standard deviation in the scenario holds in every state, as in the paper; else each state has its own.
         std_db = large.shadowing_std_db if radio.shadowing_db is None else radio.shadowing_db
         normals = self._normals("shadowing", ids, positions_m, index, large.decorrelation_m, along_path=along_path)
+        if radio.site_correlation > 0:
+            common = self._common_normals(ids, positions_m, index, large.decorrelation_m, along_path=along_path)
+            share = radio.site_correlation  # of the variance, as all paths have the same common part
+            normals = np.sqrt(share) * common + np.sqrt(1.0 - share) * normals
         shadowing_db = std_db * normals
         gains = np.repeat(path_gain(large.path_loss_db, shadowing_db), self.cells.sectors, axis=1)
         return Paths(distance_m, large, shadowing_db, gains * self._antennas(offsets_m, distance_m, heights_m))
@@ -238,6 +243,16 @@ class LargeScaleChannel:
         field: Purpose = "shadowing_field" if purpose == "shadowing" else "ricean_k_field"
         distances_m = np.broadcast_to(decorrelation_m, (len(positions_m), self.cells.sites))
         return self._maps.gaussian(field, positions_m, distances_m, along_path=along_path)
+
+    def _common_normals(
+        self, ids: Ids, positions_m: Floats, index: int, decorrelation_m: Floats, *, along_path: bool = False
+    ) -> Floats:
+        """Return standard normals [n, 1]: what a device's shadowing to all base stations has in common."""
+        if not self.radio.spatial_consistency:
+            return self.streams.normal("common_shadowing", ids, index)[:, None]
+        # Paths in different states have different distances; values of one map at two distances would be independent.
+        longest_m = decorrelation_m.max(axis=1, keepdims=True)
+        return self._common_map.gaussian("common_shadowing_field", positions_m, longest_m, along_path=along_path)
 
     def _k_factor(self, ids: Ids, positions_m: Floats, index: int, los: Bools) -> Floats:
         """Return the linear K [n, sites] of paths that reach the device in line of sight or not [n, sites]."""

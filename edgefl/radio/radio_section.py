@@ -127,6 +127,7 @@ class Radio(Section):
     propagation: Annotated[Propagation, PROPAGATION] = UmiLos()
     shadowing_db: Annotated[float, Field(ge=0, le=100)] | None = None  # the propagation model's own
     spatial_consistency: bool = False  # shadowing, line of sight and K as maps; else new for each device and round
+    site_correlation: Annotated[float, Field(ge=0, le=1)] = 0.0  # of a device's shadowing to different base stations
     fading: Annotated[Fading, FADING] = Rayleigh()
     rate: Annotated[Rate, RATES] = ShannonRate()
     allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()

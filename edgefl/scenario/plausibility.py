@@ -82,6 +82,12 @@ def check_walls(scenario: Sections) -> Warnings:
         yield f"radio.propagation.{key}: {text}; with walls: materials it counts"
 
 
+def check_sites(scenario: Sections) -> Warnings:
+    """Warn of a correlation between base stations where there is one."""
+    if scenario.radio.site_correlation > 0 and scenario.cells.sites == 1:
+        yield "radio.site_correlation: counts for nothing with one base station: set cells.layout to hexagonal"
+
+
 def check_speed(scenario: Sections) -> Warnings:
     """Warn of devices that move faster than sound: the number was meant in km/h, or in mm/s."""
     speed = getattr(scenario.mobility, "speed_mps", None)
@@ -98,6 +104,7 @@ CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
     check_learning_rate,
     check_band,
     check_walls,
+    check_sites,
     check_speed,
 )
 

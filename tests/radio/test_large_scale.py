@@ -1,5 +1,7 @@
 """The large-scale channel: what belongs to the device, to the path and to the site."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -65,3 +67,58 @@ def test_floors_count_for_every_path():
     floor = np.round(gain_db[blocked] / 1.8).max()
     assert floor == 7
     assert (gain_db[blocked] >= -0.6).all()
+
+
+MANY = 4_000
+LOS_EVERYWHERE = {"kind": "umi_los", "out_of_range": "clamp"}
+
+
+def shadowing_db(channel, positions_m, index=0):
+    return channel.paths(np.arange(len(positions_m)), positions_m, np.full(len(positions_m), 1.5), index).shadowing_db
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("consistent", [False, True])
+def test_shadowing_to_different_base_stations_is_correlated(correlation, consistent):
+    """Each path keeps its 4 dB; pairs of paths have the correlation that the scenario names."""
+    channel = channel_of(LOS_EVERYWHERE, SEVEN, site_correlation=correlation, spatial_consistency=consistent)
+    # Far apart, so that devices are independent on maps, too.
+    positions_m = np.random.default_rng(1).uniform(-2e4, 2e4, (MANY, 2))
+    drawn_db = shadowing_db(channel, positions_m)
+    assert drawn_db.std(axis=0) == pytest.approx(np.full(7, 4.0), rel=0.06)
+    between = np.corrcoef(drawn_db.T)[np.triu_indices(7, k=1)]
+    assert between == pytest.approx(np.full(21, correlation), abs=0.06)
+    again_db = shadowing_db(channel, positions_m, index=1)
+    repeated = np.corrcoef(drawn_db[:, 0], again_db[:, 0])[0, 1]
+    assert repeated == pytest.approx(1.0 if consistent else 0.0, abs=0.06)
+
+
+def test_correlated_maps_keep_their_decorrelation_distance():
+    """TR 38.901, eq. 7.4-5: 1 / e after 10 m."""
+    channel = channel_of(LOS_EVERYWHERE, SEVEN, site_correlation=0.5, spatial_consistency=True)
+    positions_m = np.random.default_rng(2).uniform(-2e4, 2e4, (MANY, 2))
+    here_db, there_db = (shadowing_db(channel, positions_m + np.array([step_m, 0.0])) for step_m in (0.0, 10.0))
+    for site in range(7):
+        assert np.corrcoef(here_db[:, site], there_db[:, site])[0, 1] == pytest.approx(np.exp(-1), abs=0.08)
+
+
+def test_paths_in_different_states_are_correlated_as_well():
+    propagation = {"kind": "umi", "out_of_range": "clamp"}
+    channel = channel_of(propagation, SEVEN, site_correlation=0.5, spatial_consistency=True)
+    ids = np.arange(MANY)
+    positions_m = np.random.default_rng(3).uniform(-400.0, 400.0, (MANY, 2))
+    paths = channel.paths(ids, positions_m, np.full(MANY, 1.5), 0)
+    normals = paths.shadowing_db / paths.large.shadowing_std_db
+    los = paths.large.los
+    products = []
+    for one, other in itertools.permutations(range(7), 2):
+        rows = los[:, one] & ~los[:, other]
+        products.append(normals[rows, one] * normals[rows, other])
+    assert np.concatenate(products).mean() == pytest.approx(0.5, abs=0.1)
+
+
+def test_no_correlation_leaves_the_draws_as_they_were():
+    plain = channel_of(LOS_EVERYWHERE, SEVEN)
+    positions_m = np.zeros((50, 2))
+    named = channel_of(LOS_EVERYWHERE, SEVEN, site_correlation=0.0)
+    np.testing.assert_array_equal(shadowing_db(plain, positions_m), shadowing_db(named, positions_m))

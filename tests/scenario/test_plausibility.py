@@ -21,6 +21,7 @@ CASES = {
     },
     "radio.propagation.high_loss: counts for nothing": {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5}}},
     "radio.propagation.release: counts for nothing": {"radio": {"propagation": {"kind": "umi", "release": 19}}},
+    "radio.site_correlation: counts for nothing": {"radio": {"site_correlation": 0.5}},
     "mobility.speed_mps: 500 m/s": {"mobility": {"kind": "random_waypoint", "speed_mps": 500}},
 }
 LIMITS = [
