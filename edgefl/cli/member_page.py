@@ -29,6 +29,7 @@ PLACES = {
     "codecs": "training.codec",
     "allocation": "radio.allocation",
     "traces": "radio.trace",
+    "background": "radio.background",
     "antenna": "cells.antenna",
     "losses": "training.loss",
 }
@@ -47,6 +48,9 @@ EXAMPLE_KEYS: dict[tuple[str, str], dict[str, Any]] = {
     ("churn", "trace"): {"path": "presence.csv"},
     ("dvfs", "deadline"): {"min_cpu_hz": 1.0e8},
     ("power_control", "open_loop"): {"p0_dbm": -90.0},
+    ("background", "constant"): {"load": 0.3},
+    ("background", "poisson"): {"arrivals_per_s": 5.0, "mean_bits": 2.0e7, "bps_hz": 2.0},
+    ("background", "sessions"): {"arrivals_per_s": 0.1, "mean_s": 60.0},
     ("traces", "csv"): {"path": "link-traces.csv", "assign": "pool"},  # a file that comes with edgefl
     ("traces", "mahimahi"): {"files": [{"downlink": "lte.down", "uplink": "lte.up"}], "assign": "pool"},
     ("schedules", "strongly_convex"): {"strong_convexity": 0.001, "smoothness": 0.5},
@@ -58,6 +62,7 @@ EXAMPLE_SECTIONS: dict[tuple[str, str], dict[str, Any]] = {
     ("dvfs", "deadline"): {"server": {"policy": "deadline", "deadline_s": 1.0}},
     ("mobility", "streets"): {"radio": {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}}},
     ("mobility", "trace"): {"radio": {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}}},
+    ("background", "sessions"): {"radio": {"sharing": "processor"}},
     ("propagation", "uma"): {"cells": {"bs_height_m": 25.0, "min_distance_m": 35.0}},
     ("propagation", "inh"): {"cells": {"radius_m": 100.0}},
 }

@@ -58,6 +58,8 @@ Purpose = Literal[
     "direct_path",  # shadowing and K on that link
     "direct_start",  # its small-scale fading when the device's part begins
     "link_trace",  # which recorded link a device has, and where that begins
+    "background_down",  # other users of a downlink; entity = cell
+    "background_up",  # of an uplink
     "dataset",  # what a dataset draws; entity = its name, index = owner
     "partition",  # which device has which samples
     "data_share",  # which of its samples a device keeps; entity = device

@@ -6,6 +6,7 @@ import simpy
 
 from edgefl.radio.band_clock import BandClock
 from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.band_users import Traffic
 from edgefl.radio.transfers import OnAir, Way, ignore_on_air
 from edgefl.radio.transmission import TransmissionEngine
 
@@ -21,12 +22,18 @@ class Band:
     """
 
     def __init__(
-        self, env: simpy.Environment, engine: TransmissionEngine, way: Way, on_air: OnAir = ignore_on_air
+        self,
+        env: simpy.Environment,
+        engine: TransmissionEngine,
+        way: Way,
+        on_air: OnAir = ignore_on_air,
+        traffic: Traffic | None = None,
     ) -> None:
         self._env = env
         self._engine = engine
         self._way = way
         self._on_air = on_air
+        self._traffic = traffic  # of other users; None: there is none
         self._clocks: dict[int, BandClock] = {}
 
     def send(self, transfer: BandTransfer) -> simpy.Event:
@@ -43,5 +50,9 @@ class Band:
         if self._engine.budget.interferes:
             key = ALL_CELLS
         if key not in self._clocks:
-            self._clocks[key] = BandClock(self._env, self._engine, self._way, self._on_air)
+            users = None
+            if self._traffic is not None:
+                cells = [key] if key != ALL_CELLS else range(len(self._engine.budget.group))
+                users = self._traffic.users(self._way, cells)
+            self._clocks[key] = BandClock(self._env, self._engine, self._way, self._on_air, users)
         return self._clocks[key]

@@ -10,10 +10,11 @@ import numpy as np
 import simpy
 
 import channel
-from edgefl.core.arrays import Bools, Floats
+from edgefl.core.arrays import Bools, Floats, Ints
 from edgefl.core.times import SAME_STEP, call_at, steps_begun, steps_completed
 from edgefl.radio.band_rows import BandRows
 from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.band_users import BandUsers
 from edgefl.radio.shares import divide_bands
 from edgefl.radio.transfers import OnAir, Way
 from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine
@@ -29,13 +30,21 @@ class BandClock:
     Between two divisions all shares hold. `_sent_by(k)` returns what each transfer has sent k slots after a division.
     """
 
-    def __init__(self, env: simpy.Environment, engine: TransmissionEngine, way: Way, on_air: OnAir) -> None:
+    def __init__(
+        self,
+        env: simpy.Environment,
+        engine: TransmissionEngine,
+        way: Way,
+        on_air: OnAir,
+        users: BandUsers | None = None,
+    ) -> None:
         self._env = env
         self._engine = engine
         self._budget = engine.budget
         self._way = way
         self._on_air = on_air
         self._slot_s = engine.budget.radio.slot_s
+        self._users = users  # besides the devices; None: there are none
         self._rows = BandRows.of([], len(engine.budget.group))
         self._joining: list[BandTransfer] = []  # since the last division
         self._slot = 0  # everything before this slot is accounted for
@@ -105,6 +114,8 @@ class BandClock:
         """Account for the slots before `slot`, and let the transfers that are through leave."""
         count = slot - self._slot
         self._slot = slot
+        if self._users is not None:
+            self._users.advance(slot * self._slot_s, self._transfers())
         if count == 0 or not len(self._rows):
             return
         self._rows.advance(count, self._sent_by(count))
@@ -136,10 +147,18 @@ class BandClock:
             slots = self._flow(share_hz)
         else:
             slots = self._race(share_hz, horizon)
+        if self._users is not None:
+            change_s = self._users.next_change_s(self._transfers())
+            if change_s < np.inf:  # what comes or goes within a slot counts from the next one on
+                slots = min(slots, max(steps_begun(change_s, self._slot_s) - self._slot, 1))
         self._version += 1
         version = self._version
         wake = self._slot + min(slots, horizon)
         self._call_at(wake, lambda: self._wake_if(version, wake))
+
+    def _transfers(self) -> Ints:
+        """Return how many transfers have shares in each cell [cells]."""
+        return np.bincount(self._rows.cell, minlength=len(self._budget.group))
 
     def _wake_if(self, version: int, slot: int) -> None:
         if version == self._version:
@@ -161,6 +180,7 @@ class BandClock:
             all_gains=rows.all_gains,
             tx_power_w=rows.tx_power_w,
             payload_bits=rows.left_bits,
+            others=self._users.others(self._transfers()) if self._users is not None else None,
         )
         rows.bandwidth_hz[:] = bandwidth_hz
         changed = np.flatnonzero(mean_snr != rows.mean_snr)

@@ -173,14 +173,17 @@ class Link:
         if recorded.are_snrs and self.radio.sharing == "processor":
             if not self._recorded_bands:
                 budget = self.pricing.budget
-                self._recorded_bands = {way: RecordedBand(env, recorded, budget, way, self._on_air) for way in WAYS}
+                cells = range(len(budget.group))
+                for way in WAYS:
+                    users = self.pricing.traffic.users(way, cells)
+                    self._recorded_bands[way] = RecordedBand(env, recorded, budget, way, self._on_air, users)
             bands = self._recorded_bands
         return RecordedCarrier(env, self.pricing, recorded, participants, messages, self._on_air, bands)
 
     def _shared_bands(self, env: simpy.Environment) -> dict[Way, Band]:
         """Return the bands of processor sharing, which all rounds have in common."""
         if not self._bands:  # made with the first round: under fixed shares there are none
-            self._bands = {way: Band(env, self.pricing.engine, way, self._on_air) for way in WAYS}
+            self._bands = {way: Band(env, self.pricing.engine, way, self._on_air, self.pricing.traffic) for way in WAYS}
         return self._bands
 
 

@@ -7,6 +7,8 @@ belong to those of paths (`LargeScaleChannel`). The devices' transmit powers com
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 import channel
@@ -20,6 +22,14 @@ from edgefl.radio.transfers import Way
 from edgefl.world.cells_section import Cells
 from edgefl.world.control import BY_SCENARIO, Control
 from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl
+
+
+class OtherTransmitters(NamedTuple):
+    """The other users of the cells, who share a direction's band with the devices."""
+
+    counts: Floats  # [cells] on the air; a fraction if it is a mean over time
+    free_shares: Floats  # [cells] of the band, or of the turns, that they leave to the devices
+    received_w: Floats  # [cells, cells] what the second's base station receives of one sender of the first
 
 
 def path_gain(path_loss_db: Floats, shadowing_db: Floats) -> Floats:
@@ -105,7 +115,13 @@ class LinkBudget:
         return np.asarray(self.snr_hz(way, path_gain, sent_w, 0.0) / powered_hz)
 
     def interference_w_hz(
-        self, way: Way, all_gains: Floats, cell: Ints, tx_power_w: Floats, transfers: Ints
+        self,
+        way: Way,
+        all_gains: Floats,
+        cell: Ints,
+        tx_power_w: Floats,
+        transfers: Ints,
+        others: OtherTransmitters | None = None,
     ) -> Floats | float:
         """Return the interference density at the receivers of transfers [n], while `transfers` [cells] are under way.
 
@@ -115,6 +131,7 @@ class LinkBudget:
             cell: [n] the cells that serve them.
             tx_power_w: [n] powers of the devices.
             transfers: [cells] how many are under way in each cell.
+            others: the other users of the cells; None: there are none.
         """
         section = self.radio.interference
         if section is None or not self.interferes:
@@ -124,13 +141,33 @@ class LinkBudget:
         if way == "up":
             senders = transfers[cell] if in_turn else 1
             mean_w = section.load * tx_power_w / senders
-            return channel.interference.uplink_w_hz(all_gains, cell, self.group, mean_w, band_hz)[cell]
+            if others is not None and in_turn:
+                mean_w *= others.free_shares[cell]
+            interference = channel.interference.uplink_w_hz(all_gains, cell, self.group, mean_w, band_hz)
+            if others is not None:
+                interference = interference + self._from_others_w_hz(others, transfers)
+            return interference[cell]
         # A base station sends its power once: over the band, to whoever has the turn, or to all listeners of a
         # broadcast. Only shares that each get the full power at the same time add up.
         each_full = self.radio.downlink == "unicast" and self.radio.server_power == "per_device" and not in_turn
-        sending = transfers if each_full else np.minimum(transfers, 1)
+        served: Floats | Ints = transfers
+        if others is not None:
+            served = transfers + others.counts
+        sending = served if each_full else np.minimum(served, 1)
         server_w = section.load * self.server_tx_power_w * sending
         return channel.interference.downlink_w_hz(all_gains, cell, self.group, server_w, band_hz)
+
+    def _from_others_w_hz(self, others: OtherTransmitters, transfers: Ints) -> Floats:
+        """Return the interference density [cells] that other users cause in the uplinks of other cells than theirs."""
+        section = self.radio.interference
+        load = section.load if section is not None else 0.0
+        senders = others.counts
+        if self.radio.allocation.in_turn:  # one at a time, in the turns that the devices do not have
+            senders = np.where(transfers > 0, 1.0 - others.free_shares, np.minimum(others.counts, 1.0))
+        cells = np.arange(len(self.group))
+        return channel.interference.uplink_w_hz(
+            others.received_w, cells, self.group, load * senders, self.resources.band_hz
+        )
 
 
 def _check_efficiency(rate: Rate, efficiency: object) -> None:

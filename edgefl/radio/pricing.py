@@ -13,6 +13,7 @@ from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
 from edgefl.core.errors import RunError
 from edgefl.core.streams import Purpose, Streams
 from edgefl.core.times import steps_completed
+from edgefl.radio.band_users import Traffic
 from edgefl.radio.drop import Drop
 from edgefl.radio.link_budget import LinkBudget
 from edgefl.radio.participants import Participants
@@ -109,6 +110,7 @@ class Pricing:
         self._streams = streams
         self.fading = FadingDraws(streams)
         self.budget = LinkBudget(radio, cells, control, power_control)
+        self.traffic = Traffic(cells, streams, self.budget)
         self.engine = TransmissionEngine(self.budget, self.fading, streams)
 
     def shares(self, way: Way, drop: Drop, tx_power_w: Floats, payload_bits: Floats | float) -> Offer:
@@ -132,6 +134,7 @@ class Pricing:
             tx_power_w,
             payload,
             broadcast=broadcast,
+            others=self.traffic.mean_others(way),
         )
         payload_share = air * self.budget.resources.payload_share(way)
         return Offer(way, payload, bandwidth_hz, mean_snr, air, payload_share, power_share)

@@ -12,6 +12,7 @@ from edgefl.core.catalogue import where_known
 from edgefl.core.section import Section, fault, fault_at, shown
 from edgefl.radio.allocation import ALLOCATIONS, Allocation
 from edgefl.radio.allocation.equal import EqualAllocation
+from edgefl.radio.background import BACKGROUNDS, Background
 from edgefl.radio.fading import FADING, Fading
 from edgefl.radio.fading.rayleigh import Rayleigh
 from edgefl.radio.propagation import PROPAGATION, Propagation
@@ -140,6 +141,7 @@ class Radio(Section):
     transfer: Literal["slots", "fast"] = "slots"
     faults: Faults = Faults()
     interference: Interference | None = None
+    background: Annotated[Background, BACKGROUNDS] | None = None  # other users of the cells
     reuse: Literal[1, 3, 4, 7] = 1  # parts into which the cells divide the band
 
     @model_validator(mode="before")

@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 import simpy
 
+from edgefl.core.arrays import Ints
 from edgefl.core.times import SAME_TIME_S, call_at
-from edgefl.radio.link_budget import LinkBudget
+from edgefl.radio.band_users import BandUsers
+from edgefl.radio.link_budget import LinkBudget, OtherTransmitters
 from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.transfers import OnAir, Way
 
@@ -64,13 +66,20 @@ class RecordedBand:
     """The transfers of one direction in all cells, each over its recorded link."""
 
     def __init__(
-        self, env: simpy.Environment, links: RecordedLinks, budget: LinkBudget, way: Way, on_air: OnAir
+        self,
+        env: simpy.Environment,
+        links: RecordedLinks,
+        budget: LinkBudget,
+        way: Way,
+        on_air: OnAir,
+        users: BandUsers | None = None,
     ) -> None:
         self._env = env
         self._links = links
         self._budget = budget
         self._way = way
         self._on_air = on_air
+        self._users = users  # besides the devices; None: there are none
         self._active: list[RecordedTransfer] = []
         self._accounted_s = 0.0  # everything before this time is accounted for
         self._version = 0  # number of the division: wake-ups of older ones do nothing
@@ -111,6 +120,8 @@ class RecordedBand:
         """Account for the time until now, and let transfers leave that are complete or cut short."""
         now_s = self._env.now
         seconds = now_s - self._accounted_s
+        if self._users is not None and seconds > 0:
+            self._users.advance(now_s, self._transfers())
         for transfer in self._active if seconds > 0 else ():
             link = self._links.link(self._way, transfer.device)
             begin_s = self._links.time_s(transfer.device, self._accounted_s)
@@ -140,23 +151,41 @@ class RecordedBand:
             return
         self._active.sort(key=lambda transfer: (transfer.device, transfer.index))
         cells = np.array([transfer.cell for transfer in self._active])
-        for cell in np.unique(cells):
-            self._serve([self._active[row] for row in np.flatnonzero(cells == cell)])
+        transfers = self._transfers()
+        others = self._users.others(transfers) if self._users is not None else None
+        for cell in np.unique(cells).tolist():
+            self._serve([self._active[row] for row in np.flatnonzero(cells == cell)], cell, others)
         wake_s = min(min(transfer.ends_s, self._cut_s(transfer)) for transfer in self._active)
+        if self._users is not None:
+            # Others who change often must not make time stand still: a change counts a moment later.
+            wake_s = min(wake_s, max(self._users.next_change_s(transfers), self._env.now) + SAME_TIME_S)
         self._version += 1
         version = self._version
         if wake_s < np.inf:
             call_at(self._env, wake_s, lambda: self._wake_if(version))
 
-    def _serve(self, transfers: list[RecordedTransfer]) -> None:
-        """Divide the band of a cell among its transfers."""
+    def _transfers(self) -> Ints:
+        """Return how many transfers are under way in each cell [cells]."""
+        cells = np.array([transfer.cell for transfer in self._active], dtype=np.int64)
+        return np.bincount(cells, minlength=len(self._budget.group))
+
+    def _serve(self, transfers: list[RecordedTransfer], cell: int, others: OtherTransmitters | None) -> None:
+        """Divide the band of a cell among its transfers, and other users."""
         now_s = self._env.now
         resources = self._budget.resources
         devices = np.array([transfer.device for transfer in transfers])
         left_bits = np.array([transfer.left_bits for transfer in transfers])
         # An SNR that was recorded holds on any share, as that of a transmitter that spreads its power over the band.
         snr_hz = self._links.snr(self._way, devices, now_s) * resources.band_hz
-        shares = resources.divide(left_bits, snr_hz, self._budget.efficiency, spread=True, devices=devices)
+        shares = resources.divide(
+            left_bits,
+            snr_hz,
+            self._budget.efficiency,
+            spread=True,
+            devices=devices,
+            free_share=1.0 if others is None else float(others.free_shares[cell]),
+            others=0.0 if others is None else float(others.counts[cell]),
+        )
         airs = shares.duty * resources.time_share(self._way)
         payload_hz = shares.bandwidth_hz * airs * resources.payload_share(self._way)
         for transfer, hz, air in zip(transfers, payload_hz.tolist(), airs.tolist(), strict=True):

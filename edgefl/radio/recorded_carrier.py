@@ -165,11 +165,22 @@ class RecordedCarrier:
         snr_hz = self._links.snr(way, drop.ids, self._env.now) * resources.band_hz
         bandwidth_hz = np.full(count, resources.band_hz)
         air = np.full(count, resources.time_share(way))
-        if not (way == "down" and self._pricing.radio.downlink == "broadcast"):
+        others = self._pricing.traffic.mean_others(way)
+        free_share = 1.0
+        if others is not None:
+            free_share = float(others.free_shares[0])  # alike in all cells
+        if way == "down" and self._pricing.radio.downlink == "broadcast":
+            bandwidth_hz *= free_share
+        else:
             for cell in np.unique(drop.cell):
                 rows = np.flatnonzero(drop.cell == cell)
                 shares = resources.divide(
-                    bits[rows], snr_hz[rows], budget.efficiency, spread=True, devices=drop.ids[rows]
+                    bits[rows],
+                    snr_hz[rows],
+                    budget.efficiency,
+                    spread=True,
+                    devices=drop.ids[rows],
+                    free_share=free_share,
                 )
                 bandwidth_hz[rows] = shares.bandwidth_hz
                 air[rows] *= shares.duty

@@ -47,6 +47,10 @@ class Resources:
         control = overhead.downlink if way == "down" else overhead.uplink
         return 1.0 - control
 
+    def capacity_hz(self, way: Way) -> float:
+        """Return the part of a cell's band that carries a direction's payload, in the mean over time."""
+        return self.band_hz * self.time_share(way) * self.payload_share(way)
+
     def divide(
         self,
         payload_bits: Floats,
@@ -55,6 +59,8 @@ class Resources:
         *,
         spread: bool,
         devices: Ints | None = None,
+        free_share: float = 1.0,
+        others: float = 0.0,
     ) -> Shares:
         """Return the shares [n] of one cell's concurrent transfers.
 
@@ -64,7 +70,12 @@ class Resources:
             efficiency: the rate model.
             spread: whether the transmitter spreads its power over the whole band.
             devices: [n] whose transfers they are, for a control; None: `radio.allocation` divides in any case.
+            free_share: of the band, or of the turns, that other users leave.
+            others: how many other users have the rest.
         """
+        # Transfers that take turns do so with the other users, too, each on the whole band.
+        in_turn = self._radio.allocation.in_turn
+        band_hz = self.band_hz if in_turn else self.band_hz * free_share
         # The allocation knows real-valued shares; whole blocks come afterwards, by largest remainders.
         weights = None
         if devices is not None:
@@ -72,17 +83,25 @@ class Resources:
         if weights is None:
             allocation = self._radio.allocation
             with watching_draws(allocation, "shares"):
-                shares = allocation.shares(self.band_hz, payload_bits, snr_hz, efficiency, spread=spread)
-            _check_shares(allocation, shares, len(payload_bits), self.band_hz)
+                shares = allocation.shares(band_hz, payload_bits, snr_hz, efficiency, spread=spread)
+            _check_shares(allocation, shares, len(payload_bits), band_hz)
         elif (weights == weights[0]).all():  # the very bits of equal shares
-            shares = channel.allocation.equal(self.band_hz, len(weights))
+            shares = channel.allocation.equal(band_hz, len(weights))
         else:
-            shares = channel.allocation.proportional(self.band_hz, weights)
+            shares = channel.allocation.proportional(band_hz, weights)
         takes_turns = (shares.duty < 1).any()
+        if in_turn and free_share < 1:
+            return Shares(shares.bandwidth_hz, shares.duty * free_share)
         if self.blocks is None or takes_turns:  # a transfer that takes turns has all blocks in its turn
             return shares
         block_hz = self.band_hz / self.blocks
-        whole_hz = channel.numerology.whole_blocks(shares.bandwidth_hz, self.blocks) * block_hz
+        bandwidth_hz = shares.bandwidth_hz
+        if free_share < 1:  # other users get whole blocks by the same rule, each an equal share of the rest
+            users = max(round(others), 1)
+            rest_hz = self.band_hz * (1.0 - free_share)
+            bandwidth_hz = np.concatenate([bandwidth_hz, np.full(users, rest_hz / users)])
+        blocks = channel.numerology.whole_blocks(bandwidth_hz, self.blocks)[: len(payload_bits)]
+        whole_hz = blocks * block_hz
         return Shares(np.asarray(whole_hz), shares.duty)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ints
-from edgefl.radio.link_budget import LinkBudget
+from edgefl.radio.link_budget import LinkBudget, OtherTransmitters
 from edgefl.radio.transfers import Way
 
 
@@ -31,6 +31,7 @@ def divide_bands(
     payload_bits: Floats,
     *,
     broadcast: bool = False,
+    others: OtherTransmitters | None = None,
 ) -> BandShares:
     """Divide the band of each cell among its concurrent transfers [n].
 
@@ -44,22 +45,36 @@ def divide_bands(
         tx_power_w: [n] full powers of the devices.
         payload_bits: [n] what each has to send.
         broadcast: whether all listen to the whole band, each until it has received everything.
+        others: the other users of the cells, who have their shares first; None: there are none.
     """
     resources = budget.resources
     count = len(cell)
     # How much a cell interferes depends on how many of its transfers are on air, wherever their devices are.
     transfers = np.bincount(cell, minlength=len(budget.group))
-    interference = budget.interference_w_hz(way, all_gains, cell, tx_power_w, transfers)
+    interference = budget.interference_w_hz(way, all_gains, cell, tx_power_w, transfers, others)
     snr_hz = budget.snr_hz(way, path_gain, tx_power_w, interference)
     spread = budget.spreads_power(way)
     whole_band_hz = np.full(count, resources.band_hz)
     bandwidth_hz = whole_band_hz.copy()
     air = np.full(count, resources.time_share(way))
-    if not broadcast:
+    free = np.ones(len(transfers))
+    other_users = np.zeros(len(transfers))
+    if others is not None:
+        free = others.free_shares
+        other_users = others.counts
+    if broadcast:
+        bandwidth_hz *= free[cell]
+    else:
         for one in np.unique(cell):
             rows = np.flatnonzero(cell == one)
             shares = resources.divide(
-                payload_bits[rows], snr_hz[rows], budget.efficiency, spread=spread, devices=devices[rows]
+                payload_bits[rows],
+                snr_hz[rows],
+                budget.efficiency,
+                spread=spread,
+                devices=devices[rows],
+                free_share=float(free[one]),
+                others=float(other_users[one]),
             )
             bandwidth_hz[rows] = shares.bandwidth_hz
             air[rows] *= shares.duty
@@ -67,7 +82,7 @@ def divide_bands(
     if way == "up" and not budget.power_control.always_full:
         # Powers follow from bandwidths, and the interference of other cells from powers.
         sent_w = tx_power_w * power_share
-        interference = budget.interference_w_hz(way, all_gains, cell, sent_w, transfers)
+        interference = budget.interference_w_hz(way, all_gains, cell, sent_w, transfers, others)
         snr_hz = budget.snr_hz(way, path_gain, sent_w, interference)
     powered_hz = whole_band_hz if spread else bandwidth_hz  # over which the transmitter's power is spread
     # A transfer without a resource block has no signal-to-noise ratio: 0, not a division by 0.

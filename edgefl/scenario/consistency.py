@@ -19,7 +19,10 @@ from edgefl.core.section import fault_at
 from edgefl.learning.algorithms import ALGORITHMS, Algorithm, properties
 from edgefl.learning.partitions import PARTITIONS
 from edgefl.radio.allocation import ALLOCATIONS
+from edgefl.radio.background import BACKGROUNDS
 from edgefl.radio.recorded_links import are_snrs, check_carry, checked_recordings
+from edgefl.radio.resources import Resources
+from edgefl.radio.transfers import WAYS
 from edgefl.scenario.sections import Sections
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
@@ -130,9 +133,27 @@ RECORDED_RATES_KEYS = frozenset({"kind", "trace", "faults", "sharing"})
 """Keys of `radio` beside recorded rates; `sharing` has no effect there, but policies set its default."""
 
 RECORDED_SNR_KEYS = RECORDED_RATES_KEYS | {
-    "bandwidth_hz", "rate", "allocation", "downlink", "subcarrier_spacing_hz", "slot_s", "tdd", "overhead"
+    "bandwidth_hz", "rate", "allocation", "background", "downlink", "subcarrier_spacing_hz", "slot_s", "tdd", "overhead"
 }  # fmt: skip
 """The same where SNRs were recorded: they go through the rate model, on a share of the band."""
+
+
+def check_background(scenario: Sections) -> None:
+    """Check that other users leave something of the band, and that the shares can follow them."""
+    radio = scenario.radio
+    background = radio.background
+    if background is None:
+        return
+    resources = Resources(radio)
+    for way in WAYS:
+        load = background.mean_load(way, resources.capacity_hz(way))
+        if load is None:
+            if radio.sharing == "fixed":
+                text = f"the number of users of {BACKGROUNDS.name_of(background)} changes while shares are fixed"
+                raise fault_at(("radio", "sharing"), f"{text}: set it to processor")
+        elif not 0 <= load < 1:
+            text = f"fills {load:.3g} of the {way}link, must be less than 1: lower it, or raise radio.bandwidth_hz"
+            raise fault_at(("radio", "background"), text)
 
 
 def check_link_trace(scenario: Sections) -> None:
@@ -424,6 +445,7 @@ CHECKS: tuple[Callable[[Sections], None], ...] = (
     check_members,
     check_cells,
     check_link_trace,
+    check_background,
     check_handover,
     check_power_control,
     check_batteries,

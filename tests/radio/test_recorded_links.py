@@ -234,6 +234,22 @@ def test_processor_sharing_alone_is_a_fixed_share(tmp_path):
             assert result.devices[column].to_numpy() == pytest.approx(results[0].devices[column].to_numpy(), rel=1e-9)
 
 
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_other_users_take_their_part_of_a_recorded_link(tmp_path, sharing):
+    """One of two MHz at 1 bit/s/Hz; then a queue of which they leave 0.6 in the mean."""
+    radio = {**traced(snrs(tmp_path, 0.0, 0.0, count=1)), "bandwidth_hz": 2e6, "sharing": sharing}
+    keys = {"devices": {"count": 1}, "rounds": 1}
+    half = run({"participants": 1}, radio={**radio, "background": {"kind": "constant", "load": 0.5}}, **keys)
+    assert half.devices["download_s"].tolist() == pytest.approx([BITS / 1e6], rel=1e-9)
+    queue = {"kind": "poisson", "arrivals_per_s": 4.0, "mean_bits": 2e5, "bps_hz": 1.0}
+    times_s = [
+        run({"participants": 1}, radio={**radio, "background": queue}, **keys, seed=seed).devices["download_s"][0]
+        for seed in range(40 if sharing == "processor" else 2)
+    ]
+    error_s = np.std(times_s) / np.sqrt(len(times_s))
+    assert np.mean(times_s) == pytest.approx(BITS / 2e6 / 0.6, abs=4 * error_s + 1e-9)
+
+
 def test_asynchronous_rounds_over_snrs_conserve_bits(tmp_path):
     """The cell is never idle in the uplink: what devices send fills the band for as long as anybody sends."""
     radio = {**traced(snrs(tmp_path, 40.0, 0.0)), "bandwidth_hz": 1e6}

@@ -1,0 +1,17 @@
+"""Other users of the cells, beside the devices that learn: one file for each model."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.radio.background.base import Background, OtherUsers
+
+BACKGROUNDS: Catalogue[Background] = Catalogue(
+    "background traffic",
+    {
+        "constant": "edgefl.radio.background.constant:ConstantLoad",
+        "poisson": "edgefl.radio.background.poisson:PoissonTransfers",
+        "sessions": "edgefl.radio.background.sessions:PoissonSessions",
+    },
+    base=Background,
+    kind="background",
+)
+
+__all__ = ["BACKGROUNDS", "Background", "OtherUsers"]
