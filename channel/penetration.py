@@ -179,9 +179,10 @@ def single_frequency_loss_db(indoor_distance_m: ArrayLike) -> Floats:
 
 
 def floor_height_m(u: ArrayLike, floors: tuple[int, int] = (4, 8)) -> Floats:
-    """Return the antenna height of a terminal on some floor of its building (TR 38.901, Table 7.2-1; TR 36.873).
+    """Return the antenna height of a terminal on some floor of its building (TR 36.873, Table 6-1).
 
-    `h_UT = 3 (n_fl - 1) + 1.5`, n_fl uniform in 1 to N_fl, N_fl uniform in 4 to 8.
+    TR 38.901 refers to it for UMi and UMa (Tables 7.2-1, 7.8-1): `h_UT = 3 (n_fl - 1) + 1.5`, n_fl uniform in 1 to
+    N_fl, N_fl uniform in 4 to 8.
 
     Args:
         u: draws of the uniform distribution on [0, 1), [..., 2]; by terminal: the building's floors, and the floor.

@@ -210,12 +210,13 @@ class _Spread(NamedTuple):
     nlos: tuple[float, float]
     shift: float  # f is the carrier plus this
     least_ghz: float  # lower carriers count as this one (notes 6 and 7 of the table)
+    o2i: float = np.nan  # level into buildings, at every carrier
 
 
 _SPREADS = {
-    "umi": _Spread((-7.14, -0.24), (-6.83, -0.24), 1.0, 2.0),
-    "uma": _Spread((-6.955, -0.0963), (-6.28, -0.204), 0.0, 6.0),
-    "rma": _Spread((-7.49, 0.0), (-7.43, 0.0), 0.0, 0.0),
+    "umi": _Spread((-7.14, -0.24), (-6.83, -0.24), 1.0, 2.0, -6.62),
+    "uma": _Spread((-6.955, -0.0963), (-6.28, -0.204), 0.0, 6.0, -6.62),
+    "rma": _Spread((-7.49, 0.0), (-7.43, 0.0), 0.0, 0.0, -7.47),
     "inh": _Spread((-7.692, -0.01), (-7.173, -0.28), 1.0, 6.0),
 }
 
@@ -285,22 +286,23 @@ def rms_delay_spread(delay: ArrayLike, power: ArrayLike) -> float:
     return float(np.sqrt(weight @ (tap_delay - mean) ** 2))
 
 
-def median_spread_s(scenario: str, carrier_hz: float, los: ArrayLike) -> Floats:
+def median_spread_s(scenario: str, carrier_hz: float, los: ArrayLike, indoor: ArrayLike) -> Floats:
     """Return the medians of a scenario's log-normal delay spread (TR 38.901, Table 7.5-6).
 
     Args:
         scenario: umi, uma, rma or inh.
         carrier_hz: carrier frequency [Hz].
-        los: whether in line of sight, any shape.
+        los: whether in line of sight outdoors, any shape.
+        indoor: whether the terminal is in a building, which has one spread in line of sight and not; not with inh.
 
     Returns:
-        Delay spreads [s], the shape of `los`.
+        Delay spreads [s], the broadcast shape of `los` and `indoor`.
 
     Raises:
-        ValueError: an unknown scenario, a carrier that is not positive.
+        ValueError: an unknown scenario, a carrier that is not positive, a way into buildings with inh.
 
     Example:
-        >>> median_spread_s("umi", 6e9, [True, False]).round(9)
+        >>> median_spread_s("umi", 6e9, [True, False], indoor=False).round(9)
         array([4.5e-08, 9.3e-08])
     """
     if scenario not in _SPREADS:
@@ -311,7 +313,10 @@ def median_spread_s(scenario: str, carrier_hz: float, los: ArrayLike) -> Floats:
     sight: Bools = boolean("los", los)
     level = np.where(sight, spread.los[0], spread.nlos[0])
     slope = np.where(sight, spread.los[1], spread.nlos[1])
-    return np.asarray(10.0 ** (level + slope * log_f))
+    inside: Bools = boolean("indoor", indoor)
+    if np.isnan(spread.o2i) and inside.any():
+        raise ValueError(f"indoor: {scenario} has no way into buildings")
+    return np.asarray(np.where(inside, 10.0**spread.o2i, 10.0 ** (level + slope * log_f)), dtype=np.float64)
 
 
 def frequency_correlation(found: Taps, offset_hz: ArrayLike) -> Floats:

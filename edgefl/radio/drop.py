@@ -18,7 +18,8 @@ class Drop:
     ids: Ids  # [n]
     cell: Ids  # the sector of a base station that serves each device
     distance_m: Floats  # to that base station, 2D
-    los: Bools
+    los: Bools  # of the way outdoors
+    indoor: Bools  # behind a building's wall: no line of sight reaches the device
     pathloss_db: Floats
     shadowing_db: Floats
     k_factor: Floats  # linear

@@ -139,6 +139,8 @@ class LargeScaleChannel:
         )
         with watching_draws(radio.propagation, "large_scale"):
             heights_m = radio.propagation.heights_m(height_m[:, None], draws)
+            what = "heights [n, 1] of antennas in metres"
+            check_array(radio.propagation, "heights_m", heights_m, (len(height_m), 1), what, least=0.0)
             large = radio.propagation.large_scale(
                 distance_m, radio.carrier_hz, self.cells.bs_height_m, heights_m, draws
             )
@@ -183,8 +185,8 @@ class LargeScaleChannel:
         if cell is None:
             cell = np.argmax(gains, axis=1)  # with shadowing: the nearest one is not always the strongest
         # Table 7.5-6 has a K for line of sight alone: into a building comes scatter, whatever the path outdoors.
-        direct = large.los & (large.state != O2I)
-        k_factor = self._k_factor(ids, positions_m, index, direct)
+        indoor = np.asarray(large.state == O2I)
+        k_factor = self._k_factor(ids, positions_m, index, large.los & ~indoor)
         rows = np.arange(len(ids))
         serving = (rows, self.cells.site_of(cell))  # picks [n] of [n, sites]: each device's path to its base station
         return Drop(
@@ -192,6 +194,7 @@ class LargeScaleChannel:
             cell=cell,
             distance_m=distance_m[serving],
             los=large.los[serving],
+            indoor=indoor[serving],
             pathloss_db=large.path_loss_db[serving],
             shadowing_db=shadowing_db[serving],
             k_factor=k_factor[serving],
@@ -212,6 +215,7 @@ class LargeScaleChannel:
             cell=cell,
             distance_m=distance_m[np.arange(len(ids)), cell],
             los=np.zeros(len(ids), dtype=bool),
+            indoor=np.zeros(len(ids), dtype=bool),
             pathloss_db=unknown,
             shadowing_db=unknown,
             k_factor=np.zeros(len(ids)),

@@ -190,7 +190,7 @@ class Radio(Section):
         statistics = self.propagation.statistics()
         try:
             self.fading.k_statistics_db(statistics.k_mean_db, statistics.k_std_db)
-            spread_s = self.propagation.delay_spread_s(np.ones(1, dtype=bool), self.carrier_hz)
+            spread_s = self.propagation.delay_spread_s(np.ones(1, dtype=bool), np.zeros(1, dtype=bool), self.carrier_hz)
             self.fading.check_delay_spread(known=spread_s is not None)
         except ValueError as error:
             raise fault_at(("fading",), str(error)) from None

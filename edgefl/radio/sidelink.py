@@ -171,6 +171,7 @@ def path_between(large: LargeScaleChannel, drop: Drop, distance_m: Floats, index
         drop,
         distance_m=priced_m,
         los=los,
+        indoor=np.zeros_like(los),  # the model of direct links knows no buildings
         pathloss_db=loss_db,
         shadowing_db=shadowing_db,
         k_factor=radio.fading.k_factor(los, k_db),

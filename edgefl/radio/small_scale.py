@@ -55,8 +55,8 @@ class FadingDraws:
             uniform = self._streams.uniform(purpose, drop.ids, index, count=(number + 1) * count)
             return np.asarray(uniform[:, number * count :])
 
-        spread_s = radio.propagation.delay_spread_s(drop.los, radio.carrier_hz)
-        paths = ScatteredPaths(speed_mps, drop.los, drop.k_factor, radio.carrier_hz, spread_s)
+        spread_s = radio.propagation.delay_spread_s(drop.los, drop.indoor, radio.carrier_hz)
+        paths = ScatteredPaths(speed_mps, drop.los & ~drop.indoor, drop.k_factor, radio.carrier_hz, spread_s)
         with watching_draws(radio.fading, "waves"):
             waves = radio.fading.waves(paths, draw)
         if waves is None:

@@ -51,12 +51,15 @@ def test_median_delay_spreads_are_those_of_table_7_7_3_2():
         "uma": [363, 302, 266, 249, 228, 221],
     }
     for scenario, printed in normal_ns.items():
-        found = [tdl.median_spread_s(scenario, carrier_hz, False) * 1e9 for carrier_hz in carriers_hz]
+        found = [tdl.median_spread_s(scenario, carrier_hz, False, False) * 1e9 for carrier_hz in carriers_hz]
         np.testing.assert_allclose(found, printed, rtol=0.02)
-    assert tdl.median_spread_s("rma", 3.5e9, [True, False]) * 1e9 == pytest.approx([32.4, 37.2], abs=0.05)
+    assert tdl.median_spread_s("rma", 3.5e9, [True, False], False) * 1e9 == pytest.approx([32.4, 37.2], abs=0.05)
     # Below 6 GHz UMa counts as 6 GHz, and UMi below 2 GHz as 2 GHz.
-    assert tdl.median_spread_s("uma", 3.5e9, True) == tdl.median_spread_s("uma", 6e9, True)
-    assert tdl.median_spread_s("umi", 1e9, True) == tdl.median_spread_s("umi", 2e9, True)
+    assert tdl.median_spread_s("uma", 3.5e9, True, False) == tdl.median_spread_s("uma", 6e9, True, False)
+    assert tdl.median_spread_s("umi", 1e9, True, False) == tdl.median_spread_s("umi", 2e9, True, False)
+    # Into buildings, Table 7.5-6: lg DS = -6.62, in RMa -7.47, at every carrier, in line of sight outdoors or not.
+    for scenario, level in (("umi", -6.62), ("uma", -6.62), ("rma", -7.47)):
+        np.testing.assert_allclose(tdl.median_spread_s(scenario, 3.5e9, [True, False], indoor=True), 10**level)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +69,8 @@ def test_median_delay_spreads_are_those_of_table_7_7_3_2():
         (lambda: tdl.taps("A", 1e-7, 9.0), "profile A has none: choose D or E"),
         (lambda: tdl.taps("A", -1e-7), "delay_spread_s = -1e-07"),
         (lambda: tdl.taps("D", 1e-7, np.nan), "k_db = nan"),
-        (lambda: tdl.median_spread_s("free_space", 1e9, True), "scenario = free_space names no delay spread"),
+        (lambda: tdl.median_spread_s("inh", 6e9, True, [False, True]), "indoor: inh has no way into buildings"),
+        (lambda: tdl.median_spread_s("free_space", 1e9, True, False), "scenario = free_space names no delay spread"),
     ],
 )
 def test_tdl_refuses(call, message):

@@ -35,6 +35,7 @@ def test_devices_in_buildings_have_no_k(kind, consistent):
     indoors = dropped(channel_of({"kind": kind, "indoor": 1.0}, {"bs_height_m": height}, **keys))
     assert indoors.los.sum() > 0  # the paths outdoors
     np.testing.assert_array_equal(indoors.k_factor, 0.0)
+    assert indoors.indoor.all()
     outdoors = dropped(channel_of({"kind": kind}, {"bs_height_m": height}, **keys))
     np.testing.assert_array_equal(outdoors.k_factor > 0, outdoors.los)
 

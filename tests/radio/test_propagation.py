@@ -228,7 +228,7 @@ def test_the_glass_of_release_19():
 
 
 def test_devices_in_buildings_stand_on_floors():
-    """TR 38.901 Table 7.8-1: h = 3 (n - 1) + 1.5, n in 1 to N, N in 4 to 8; outdoors the device's own height."""
+    """TR 36.873 Table 6-1: h = 3 (n - 1) + 1.5, n in 1 to N, N in 4 to 8; outdoors the device's own height."""
     count = 20_000
     given = draws((count,))
     uma_model = model("uma", indoor=0.8, floors=[4, 8])

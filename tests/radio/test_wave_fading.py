@@ -9,6 +9,7 @@ import simpy
 from radio_cases import DEVICE_W, SERVER_W, SLOT_S, drop, link, participants, snr_hz, transfers
 from scipy import stats
 
+from channel import tdl
 from edgefl.core.errors import InputError, RunError
 from edgefl.radio.band import Band
 from edgefl.radio.band_transfer import BandTransfer
@@ -44,6 +45,23 @@ def subbands_of(fading, band_hz, delay_s=100e-9):
     if "subband_hz" in fading:
         return math.ceil(band_hz / fading["subband_hz"])
     return math.ceil(band_hz * delay_s * 10 * 1.0000579)  # as printed, profile A is that much too wide
+
+
+def test_devices_in_buildings_have_taps_of_their_own():
+    """TR 38.901 Table 7.5-6: a median delay spread of 10^-6.62 s, no line of sight, whatever the way outdoors."""
+    fading = {"kind": "tdl", "profile": "B", "los_profile": "D", "sinusoids": 8}
+    ids = np.arange(40)
+    indoors, outdoors = (
+        participants(link(fading=fading, propagation={"kind": "umi", "indoor": share}), ids, distance_m=40.0)
+        for share in (1.0, 0.0)
+    )
+    assert 5 < indoors.drop.los.sum() < 40
+    taps_s = tdl.taps("B", 10**-6.62).delay_s
+    for row in range(40):
+        np.testing.assert_allclose(np.unique(indoors.waves.delay_s[row]), np.unique(taps_s), rtol=1e-9)
+    spread_s = 10 ** (-7.14 - 0.24 * math.log10(4.5))
+    seen = np.flatnonzero(outdoors.drop.los)[0]
+    np.testing.assert_allclose(outdoors.waves.delay_s[seen].max(), tdl.taps("D", spread_s).delay_s.max(), rtol=1e-9)
 
 
 @pytest.mark.parametrize("fading", FADINGS, ids=str)

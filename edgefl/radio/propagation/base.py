@@ -91,13 +91,19 @@ class Propagation(Member):
         statistics: Statistics = self.physics().STATISTICS
         return statistics
 
-    def delay_spread_s(self, los: Bools, carrier_hz: float) -> Floats | None:
-        """Return the median delay spreads [n] of devices in line of sight or not [n]; None: the model names none."""
+    def delay_spread_s(self, los: Bools, indoor: Bools, carrier_hz: float) -> Floats | None:
+        """Return the median delay spreads [n] of devices; None: the model names none.
+
+        Args:
+            los: [n] whether the way outdoors is in line of sight.
+            indoor: [n] whether each is in a building.
+            carrier_hz: the carrier.
+        """
         from channel import tdl
 
         if self.delay_scenario is None:
             return None
-        return tdl.median_spread_s(self.delay_scenario, carrier_hz, los)
+        return tdl.median_spread_s(self.delay_scenario, carrier_hz, los, indoor)
 
     def validity(self) -> Validity:
         """Return the distances, carriers and heights for which the model holds."""
