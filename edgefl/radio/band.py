@@ -7,6 +7,7 @@ import simpy
 from edgefl.radio.band_clock import BandClock
 from edgefl.radio.band_transfer import BandTransfer
 from edgefl.radio.band_users import Traffic
+from edgefl.radio.drop import Drop
 from edgefl.radio.transfers import OnAir, Way, ignore_on_air
 from edgefl.radio.transmission import TransmissionEngine
 
@@ -43,6 +44,16 @@ class Band:
     def withdraw(self, transfer: BandTransfer) -> None:
         """Cut a transfer short: its bits count up to the last slot boundary, its radio was on until now."""
         self._clock(transfer).withdraw(transfer)
+
+    def move(self, transfer: BandTransfer, drop: Drop, failing_slots: int | None) -> None:
+        """Give a transfer that is on the band another large-scale channel [1] to the same cell, from now on.
+
+        Args:
+            transfer: the transfer.
+            drop: the channel.
+            failing_slots: after how many slots it fails over this channel; None if it does not.
+        """
+        self._clock(transfer).move(transfer, drop, failing_slots)
 
     def _clock(self, transfer: BandTransfer) -> BandClock:
         """Return the clock of the cell that serves a transfer, which changes only while it is off the band."""

@@ -15,7 +15,8 @@ from edgefl.core.times import SAME_STEP, call_at, steps_begun, steps_completed
 from edgefl.radio.band_rows import BandRows
 from edgefl.radio.band_transfer import BandTransfer
 from edgefl.radio.band_users import BandUsers
-from edgefl.radio.shares import divide_bands
+from edgefl.radio.drop import Drop
+from edgefl.radio.shares import BandShares, divide_bands
 from edgefl.radio.transfers import OnAir, Way
 from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine
 
@@ -77,6 +78,20 @@ class BandClock:
                 self._remove(np.arange(len(self._rows)) == row)
             self._divide_soon()
         self._switch(transfer, 0.0, 0.0)
+
+    def move(self, transfer: BandTransfer, drop: Drop, failing_slots: int | None) -> None:
+        """See Band."""
+        if self._rows.row(transfer) is None:  # it has not had a share yet: the division will find the new channel
+            transfer.move(drop)
+            transfer.expect_failure(failing_slots)
+            return
+        # The slot that has begun counts as a whole with the new channel.
+        self._advance(max(steps_completed(self._env.now, self._slot_s), self._slot))
+        row = self._rows.row(transfer)
+        if row is not None:  # it may have ended at that boundary
+            transfer.move(drop)
+            self._rows.move(row, failing_slots)
+        self._divide_soon()
 
     def _switch(self, transfer: BandTransfer, air: float, power_share: float) -> None:
         """Serve a transfer for a share of the time, with a share of its transmitter's full power, from now on."""
@@ -171,17 +186,7 @@ class BandClock:
         Also notes the SNRs that come with them, and switches the radios to their new shares of time and power.
         """
         rows = self._rows
-        bandwidth_hz, air, mean_snr, power_share = divide_bands(
-            self._budget,
-            self._way,
-            devices=rows.device,
-            cell=rows.cell,
-            path_gain=rows.path_gain,
-            all_gains=rows.all_gains,
-            tx_power_w=rows.tx_power_w,
-            payload_bits=rows.left_bits,
-            others=self._users.others(self._transfers()) if self._users is not None else None,
-        )
+        bandwidth_hz, air, mean_snr, power_share = self._divided()
         rows.bandwidth_hz[:] = bandwidth_hz
         changed = np.flatnonzero(mean_snr != rows.mean_snr)
         if changed.size:
@@ -205,6 +210,21 @@ class BandClock:
         rows.air[:] = served
         rows.full_power_air[:] = full_power
         return share_hz
+
+    def _divided(self) -> BandShares:
+        """Return the shares [n] of the band."""
+        rows = self._rows
+        return divide_bands(
+            self._budget,
+            self._way,
+            devices=rows.device,
+            cell=rows.cell,
+            path_gain=rows.path_gain,
+            all_gains=rows.all_gains,
+            tx_power_w=rows.tx_power_w,
+            payload_bits=rows.left_bits,
+            others=self._users.others(self._transfers()) if self._users is not None else None,
+        )
 
     def _race(self, share_hz: Floats, horizon: int) -> int:
         """Return the slots until the next transfer ends, or until gains have to be drawn anew."""

@@ -123,6 +123,19 @@ class BandRows:
                 return row
         return None
 
+    def move(self, row: int, failing_slots: int | None) -> None:
+        """Take the large-scale channel that the transfer of a row has now, over which it may fail after some slots."""
+        transfer = self.transfers[row]
+        transfer.note_slots(int(self.slots[row]))
+        transfer.expect_failure(failing_slots)
+        self.limit_slots[row] = transfer.limit_slots
+        self.path_gain[row] = transfer.path_gain
+        self.all_gains[row] = transfer.all_gains
+        if self.k_factor[row] != transfer.k_factor:
+            # The scatter goes on as it was drawn; what changes is the line of sight beside it.
+            self.k_factor[row] = transfer.k_factor
+            self.powers[row] = np.abs(channel.fading.ricean(self.gains[row], transfer.k_factor)) ** 2
+
     def write_back(self, rows: Rows) -> None:
         """Tell the transfers of some rows what has become of them."""
         gains = self.last_gain(rows)

@@ -9,6 +9,7 @@ import simpy
 
 from channel.transfer import Innovations
 from edgefl.core.arrays import Floats
+from edgefl.radio.drop import Drop
 from edgefl.radio.participants import Participants
 from edgefl.radio.wave_rates import WaveGains
 
@@ -87,6 +88,17 @@ class BandTransfer:
             self.limit_slots = self.longest_slots
         else:
             self.limit_slots = min(self.limit_slots, self.slots + slots)
+
+    def note_slots(self, slots: int) -> None:
+        """Note how many slots it has taken so far."""
+        self.slots = slots
+
+    def move(self, drop: Drop) -> None:
+        """Take another large-scale channel [1] to the same base station, whose fading goes on."""
+        self.participant = replace(self.participant, drop=drop)
+        self.path_gain = float(drop.path_gain[0])
+        self.all_gains = drop.all_gains[0]
+        self.k_factor = float(drop.k_factor[0])
 
     def restart(self, bits: float) -> None:
         """Begin with the payload anew: what was sent so far is of no use."""

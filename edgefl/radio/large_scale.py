@@ -171,7 +171,16 @@ class LargeScaleChannel:
         check_array(antenna, "pattern_dbi", pattern_dbi, beside_deg.shape, "gains [...] in dBi", least=-400, most=400)
         return channel.units.db_to_linear(pattern_dbi + device_dbi).reshape(len(beside_deg), cells.count)
 
-    def drop(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int, cell: Ids | None = None) -> Drop:
+    def drop(
+        self,
+        ids: Ids,
+        positions_m: Floats,
+        height_m: Floats,
+        index: int,
+        cell: Ids | None = None,
+        *,
+        along_path: bool = False,
+    ) -> Drop:
         """Return the channel of a round's participants.
 
         Args:
@@ -180,13 +189,14 @@ class LargeScaleChannel:
             height_m: [n] of their antennas.
             index: of the round.
             cell: [n] the cells that serve them; the strongest ones where not given.
+            along_path: whether all are one device, at positions in the order in which it passes them.
         """
-        distance_m, large, shadowing_db, gains = self.paths(ids, positions_m, height_m, index)
+        distance_m, large, shadowing_db, gains = self.paths(ids, positions_m, height_m, index, along_path=along_path)
         if cell is None:
             cell = np.argmax(gains, axis=1)  # with shadowing: the nearest one is not always the strongest
         # Table 7.5-6 has a K for line of sight alone: into a building comes scatter, whatever the path outdoors.
         indoor = np.asarray(large.state == O2I)
-        k_factor = self._k_factor(ids, positions_m, index, large.los & ~indoor)
+        k_factor = self._k_factor(ids, positions_m, index, large.los & ~indoor, along_path=along_path)
         rows = np.arange(len(ids))
         serving = (rows, self.cells.site_of(cell))  # picks [n] of [n, sites]: each device's path to its base station
         return Drop(
@@ -258,14 +268,14 @@ class LargeScaleChannel:
         longest_m = decorrelation_m.max(axis=1, keepdims=True)
         return self._common_map.gaussian("common_shadowing_field", positions_m, longest_m, along_path=along_path)
 
-    def _k_factor(self, ids: Ids, positions_m: Floats, index: int, los: Bools) -> Floats:
+    def _k_factor(self, ids: Ids, positions_m: Floats, index: int, los: Bools, *, along_path: bool = False) -> Floats:
         """Return the linear K [n, sites] of paths that reach the device in line of sight or not [n, sites]."""
         if self.k_statistics_db is None:  # the fading takes no K from a draw
             return self._checked_k(los, np.zeros(los.shape))
         mean_db, std_db = self.k_statistics_db
         # Models that name no decorrelation distance of K take that of the shadowing in line of sight.
         decorrelation_m = self.statistics.k_decorrelation_m or self.statistics.decorrelation_m[0]
-        normals = self._normals("ricean_k", ids, positions_m, index, decorrelation_m)
+        normals = self._normals("ricean_k", ids, positions_m, index, decorrelation_m, along_path=along_path)
         return self._checked_k(los, mean_db + std_db * normals)
 
     def _checked_k(self, los: Bools, k_db: Floats) -> Floats:

@@ -17,9 +17,11 @@ from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.band import Band
 from edgefl.radio.carrier import Carrier
 from edgefl.radio.drop import Drop
+from edgefl.radio.fixed_band import FixedBand
 from edgefl.radio.fixed_shares import FixedCarrier
 from edgefl.radio.large_scale import LargeScaleChannel
 from edgefl.radio.messages import Messages
+from edgefl.radio.moving import MovingChannel, Whereabouts
 from edgefl.radio.participants import Participants
 from edgefl.radio.pricing import Pricing
 from edgefl.radio.processor_sharing import SharedCarrier
@@ -46,6 +48,7 @@ class Link:
         control: divides the bands in place of `radio.allocation`, if it wants to.
         power_control: lowers the devices' transmit powers.
         recorded: the devices' recorded links; None: the radio is a model.
+        where: where the devices are; None if the large-scale channel holds for the round.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Link:
         control: Control = BY_SCENARIO,
         power_control: UplinkPowerControl = ALWAYS_FULL,
         recorded: RecordedLinks | None = None,
+        where: Whereabouts | None = None,
     ) -> None:
         self.radio = radio
         self.streams = streams
@@ -64,6 +68,9 @@ class Link:
         self.pricing = Pricing(radio, cells, streams, control, power_control)
         self._on_air = on_air
         self._recorded = recorded
+        self._moving: MovingChannel | None = None
+        if where is not None and radio.large_scale.kind == "time":
+            self._moving = MovingChannel(radio.large_scale, self._drops_along, where)
         self._bands: dict[Way, Band] = {}  # of processor sharing; rounds that overlap send on the same ones
         self._recorded_bands: dict[Way, RecordedBand] = {}  # the same over recorded SNRs
 
@@ -136,14 +143,19 @@ class Link:
             return self._open_recorded(env, self._recorded, participants, messages)
         # Fixed shares are priced now, all at once. On a shared band only time tells which transfers overlap.
         if self.radio.sharing == "fixed":
-            return FixedCarrier(env, self.pricing, participants, messages, self._on_air)
-        return SharedCarrier(env, self.pricing, participants, messages, self._shared_bands(env))
+            if self._moving is None:
+                return FixedCarrier(env, self.pricing, participants, messages, self._on_air)
+            fixed = self._fixed_bands(env, participants, messages)
+            return SharedCarrier(env, self.pricing, participants, messages, fixed, self._moving)
+        return SharedCarrier(env, self.pricing, participants, messages, self._shared_bands(env), self._moving)
 
     def roam(
         self, env: simpy.Environment, participants: Participants, messages: Messages, handover: Handover
     ) -> RoamingCarrier:
         """Return the carrier of participants that may be handed over to other base stations."""
-        return RoamingCarrier(env, self.pricing, participants, messages, self._shared_bands(env), handover)
+        return RoamingCarrier(
+            env, self.pricing, participants, messages, self._shared_bands(env), handover, self._moving
+        )
 
     def reciprocity(self, drop: Drop, tx_power_w: Floats, down_bits: Floats, up_bits: Floats) -> Reciprocity:
         """Return what the participants [n] of a round can tell of their uploads from their downloads."""
@@ -179,6 +191,21 @@ class Link:
                     self._recorded_bands[way] = RecordedBand(env, recorded, budget, way, self._on_air, users)
             bands = self._recorded_bands
         return RecordedCarrier(env, self.pricing, recorded, participants, messages, self._on_air, bands)
+
+    def _drops_along(self, device: int, path_m: Floats, height_m: float, index: int, cell: int) -> Drop:
+        """Return the channel [t] between a device and a cell along a path [t, 2]."""
+        ids = np.full(len(path_m), device)
+        heights_m = np.full(len(path_m), height_m)
+        with _in_range(index):
+            return self.channel.drop(ids, path_m, heights_m, index, np.full(len(path_m), cell), along_path=True)
+
+    def _fixed_bands(self, env: simpy.Environment, participants: Participants, messages: Messages) -> dict[Way, Band]:
+        """Return the bands of one round, divided for all of it."""
+        bands: dict[Way, Band] = {}
+        for way in WAYS:
+            offer = self.pricing.offer(way, participants, messages.total_bits(way))
+            bands[way] = FixedBand(env, self.pricing.engine, way, self._on_air, offer, participants.drop)
+        return bands
 
     def _shared_bands(self, env: simpy.Environment) -> dict[Way, Band]:
         """Return the bands of processor sharing, which all rounds have in common."""

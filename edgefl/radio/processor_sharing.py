@@ -16,6 +16,7 @@ from edgefl.core.times import steps_begun
 from edgefl.radio.band import Band
 from edgefl.radio.band_transfer import BandTransfer
 from edgefl.radio.messages import Messages, way_of
+from edgefl.radio.moving import ChannelAhead, MovingChannel
 from edgefl.radio.participants import Participants
 from edgefl.radio.pricing import Pricing
 from edgefl.radio.transfers import TransferResult, Way
@@ -33,12 +34,15 @@ class SharedCarrier:
         participants: Participants,
         messages: Messages,
         bands: Mapping[Way, Band],
+        moving: MovingChannel | None = None,
     ) -> None:
         self._env = env
         self._pricing = pricing
         self._participants = participants
         self._messages = messages
         self._bands = bands
+        self._moving = moving  # None: the large-scale channel holds for the round
+        self._channels: dict[int, ChannelAhead] = {}  # by row, to the cell that serves each
         self._alone: dict[int, Participants] = {}  # participants [1] by row, with the draws' keys of their last turn
         self._pauses = [pricing.fading.pauses(participants.only(group.rows), group.turns) for group in messages.groups]
         self.gain = participants.start.copy()  # [n] of the fading when each participant's last transfer ended
@@ -55,18 +59,56 @@ class SharedCarrier:
         return result
 
     def serving(self, row: int) -> Participants:
-        """Return a participant [1] with the base station that serves it."""
-        return self._participant(row)
+        """Return a participant [1] with the base station that serves it, over the channel that it has now."""
+        return self._moved(row, self._participant(row))
 
     def carry(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, str]:
         """Carry one attempt to its end or limit; return the cause of the interrupt that cut it short, if any."""
         band = self._bands[way]
         try:
-            yield band.send(transfer)
+            yield self.put_on(way, row, transfer)
         except simpy.Interrupt as cut:
             band.withdraw(transfer)
             return str(cut.cause)
         return ""
+
+    def put_on(self, way: Way, row: int, transfer: BandTransfer) -> simpy.Event:
+        """Begin a transfer on a band, and let its channel follow its device; the event fires at its end."""
+        done = self._bands[way].send(transfer)
+        if self._moving is not None:
+            self._env.process(self._keep_up(self._moving, way, row, transfer, done))
+        return done
+
+    def _keep_up(
+        self, moving: MovingChannel, way: Way, row: int, transfer: BandTransfer, done: simpy.Event
+    ) -> Generator[simpy.Event, Any, None]:
+        """Give a transfer the channel of each interval, until it leaves the band."""
+        band = self._bands[way]
+        interval = moving.interval(self._env.now)
+        while True:
+            interval += 1
+            yield self._env.timeout(max(moving.begins_s(interval) - self._env.now, 0.0)) | done
+            if done.triggered or transfer.done is not done:
+                return
+            drop = self._channel(row, transfer.participant).at(interval)
+            # A division costs time, and changes nothing where a device stands still.
+            if not np.array_equal(drop.all_gains, transfer.participant.drop.all_gains):
+                participant = replace(transfer.participant, drop=drop)
+                band.move(transfer, drop, self._pricing.failing_slots(way, participant, transfer.left_bits))
+
+    def _moved(self, row: int, participant: Participants) -> Participants:
+        """Return a participant [1] over the channel that it has now."""
+        if self._moving is None:
+            return participant
+        drop = self._channel(row, participant).at(self._moving.interval(self._env.now))
+        return replace(participant, drop=drop)
+
+    def _channel(self, row: int, participant: Participants) -> ChannelAhead:
+        """Return the channel in time between a participant [1] and the cell that serves it."""
+        cell = int(participant.drop.cell[0])
+        if self._moving is not None and (row not in self._channels or self._channels[row].cell != cell):
+            self._channels[row] = self._moving.of(int(participant.drop.ids[0]), participant.index, cell)
+        return self._channels[row]
 
     def _participant(self, row: int) -> Participants:
         # On a band every transfer goes its own way, so each participant is taken out of the round's arrays.

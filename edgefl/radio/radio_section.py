@@ -6,7 +6,16 @@ import math
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, PlainSerializer, PlainValidator, PositiveFloat, TypeAdapter, ValidationInfo, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    PositiveFloat,
+    TypeAdapter,
+    ValidationInfo,
+    model_validator,
+)
 
 from edgefl.core.catalogue import where_known
 from edgefl.core.section import Section, fault, fault_at, shown
@@ -112,6 +121,42 @@ NoiseFigures = Annotated[
 ]
 
 
+class LargeScaleChange(Section):
+    """Whether path loss, shadowing and line of sight hold for a device's part in a round, or change as it moves."""
+
+    kind: Literal["round", "time"] = "round"
+    update_s: Annotated[float, Field(ge=1e-3, le=3600)] = 0.1  # for which they hold
+    update_m: Annotated[float, Field(ge=0, le=1e6)] = 0.0  # by which a device must have moved since, too
+
+    @model_validator(mode="after")
+    def _check_kind(self) -> LargeScaleChange:
+        for name in ("update_s", "update_m"):
+            if self.kind == "round" and name in self.model_fields_set:
+                raise fault_at((name,), "has no effect where the channel holds for the round: set kind to time")
+        return self
+
+
+def _large_scale_by_name(value: Any) -> Any:
+    """Return the mapping that the name of a kind stands for."""
+    if isinstance(value, str):
+        return {"kind": value}
+    return value
+
+
+def _dump_large_scale(value: LargeScaleChange) -> Any:
+    """Return the section in a form that it can be read from."""
+    if value.kind == "round":
+        return value.kind
+    return value.model_dump()
+
+
+LargeScaleChoice = Annotated[
+    LargeScaleChange,
+    BeforeValidator(_large_scale_by_name, json_schema_input_type=Literal["round", "time"] | LargeScaleChange),
+    PlainSerializer(_dump_large_scale),
+]
+
+
 class Radio(Section):
     """Carrier, powers and models of the radio link."""
 
@@ -129,6 +174,7 @@ class Radio(Section):
     shadowing_db: Annotated[float, Field(ge=0, le=100)] | None = None  # the propagation model's own
     spatial_consistency: bool = False  # shadowing, line of sight and K as maps; else new for each device and round
     site_correlation: Annotated[float, Field(ge=0, le=1)] = 0.0  # of a device's shadowing to different base stations
+    large_scale: LargeScaleChoice = LargeScaleChange()  # round: as where a device began; {kind: time, ..}
     fading: Annotated[Fading, FADING] = Rayleigh()
     rate: Annotated[Rate, RATES] = ShannonRate()
     allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()

@@ -13,6 +13,7 @@ from edgefl.radio.band import Band
 from edgefl.radio.band_transfer import BandTransfer
 from edgefl.radio.drop import Drop
 from edgefl.radio.messages import Messages
+from edgefl.radio.moving import MovingChannel
 from edgefl.radio.participants import Participants
 from edgefl.radio.pricing import Pricing
 from edgefl.radio.processor_sharing import SharedCarrier
@@ -36,8 +37,9 @@ class RoamingCarrier(SharedCarrier):
         messages: Messages,
         bands: Mapping[Way, Band],
         handover: Handover,
+        moving: MovingChannel | None = None,
     ) -> None:
-        super().__init__(env, pricing, participants, messages, bands)
+        super().__init__(env, pricing, participants, messages, bands, moving)
         self._handover = handover
         self.index = participants.index
         self._handed_over: dict[int, Participants] = {}  # [1] each, with the base station after the last handover
@@ -46,7 +48,7 @@ class RoamingCarrier(SharedCarrier):
     def serving(self, row: int) -> Participants:
         """See SharedCarrier."""
         if row in self._handed_over:
-            return self._handed_over[row]
+            return self._moved(row, self._handed_over[row])
         return super().serving(row)
 
     def hand_over(self, row: int, drop: Drop) -> None:
@@ -73,7 +75,7 @@ class RoamingCarrier(SharedCarrier):
         pause_s = self._handover.pause_s
         pause_slots = steps_begun(pause_s, self._pricing.radio.slot_s)
         try:
-            while (yield from self._piece(band, row, transfer)):
+            while (yield from self._piece(way, row, transfer)):
                 if self._handover.in_transfer == "drop":
                     return HANDOVER_FAILED
                 yield self._env.timeout(pause_s)
@@ -89,16 +91,16 @@ class RoamingCarrier(SharedCarrier):
             return str(cut.cause)
         return ""
 
-    def _piece(self, band: Band, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, bool]:
+    def _piece(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, bool]:
         """Carry a transfer to its end or to a handover; return whether it has to go on after that."""
         handed_over = self._env.event()
         self._under_way[row] = handed_over
         try:
-            yield band.send(transfer) | handed_over
+            yield self.put_on(way, row, transfer) | handed_over
         finally:
             self._under_way.pop(row, None)
         if not handed_over.triggered:
             return False
-        band.withdraw(transfer)  # it may have ended at this very moment
+        self._bands[way].withdraw(transfer)  # it may have ended at this very moment
         transfer.begin_fading(self.gain[row])
         return not transfer.through

@@ -281,10 +281,16 @@ def _server(
     recorded: RecordedLinks | None = None
     if scenario.radio.trace is not None:
         recorded = RecordedLinks(scenario.radio, scenario.devices.count, streams)
-    link = Link(scenario.radio, scenario.cells, streams, on_air, control, power_control, recorded)
+    link = Link(scenario.radio, scenario.cells, streams, on_air, control, power_control, recorded, world)
     # Polls have draws of their own, but for whose link was recorded where.
     polling = Link(
-        scenario.radio, scenario.cells, streams.apart("poll"), on_air, power_control=power_control, recorded=recorded
+        scenario.radio,
+        scenario.cells,
+        streams.apart("poll"),
+        on_air,
+        power_control=power_control,
+        recorded=recorded,
+        where=world,
     )
     backhaul = routes(scenario.effective_backhaul, scenario.cells.sites, scenario.cells.sectors)
     # If base stations have models of their own, only those models cross the backhaul, and no participant waits for it.

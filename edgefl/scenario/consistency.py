@@ -216,6 +216,22 @@ def check_handover(scenario: Sections) -> None:
         raise fault_at(("radio", "sharing"), text)
 
 
+def check_large_scale(scenario: Sections) -> None:
+    """Check the radio and the policy if the large-scale channel changes while devices take part."""
+    radio = scenario.radio
+    if radio.large_scale.kind == "round" or radio.trace is not None:
+        return
+    if not radio.spatial_consistency:
+        text = "radio.large_scale: time follows devices over maps of shadowing and line of sight"
+        raise fault_at(("radio", "spatial_consistency"), f"{text}: set it to true")
+    if scenario.server.policy.direct_links:
+        text = "is not modelled with links from device to device: set it to round"
+        raise fault_at(("radio", "large_scale"), text)
+    if radio.sharing == "fixed" and radio.interference is not None:
+        text = "interference changes while devices move, and fixed shares hold for the round"
+        raise fault_at(("radio", "sharing"), f"{text}: with large_scale: time set it to processor")
+
+
 def check_power_control(scenario: Sections) -> None:
     """Check that the band is not divided by SNRs at full power where devices send at another."""
     controls = [hardware.power_control for hardware in scenario.devices.made_of]
@@ -447,6 +463,7 @@ CHECKS: tuple[Callable[[Sections], None], ...] = (
     check_link_trace,
     check_background,
     check_handover,
+    check_large_scale,
     check_power_control,
     check_batteries,
     check_aggregation,

@@ -1,0 +1,69 @@
+"""A band whose shares hold for the round, while the channels of the devices change."""
+
+from __future__ import annotations
+
+import numpy as np
+import simpy
+
+from edgefl.radio.band import Band
+from edgefl.radio.band_clock import BandClock
+from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.drop import Drop
+from edgefl.radio.pricing import Offer
+from edgefl.radio.shares import BandShares
+from edgefl.radio.transfers import OnAir, Way
+from edgefl.radio.transmission import TransmissionEngine
+
+
+class FixedBand(Band):
+    """The transfers of one round in one direction: each on a share of its own, which nothing else changes.
+
+    Args:
+        env: the clock.
+        engine: tells how many slots a transfer takes.
+        way: the direction.
+        on_air: called when a device's radio is switched.
+        offer: the shares of the participants [n], and their SNRs when the round begins.
+        drop: [n] their channel then.
+    """
+
+    def __init__(
+        self, env: simpy.Environment, engine: TransmissionEngine, way: Way, on_air: OnAir, offer: Offer, drop: Drop
+    ) -> None:
+        super().__init__(env, engine, way, on_air)
+        self._offer = offer
+        self._drop = drop
+        self._row_of = {device: row for row, device in enumerate(drop.ids.tolist())}
+
+    def _clock(self, transfer: BandTransfer) -> BandClock:
+        """Return the clock of one device's transfers."""
+        row = self._row_of[transfer.device]
+        if row not in self._clocks:
+            share = self._offer.only(np.array([row]), self._offer.payload_bits[[row]])
+            path_gain = float(self._drop.path_gain[row])
+            self._clocks[row] = _FixedClock(self._env, self._engine, self._way, self._on_air, share, path_gain)
+        return self._clocks[row]
+
+
+class _FixedClock(BandClock):
+    """The clock of one transfer on a fixed share."""
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        engine: TransmissionEngine,
+        way: Way,
+        on_air: OnAir,
+        share: Offer,
+        path_gain: float,
+    ) -> None:
+        super().__init__(env, engine, way, on_air)
+        self._share = share
+        self._path_gain = path_gain
+
+    def _divided(self) -> BandShares:
+        """Return the share [1], whose SNR has changed with the path's gain."""
+        share = self._share
+        # Power and noise are those of the beginning, and there is no interference: the SNR goes with the gain alone.
+        mean_snr = share.mean_snr * (self._rows.path_gain / self._path_gain)
+        return BandShares(share.bandwidth_hz, share.air, mean_snr, share.power_share)
