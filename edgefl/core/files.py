@@ -8,7 +8,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 from weakref import WeakSet
@@ -69,7 +69,8 @@ def atomically(path: Path) -> Iterator[BinaryIO]:
             os.fsync(stream.fileno())  # the content must be on disk before the name points to it
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that cannot be written any more keeps the temporary file
+            part.unlink(missing_ok=True)
         if error.errno is None or error.filename not in {None, str(part)}:
             raise
         # A full disk names no file, and a failed rename the temporary one.

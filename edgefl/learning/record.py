@@ -355,7 +355,8 @@ class Journal(Record):
                 os.fsync(self._file.fileno())
             part.replace(path)
         except OSError as error:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
             log.warning("%s: this checkpoint cannot be written: %s", self._folder, error.strerror)
             return
         log.info("checkpoint: %s", path)
@@ -389,7 +390,9 @@ class Journal(Record):
     def close(self) -> None:
         """Release the folder to other processes."""
         if self._file is not None:
-            self._file.close()
+            # The buffer still holds a line that could not be written; that has been told when it was noted.
+            with suppress(OSError):
+                self._file.close()
 
 
 def _misfit_text(path: Path, number: int, line: bytes) -> str:

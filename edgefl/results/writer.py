@@ -19,6 +19,7 @@ from edgefl.results.csv_format import csv_bytes
 from edgefl.server.columns import EVENT_COLUMNS
 from edgefl.server.ledger import Columns, Ledger
 
+SCENARIO_FILE = "scenario.yaml"
 LABELS_FILE = "labels.csv"
 TRACKS_FILE = "tracks.csv"
 DEVICE_ACCURACY_FILE = "device_accuracy.csv"
@@ -26,7 +27,7 @@ PARAMETERS_FILE = "parameters.npy"
 MODEL_FILE = "model.safetensors"
 RESULT_FILES = (  # which a new run in the same folder replaces
     "manifest.json",
-    "scenario.yaml",
+    SCENARIO_FILE,
     LABELS_FILE,
     "rounds.csv",
     "devices.csv",

@@ -244,7 +244,8 @@ def _base(
     base = learning_key(with_keys(scenario, asked), device, divided, probabilities)
     before = record.outcome("base")
     if before == base:
-        return base, False
+        # A full disk may have cut the record before the plan, which the result's scenario names.
+        return base, record.outcome("plan") is None
     if before is not None:
         log.warning(
             "the record was made by other versions, of edgefl or a plug-in, with other data or on another device: "

@@ -441,7 +441,7 @@ def _open(folder: Path, journal: Journal, scenario: Scenario, divided: Divided, 
     journal.open()
     writer.open_folder(folder)
     _write_manifest(folder, {**manifest, "wall_s": None, "status": "running", "error": None})
-    write_atomically(folder / "scenario.yaml", dump(scenario).encode())
+    write_atomically(folder / writer.SCENARIO_FILE, dump(scenario).encode())
     if divided.data.classes:
         writer.write_labels(folder, holdings(divided.data.train_y, divided.parts))
 
@@ -449,7 +449,7 @@ def _open(folder: Path, journal: Journal, scenario: Scenario, divided: Divided, 
 def _begun(folder: Path) -> Any:
     """Return the content of the scenario.yaml in a folder; None if there is none that can be read."""
     try:
-        content, _ = parse((folder / "scenario.yaml").read_text(encoding="utf-8"))
+        content, _ = parse((folder / writer.SCENARIO_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError, NotYaml):
         return None  # `_finished` says what is wrong
     return content
@@ -461,7 +461,7 @@ def _finished(folder: Path, scenario: Scenario) -> Result | None:
     Raises:
         InputError: the folder holds something else, or a run of another scenario.
     """
-    file = folder / "scenario.yaml"
+    file = folder / writer.SCENARIO_FILE
     if not file.exists():
         if not folder.exists():
             return None
@@ -505,6 +505,7 @@ def _write(folder: Path, result: Result) -> None:
     if result.ledger is None:
         return
     try:
+        _write_beginnings_again(folder, result)
         writer.write_ledger(folder, result.ledger)
         if result.trained is not None:
             writer.write_model(folder, result.trained, result.scenario)
@@ -516,6 +517,16 @@ def _write(folder: Path, result: Result) -> None:
         _write_manifest(folder, result.manifest)
     except OSError as error:
         raise RunError(f"{folder}: the results cannot be written: {error.strerror}") from None
+
+
+def _write_beginnings_again(folder: Path, result: Result) -> None:
+    """Write what was known before the first round, if somebody has removed the folder since."""
+    if (folder / writer.SCENARIO_FILE).exists() or result.resolved is None:
+        return
+    log.warning("%s: was removed while the run was under way; its results are written, its record is lost", folder)
+    write_atomically(folder / writer.SCENARIO_FILE, dump(result.resolved).encode())
+    if writer.LABELS_FILE in result.more_tables:
+        writer.write_labels(folder, result.more_tables[writer.LABELS_FILE]())
 
 
 def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
