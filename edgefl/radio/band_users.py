@@ -9,6 +9,7 @@ import numpy as np
 
 import channel
 from edgefl.core.arrays import Floats, Ints
+from edgefl.core.returns import check_number, check_type, is_trusted
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.background import Background, OtherUsers
 from edgefl.radio.large_scale import LargeScaleChannel
@@ -49,6 +50,11 @@ class BandUsers:
         for cell, users in self._of_cell.items():
             counts[cell] = users.count
             free[cell] = users.free_share(int(transfers[cell]))
+            if not is_trusted(users):
+                what = "the share of the band that is left to the devices, above 0 and at most 1"
+                check_number(users, "count", users.count, "how many other users there are, from 0", least=0.0)
+                check_number(users, "free_share", float(free[cell]), what, least=np.finfo(float).tiny)
+                check_number(users, "free_share", float(1.0 - free[cell]), what, least=0.0)
         return OtherTransmitters(counts, free, self._received_w)
 
 
@@ -79,10 +85,12 @@ class Traffic:
         if model is None or model.times(way) == 0:
             return None
         capacity_hz = self._resources.capacity_hz(way)
-        # Each cell draws from a sequence of its own, so that nothing depends on which one is asked first.
-        of_cell = {
-            cell: model.users(way, capacity_hz, self._streams.sequence(PURPOSES[way], cell, 0)) for cell in cells
-        }
+        of_cell: dict[int, OtherUsers] = {}
+        for cell in cells:
+            # Each cell draws from a sequence of its own, so that nothing depends on which one is asked first.
+            users = model.users(way, capacity_hz, self._streams.sequence(PURPOSES[way], cell, 0))
+            check_type(model, "users", users, OtherUsers, "an OtherUsers of edgefl.radio.background")
+            of_cell[cell] = users
         return BandUsers(of_cell, self._received_w(way))
 
     def mean_others(self, way: Way) -> OtherTransmitters | None:

@@ -86,6 +86,10 @@ class RecordedCarrier:
         who = replace(self._participants.only(np.array([row])), attempts_before=turn // 2 * faults.attempts)
         fails = self._pricing.fails(way, who)[0]
         left_s = faults.max_transfer_s or np.inf
+        # A link that never carries anything fails in time, as a hopeless link of a model does.
+        is_lost = not self._links.link(way, int(who.drop.ids[0])).total
+        if is_lost:
+            left_s = min(left_s, faults.hopeless_s or np.inf)
         duration_s = 0.0
         air_s = 0.0
         sent_bits = 0.0

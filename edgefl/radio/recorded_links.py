@@ -13,6 +13,7 @@ from edgefl.core.returns import check_type, is_trusted, wrong
 from edgefl.core.streams import Streams
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.traces import LinkTrace, Recording
+from edgefl.radio.traces.base import Recorded
 from edgefl.radio.transfers import Way
 
 MUST_RETURN = "a list of Recording of edgefl.radio.traces, with Steps or Opportunities, or with SnrSteps only"
@@ -44,20 +45,24 @@ def are_snrs(recordings: list[Recording]) -> bool:
 
 
 def check_carry(trace: LinkTrace, recordings: list[Recording], radio: Radio) -> None:
-    """Check that each recorded link carries something in both directions.
+    """Check that some recorded link carries something in each direction; a single one that does not is lost.
 
     Raises:
-        InputError: one never does, so that no transfer on it would end.
+        InputError: none ever does, so that no transfer would arrive.
     """
-    efficiency = radio.rate.efficiency()
-    for recording in recordings:
-        for name, recorded in (("downlink", recording.down), ("uplink", recording.up)):
-            link = recorded
-            if isinstance(link, SnrSteps):
-                link = link.spectral_efficiency(efficiency)
-            if not link.total:
-                text = f"{trace.source}: the {name} of {recording.name} carries nothing at any time"
-                raise InputError(f"{text}, so that no transfer on it would end: leave it out")
+    for name, recorded in (
+        ("downlink", [recording.down for recording in recordings]),
+        ("uplink", [recording.up for recording in recordings]),
+    ):
+        if not any(_carries(link, radio) for link in recorded):
+            raise InputError(f"{trace.source}: no {name} carries anything at any time: no transfer would arrive")
+
+
+def _carries(recorded: Recorded, radio: Radio) -> bool:
+    """Return whether a link carries anything at any time."""
+    if isinstance(recorded, SnrSteps):
+        recorded = recorded.spectral_efficiency(radio.rate.efficiency())
+    return recorded.total > 0
 
 
 class RecordedLinks:
@@ -109,7 +114,7 @@ class RecordedLinks:
                 found[row] = recorded.snr(self.time_s(device, now_s), repeats=self.repeats)
         return found
 
-    def _recorded(self, way: Way, which: int) -> Steps | Opportunities | SnrSteps:
+    def _recorded(self, way: Way, which: int) -> Recorded:
         recording = self._recordings[which]
         return recording.down if way == "down" else recording.up
 

@@ -172,6 +172,15 @@ def check_link_trace(scenario: Sections) -> None:
     if key := radio.without_effect(known):
         text = f"has no effect where {quantity} were recorded: leave it out, or leave radio.trace out"
         raise fault_at(("radio", key), text)
+
+
+def check_beside_link_trace(scenario: Sections) -> None:
+    """Check that no other section asks for what only a channel model has, where links were recorded."""
+    if scenario.radio.trace is None:
+        return
+    if scenario.cells.energy is not None:
+        text = "needs the powers that a model gives, and links were recorded: leave it out"
+        raise fault_at(("cells", "energy"), text)
     if scenario.cells.antenna.directional:
         raise fault_at(("cells", "antenna"), "has no effect where links were recorded: leave it out")
     if scenario.cells.handover is not None:
@@ -461,6 +470,7 @@ CHECKS: tuple[Callable[[Sections], None], ...] = (
     check_members,
     check_cells,
     check_link_trace,
+    check_beside_link_trace,
     check_background,
     check_handover,
     check_large_scale,

@@ -8,7 +8,9 @@ from scipy.stats import poisson
 
 import edgefl
 from edgefl.core.errors import InputError
+from edgefl.core.plugins import WrongReturn
 from edgefl.core.streams import Streams
+from edgefl.radio.background import Background, OtherUsers
 from edgefl.radio.background.constant import ConstantLoad
 from edgefl.radio.background.poisson import PoissonTransfers
 from edgefl.radio.background.sessions import PoissonSessions
@@ -295,6 +297,48 @@ def test_every_policy_runs_in_cells_with_other_users(policy):
     result = edgefl.run(keys, train=False, device="cpu")
     assert result.error is None or not result.error
     assert (result.devices["upload_s"] >= 0).all()
+
+
+class Shower(Background):
+    """Every second second, other users take half of the band; or, wrongly, all of it."""
+
+    taken: float = 0.5
+
+    def mean_load(self, way, capacity_hz):
+        """Return half of the time's half."""
+        return self.taken / 2
+
+    def users(self, way, capacity_hz, generator):
+        """Return users by the clock."""
+        return _Showers(self.taken)
+
+
+class _Showers(OtherUsers):
+    def __init__(self, taken):
+        self.taken, self.second = taken, 0
+
+    @property
+    def count(self):
+        return float(self.second % 2)
+
+    def advance(self, time_s, transfers):
+        self.second = int(time_s + 1e-6)
+
+    def next_change_s(self, transfers):
+        return self.second + 1.0
+
+    def free_share(self, transfers):
+        return 1.0 - self.taken * self.count
+
+
+def test_traffic_from_outside():
+    """A second alone on the band, then half of it for a second, and so on: four seconds of work take five."""
+    (took_s,) = durations_s(link({"kind": Shower}, sharing="processor"), [1], 4 * BPS)
+    assert took_s == pytest.approx(5.0, abs=0.002)
+    (fixed_s,) = durations_s(link({"kind": Shower}), [1], 4 * BPS)
+    assert fixed_s == pytest.approx(4 / 0.75, abs=0.002)
+    with pytest.raises(WrongReturn, match=r"_Showers.free_share returned 0.0, must return the share of the band"):
+        durations_s(link({"kind": Shower, "taken": 1.0}, sharing="processor"), [1], 4 * BPS)
 
 
 # Refusals

@@ -12,9 +12,11 @@ from radio_cases import DEVICE_W
 from server_cases import BITS, ENERGY, check_books, interrupted, presence_trace, run, tables
 
 import edgefl
+from channel.link_traces import SnrSteps, Steps
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.radio.recorded_links import RecordedLinks
+from edgefl.radio.traces import LinkTrace, Recording
 from edgefl.scenario import load, shipped
 
 ROOT = Path(__file__).parents[2]
@@ -164,6 +166,22 @@ def test_attempts_that_fail_and_a_longest_time(tmp_path):
     assert short.devices["bytes_up"].to_numpy() == pytest.approx(np.full(6, 25_000))
 
 
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_a_lost_device_fails_in_time_and_the_others_go_on(tmp_path, sharing):
+    """Device 3 never gets anything up: its upload fails, as a hopeless link of a model does."""
+    rows = [(device, 0, 0.0, -200.0 if device == 3 else 0.0) for device in range(6)]
+    path = table(tmp_path, rows, "device,time_s,downlink_snr_db,uplink_snr_db")
+    radio = {**traced(path), "bandwidth_hz": 6e6, "rate": "mcs", "sharing": sharing}
+    result = run({}, radio=radio, devices={"count": 6}, rounds=1)
+    status = result.devices.set_index("device")["status"]
+    assert status[3] == "upload_failed"
+    assert (status.drop(3) == "received").all()
+    assert result.devices["upload_s"][3] == pytest.approx(100.0)
+    sooner = run({}, radio={**radio, "faults": {"link_failure_s": 7.0}}, devices={"count": 6}, rounds=1)
+    assert sooner.devices["upload_s"][3] == pytest.approx(7.0)
+    assert sooner.devices["bytes_up"][3] == 0
+
+
 def test_the_end_of_a_recording_is_an_error_if_so_chosen(tmp_path):
     """0.64 Mbit at 1 Mbit/s, of which the file has half a second; a deadline before is no error."""
     rows = [(device, time_s, 1e6, 1e6) for device in range(20) for time_s in (0, 0.25)]
@@ -266,7 +284,34 @@ def test_asynchronous_rounds_over_snrs_conserve_bits(tmp_path):
     assert busy_s * 1e6 <= sent_bits + under_way * BITS + 1
 
 
-# What comes with edgefl
+# What comes with edgefl, and what comes from outside
+
+
+class Sawtooth(LinkTrace):
+    """A link that falls from a rate to half of it every second."""
+
+    bps: float = 1e6
+
+    def recordings(self):
+        """Return one recording for all."""
+        link = Steps(np.array([0.0, 0.5]), np.array([self.bps, self.bps / 2]), 1.0)
+        return [Recording("saw", link, link)]
+
+
+class Mixed(LinkTrace):
+    """Returns what it must not."""
+
+    def recordings(self):
+        """Return a rate down and an SNR up."""
+        one = np.zeros(1)
+        return [Recording("mixed", Steps(one, one + 1, 1.0), SnrSteps(one, one, 1.0))]
+
+
+def test_a_trace_from_outside():
+    result = run({}, radio={"trace": {"kind": Sawtooth, "bps": 1.28e6, "assign": "pool"}}, rounds=2)
+    assert result.devices["download_s"].between(0.5, 0.75 + 1e-9).all()
+    with pytest.raises(InputError, match=r"Mixed.recordings returned both rates and SNRs, must return a list of"):
+        load({"radio": {"trace": {"kind": Mixed, "assign": "pool"}}})
 
 
 def test_the_shipped_recordings_come_from_their_program(tmp_path):
@@ -308,7 +353,7 @@ RATES = "device,time_s,downlink_bps,uplink_bps"
         (f"{RATES}\n0,0,1,1\n2,0,1,1\n", {}, r"has no rows of device 1, but of 2 others"),
         (f"{RATES}\n0,0,1,1\n1,1,1,1\n", {}, r":3: device 1 begins at 1 s, device 0 at 0 s: all must begin together"),
         (f"{RATES}\n0,0,1,1\n", {}, r"has recordings of 1 devices, the scenario has 2: lower devices.count"),
-        (f"{RATES}\nx,0,0,1\n", {"assign": "pool"}, r"the downlink of x carries nothing at any time"),
+        (f"{RATES}\nx,0,0,1\n", {"assign": "pool"}, r"no downlink carries anything at any time"),
         (f"{RATES}\nx,0,1,1\n", {"assign": "pool", "begin_s": 3.0}, r"each device of a pool draws where it begins"),
         (f"{RATES}\n0,0,1,1\n1,0,1,1\n", {"at_end": "error", "begin_s": 3.0}, r"recording 0 ends at 1 s, before begin"),
         (b"\xff\xfe\x00", {}, r"is no text in UTF-8"),
@@ -350,6 +395,7 @@ def test_files_of_mahimahi_that_are_wrong(tmp_path, content, text):
         ({"radio": {"propagation": "uma"}}, "radio.propagation: has no effect"),
         ({"radio": {"kind": "model"}}, "radio.trace: takes the place of a model"),
         ({"radio": {"trace": None, "kind": "trace"}}, "radio.trace: is required where radio.kind is trace"),
+        ({"cells": {"energy": {"static_w": 100, "slope": 4}}}, "cells.energy: needs the powers that a model gives"),
         ({"cells": {"layout": "hexagonal", "handover": {}}}, "cells.handover: compares powers that a model gives"),
         ({"server": {"policy": {"kind": "sequential", "links": "device_to_device"}}}, "links to base stations were"),
         (

@@ -1,0 +1,32 @@
+"""Recorded links at the command line: faults of files in one line, and a run that writes its results."""
+
+import pytest
+
+HEADER = "device,time_s,downlink_bps,uplink_bps\n"
+SCENARIO = "rounds: 2\ndevices: {count: 2}\nradio:\n  kind: trace\n  trace: {kind: csv, path: links.csv}\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (HEADER + "0,0,1e6,1e6\n0,0,1e6,1e6\n", "links.csv:3: device 0: times must rise"),
+        (HEADER + "0,0,1e6,-1\n", "links.csv:2: uplink_bps: must be from 0"),
+        (HEADER + "0,0,1e6,1e6\n", "links.csv: has recordings of 1 devices, the scenario has 2"),
+        (HEADER, "links.csv:1: has no rows"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["run", "validate"])
+def test_a_wrong_file_is_one_line(edgefl, verb, content, text):
+    edgefl.write("links.csv", content)
+    edgefl.write("s.yaml", SCENARIO)
+    (line,) = edgefl.refused(verb, "s.yaml", *(["--no-train"] if verb == "run" else []))
+    assert line.startswith("s.yaml:5: radio.trace: ")
+    assert text in line
+
+
+def test_a_run_over_recorded_links(edgefl):
+    edgefl.write("links.csv", HEADER + "0,0,8e6,2e6\n1,0,8e6,2e6\n")
+    edgefl.write("s.yaml", SCENARIO)
+    done = edgefl("run", "s.yaml", "-o", "out", "--no-train")
+    assert done.returncode == 0, done.stderr
+    assert (edgefl.folder / "out" / "report.html").exists()
