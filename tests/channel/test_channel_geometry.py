@@ -133,3 +133,33 @@ def test_full_reuse_and_a_single_cell():
 def test_hexagonal_layouts_refuse(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_moments_of_drops():
+    from channel.validate import drops
+
+    assert [check.name for check in drops.checks() if not check.ok] == []
+
+
+def test_hexagons_refuse_wide_holes_and_single_draws():
+    with pytest.raises(ValueError, match="radius_m"):
+        geometry.hexagon_offsets_m([0.5, 0.5], 87.0, 100.0)  # the edges are at 86.6 m
+    with pytest.raises(ValueError, match="two draws in its last axis"):
+        geometry.hexagon_offsets_m([0.5, 0.5, 0.5], 10.0, 100.0)
+    with pytest.raises(ValueError, match="out of range"):
+        geometry.hexagon_offsets_m([0.5, 1.5], 10.0, 100.0)
+
+
+@pytest.mark.parametrize("count", [1, 7, 19])
+def test_copies_of_a_layout_tile_the_plane(count):
+    """No two sites of the layout and its six copies coincide, and every neighbour of a site is among them."""
+    sites = [tuple(site) for site in geometry.axial_sites(count).tolist()]
+    copies = {(q + a, r + b) for q, r in sites for a, b in geometry.wrapping_shifts(count).tolist()}
+    assert len(copies) == 6 * count
+    assert copies.isdisjoint(sites)
+    for q, r in sites:
+        for a, b in ((1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1)):
+            assert (q + a, r + b) in copies.union(sites)
+    for refused in (geometry.axial_sites, geometry.wrapping_shifts):
+        with pytest.raises(ValueError, match="1, 7 or 19"):
+            refused(4)
