@@ -36,7 +36,8 @@ gpu-check: setup
 
 # The pages about reproductions follow from recipes and recorded rows: write them anew when these change.
 docs: setup
-	$(BIN)/python -m edgefl.reproductions.docs docs/reproductions --picture docs/images/reproduction.svg
+	$(BIN)/python -m edgefl.reproductions.docs docs/reproductions --picture docs/images/reproduction.svg \
+		--calibration docs/images/calibration.svg
 
 benchmarks: setup
 	$(BIN)/python benchmarks/house.py --runs 5

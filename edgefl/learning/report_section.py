@@ -29,5 +29,6 @@ class ReportSection(Section):
     predictions: Annotated[tuple[Count, ...], Field(strict=False)] = ()  # rounds: which classes the model then predicts
     labels_by_round: bool = False  # true: which labels each participant holds in each round, in a file
     gradient_norm: bool = False  # true: |grad F|^2 of the round's first model over its session's training samples
+    geometry: bool = False  # true: coupling loss, and SINR while all cells send, of each participant in devices.csv
     strict_auc: bool = False  # true: of a ranking also the AUC that gives nothing for equal scores
     last_tests: Count = 50  # number of last evaluations whose mean and standard deviation the summary gives

@@ -169,6 +169,27 @@ class LinkBudget:
             others.received_w, cells, self.group, load * senders, self.resources.band_hz
         )
 
+    def full_load(self, path_gain: Floats, all_gains: Floats, cell: Ints) -> tuple[Floats, Floats]:
+        """Return what devices [n] receive while every cell sends its whole power over its band, without fading.
+
+        3GPP calls the first one geometry (TR 38.901, clause 7.8.1).
+
+        Args:
+            path_gain: [n] to the cells that serve them.
+            all_gains: [n, cells] to every cell.
+            cell: [n] the cells that serve them.
+
+        Returns:
+            Signal over interference and noise [n], and over interference alone [n], infinite where there is none.
+        """
+        band_hz = self.resources.band_hz
+        powers_w = np.full(len(self.group), self.server_tx_power_w)
+        interference_w_hz = channel.interference.downlink_w_hz(all_gains, cell, self.group, powers_w, band_hz)
+        signal_w_hz = self.server_tx_power_w * path_gain / band_hz
+        alone = np.full(len(path_gain), np.inf)
+        sir = np.divide(signal_w_hz, interference_w_hz, out=alone, where=interference_w_hz > 0)
+        return signal_w_hz / (interference_w_hz + self.noise_w_hz["down"]), sir
+
 
 def _check_efficiency(rate: Rate, efficiency: object) -> None:
     """Check what a rate model from outside has returned, at some signal-to-noise ratios.

@@ -53,7 +53,8 @@ def check(
     Raises:
         InputError: a recipe is wrong.
     """
-    plans = [plan(library, entry, "full") for entry in map(library.load, names) if entry.recipe.checked]
+    entries = [entry for entry in map(library.load, names) if entry.recipe.checked]
+    plans = [plan(library, entry, entry.recipe.checked_scale) for entry in entries]
     ready = [one for one in plans if not lacking(needs(one))]
     rows: dict[str, Rows] = {}
     failed: dict[str, list[str]] = {}

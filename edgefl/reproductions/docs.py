@@ -1,6 +1,8 @@
 """Writes the documents about reproductions from the recipes and the recorded rows: an index, and a page for each paper.
 
 python -m edgefl.reproductions.docs docs/reproductions --picture docs/images/reproduction.svg
+
+`--calibration FILE` draws 3GPP's calibration, too.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from edgefl.core.files import write_atomically
 from edgefl.learning.datasets.fetch import MADE_HERE
 from edgefl.reproductions import picture
 from edgefl.reproductions.comparison import Comparison, compare
+from edgefl.reproductions.figures import calibration
 from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.needs import PART
 from edgefl.reproductions.paper_table import as_markdown
@@ -25,6 +28,7 @@ from edgefl.reproductions.texts import last_day, place_text, tolerance_text, wit
 from edgefl.results.export.dialects import Cell, TextColumn, markdown
 
 PICTURED = "fedssg/table-3"
+CALIBRATION = "third-party/3gpp-calibration"
 INDEX = "README.md"
 COMMAND = "python -m edgefl.reproductions.docs docs/reproductions"
 INTRODUCTION = f"""\
@@ -212,11 +216,14 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m edgefl.reproductions.docs")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--picture", metavar="FILE", type=Path, help=f"draw {PICTURED} into an SVG file, too")
+    parser.add_argument("--calibration", metavar="FILE", type=Path, help=f"draw {CALIBRATION} into an SVG file, too")
     options = parser.parse_args(arguments)
     library = Library()
     write(options.folder, library)
     if options.picture is not None:
         picture.draw(recorded(library, library.load(PICTURED)), options.picture)
+    if options.calibration is not None:
+        calibration.draw_file(recorded(library, library.load(CALIBRATION)), options.calibration)
 
 
 if __name__ == "__main__":

@@ -361,6 +361,47 @@ class SessionCurve(Reading):
         raise InputError(f"{run.folder}: has no session {self.session}")
 
 
+class DeviceColumn(Reading):
+    """Base of readings of one column of devices.csv over all participations; empty cells do not count."""
+
+    column: str
+    scale: float = 1.0  # the values are multiplied by it: -1 turns losses into gains
+
+    def values(self, run: FinishedRun) -> npt.NDArray[np.float64]:
+        """Return the values of the column that are numbers.
+
+        Raises:
+            InputError: there are none.
+        """
+        table = run.table("devices.csv")
+        if self.column not in table:
+            raise InputError(f"{run.folder}/devices.csv: has no column {self.column}")
+        values = np.asarray(table[self.column], dtype=np.float64)
+        finite = values[np.isfinite(values)]
+        if not len(finite):
+            raise InputError(f"{run.folder}/devices.csv: the column {self.column} has no numbers")
+        return self.scale * finite
+
+
+class DevicePercentile(DeviceColumn):
+    """A percentile of a column of devices.csv over all participations, such as coupling_loss_db."""
+
+    percentile: Annotated[float, Field(ge=0, le=100)]
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        return {"": float(np.percentile(self.values(run), self.percentile))}
+
+
+class DeviceDistribution(DeviceColumn):
+    """The percentiles 1 to 99 of a column of devices.csv over all participations, as a text for figures."""
+
+    digits: PositiveInt = 5
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        percentiles = np.percentile(self.values(run), np.arange(1, 100))
+        return {"": " ".join(f"{value:.{self.digits}g}" for value in percentiles)}
+
+
 class DocumentEntry(Reading):
     """Base of readings of a number in one of a run's documents, by its dotted key."""
 
@@ -456,7 +497,8 @@ class ContributionShare(Reading):
 
 def numbers_of(text: str) -> list[float]:
     """Return the numbers of a curve that a reading has kept as text."""
-    return [float(number) for number in text.split()]
+    # In CSV files a text that begins with a minus sign is quoted, as spreadsheets would compute it.
+    return [float(number) for number in text.removeprefix("'").split()]
 
 
 def columns_of(name: str, values: Values) -> dict[str, str]:
@@ -500,6 +542,8 @@ READINGS: Catalogue[Reading] = Catalogue(
         column_final=ColumnFinal,
         column_at=ColumnAt,
         column_curve=ColumnCurve,
+        device_percentile=DevicePercentile,
+        device_distribution=DeviceDistribution,
         label_drift=LabelDrift,
         held_labels=HeldLabels,
         confusion=Confusion,

@@ -119,7 +119,7 @@ class Recipe(Section):
     tolerance: Tolerance | None = None
     gap: str | None = None
     learns: bool = True  # false: `edgefl reproduce --check` runs it
-    check: bool = False  # `edgefl reproduce --check` runs it, although it learns
+    check: bool | Literal["small"] = False  # `edgefl reproduce --check` runs it all the same, whole or at that scale
     scales: dict[ScaleName, Scale] = Field(default_factory=dict)
     figure: str | None = None  # a module of the package figures
 
@@ -131,7 +131,12 @@ class Recipe(Section):
     @property
     def checked(self) -> bool:
         """True if `edgefl reproduce --check` runs it."""
-        return self.check or not self.learns
+        return bool(self.check) or not self.learns
+
+    @property
+    def checked_scale(self) -> ScaleName:
+        """The scale at which `edgefl reproduce --check` runs it."""
+        return "small" if self.check == "small" else "full"
 
     @property
     def scale_names(self) -> list[ScaleName]:
@@ -149,6 +154,12 @@ class Recipe(Section):
                 raise fault("needs a base, the scenario of all runs; or runs, another recipe whose runs it takes")
         if self.runs is None and not self.measures:
             raise fault("needs measures, which are read off each run")
+        return self
+
+    @model_validator(mode="after")
+    def _check_has_a_scale(self) -> Recipe:
+        if self.check == "small" and "small" not in self.scales:
+            raise fault_at(("check",), "scales has no small: set check to true, or add it")
         return self
 
     @model_validator(mode="after")

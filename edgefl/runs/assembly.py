@@ -352,6 +352,7 @@ def _server(
         ledger,
         streams,
         control,
+        geometry=scenario.report.geometry,
     )
 
 

@@ -77,7 +77,7 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
     rows = [
         ("run", f"{scenario.name}, seed {scenario.seed}: {rounds} rounds"),
         ("results", _folder(folder)),
-        ("devices", f"{scenario.devices.count}, {_participants(scenario)} a round, in {scenario.cells.sites} cell(s)"),
+        ("devices", f"{scenario.devices.count}, {_participants(scenario)} a round, in {scenario.cells.count} cell(s)"),
         ("data", _data(scenario, divided)),
         ("model", _model(scenario, divided)),
         ("algorithm", _algorithm(scenario)),

@@ -197,6 +197,12 @@ def check_beside_link_trace(scenario: Sections) -> None:
         raise fault_at(("devices", "dvfs"), f"{DVFS.name_of(scenario.devices.dvfs)} {text}")
 
 
+def check_geometry(scenario: Sections) -> None:
+    """Check that there are path losses to report geometry of."""
+    if scenario.report.geometry and scenario.radio.trace is not None:
+        raise fault_at(("report", "geometry"), "needs path losses, and links were recorded: set it to false")
+
+
 def _rates_are_recorded(scenario: Sections) -> bool:
     """Return whether links were recorded as rates, so that each device has its own and nothing is shared."""
     trace = scenario.radio.trace
@@ -325,6 +331,12 @@ def check_direct_links(scenario: Sections) -> None:
     if training.codec.compresses:
         text = "compresses the difference from a model that the next device does not have: leave it out"
         raise fault_at(("training", "codec"), f"{text}, or set links to relayed")
+    # A power control would take the difference in noise, by which direct links are priced, for one in path loss.
+    radio = scenario.radio
+    differ = radio.noise_figure_of("base_station") != radio.noise_figure_of("device")
+    if differ and not all(hardware.power_control.always_full for hardware in scenario.devices.made_of):
+        text = "is not modelled over direct links with noise figures that differ: set it to full"
+        raise fault_at(("devices", "power_control"), f"{text}, or radio.noise_figure_db to a number")
 
 
 def check_stored_updates(scenario: Sections) -> None:
@@ -472,6 +484,7 @@ CHECKS: tuple[Callable[[Sections], None], ...] = (
     check_link_trace,
     check_beside_link_trace,
     check_background,
+    check_geometry,
     check_handover,
     check_large_scale,
     check_power_control,

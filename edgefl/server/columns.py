@@ -31,6 +31,7 @@ class ResultColumn:
 # The runs that have an optional column
 BATTERY_RUNS = "`devices.battery`"
 BASE_STATION_RUNS = "`cells.energy`"
+GEOMETRY_RUNS = "`report.geometry`"
 RANKING_RUNS = "data sets of rankings (MovieLens)"
 SCALAR_RUNS = "`data.dataset: quadratic`"
 SEL_RUNS = "`report.models` with `sel`"
@@ -175,7 +176,7 @@ DEVICE_COLUMNS = (
     ResultColumn("cell", int, "", "cell that served it when its participation began: site * `cells.sectors` + sector"),
     ResultColumn("distance_m", float, "m", "distance on the ground to its base station"),
     ResultColumn("los", bool, "", "whether it was in line of sight"),
-    ResultColumn("pathloss_db", float, "dB", "path loss between antennas of 0 dBi, with shadowing"),
+    ResultColumn("pathloss_db", float, "dB", "path loss between antennas of 0 dBi, without shadowing"),
     ResultColumn("download_s", float, "s", "time of the downloads"),
     ResultColumn("compute_s", float, "s", "time of computing"),
     ResultColumn("upload_s", float, "s", "time of the uploads"),
@@ -194,11 +195,26 @@ DEVICE_COLUMNS = (
     ResultColumn("bytes_up", int, "B", "bytes sent", added_later=True),
     ResultColumn("x_m", float, "m", "position when it began, relative to the base station in the middle"),
     ResultColumn("y_m", float, "m", "position when it began, relative to the base station in the middle"),
-    ResultColumn("shadowing_db", float, "dB", "shadowing, a part of the path loss", added_later=True),
+    ResultColumn("shadowing_db", float, "dB", "shadowing, which adds to the path loss", added_later=True),
     ResultColumn("idle_energy_j", float, "J", "energy of waiting, the radio's DRX tail included", added_later=True),
     ResultColumn("start_s", float, "s", "virtual time at which the participation began", added_later=True),
     ResultColumn("battery_j", float, "J", "energy in the battery when the participation ended", BATTERY_RUNS),
     ResultColumn("battery_capacity_j", float, "J", "capacity of the battery", BATTERY_RUNS),
+    ResultColumn(
+        "coupling_loss_db",
+        float,
+        "dB",
+        "path loss and shadowing less the gains of both antennas, to its cell",
+        GEOMETRY_RUNS,
+    ),
+    ResultColumn(
+        "geometry_db",
+        float,
+        "dB",
+        "signal over interference and noise while all cells send all the time",
+        GEOMETRY_RUNS,
+    ),
+    ResultColumn("sir_db", float, "dB", "the same without noise; empty where no other cell sends", GEOMETRY_RUNS),
 )
 CONTRIBUTION_COLUMNS = (
     SESSION,

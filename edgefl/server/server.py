@@ -20,7 +20,7 @@ from edgefl.learning.payload import Payload
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
 from edgefl.scenario import RoundKey, Sessions, Stop
-from edgefl.server.accounting import DeviceColumns, device_columns, device_reports, spent_j
+from edgefl.server.accounting import DeviceColumns, device_columns, device_reports, geometry_columns, spent_j
 from edgefl.server.advice import FastTransferAdvice
 from edgefl.server.base_station_energy import BaseStationEnergy
 from edgefl.server.battery_meter import BatteryMeter
@@ -76,6 +76,7 @@ class Server:
         ledger: records finished rounds.
         streams: keyed randomness.
         control: chooses devices in place of the selection, if it wants to.
+        geometry: whether coupling loss and geometry of participants are columns of devices.csv.
     """
 
     def __init__(
@@ -100,6 +101,8 @@ class Server:
         ledger: Ledger,
         streams: Streams,
         control: Control = BY_SCENARIO,
+        *,
+        geometry: bool = False,
     ) -> None:
         self.env = env
         self.world = world
@@ -109,6 +112,7 @@ class Server:
         self.replay = replay
         self.ledger = ledger
         self._held = held
+        self._geometry = geometry
         self._section = section
         self._sessions = sessions
         self._stop = stop
@@ -538,15 +542,16 @@ class Server:
         drx_tail_s = self.world.drx_tail_s[ids]
         for part in parts:
             part.close()
-        if self._battery_meter is None:
-            return device_columns(parts, key, self.env.now, powers_w, drx_tail_s)
-        # The meter comes first: it knows which devices ran out while they waited, and so when their waiting ended.
-        self._battery_meter.close(parts)
-        return {
-            **device_columns(parts, key, self.env.now, powers_w, drx_tail_s),
-            "battery_j": np.array([part.battery_j for part in parts]),
-            "battery_capacity_j": self._battery_meter.capacity_j(ids),
-        }
+        if self._battery_meter is not None:
+            # The meter comes first: it knows which devices ran out while they waited, and so when their waiting ended.
+            self._battery_meter.close(parts)
+        columns = device_columns(parts, key, self.env.now, powers_w, drx_tail_s)
+        if self._battery_meter is not None:
+            columns["battery_j"] = np.array([part.battery_j for part in parts])
+            columns["battery_capacity_j"] = self._battery_meter.capacity_j(ids)
+        if self._geometry and parts:
+            columns |= geometry_columns(parts, self.link.pricing.budget)
+        return columns
 
     def _change_groups(self, session: int) -> None:
         """Let the next session's group replace the present one; count arrivals and departures in the last round."""

@@ -397,6 +397,7 @@ def test_files_of_mahimahi_that_are_wrong(tmp_path, content, text):
         ({"radio": {"trace": None, "kind": "trace"}}, "radio.trace: is required where radio.kind is trace"),
         ({"cells": {"energy": {"static_w": 100, "slope": 4}}}, "cells.energy: needs the powers that a model gives"),
         ({"cells": {"layout": "hexagonal", "handover": {}}}, "cells.handover: compares powers that a model gives"),
+        ({"report": {"geometry": True}}, "report.geometry: needs path losses, and links were recorded"),
         ({"server": {"policy": {"kind": "sequential", "links": "device_to_device"}}}, "links to base stations were"),
         (
             {

@@ -182,3 +182,79 @@ def test_impossible_noise_figures(figure, message, tmp_path):
     with pytest.raises(InputError) as caught:
         load(path)
     assert str(caught.value) == f"{path}:1: {message}"
+
+
+def test_geometry_by_hand():
+    """While all 21 sectors send 20 W over the band, whoever has a device: against a loop over devices."""
+    of, _, _, drop = scene(**STILL, noise_figure_db={"device": 9})
+    sinr, sir = of.pricing.budget.full_load(drop.path_gain, drop.all_gains, drop.cell)
+    noise_w = NOISE_W_HZ * 10**0.9 * of.radio.bandwidth_hz
+    for device in range(20):
+        received_w = SERVER_W * drop.all_gains[device]
+        own_w = received_w[drop.cell[device]]
+        others_w = received_w.sum() - own_w
+        assert sir[device] == pytest.approx(own_w / others_w)
+        assert sinr[device] == pytest.approx(own_w / (others_w + noise_w))
+
+
+def test_geometry_under_reuse_has_fewer_interferers():
+    of, _, _, drop = scene({**SECTORS, "sites": 7}, **STILL, reuse=7)
+    _, sir = of.pricing.budget.full_load(drop.path_gain, drop.all_gains, drop.cell)
+    site = drop.cell // 3
+    own = drop.all_gains.reshape(400, 7, 3)[np.arange(400), site].sum(axis=1)
+    assert sir == pytest.approx(drop.path_gain / (own - drop.path_gain))  # only the other sectors of the site
+
+
+PRICED = {
+    "rounds": 2,
+    "devices": {"count": 8},
+    "data": {"dataset": "synthetic"},
+    "model": {"kind": "logistic"},
+    "report": {"geometry": True},
+}
+
+
+def test_columns_of_geometry():
+    cells = {**SECTORS, "sectors": 1, "antenna": {"kind": "omni", "gain_dbi": 5}}
+    omni = edgefl.run({**PRICED, "cells": cells, "radio": CLAMPED}, train=False).devices
+    assert omni.coupling_loss_db.to_numpy() == pytest.approx((omni.pathloss_db + omni.shadowing_db).to_numpy() - 5.0)
+    assert (omni.geometry_db < omni.sir_db).all()
+    alone = edgefl.run(PRICED, train=False).devices
+    assert alone.sir_db.isna().all()
+    # 43 dBm over 100 MHz and noise of -174 dBm/Hz, without interference.
+    snr_db = 43 - alone.coupling_loss_db - (-174 + 80)
+    assert alone.geometry_db.to_numpy() == pytest.approx(snr_db.to_numpy())
+    assert "sir_db" not in edgefl.run({**PRICED, "report": {}}, train=False).devices
+
+
+def test_power_control_over_direct_links_needs_one_noise_figure():
+    scenario = {
+        "server": {"policy": {"kind": "sequential", "links": "device_to_device"}},
+        "devices": {"power_control": {"kind": "open_loop", "p0_dbm": -90}},
+        "radio": {"noise_figure_db": {"device": 9}},
+    }
+    with pytest.raises(InputError, match="power_control: is not modelled over direct links with noise figures"):
+        load(scenario)
+    load({**scenario, "radio": {"noise_figure_db": 9}})
+
+
+def test_a_direct_link_has_the_noise_of_the_device_that_receives():
+    """Sequential learning: only the hops between devices take as long as with the device's noise everywhere."""
+    scenario = {
+        "rounds": 1,
+        "devices": {"count": 3},
+        "data": {"dataset": "synthetic"},
+        "model": {"kind": "logistic"},
+        "radio": {**CLAMPED, **STILL, "bandwidth_hz": 2e4},
+        "server": {"policy": {"kind": "sequential", "links": "device_to_device"}},
+    }
+
+    def uploads_s(figure):
+        run = edgefl.run({**scenario, "radio": {**scenario["radio"], "noise_figure_db": figure}}, train=False)
+        last = run.devices.wait_s.argmin()
+        hops_s = run.devices.upload_s.drop(index=last)
+        return hops_s.tolist(), run.devices.upload_s[last]
+
+    both = uploads_s({"base_station": 3, "device": 40})
+    assert both[0] == uploads_s(40)[0] != uploads_s(3)[0]
+    assert both[1] == uploads_s(3)[1]

@@ -8,7 +8,7 @@ import pytest
 from edgefl.core.errors import InputError
 from edgefl.reproductions import readings
 from edgefl.reproductions.finished_run import FinishedRun
-from edgefl.results.csv_format import csv_bytes
+from edgefl.results.csv_format import csv_bytes, csv_cell
 from edgefl.server.columns import COLUMNS_OF
 
 ACCURACIES = [0.5, 0.8, None, 0.9, 0.7, 0.95]
@@ -65,6 +65,18 @@ def test_curves_are_texts_of_numbers(run):
     text = read(run, "column_curve", column="test_accuracy")[""]
     np.testing.assert_equal(readings.numbers_of(text), [0.5, 0.8, np.nan, 0.9, 0.7, 0.95])
     assert read(run, "column_curve", column="duration_s", every=4)[""] == "4 6"
+
+
+def test_columns_of_devices(run):
+    columns = {column.name: [0] * 5 for column in COLUMNS_OF["devices.csv"] if not column.optional}
+    columns |= {"coupling_loss_db": [100.0, 120.0, 110.0, 140.0, 130.0], "sir_db": [1.0, None, 3.0, None, None]}
+    (run.folder / "devices.csv").write_bytes(csv_bytes(columns))
+    assert read(run, "device_percentile", column="coupling_loss_db", percentile=25)[""] == 110.0
+    assert read(run, "device_percentile", column="coupling_loss_db", percentile=25, scale=-1)[""] == -130.0
+    assert read(run, "device_percentile", column="sir_db", percentile=50)[""] == 2.0
+    curve = readings.numbers_of(read(run, "device_distribution", column="coupling_loss_db")[""])
+    assert (len(curve), curve[24], curve[49]) == (99, 110.0, 120.0)
+    assert readings.numbers_of(csv_cell("-1.5 2")) == [-1.5, 2.0]
 
 
 def test_summaries(run):

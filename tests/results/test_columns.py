@@ -68,6 +68,7 @@ RUNS = {
     | {"cells": SITES, "radio": CLAMPED, "server": {"participants": 3, "policy": "hierarchical"}},
     "handover": DIGITS
     | {"cells": SITES | {"handover": {}}, "radio": CLAMPED, "mobility": {"kind": "manhattan", "speed_mps": 10}},
+    "geometry": DIGITS | {"report": {"geometry": True}},
     "batteries": DIGITS | {"devices": {"count": 6, "battery": {"capacity_j": 100}}},
     "base stations": DIGITS
     | {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}, "radio": {"server_power": "total"}},
