@@ -17,7 +17,7 @@ from edgefl.radio.band_transfer import BandTransfer
 from edgefl.radio.band_users import BandUsers
 from edgefl.radio.drop import Drop
 from edgefl.radio.shares import BandShares, divide_bands
-from edgefl.radio.transfers import OnAir, Way
+from edgefl.radio.transfers import OnAir, Way, ignore_on_air
 from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine
 
 LOOK_AHEAD_VALUES = 2**15  # slots of a race, all transfers together: bounds the memory
@@ -203,7 +203,8 @@ class BandClock:
             rows.air_slots[changes] += (rows.air[changes] - served[changes]) * begun_slots
             less = rows.full_power_air[power_changes] - full_power[power_changes]
             rows.full_power_slots[power_changes] += less * begun_slots
-        if self._way == "up":  # what a base station sends is nothing to a device's battery
+        # What a base station sends is nothing to a device's battery, and without batteries nobody listens.
+        if self._way == "up" and self._on_air is not ignore_on_air:
             changes |= power_changes
         for row in np.flatnonzero(changes).tolist():
             self._switch(rows.transfers[row], float(served[row]), float(power_share[row]))

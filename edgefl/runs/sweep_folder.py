@@ -30,6 +30,7 @@ INDEX_TOTALS = (  # entries of a run's summary that become columns
     "rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "bytes_down", "bytes_up", "wasted_j",
 )  # fmt: skip
 INDEX_OF_TARGET = ("round", "time_s", "energy_j")
+BS_ENERGY = "bs_energy_j"  # a further one of both, where a run accounts for base stations
 
 
 def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool, growing: bool = False) -> None:
@@ -119,6 +120,11 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
     """
     reached = [_targets(run) for run in runs]
     targets = dict.fromkeys(target for of_run in reached for target in of_run)  # without duplicates, in order
+    totals = list(INDEX_TOTALS)
+    of_target = list(INDEX_OF_TARGET)
+    if any(BS_ENERGY in (run.summary or {}) for run in runs):
+        totals.append(BS_ENERGY)
+        of_target.append(BS_ENERGY)
     columns: dict[str, list[Any]] = defaultdict(list)
     for run, of_run in zip(runs, reached, strict=True):
         columns["point"].append(run.point.label)
@@ -129,10 +135,10 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
         columns["error"].append(run.error)
         columns["folder"].append(str(run.point.place))
         summary = run.summary or {}
-        for name in INDEX_TOTALS:
+        for name in totals:
             columns[name].append(summary.get(name))
         for target in targets:
-            for name in INDEX_OF_TARGET:
+            for name in of_target:
                 columns[f"target_{target}_{name}"].append(of_run.get(target, {}).get(name))
     return csv_bytes(columns)
 

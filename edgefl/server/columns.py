@@ -284,9 +284,13 @@ INDEX_COLUMNS = (  # of a sweep's index.csv, in which <key> and <A> stand for ke
     ResultColumn("bytes_down", int, "B", "bytes that devices received"),
     ResultColumn("bytes_up", int, "B", "bytes that devices sent"),
     ResultColumn("wasted_j", float, "J", "energy of participations whose update was not used"),
+    ResultColumn("bs_energy_j", float, "J", "energy that base stations have drawn", BASE_STATION_RUNS),
     ResultColumn("target_<A>_round", int, "", "first round with that accuracy; empty if it was not reached"),
     ResultColumn("target_<A>_time_s", float, "s", "virtual time of that round's end"),
     ResultColumn("target_<A>_energy_j", float, "J", "energy spent until that round's end"),
+    ResultColumn(
+        "target_<A>_bs_energy_j", float, "J", "energy drawn by base stations until that round's end", BASE_STATION_RUNS
+    ),
 )
 COLUMNS_OF = {
     "rounds.csv": ROUND_COLUMNS,

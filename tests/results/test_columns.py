@@ -135,11 +135,14 @@ def test_the_unit_is_at_the_end_of_the_name():
                 assert column.name.endswith(ending) == (column.unit == unit), column.name
 
 
-def test_the_index_of_a_sweep_has_the_columns_of_the_table(tmp_path):
-    (tmp_path / "base.yaml").write_text("rounds: 1\ntargets: [0.8]\n", encoding="utf-8")
+@pytest.mark.parametrize("base_stations", [False, True])
+def test_the_index_of_a_sweep_has_the_columns_of_the_table(tmp_path, base_stations):
+    cells = "cells: {energy: {static_w: 112, slope: 2.6}}\nradio: {server_power: total}\n" if base_stations else ""
+    (tmp_path / "base.yaml").write_text(f"rounds: 1\ntargets: [0.8]\n{cells}", encoding="utf-8")
     (tmp_path / "sweep.yaml").write_text("base: base.yaml\ngrid: {server.participants: [1]}\n", encoding="utf-8")
     index = edgefl.sweep(tmp_path / "sweep.yaml", out=tmp_path / "out", workers=1, train=False)
-    names = [column.name.replace("<key>", "server.participants").replace("<A>", "0.8") for column in INDEX_COLUMNS]
+    columns = [column for column in INDEX_COLUMNS if base_stations or not column.optional]
+    names = [column.name.replace("<key>", "server.participants").replace("<A>", "0.8") for column in columns]
     assert list(index.columns) == names
 
 

@@ -17,6 +17,7 @@ from edgefl.server.columns import COLUMNS_OF, DEVICE_ACCURACY_COLUMNS
 PHASE_FIGURES = ("start_s", "duration_s", "energy_j", "bytes")
 PHASE_COLUMNS = ("session", "round", "device", "phase", *PHASE_FIGURES)
 TARGET_COLUMNS = ("accuracy", "relative", "round", "time_s", "energy_j")
+BS_ENERGY = "bs_energy_j"  # a further one, of runs that account for base stations
 NOT_EXPORTED = ("targets", "sessions", "wall_s")  # of the summary: lists, and what differs from machine to machine
 _TYPES_OF_EXPORTS = {  # of columns that only exported tables have, beside numbers
     "run": str,
@@ -132,11 +133,14 @@ def _summary(folder: Path) -> ExportTable:
 def _targets(folder: Path) -> ExportTable:
     """Return a row for each target: what it took, or None where it was not reached."""
     run = load(folder, details=False)
+    columns = list(TARGET_COLUMNS)
+    if any(BS_ENERGY in target for target in run.targets):
+        columns.append(BS_ENERGY)
     rows = []
     for target in run.targets:
-        costs = {key: target.get(key) for key in TARGET_COLUMNS}
+        costs = {key: target.get(key) for key in columns}
         rows.append({**_identity(run), "reached": reached(target), **costs})
-    return ExportTable([*_identity(run), "reached", *TARGET_COLUMNS], iter(rows))
+    return ExportTable([*_identity(run), "reached", *columns], iter(rows))
 
 
 def _identity(run: Run) -> TableRow:
