@@ -18,6 +18,7 @@ from edgefl.learning.partitions import PARTITIONS
 from edgefl.learning.schedules import SCHEDULES
 from edgefl.radio.allocation import ALLOCATIONS
 from edgefl.radio.background import BACKGROUNDS
+from edgefl.radio.errors import ERRORS
 from edgefl.radio.fading import FADING
 from edgefl.radio.propagation import PROPAGATION
 from edgefl.radio.rates import RATES
@@ -31,7 +32,7 @@ from edgefl.world.power_control import POWER_CONTROLS
 
 _ALL: tuple[Catalogue[Any], ...] = (
     ALGORITHMS, POLICIES, SELECTIONS, MODELS, DATASETS, PARTITIONS, SCHEDULES, INITIALISATIONS, MOBILITY, CHURN, DVFS,
-    POWER_CONTROLS, PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, ANTENNAS, TRACES, BACKGROUNDS, LOSSES,
+    POWER_CONTROLS, PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, ANTENNAS, ERRORS, TRACES, BACKGROUNDS, LOSSES,
 )  # fmt: skip
 CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
 

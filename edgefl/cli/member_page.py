@@ -28,6 +28,7 @@ PLACES = {
     "rates": "radio.rate",
     "codecs": "training.codec",
     "allocation": "radio.allocation",
+    "errors": "radio.errors",
     "traces": "radio.trace",
     "background": "radio.background",
     "antenna": "cells.antenna",

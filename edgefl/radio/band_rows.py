@@ -40,6 +40,7 @@ class BandRows:
     limit_slots: Ints
     left_bits: Floats
     sent_bits: Floats
+    bits_over_snr: Floats  # the bits of each slot over its mean SNR
     slots: Ints  # so far, pauses of handovers included
     air: Floats  # share of the time in which it is served, since the last division
     full_power_air: Floats  # the same, times its power over its transmitter's full power
@@ -78,6 +79,7 @@ class BandRows:
             limit_slots=column("limit_slots", np.int64),
             left_bits=column("left_bits", np.float64),
             sent_bits=column("sent_bits", np.float64),
+            bits_over_snr=column("bits_over_snr", np.float64),
             slots=column("slots", np.int64),
             air=column("air", np.float64),
             full_power_air=np.zeros(count),
@@ -143,6 +145,7 @@ class BandRows:
             self.transfers[row].take_progress(
                 float(self.left_bits[row]),
                 float(self.sent_bits[row]),
+                float(self.bits_over_snr[row]),
                 int(self.slots[row]),
                 float(self.air_slots[row]),
                 float(self.full_power_slots[row]),
@@ -154,6 +157,7 @@ class BandRows:
         bits = np.minimum(sent_bits, self.left_bits)
         self.left_bits -= bits
         self.sent_bits += bits
+        self.bits_over_snr += np.divide(bits, self.mean_snr, out=np.zeros(len(self)), where=self.mean_snr > 0)
         self.slots += count
         self.air_slots += self.air * count
         self.full_power_slots += self.full_power_air * count

@@ -41,6 +41,7 @@ class BandTransfer:
         self.first_slot = int(participant.first_slot[0])  # its number since the participant's part began
         self.left_bits = left_bits
         self.sent_bits = 0.0
+        self.bits_over_snr = 0.0  # the bits of each slot over its mean SNR
         self.longest_slots = longest_slots
         self.limit_slots = longest_slots
         self.slots = 0  # so far, pauses of handovers included
@@ -72,6 +73,13 @@ class BandTransfer:
     def through(self) -> bool:
         """True if it is complete or at its limit."""
         return self.left_bits == 0 or self.slots >= self.limit_slots
+
+    @property
+    def sent_snr(self) -> Floats:
+        """The harmonic mean [1] of the mean SNRs of its shares, weighted by the bits sent; infinite at first."""
+        if not self.bits_over_snr:
+            return np.array([np.inf])
+        return np.array([self.sent_bits / self.bits_over_snr])
 
     def now(self, gain: complex) -> Participants:
         """Return its participant [1] with the fading of the last slot."""
@@ -121,11 +129,19 @@ class BandTransfer:
         self.air = air
 
     def take_progress(
-        self, left_bits: float, sent_bits: float, slots: int, air_slots: float, full_power_slots: float, gain: complex
+        self,
+        left_bits: float,
+        sent_bits: float,
+        bits_over_snr: float,
+        slots: int,
+        air_slots: float,
+        full_power_slots: float,
+        gain: complex,
     ) -> None:
         """Take over what the band's clock has counted, as the transfer leaves the band."""
         self.left_bits = left_bits
         self.sent_bits = sent_bits
+        self.bits_over_snr = bits_over_snr
         self.slots = slots
         self.air_slots = air_slots
         self.full_power_slots = full_power_slots

@@ -11,10 +11,13 @@ import channel
 from channel.transfer import MAX_SLOTS
 from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
 from edgefl.core.errors import RunError
+from edgefl.core.global_draws import watching_draws
+from edgefl.core.returns import check_array
 from edgefl.core.streams import Purpose, Streams
 from edgefl.core.times import steps_completed
 from edgefl.radio.band_users import Traffic
 from edgefl.radio.drop import Drop
+from edgefl.radio.errors.none import NoErrors
 from edgefl.radio.link_budget import LinkBudget
 from edgefl.radio.participants import Participants
 from edgefl.radio.radio_section import Radio
@@ -185,7 +188,9 @@ class Pricing:
 
     def _price(self, offer: Offer, participants: Participants, rows: Rows, limit_slots: Ints | None) -> Priced:
         """Price the transfers of `rows` [r], all attempts of each together within `limit_slots` [r], if it has some."""
-        fails = self.fails(offer.way, participants)[rows]
+        mean_snr = np.where(offer.payload_bits > 0, offer.mean_snr, np.inf)
+        probability = self.failure_probability(mean_snr[rows], participants.drop.k_factor[rows])
+        fails = self.failure_draws(offer.way, participants)[rows] < probability[:, None]
         slots = np.zeros(rows.size, dtype=np.int64)
         sent_bits = np.zeros(rows.size)
         delivered = np.zeros(rows.size, dtype=bool)
@@ -221,15 +226,36 @@ class Pricing:
             return None
         return steps_completed(longest_s, self.radio.slot_s)  # whole slots within it: the limit is never exceeded
 
-    def fails(self, way: Way, participants: Participants) -> Bools:
-        """Return which attempts [n, attempts] fail at their end."""
+    def failure_draws(self, way: Way, participants: Participants) -> Floats:
+        """Return the uniform draws [n, attempts] of attempts: one fails if its draw is below its probability."""
         faults = self.radio.faults
-        if not faults.failure_probability:
-            return np.zeros((len(participants), faults.attempts), dtype=bool)
+        if not faults.failure_probability and isinstance(self.radio.errors, NoErrors):
+            return np.ones((len(participants), faults.attempts))
         # Attempts take the numbers of one keyed sequence in order, those of earlier turns first: each has its own.
         count = participants.attempts_before + faults.attempts
         uniform = self._streams.uniform(FAULT[way], participants.drop.ids, participants.index, count=count)
-        return uniform[:, participants.attempts_before :] < faults.failure_probability
+        return uniform[:, participants.attempts_before :]
+
+    def failure_probability(self, mean_snr: Floats, k_factor: Floats) -> Floats:
+        """Return the probabilities [n] with which attempts fail, whether by `radio.faults` or by `radio.errors`.
+
+        Args:
+            mean_snr: [n] at |h|^2 = 1; infinity where nothing is sent.
+            k_factor: [n] Ricean K.
+        """
+        model = self.radio.errors
+        by_fault = self.radio.faults.failure_probability
+        if isinstance(model, NoErrors):
+            return np.full(mean_snr.shape, by_fault)
+        sent = np.isfinite(mean_snr)  # what is empty cannot be lost on the channel
+        with watching_draws(model, "failure_probability"):
+            by_channel = model.failure_probability(np.where(sent, mean_snr, 1.0), k_factor)
+        check_array(model, "failure_probability", by_channel, mean_snr.shape, "probabilities [n]", least=0.0, most=1.0)
+        return np.asarray(by_fault + (1.0 - by_fault) * np.where(sent, by_channel, 0.0))
+
+    def fails_by_fault(self, way: Way, participants: Participants) -> Bools:
+        """Return which attempts [n, attempts] fail at their end as `radio.faults` says, whatever their channel."""
+        return self.failure_draws(way, participants) < self.radio.faults.failure_probability
 
     @property
     def hopeless_slots(self) -> int | None:

@@ -145,7 +145,7 @@ class SharedCarrier:
         air_s = 0.0
         full_power_s = 0.0
         # Whether an attempt fails does not depend on handovers: keys count those of the participant, not of a piece.
-        fails = pricing.fails(way, self._participant(row))[0]
+        draws_of_failure = pricing.failure_draws(way, self._participant(row))[0]
         left_slots = pricing.longest_slots
         for attempt in range(pricing.radio.faults.attempts):
             participant = self.serving(row)
@@ -164,7 +164,8 @@ class SharedCarrier:
             self._slots[row] += transfer.slots
             self.gain[row] = transfer.gain  # the next attempt, or turn, begins with it
             complete = transfer.left_bits == 0
-            if complete and not fails[attempt]:
+            probability = pricing.failure_probability(transfer.sent_snr, self.serving(row).drop.k_factor)[0]
+            if complete and draws_of_failure[attempt] >= probability:
                 return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=True)
             if not complete:  # the link has failed, or the time is up
                 break

@@ -22,6 +22,8 @@ from edgefl.core.section import Section, fault, fault_at, shown
 from edgefl.radio.allocation import ALLOCATIONS, Allocation
 from edgefl.radio.allocation.equal import EqualAllocation
 from edgefl.radio.background import BACKGROUNDS, Background
+from edgefl.radio.errors import ERRORS, PacketErrors
+from edgefl.radio.errors.none import NoErrors
 from edgefl.radio.fading import FADING, Fading
 from edgefl.radio.fading.rayleigh import Rayleigh
 from edgefl.radio.propagation import PROPAGATION, Propagation
@@ -185,6 +187,7 @@ class Radio(Section):
     tdd: Tdd | None = None
     overhead: Overhead = Overhead()
     transfer: Literal["slots", "fast"] = "slots"
+    errors: Annotated[PacketErrors, ERRORS] = NoErrors()  # that the channel makes, besides `faults`
     faults: Faults = Faults()
     interference: Interference | None = None
     background: Annotated[Background, BACKGROUNDS] | None = None  # other users of the cells

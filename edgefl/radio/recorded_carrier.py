@@ -84,7 +84,7 @@ class RecordedCarrier:
         faults = self._pricing.radio.faults
         # Keys of failures count the attempts of earlier turns in the same direction.
         who = replace(self._participants.only(np.array([row])), attempts_before=turn // 2 * faults.attempts)
-        fails = self._pricing.fails(way, who)[0]
+        fails = self._pricing.fails_by_fault(way, who)[0]
         left_s = faults.max_transfer_s or np.inf
         # A link that never carries anything fails in time, as a hopeless link of a model does.
         is_lost = not self._links.link(way, int(who.drop.ids[0])).total

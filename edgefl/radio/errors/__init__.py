@@ -1,0 +1,16 @@
+"""Packet errors from the channel: one file a model."""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.radio.errors.base import PacketErrors
+
+ERRORS: Catalogue[PacketErrors] = Catalogue(
+    "model of packet errors",
+    {
+        "none": "edgefl.radio.errors.none:NoErrors",
+        "outage": "edgefl.radio.errors.outage:Outage",
+    },
+    base=PacketErrors,
+    kind="errors",
+)
+
+__all__ = ["ERRORS", "PacketErrors"]
