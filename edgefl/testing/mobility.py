@@ -12,6 +12,7 @@ from edgefl.core.streams import Streams
 from edgefl.testing.calls import Calls, is_array, kind
 from edgefl.testing.keys import check_keys
 from edgefl.testing.report import Report, made, noting
+from edgefl.world.cells_section import Cells
 from edgefl.world.mobility import Area, Mobility
 from edgefl.world.mobility.base import Track
 
@@ -48,7 +49,8 @@ def check_mobility(mobility: type[Mobility] | Mobility, *, jumps: bool = False, 
         calls.wrong(subject, "check", text)
         return report.raise_faults()
     speed = report.begin("speed", "no device moves farther than its speed says")
-    area = report.begin("area", "devices stay where `can_leave`, `moves` and `keeps_min_distance` say")
+    meaning = "devices stay where `can_leave`, `moves`, `keeps_min_distance` and `keeps_to_hexagons` say"
+    area = report.begin("area", meaning)
     near = report.begin("stays near", "`stays_within_until_s` promises nothing that is not so")
     with noting(calls.returns, "a track"):
         track = _check_positions(calls, subject)
@@ -57,6 +59,7 @@ def check_mobility(mobility: type[Mobility] | Mobility, *, jumps: bool = False, 
             _check_speeds(calls, speed, track, steps, jumps=jumps)
             _check_area(calls, area, subject, track, steps)
             _check_near(calls, near, track)
+            _check_hexagons(calls, area, subject)
     check_keys(report, subject)
     return report.raise_faults()
 
@@ -138,6 +141,22 @@ def _check_area(calls: Calls, check: Any, mobility: Mobility, track: Track, step
         if not mobility.moves and not np.array_equal(positions, steps[0][1]):
             calls.note(check, track, "positions_m", "changes with time: set moves = True")
             return
+
+
+def _check_hexagons(calls: Calls, check: Any, mobility: Mobility) -> None:
+    """Check that devices stay in seven hexagons, if the model says so."""
+    cells = Cells(layout="hexagonal", drop="hexagons")
+    if not mobility.keeps_to_hexagons or mobility.check(cells.area):
+        return
+    track = mobility.track(cells.area, DEVICES, Streams(SEED))
+    for time_s, positions, _ in _walk(track):
+        nearest_m = float(cells.distances_m(positions).min())
+        if cells.area.covers(positions).all() and nearest_m >= cells.min_distance_m - SLACK_M:
+            continue
+        text = f"brings a device out of the hexagons, or within {nearest_m:.4g} m of a base station, at {time_s:g} s"
+        remedy = "start at `area.points` and turn at `area.wall`, or set keeps_to_hexagons = False"
+        calls.note(check, track, "positions_m", f"{text}: {remedy}")
+        return
 
 
 def _check_near(calls: Calls, check: Any, track: Track) -> None:

@@ -13,7 +13,7 @@ from edgefl.coordination.selection.uniform import UniformSelection
 from edgefl.learning.codecs import CODECS, Codec
 from edgefl.radio.allocation import ALLOCATIONS, Allocation
 from edgefl.testing import ConformanceError, check_allocation, check_codec, check_mobility, check_selection
-from edgefl.world.mobility import MOBILITY, Mobility
+from edgefl.world.mobility import MOBILITY, Area, Mobility
 from edgefl.world.mobility.base import Track
 from edgefl.world.mobility.random_waypoint import RandomWaypoint, Waypoints
 
@@ -167,6 +167,13 @@ class Leaves(Line):
         return 10 * super().positions_m(ids, time_s / 10)
 
 
+class InTheDisc(Waypoints):
+    """In the disc around all cells, whatever the form of the area."""
+
+    def __init__(self, area, speeds_mps, streams):
+        super().__init__(Area(area.min_distance_m, area.radius_m), speeds_mps, streams)
+
+
 class Promises(Waypoints):
     def stays_within_until_s(self, ids, time_s, distance_m):
         return np.full(len(ids), time_s + 1_000.0)
@@ -246,6 +253,7 @@ BROKEN = [
     (check_mobility, moving(ByNumber), "repeatable", "other positions when there are 8: key every draw by its device"),
     (check_mobility, moving(Walks), "repeatable", "Walks.positions_m returns other values when it is called again"),
     (check_mobility, moving(Leaves), "area", "Leaves.positions_m brings a device"),
+    (check_mobility, moving(InTheDisc, RandomWaypoint), "area", "InTheDisc.positions_m brings a device out of the hex"),
     (check_mobility, moving(Promises, RandomWaypoint), "stays near", "Promises.stays_within_until_s promises that"),
     (check_codec, Drops, "loss", "Drops.decoded makes 0 of"),
     (check_codec, Doubles, "loss", "Doubles.decoded leaves 4 of a vector's square behind"),

@@ -71,9 +71,9 @@ class Hexagons(Area):
         return x + distance_m * cos(azimuth), y + distance_m * sin(azimuth)
 
     def covers(self, points_m: Floats) -> Bools:
-        """Return which points [..., 2] are in a hexagon."""
+        """Return which points [..., 2] are in a hexagon, up to rounding."""
         offsets_m = points_m[..., None, :] - np.array(self.sites_m)  # [..., sites, 2]
-        return np.asarray(((offsets_m @ np.array(NORMALS).T).max(axis=-1) <= self.edge_m).any(axis=-1))
+        return np.asarray(((offsets_m @ np.array(NORMALS).T).max(axis=-1) <= self.edge_m / SAFE_PART).any(axis=-1))
 
     def wall(self, point: Floats, direction: Floats) -> Wall:
         """Return the wall that a way from a point [2] in the area along a unit vector [2] comes to."""
