@@ -46,6 +46,7 @@ class BandClock:
         self._on_air = on_air
         self._slot_s = engine.budget.radio.slot_s
         self._users = users  # besides the devices; None: there are none
+        self._slot_shares = engine.budget.resources.slot_shares(way)  # [slots] of a frame; None: slots are alike
         self._rows = BandRows.of([], len(engine.budget.group))
         self._joining: list[BandTransfer] = []  # since the last division
         self._slot = 0  # everything before this slot is accounted for
@@ -192,7 +193,10 @@ class BandClock:
         if changed.size:
             rows.mean_snr[changed] = mean_snr[changed]
             rows.mean_bps_hz[changed] = self._budget.mean_bps_hz(mean_snr[changed])
-        share_hz = bandwidth_hz * air * self._budget.resources.payload_share(self._way)
+        resources = self._budget.resources
+        share_hz = bandwidth_hz * air * resources.payload_share(self._way)
+        if self._slot_shares is not None:  # the slots of the other direction carry nothing, and its own the whole rate
+            share_hz = share_hz / resources.time_share(self._way)
         served = np.where(share_hz > 0, air, 0.0)  # without a resource block it waits with its radio off
         full_power = served * power_share
         changes = served != rows.air
@@ -253,7 +257,10 @@ class BandClock:
         else:
             bps_hz = efficiency.bps_hz(rows.look_ahead(ahead, expected_slots) * rows.mean_snr[:, None])
         for row in np.flatnonzero(on_waves).tolist():
-            bps_hz[row] = rows.wave_bps_hz(row, ahead, efficiency, self._slot_s)
+            bps_hz[row] = rows.wave_bps_hz(row, self._slot, ahead, efficiency, self._slot_s)
+        if self._slot_shares is not None:
+            places = (self._slot + np.arange(ahead)) % self._slot_shares.size
+            bps_hz = bps_hz * self._slot_shares[places]
         return bps_hz
 
     def _flow(self, share_hz: Floats) -> int:

@@ -195,10 +195,9 @@ class BandRows:
         """True [n] where the fading is a sum of waves."""
         return np.array([transfer.wave_gains is not None for transfer in self.transfers], dtype=np.bool_)
 
-    def wave_bps_hz(self, row: int, slots: int, efficiency: Efficiency, slot_s: float) -> Floats:
-        """Return the spectral efficiencies [slots] of a row on waves in the coming slots."""
+    def wave_bps_hz(self, row: int, first: int, slots: int, efficiency: Efficiency, slot_s: float) -> Floats:
+        """Return the spectral efficiencies [slots] of a row on waves in slots from number `first` on."""
         transfer = self.transfers[row]
-        first = transfer.first_slot + int(self.slots[row])
         mean_snr = float(self.mean_snr[row])
         bandwidth_hz = float(self.bandwidth_hz[row])
         bps_hz: Floats = transfer.wave_gains.bps_hz(efficiency, slot_s, mean_snr, bandwidth_hz, first, slots)

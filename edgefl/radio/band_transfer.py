@@ -11,7 +11,7 @@ from channel.transfer import Innovations
 from edgefl.core.arrays import Floats
 from edgefl.radio.drop import Drop
 from edgefl.radio.participants import Participants
-from edgefl.radio.wave_rates import WaveGains
+from edgefl.radio.slot_rates import WaveGains
 
 
 class BandTransfer:
@@ -38,7 +38,6 @@ class BandTransfer:
         draws: Innovations,
     ) -> None:
         self.attempt = attempt
-        self.first_slot = int(participant.first_slot[0])  # its number since the participant's part began
         self.left_bits = left_bits
         self.sent_bits = 0.0
         self.bits_over_snr = 0.0  # the bits of each slot over its mean SNR

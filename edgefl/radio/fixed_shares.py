@@ -11,7 +11,7 @@ import simpy
 
 import channel
 from edgefl.core.arrays import Floats
-from edgefl.core.times import SAME_STEP, steps_completed
+from edgefl.core.times import SAME_STEP, steps_begun, steps_completed
 from edgefl.radio.messages import MessageGroup, Messages, way_of
 from edgefl.radio.participants import Participants
 from edgefl.radio.pricing import Offer, Pricing
@@ -76,6 +76,9 @@ class FixedCarrier:
         self._on_air = on_air
         # Both offers come before any price, so that too few resource blocks are refused before a slot is walked.
         offers = {way: pricing.offer(way, participants, messages.total_bits(way)) for way in WAYS}
+        # Messages begin when they are sent, which is not a border of a slot: the grid only counts the slots.
+        now = np.full(len(participants), steps_begun(env.now, pricing.radio.slot_s))
+        participants = replace(participants, first_slot=now)
         self._turns = [self._price(participants.only(group.rows), group, offers) for group in messages.groups]
 
     def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:

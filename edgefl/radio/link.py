@@ -19,6 +19,7 @@ from edgefl.radio.carrier import Carrier
 from edgefl.radio.drop import Drop
 from edgefl.radio.fixed_band import FixedBand
 from edgefl.radio.fixed_shares import FixedCarrier
+from edgefl.radio.framed_shares import FramedCarrier
 from edgefl.radio.large_scale import LargeScaleChannel
 from edgefl.radio.messages import Messages
 from edgefl.radio.moving import MovingChannel, Whereabouts
@@ -143,6 +144,8 @@ class Link:
             return self._open_recorded(env, self._recorded, participants, messages)
         # Fixed shares are priced now, all at once. On a shared band only time tells which transfers overlap.
         if self.radio.sharing == "fixed":
+            if self._moving is None and self.pricing.budget.resources.slot_shares("up") is not None:
+                return FramedCarrier(env, self.pricing, participants, messages, self._on_air)
             if self._moving is None:
                 return FixedCarrier(env, self.pricing, participants, messages, self._on_air)
             fixed = self._fixed_bands(env, participants, messages)

@@ -22,7 +22,7 @@ class Participants:
     tx_power_w: Floats  # full powers, which power control may lower
     start: Complex  # fading gain in the slot before the first; of no effect where there are waves
     speed_mps: Floats
-    first_slot: Ints  # number of the first slot, from 0 when their part began: the time of the waves
+    first_slot: Ints  # number of the next slot on the clock's grid: the time of the waves, the place in the frame
     waves: Waves | None = None  # the fading as a function of time; None: it goes on from slot to slot
     attempts_before: int = 0  # of each, in the same direction: part of the key of their draws
 

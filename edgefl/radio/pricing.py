@@ -22,10 +22,10 @@ from edgefl.radio.link_budget import LinkBudget
 from edgefl.radio.participants import Participants
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.shares import divide_bands
+from edgefl.radio.slot_rates import WaveRates
 from edgefl.radio.small_scale import FadingDraws
 from edgefl.radio.transfers import Way
 from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine
-from edgefl.radio.wave_rates import WaveRates
 from edgefl.world.cells_section import Cells
 from edgefl.world.control import BY_SCENARIO, Control
 from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl
@@ -139,7 +139,10 @@ class Pricing:
             broadcast=broadcast,
             others=self.traffic.mean_others(way),
         )
-        payload_share = air * self.budget.resources.payload_share(way)
+        resources = self.budget.resources
+        payload_share = air * resources.payload_share(way)
+        if resources.slot_shares(way) is not None:  # the walk over slots leaves out those of the other direction
+            payload_share = payload_share / resources.time_share(way)
         return Offer(way, payload, bandwidth_hz, mean_snr, air, payload_share, power_share)
 
     def offer(self, way: Way, participants: Participants, payload_bits: Floats | float) -> Offer:

@@ -46,7 +46,6 @@ class SharedCarrier:
         self._alone: dict[int, Participants] = {}  # participants [1] by row, with the draws' keys of their last turn
         self._pauses = [pricing.fading.pauses(participants.only(group.rows), group.turns) for group in messages.groups]
         self.gain = participants.start.copy()  # [n] of the fading when each participant's last transfer ended
-        self._slots = participants.first_slot.copy()  # [n] since each participant's part began, when that was
         self._ended_s = np.full(len(participants), float(env.now))  # when that was; or when the round began
 
     def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
@@ -126,7 +125,6 @@ class SharedCarrier:
             # Results of earlier versions had an array here for split learning, and a number for ordinary rounds.
             pause_slots = np.array([pause_slots])
         draw = self._pauses[group][place, turn - 1]
-        self._slots[row] += int(np.max(pause_slots))
         at = slice(row, row + 1)  # arrays [1], as under fixed shares, where this is done for all at once
         self.gain[at] = channel.fading.advance(self.gain[at], self._participants.correlation[at], pause_slots, draw)
 
@@ -152,7 +150,6 @@ class SharedCarrier:
             draws = pricing.fading.innovations(way, participant, attempt)
             # A guard against links that never get through.
             longest_slots = MAX_SLOTS if left_slots is None else left_slots
-            participant = replace(participant, first_slot=self._slots[row : row + 1].copy())
             transfer = BandTransfer(participant, attempt, bits, longest_slots, self.gain[row], draws)
             transfer.expect_failure(pricing.failing_slots(way, participant, bits))
             cut = yield from self.carry(way, row, transfer)
@@ -161,7 +158,6 @@ class SharedCarrier:
             full_power_s += transfer.full_power_slots * pricing.radio.slot_s
             if cut:
                 return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=False, cut=cut)
-            self._slots[row] += transfer.slots
             self.gain[row] = transfer.gain  # the next attempt, or turn, begins with it
             complete = transfer.left_bits == 0
             probability = pricing.failure_probability(transfer.sent_snr, self.serving(row).drop.k_factor)[0]

@@ -13,6 +13,7 @@ from pydantic import (
     PlainValidator,
     PositiveFloat,
     TypeAdapter,
+    ValidationError,
     ValidationInfo,
     model_validator,
 )
@@ -31,10 +32,10 @@ from edgefl.radio.propagation.base import Decibels
 from edgefl.radio.propagation.umi_los import UmiLos
 from edgefl.radio.rates import RATES, Rate
 from edgefl.radio.rates.shannon import ShannonRate
+from edgefl.radio.tdd import Tdd, TddFrame
 from edgefl.radio.traces import TRACES, LinkTrace
 from edgefl.world.antennas.base import GainDbi
 
-TimeShare = Annotated[float, Field(gt=0, le=1)]
 ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
 
 LINK_FAILURE_S = 100.0
@@ -44,19 +45,6 @@ PRESETS: dict[str, dict[str, Any]] = {
     "dynamic_devices": {"downlink": "broadcast", "allocation": "equal", "propagation": "umi_los", "shadowing_db": 4.0}
 }
 """`radio.preset`: readings of a paper's radio model (spec of the channel, section 8)."""
-
-
-class Tdd(Section):
-    """Shares of the time in which each direction may send."""
-
-    downlink: TimeShare = 0.7
-    uplink: TimeShare = 0.3
-
-    @model_validator(mode="after")
-    def _one_frame(self) -> Tdd:
-        if self.downlink + self.uplink > 1 + 1e-9:
-            raise fault(f"downlink + uplink must be <= 1, got {self.downlink + self.uplink:g}")
-        return self
 
 
 class Overhead(Section):
@@ -184,7 +172,7 @@ class Radio(Section):
     downlink: Literal["unicast", "broadcast"] = "unicast"
     slot_s: Annotated[float, Field(ge=1e-6, le=10)] = 0.0005
     subcarrier_spacing_hz: PositiveFloat | None = None  # whole resource blocks; else the band is divided freely
-    tdd: Tdd | None = None
+    tdd: TddFrame | None = None  # shares of the time, or slots of each direction
     overhead: Overhead = Overhead()
     transfer: Literal["slots", "fast"] = "slots"
     errors: Annotated[PacketErrors, ERRORS] = NoErrors()  # that the channel makes, besides `faults`
@@ -231,6 +219,21 @@ class Radio(Section):
             raise fault_at(("downlink",), "a broadcast is not shared: set it to unicast, or leave sharing out")
         if self.subcarrier_spacing_hz is not None:
             self._check_numerology(self.subcarrier_spacing_hz)
+        return self
+
+    @model_validator(mode="after")
+    def _check_frame(self) -> Radio:
+        if self.tdd is None or isinstance(self.tdd, Tdd):
+            return self
+        if self.transfer == "fast":
+            raise fault_at(("transfer",), "fast knows shares of the time, not slots of radio.tdd: write slots")
+        if self.kind == "trace":
+            raise fault_at(("tdd",), "recorded links have no slots: write {downlink: 0.7, uplink: 0.3}")
+        try:
+            self.tdd.check(self.slot_s)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise fault_at(("tdd", *first["loc"]), first["msg"]) from None
         return self
 
     @model_validator(mode="after")

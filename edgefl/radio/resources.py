@@ -12,6 +12,7 @@ from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, check_type, is_trusted, wrong
 from edgefl.radio.allocation import Allocation
 from edgefl.radio.radio_section import Radio
+from edgefl.radio.tdd import slot_shares, time_share
 from edgefl.radio.transfers import Way
 from edgefl.world.control import BY_SCENARIO, Control
 
@@ -36,10 +37,20 @@ class Resources:
 
     def time_share(self, way: Way) -> float:
         """Return the share of the time that the TDD frame gives a direction."""
-        frame = self._radio.tdd
-        if frame is None:
-            return 1.0
-        return frame.downlink if way == "down" else frame.uplink
+        return time_share(self._radio.tdd, way, self._radio.slot_s)
+
+    def slot_shares(self, way: Way) -> Floats | None:
+        """Return the share [slots] of each slot of the frame that belongs to a direction; None: slots are alike."""
+        return slot_shares(self._radio.tdd, way, self._radio.slot_s)
+
+    def on_air_slots(self, way: Way, begin: int, count: int) -> float:
+        """Return how many of `count` slots from number `begin` on belong to a direction, parts of slots included."""
+        shares = self.slot_shares(way)
+        if shares is None:
+            return count * self.time_share(way)
+        periods, rest = divmod(count, shares.size)
+        places = (begin + np.arange(rest)) % shares.size
+        return periods * float(shares.sum()) + float(shares[places].sum())
 
     def payload_share(self, way: Way) -> float:
         """Return the share of a direction's resources that control and reference signals leave to payload."""

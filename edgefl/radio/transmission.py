@@ -12,18 +12,18 @@ import numpy as np
 
 import channel
 from channel.transfer import MAX_SLOTS, Walk
-from channel.waves import Waves
 from edgefl.core.arrays import Bools, Floats, Ints, Rows
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.link_budget import LinkBudget
 from edgefl.radio.participants import Participants
+from edgefl.radio.slot_rates import FramedRates, ProcessRates, WaveRates
 from edgefl.radio.small_scale import FadingDraws
 from edgefl.radio.transfers import Way
-from edgefl.radio.wave_rates import WaveRates
 
 FAST: dict[Way, Purpose] = {"down": "fast_down", "up": "fast_up"}
 NOTICEABLE_S = 2.0  # wall-clock of walking from which it is worth asking whether `fast` would have walked, too
 TINY_BITS = 1e-300  # keeps a quotient finite where a slot carries nothing
+ALL_SLOTS = np.ones(1)  # a period of one slot, which belongs to both directions
 NORMALS = 3  # draws of `fast` for an attempt: its duration, and the fading's gain afterwards
 
 
@@ -94,8 +94,8 @@ class TransmissionEngine:
     def _walk(self, attempt: TransmissionAttempt) -> Walk:
         """Carry an attempt slot by slot, each slot with its own draws."""
         participants = attempt.participants
-        if participants.waves is not None:
-            return self._walk_waves(attempt, participants.waves)
+        if participants.waves is not None or self.budget.resources.slot_shares(attempt.way) is not None:
+            return self._walk_given(attempt)
         draws = self._fading.innovations(attempt.way, participants, attempt.number)
         rest = (self.budget.efficiency, participants.drop.k_factor, participants.hold_slots)
         limit_slots: Ints | int = MAX_SLOTS
@@ -103,32 +103,51 @@ class TransmissionEngine:
             limit_slots = attempt.limit_slots
         return channel.transfer.walk_until(limit_slots, *self._arguments(attempt), draws, participants.start, *rest)
 
-    def _walk_waves(self, attempt: TransmissionAttempt, waves: Waves) -> Walk:
-        """Carry an attempt slot by slot over fading that is a function of time."""
+    def _walk_given(self, attempt: TransmissionAttempt) -> Walk:
+        """Carry an attempt over slots whose bits a source gives: sums of waves, or a frame's slots of one direction."""
         participants = attempt.participants
         limit_slots = attempt.limit_slots
         if limit_slots is None:
             limit_slots = np.full(len(participants), MAX_SLOTS)
         payload_bits = attempt.payload_bits
-        rates = WaveRates(
-            waves,
-            self.budget.efficiency,
-            self._slot_s,
-            attempt.bandwidth_hz,
-            attempt.mean_snr,
-            participants.first_slot,
-        )
+        source = self._source(attempt)
+        shares = self.budget.resources.slot_shares(attempt.way)
+        framed = FramedRates(source.slot_bits, ALL_SLOTS if shares is None else shares, participants.first_slot)
         mean_slot_bits = attempt.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.mean_snr)
-        expected_slots = payload_bits / np.maximum(mean_slot_bits, TINY_BITS)
-        still = waves.constant  # all slots are alike: they need no walk
+        expected_slots = payload_bits / np.maximum(mean_slot_bits * framed.shares.mean(), TINY_BITS)
+        # Where the channel never changes, all periods are alike: they need no walk.
+        still = participants.constant
         walked_bits = np.where(still, 0.0, payload_bits)
-        passage = channel.given_slots.passage(walked_bits, limit_slots, rates.slot_bits, expected_slots)
+        slots, sent_bits = channel.given_slots.passage(walked_bits, limit_slots, framed.slot_bits, expected_slots)
         for row in np.flatnonzero(still).tolist():
-            slot_bits = rates.slot_bits(np.array([row]), np.zeros(1, dtype=np.int64), 1)[0]
-            passage.slots[row], passage.sent_bits[row] = channel.given_slots.periodic_passage(
-                payload_bits[row], limit_slots[row], slot_bits
+            slot_bits = float(source.slot_bits(np.array([row]), np.zeros(1, dtype=np.int64), 1)[0, 0])
+            period_bits = framed.period_bits(row, slot_bits)
+            slots[row], sent_bits[row] = channel.given_slots.periodic_passage(
+                payload_bits[row], limit_slots[row], period_bits
             )
-        return Walk(passage.slots, passage.sent_bits, participants.start)
+        if isinstance(source, WaveRates):
+            return Walk(slots, sent_bits, participants.start)
+        gain = np.asarray(participants.start * participants.correlation**slots)  # of channels that never change
+        for row in np.flatnonzero(~still).tolist():
+            gain[row] = source.gain(row, int(slots[row]))
+        return Walk(slots, sent_bits, gain)
+
+    def _source(self, attempt: TransmissionAttempt) -> WaveRates | ProcessRates:
+        """Return what the slots of an attempt carry, whichever direction they belong to."""
+        participants = attempt.participants
+        if participants.waves is not None:
+            return WaveRates(
+                participants.waves,
+                self.budget.efficiency,
+                self._slot_s,
+                attempt.bandwidth_hz,
+                attempt.mean_snr,
+                participants.first_slot,
+            )
+        draws = self._fading.innovations(attempt.way, participants, attempt.number)
+        return ProcessRates(
+            participants, draws, self.budget.efficiency, self._slot_s, attempt.bandwidth_hz, attempt.mean_snr
+        )
 
     def _estimate(self, attempt: TransmissionAttempt) -> Walk:
         """Carry an attempt by `fast`: the fading afterwards is a new draw, bits before a limit are in proportion.
@@ -202,7 +221,8 @@ class TransmissionEngine:
     def _count(self, attempt: TransmissionAttempt, slots: Ints, wall_s: float) -> None:
         """Note the wall-clock of those slots that `fast` would not have walked."""
         self._walking_s += wall_s
-        if attempt.participants.waves is not None:  # `fast` knows no waves
+        slot_shares = self.budget.resources.slot_shares(attempt.way)
+        if attempt.participants.waves is not None or slot_shares is not None:  # `fast` knows neither
             return
         if self._walking_s < NOTICEABLE_S:  # the tables that tell what `fast` walks take as long
             return

@@ -1,7 +1,6 @@
 """Fading as sums of waves: durations from the waves themselves, replay, pauses, bands that are shared, handovers."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -115,7 +114,6 @@ def test_two_transfers_that_meet_on_a_band():
     ends = {}
     for row in (0, 1):
         one = who.only(np.array([row]))
-        one = replace(one, first_slot=np.array([300 * row]))  # in another part of their time
         transfer = BandTransfer(one, 0, bits[row], 10**9, one.start[0], None)
         band.send(transfer).callbacks.append(lambda _, row=row: ends.update({row: env.now}))
     env.run()
@@ -125,7 +123,7 @@ def test_two_transfers_that_meet_on_a_band():
         share = 20e6 / len(active)
         for row in active:
             subbands = subbands_of(TDL, share)
-            left[row] -= slot_bits(who.waves, row, 300 * row + slots, share, snr_hz(SERVER_W) / share, subbands)
+            left[row] -= slot_bits(who.waves, row, slots, share, snr_hz(SERVER_W) / share, subbands)
         slots += 1
         expected.update({row: slots for row in active if left[row] <= 0})
     assert {row: round(end / SLOT_S) for row, end in ends.items()} == expected

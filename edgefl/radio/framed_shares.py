@@ -1,0 +1,68 @@
+"""Shares that hold for the round, in a frame whose slots belong to one direction each.
+
+A slot's direction depends on the clock, and a message begins when the backhaul, the computing and a battery let it. So
+transfers are priced when they begin, one by one, at the next border of a slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import simpy
+
+from edgefl.core.times import steps_begun, steps_completed
+from edgefl.radio.messages import Messages
+from edgefl.radio.participants import Participants
+from edgefl.radio.pricing import Offer, Priced, Pricing
+from edgefl.radio.processor_sharing import SharedCarrier
+from edgefl.radio.transfers import WAYS, OnAir, TransferResult, Way
+
+ROW = np.array([0])
+
+
+class FramedCarrier(SharedCarrier):
+    """Carries a round's messages over shares that hold, in the slots of their directions."""
+
+    def __init__(
+        self, env: simpy.Environment, pricing: Pricing, participants: Participants, messages: Messages, on_air: OnAir
+    ) -> None:
+        super().__init__(env, pricing, participants, messages, bands={})
+        self._on_air = on_air
+        self._offers = {way: pricing.offer(way, participants, messages.total_bits(way)) for way in WAYS}
+
+    def _attempts(self, way: Way, row: int, bits: float) -> Generator[simpy.Event, Any, TransferResult]:
+        """Carry a message, with as many attempts as it takes and the scenario allows."""
+        slot_s = self._pricing.radio.slot_s
+        began_s = self._env.now
+        begin = steps_begun(began_s, slot_s)
+        wait_s = max(begin * slot_s - began_s, 0.0)
+        offer = self._offers[way].only(np.array([row]), np.array([bits]))
+        participant = replace(self._participant(row), start=self.gain[row : row + 1], first_slot=np.array([begin]))
+        priced = self._pricing.price(offer, participant, ROW)
+        slots = int(priced.slots[0])
+        duration_s = wait_s + slots * slot_s
+        # The radio is on in the direction's slots; a meter sees them as a share of the whole time.
+        air_s = self._pricing.budget.resources.on_air_slots(way, begin, slots) * slot_s
+        air_s *= float(offer.air[0]) / self._pricing.budget.resources.time_share(way)
+        air = air_s / duration_s if duration_s > 0 else 0.0
+        power_share = float(offer.power_share[0])
+        self._on_air(self._participants.drop.ids[row].item(), way, air, power_share)
+        try:
+            yield self._env.timeout(duration_s)
+        except simpy.Interrupt as cut:
+            elapsed_s = self._env.now - began_s
+            part = self._part(offer, participant, elapsed_s - wait_s)
+            air_s = air * elapsed_s
+            sent_bits = float(part.sent_bits[0])
+            return TransferResult(elapsed_s, air_s, air_s * power_share, sent_bits, delivered=False, cut=str(cut.cause))
+        self.gain[row] = priced.gain[0]
+        delivered = bool(priced.delivered[0])
+        return TransferResult(duration_s, air_s, air_s * power_share, float(priced.sent_bits[0]), delivered=delivered)
+
+    def _part(self, offer: Offer, participant: Participants, elapsed_s: float) -> Priced:
+        """Return what a transfer has sent after a time: keyed draws let it be walked again up to there."""
+        slots = steps_completed(max(elapsed_s, 0.0), self._pricing.radio.slot_s)
+        return self._pricing.price(offer, participant, ROW, np.array([slots]))

@@ -1,0 +1,162 @@
+"""Rates slot by slot: of fading that is a sum of waves, and of any fading in a frame's slots of one direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+import channel
+from channel.given_slots import SlotBits
+from channel.rate import Efficiency
+from channel.transfer import Innovations
+from channel.waves import TILE_SLOTS, Waves
+from edgefl.core.arrays import Complex, Floats, Ints, Rows
+from edgefl.radio.participants import Participants
+from edgefl.radio.small_scale import coming_gains
+
+KEPT_TILES = 4  # of a transfer on a shared band: the slots to which a division comes back
+
+
+@dataclass(frozen=True)
+class WaveRates:
+    """The coming slots of transfers [n] whose shares of the band hold."""
+
+    waves: Waves
+    efficiency: Efficiency
+    slot_s: float
+    bandwidth_hz: Floats
+    mean_snr: Floats
+    first_slot: Ints  # number of each transfer's first slot, the time of its waves
+
+    def slot_bits(self, rows: Rows, first: Ints, count: int) -> Floats:
+        """Return the bits [r, count] of transfers `rows` [r] in their slots `first` [r] and after."""
+        subbands = channel.waves.subbands(self.waves.only(rows), self.bandwidth_hz[rows])
+        bits = np.empty((rows.size, count))
+        for number in np.unique(subbands).tolist():
+            at = np.flatnonzero(subbands == number)
+            same = rows[at]
+            power = channel.waves.subband_power(
+                self.waves.only(same),
+                self.slot_s,
+                self.bandwidth_hz[same],
+                number,
+                self.first_slot[same] + first[at],
+                count,
+            )
+            bps_hz = channel.waves.mean_bps_hz(self.efficiency, self.mean_snr[same, None], power)
+            bits[at] = bps_hz * (self.bandwidth_hz[same] * self.slot_s)[:, None]
+        return bits
+
+
+class ProcessRates:
+    """The coming slots of transfers [n] whose fading goes on from slot to slot, and whose shares of the band hold.
+
+    Draws are taken as slots are asked for, each row's in order.
+    """
+
+    def __init__(
+        self,
+        participants: Participants,
+        draws: Innovations,
+        efficiency: Efficiency,
+        slot_s: float,
+        bandwidth_hz: Floats,
+        mean_snr: Floats,
+    ) -> None:
+        self._participants = participants
+        self._draws = draws
+        self._efficiency = efficiency
+        self._slot_hz_s = bandwidth_hz * slot_s
+        self._mean_snr = mean_snr
+        self._last: dict[int, Complex] = {}  # by row, the gains of the slots asked for last
+        self._first = np.zeros(len(participants), dtype=np.int64)  # number of the first of these
+
+    def slot_bits(self, rows: Rows, first: Ints, count: int) -> Floats:
+        """Return the bits [r, count] of transfers `rows` [r] in their slots `first` [r] and after."""
+        participants = self._participants
+        before = participants.start[rows]
+        for place, row in enumerate(rows.tolist()):
+            if row in self._last:
+                before[place] = self._last[row][-1]
+        gains = coming_gains(
+            [partial(self._draw, row) for row in rows.tolist()],
+            before,
+            count,
+            correlation=participants.correlation[rows],
+            hold_slots=participants.hold_slots[rows],
+            constant=participants.constant[rows],
+            first_slot=first,
+        )
+        self._last.update(zip(rows.tolist(), gains, strict=True))
+        self._first[rows] = first
+        power = np.abs(channel.fading.ricean(gains, participants.drop.k_factor[rows, None])) ** 2
+        bps_hz = self._efficiency.bps_hz(power * self._mean_snr[rows, None])
+        return np.asarray(bps_hz * self._slot_hz_s[rows, None])
+
+    def gain(self, row: int, used_slots: int) -> complex:
+        """Return the gain of a transfer in the last slot that it has used."""
+        if used_slots == 0 or row not in self._last:
+            return complex(self._participants.start[row])
+        return complex(self._last[row][used_slots - 1 - self._first[row]])
+
+    def _draw(self, row: int, _rows: Rows, count: int) -> Complex:
+        """Return the next draws [1, count] of a row."""
+        return self._draws(np.array([row]), count)
+
+
+@dataclass(frozen=True)
+class FramedRates:
+    """Slots of which a frame gives each direction only some.
+
+    Args:
+        bare_slot_bits: what the slots would carry.
+        shares: [slots] of each slot of a period that belongs to the direction.
+        first_slot: [n] number of each transfer's first slot on the clock's grid.
+    """
+
+    bare_slot_bits: SlotBits
+    shares: Floats
+    first_slot: Ints
+
+    def slot_bits(self, rows: Rows, first: Ints, count: int) -> Floats:
+        """Return the bits [r, count] of transfers `rows` [r] in their slots `first` [r] and after."""
+        return np.asarray(self.bare_slot_bits(rows, first, count) * self.shares[self._places(rows, first, count)])
+
+    def period_bits(self, row: int, slot_bits: float) -> Floats:
+        """Return the bits [slots] of a period from a row's first slot on, whose slots would all carry the same."""
+        places = self._places(np.array([row]), np.zeros(1, dtype=np.int64), self.shares.size)[0]
+        return np.asarray(slot_bits * self.shares[places])
+
+    def _places(self, rows: Rows, first: Ints, count: int) -> Ints:
+        """Return the places of slots [r, count] in the period."""
+        return np.asarray(((self.first_slot[rows] + first)[:, None] + np.arange(count)) % self.shares.size)
+
+
+class WaveGains:
+    """The gains of one transfer whose share of the band changes; keeps the taps of the slots that are looked at."""
+
+    def __init__(self, waves: Waves) -> None:
+        self._waves = waves  # [1]
+        self._tiles: dict[int, Complex] = {}
+
+    def bps_hz(
+        self, efficiency: Efficiency, slot_s: float, mean_snr: float, bandwidth_hz: float, first: int, count: int
+    ) -> Floats:
+        """Return the spectral efficiencies [count] of slots from number `first` on, on a share of the band."""
+        subbands = int(channel.waves.subbands(self._waves, np.array([bandwidth_hz]))[0])
+        begin = first // TILE_SLOTS
+        end = -(-(first + count) // TILE_SLOTS)
+        taps = np.concatenate([self._tile(slot_s, tile) for tile in range(begin, end)], axis=1)
+        power = channel.waves.tile_power(self._waves, np.array([bandwidth_hz]), subbands, taps)[0]
+        offset = first - begin * TILE_SLOTS
+        return channel.waves.mean_bps_hz(efficiency, mean_snr, power[offset : offset + count])
+
+    def _tile(self, slot_s: float, tile: int) -> Complex:
+        """Return the gains [1, 1, taps, slots] of a tile of slots."""
+        if tile not in self._tiles:
+            self._tiles[tile] = channel.waves.tap_tiles(self._waves, slot_s, tile, 1)
+            while len(self._tiles) > KEPT_TILES:
+                del self._tiles[min(self._tiles)]  # time goes on, so the earliest is over first
+        return self._tiles[tile]

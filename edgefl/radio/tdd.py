@@ -1,0 +1,182 @@
+"""The frame of a TDD radio: shares of the time, or slots of each direction (3GPP TS 38.213, clause 11.1)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, PlainSerializer, PlainValidator, ValidationInfo, model_validator
+
+from edgefl.core.arrays import Floats
+from edgefl.core.section import Section, fault, fault_at, shown
+from edgefl.radio.transfers import WAYS, Way
+
+TimeShare = Annotated[float, Field(gt=0, le=1)]
+Symbols = Annotated[int, Field(ge=0, le=14)]
+Slots = Annotated[int, Field(ge=0, le=5120)]
+
+SYMBOLS = 14  # of a slot with the normal cyclic prefix
+WHOLE = 1e-6  # of a slot: a period this close to whole slots has them
+PERIODS_MS = (0.5, 0.625, 1.0, 1.25, 2.0, 2.5, 3.0, 4.0, 5.0, 10.0)  # of dl-UL-TransmissionPeriodicity
+
+
+class Tdd(Section):
+    """Shares of the time in which each direction may send."""
+
+    downlink: TimeShare = 0.7
+    uplink: TimeShare = 0.3
+
+    @model_validator(mode="after")
+    def _one_frame(self) -> Tdd:
+        if self.downlink + self.uplink > 1 + 1e-9:
+            raise fault(f"downlink + uplink must be <= 1, got {self.downlink + self.uplink:g}")
+        return self
+
+
+class SpecialSlot(Section):
+    """Symbols of a slot that changes from downlink to uplink; what is left between them is the guard period."""
+
+    downlink: Symbols = 10
+    uplink: Symbols = 2
+
+    @model_validator(mode="after")
+    def _one_slot(self) -> SpecialSlot:
+        if self.downlink + self.uplink > SYMBOLS:
+            raise fault(f"downlink + uplink must be <= {SYMBOLS} symbols, got {self.downlink + self.uplink}")
+        return self
+
+
+class TddPattern(Section):
+    """Slots that repeat: D downlink, U uplink, S special."""
+
+    pattern: Annotated[str, Field(min_length=2, max_length=5120)]
+    special: SpecialSlot = SpecialSlot()
+
+    @model_validator(mode="after")
+    def _both_ways(self) -> TddPattern:
+        unknown = sorted(set(self.pattern) - set("DSU"))
+        if unknown:
+            text = f'must have the letters D, S and U only, got "{unknown[0]}" in {shown(self.pattern)}'
+            raise fault_at(("pattern",), text)
+        for way in WAYS:
+            if not self.slot_shares(way).any():
+                raise fault_at(("pattern",), f"must have slots for the {way}link, got {shown(self.pattern)}")
+        return self
+
+    def slot_shares(self, way: Way) -> Floats:
+        """Return the share [slots] of each slot of a period that belongs to a direction."""
+        special = self.special.downlink if way == "down" else self.special.uplink
+        own = "D" if way == "down" else "U"
+        shares = {own: 1.0, "S": special / SYMBOLS}
+        return np.array([shares.get(letter, 0.0) for letter in self.pattern])
+
+    def check(self, slot_s: float) -> None:
+        """Check the frame against the length of a slot: a pattern counts in slots of any length."""
+
+
+class TddCommon(Section):
+    """Slots that repeat, as cells announce them: tdd-UL-DL-ConfigurationCommon."""
+
+    period_ms: float
+    downlink_slots: Slots
+    downlink_symbols: Annotated[int, Field(ge=0, le=13)] = 0
+    uplink_slots: Slots
+    uplink_symbols: Annotated[int, Field(ge=0, le=13)] = 0
+
+    @model_validator(mode="after")
+    def _both_ways(self) -> TddCommon:
+        if self.period_ms not in PERIODS_MS:
+            known = ", ".join(f"{period:g}" for period in PERIODS_MS)
+            raise fault_at(("period_ms",), f"must be one of {known}, got {self.period_ms:g}")
+        if not self.downlink_slots + self.downlink_symbols:
+            raise fault_at(("downlink_slots",), "the downlink has neither slots nor symbols: give it some")
+        if not self.uplink_slots + self.uplink_symbols:
+            raise fault_at(("uplink_slots",), "the uplink has neither slots nor symbols: give it some")
+        return self
+
+    def check(self, slot_s: float) -> None:
+        """Check that the period has room for its slots.
+
+        Raises:
+            ValueError: it has no whole number of slots, or too few.
+        """
+        exact = self.period_ms * 1e-3 / slot_s
+        slots = round(exact)
+        if abs(exact - slots) > WHOLE or not slots:
+            raise fault_at(("period_ms",), f"must be whole slots of {slot_s * 1e3:g} ms, got {self.period_ms:g}")
+        whole = self.downlink_slots + self.uplink_slots
+        symbols = SYMBOLS * whole + self.downlink_symbols + self.uplink_symbols
+        # Symbols stand in slots of their own, which both directions may share.
+        partial = max(bool(self.downlink_symbols), bool(self.uplink_symbols))
+        if whole + partial > slots or symbols > SYMBOLS * slots:
+            text = f"slots and symbols of both directions do not fit into {slots} slots of {slot_s * 1e3:g} ms"
+            raise fault_at(("downlink_slots",), text)
+
+    def frame_shares(self, way: Way, slot_s: float) -> Floats:
+        """Return the share [slots] of each slot of a period that belongs to a direction; flexible ones are nobody's."""
+        slots = round(self.period_ms * 1e-3 / slot_s)
+        shares = np.zeros(slots)
+        if way == "down":  # from the beginning of the period
+            shares[: self.downlink_slots] = 1.0
+            if self.downlink_symbols:
+                shares[self.downlink_slots] = self.downlink_symbols / SYMBOLS
+            return shares
+        first = slots - self.uplink_slots  # up to its end
+        shares[first:] = 1.0
+        if self.uplink_symbols:
+            shares[first - 1] = self.uplink_symbols / SYMBOLS
+        return shares
+
+
+Frame = Tdd | TddPattern | TddCommon
+
+
+def slot_shares(frame: Frame | None, way: Way, slot_s: float) -> Floats | None:
+    """Return the share [slots] of each slot of a period that belongs to a direction; None: slots are not told apart."""
+    if isinstance(frame, TddPattern):
+        return frame.slot_shares(way)
+    if isinstance(frame, TddCommon):
+        return frame.frame_shares(way, slot_s)
+    return None
+
+
+def time_share(frame: Frame | None, way: Way, slot_s: float) -> float:
+    """Return the share of the time that a frame gives a direction, in the long run."""
+    if frame is None:
+        return 1.0
+    if isinstance(frame, Tdd):
+        return frame.downlink if way == "down" else frame.uplink
+    shares = slot_shares(frame, way, slot_s)
+    return 1.0 if shares is None else float(shares.mean())
+
+
+def _parse_frame(value: Any, info: ValidationInfo) -> Frame:
+    """Return the frame that is meant; raise pydantic's errors about that one."""
+    # A union would tell what is wrong with each of them, also with those that nobody meant.
+    if isinstance(value, Frame):
+        return value
+    if isinstance(value, str):
+        return TddPattern.model_validate({"pattern": value}, context=info.context)
+    if not isinstance(value, dict):
+        text = f'must be shares of the time {{downlink: .., uplink: ..}}, or slots such as "DDDSU", got {shown(value)}'
+        raise fault(text)
+    kind: type[Frame] = Tdd
+    if "pattern" in value:
+        kind = TddPattern
+    elif set(value) & (set(TddCommon.model_fields) - set(Tdd.model_fields)):
+        kind = TddCommon
+    return kind.model_validate(value, context=info.context)
+
+
+def _dump_frame(value: Frame | None) -> Any:
+    """Return a frame in the form that `_parse_frame` reads."""
+    if value is None:
+        return None
+    return value.model_dump()
+
+
+TddFrame = Annotated[
+    Tdd | TddPattern | TddCommon,
+    PlainValidator(_parse_frame, json_schema_input_type=Tdd | TddPattern | TddCommon | str),
+    PlainSerializer(_dump_frame),
+]
