@@ -64,6 +64,12 @@ class _FixedClock(BandClock):
     def _divided(self) -> BandShares:
         """Return the share [1], whose SNR has changed with the path's gain."""
         share = self._share
-        # Power and noise are those of the beginning, and there is no interference: the SNR goes with the gain alone.
-        mean_snr = share.mean_snr * (self._rows.path_gain / self._path_gain)
-        return BandShares(share.bandwidth_hz, share.air, mean_snr, share.power_share)
+        rows = self._rows
+        # Noise is that of the beginning, and there is no interference: the SNR goes with the gain and the power alone.
+        mean_snr = share.mean_snr * (rows.path_gain / self._path_gain)
+        if self._way == "down" or self._budget.power_control.always_full:
+            return BandShares(share.bandwidth_hz, share.air, mean_snr, share.power_share)
+        power_share = self._budget.power_share(self._way, rows.device, share.bandwidth_hz, rows.path_gain)
+        silent = np.zeros(1)  # what is sent without power has no SNR: 0, not a division by 0
+        gain = np.divide(power_share, share.power_share, out=silent, where=share.power_share > 0)
+        return BandShares(share.bandwidth_hz, share.air, mean_snr * gain, power_share)

@@ -82,14 +82,14 @@ class DirectLinks:
             return DirectLink(self, cell, cell, received, last)
         path = path_between(self._link.channel, drop, peer.distance_m, index)
         # It is priced as an upload, but a device receives it, with a noise figure of its own. Nobody else sends
-        # meanwhile, so a stronger path stands for less noise.
+        # meanwhile, so a stronger sender stands for less noise; power control knows the path as it is.
         noise_w_hz = self._link.pricing.budget.noise_w_hz
-        path = replace(path, path_gain=path.path_gain * (noise_w_hz["up"] / noise_w_hz["down"]))
+        sender_w = tx_power_w * (noise_w_hz["up"] / noise_w_hz["down"])
         # Doppler comes from both ends.
         relative_mps = np.hypot(speed_mps, peer.speed_mps)  # root mean square over independent directions
         # The fading to the peer is another one than to the base station, so it starts with a draw of its own.
         sender = self._link.participants(
-            path, relative_mps, tx_power_w, index, start="direct_start", waves="direct_waves"
+            path, relative_mps, sender_w, index, start="direct_start", waves="direct_waves"
         )
         direct = self._link.open(env, sender, messages.without(range(last)))
         return DirectLink(self, cell, direct, received, last, hands_on=True)

@@ -331,12 +331,6 @@ def check_direct_links(scenario: Sections) -> None:
     if training.codec.compresses:
         text = "compresses the difference from a model that the next device does not have: leave it out"
         raise fault_at(("training", "codec"), f"{text}, or set links to relayed")
-    # A power control would take the difference in noise, by which direct links are priced, for one in path loss.
-    radio = scenario.radio
-    differ = radio.noise_figure_of("base_station") != radio.noise_figure_of("device")
-    if differ and not all(hardware.power_control.always_full for hardware in scenario.devices.made_of):
-        text = "is not modelled over direct links with noise figures that differ: set it to full"
-        raise fault_at(("devices", "power_control"), f"{text}, or radio.noise_figure_db to a number")
 
 
 def check_stored_updates(scenario: Sections) -> None:

@@ -203,3 +203,25 @@ def test_bits_are_conserved_where_everything_changes(transfer):
 def test_impossible_choices_are_refused_in_a_line(tmp_path, radio, said):
     with pytest.raises(InputError, match=said):
         run(tmp_path, 1000, radio=radio)
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_power_control_follows_the_path(tmp_path, sharing):
+    """Full compensation holds the SNR at P0 over the noise in 180 kHz; energy is the integral of the power it takes."""
+    p0_w = 10 ** (-11 - 3)  # received in 180 kHz
+    control = {"power_control": {"kind": "open_loop", "p0_dbm": -110.0, "alpha": 1.0}}
+    result = run(tmp_path, 2_000_000, radio={"sharing": sharing}, devices=control)
+    row = result.devices.iloc[0]
+    slot_bits = BAND_HZ * SLOT_S * math.log2(1 + p0_w / (NOISE_W_HZ * 180e3))
+    assert row["upload_s"] == pytest.approx(math.ceil(64e6 / slot_bits) * SLOT_S, abs=1.1 * SLOT_S)
+
+    def power_w(time_s):
+        distance_m = math.hypot(START_M + SPEED_MPS * time_s, 10.0 - 1.5)
+        loss_db = 20 * math.log10(4 * math.pi * 3.5e9 / 3e8) + 10 * EXPONENT * math.log10(distance_m)
+        return p0_w * (BAND_HZ / 180e3) * 10 ** (loss_db / 10)
+
+    begins_s = row["download_s"]
+    assert power_w(begins_s + row["upload_s"]) < 10 ** (2.3 - 3)  # below the full power to the end
+    energy_j = quad(power_w, begins_s, begins_s + row["upload_s"])[0]
+    assert row["tx_energy_j"] == pytest.approx(energy_j, rel=1e-3)
+    assert energy_j > 1.3 * power_w(begins_s) * row["upload_s"]  # the path does change

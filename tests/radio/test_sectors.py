@@ -227,17 +227,6 @@ def test_columns_of_geometry():
     assert "sir_db" not in edgefl.run({**PRICED, "report": {}}, train=False).devices
 
 
-def test_power_control_over_direct_links_needs_one_noise_figure():
-    scenario = {
-        "server": {"policy": {"kind": "sequential", "links": "device_to_device"}},
-        "devices": {"power_control": {"kind": "open_loop", "p0_dbm": -90}},
-        "radio": {"noise_figure_db": {"device": 9}},
-    }
-    with pytest.raises(InputError, match="power_control: is not modelled over direct links with noise figures"):
-        load(scenario)
-    load({**scenario, "radio": {"noise_figure_db": 9}})
-
-
 def test_a_direct_link_has_the_noise_of_the_device_that_receives():
     """Sequential learning: only the hops between devices take as long as with the device's noise everywhere."""
     scenario = {
