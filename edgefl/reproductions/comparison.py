@@ -278,7 +278,7 @@ def _ordered(plan: Plan, cells: Sequence[Cell]) -> bool | None:
     if any(cell.mean is None for cell in cells) or sum(cell.bound for cell in cells) > 1:
         return None
     means = [math.inf if cell.bound else float(cell.mean or 0.0) for cell in cells]
-    return orders_better(plan.reading(cells[0].measure).better, means)
+    return orders_better(plan.reading(cells[0].measure).direction, means)
 
 
 def _state(plan: Plan, cells: Sequence[Cell], orders: Sequence[Order], done: float, *, data_are_here: bool) -> State:

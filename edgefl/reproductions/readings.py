@@ -10,6 +10,7 @@ answer.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
@@ -28,6 +29,7 @@ Values = Mapping[str, Value]  # by the ending of the column
 Better = Literal["higher", "lower"]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
+LOWER_IS_BETTER = re.compile(r"loss|distance|gradient_norm|_(s|j|bits)$")  # names of columns of rounds.csv
 STD = "_std"  # the ending of the column with a value's standard deviation within the run
 
 
@@ -35,6 +37,11 @@ class Reading(Member):
     """Base of all readings."""
 
     better: ClassVar[Better] = "higher"  # which of two values is the better one, for a recipe's orders
+
+    @property
+    def direction(self) -> Better:
+        """Return which of two values of this measure is the better one."""
+        return self.better
 
     def read(self, run: FinishedRun) -> Values:
         """Return what is read off a run.
@@ -158,6 +165,13 @@ class ColumnReading(Reading):
 
     column: str
     scale: float = 1.0  # the values are multiplied by it: 1e-3 for kJ of a column in J
+
+    @property
+    def direction(self) -> Better:
+        """See Reading: of losses, distances, times and energies the lower value is better."""
+        if LOWER_IS_BETTER.search(self.column):
+            return "lower"
+        return "higher"
 
     def values(self, run: FinishedRun) -> npt.NDArray[np.float64]:
         """Return the values of the column that are numbers, in order.

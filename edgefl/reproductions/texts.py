@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.recipe import Tolerance
 
+LARGEST_RELATIVE = 100.0  # differences beyond this many times the printed number are told in its unit alone
 MINUS = "−"
 MOST_DECIMALS = 6
 
@@ -53,7 +54,8 @@ def difference_text(cell: Cell) -> str:
     if cell.difference is None:
         return ""
     text = f"{cell.difference:+.3g}"
-    if cell.relative is not None:
+    # A p value of 1e-9 where 1e-200 is printed is no percentage that anybody could read.
+    if cell.relative is not None and abs(cell.relative) < LARGEST_RELATIVE:
         text = f"{text} ({100 * cell.relative:+.1f} %)"
     return text.replace("-", MINUS)
 

@@ -149,3 +149,19 @@ def test_numbers_of_scenario_and_manifest(run):
         read(run, "manifest", key="resources.wall_s")
     with pytest.raises(InputError, match=r"scenario.yaml: has no radio.bandwidth_hz"):
         read(run, "scenario", key="radio.bandwidth_hz")
+
+
+@pytest.mark.parametrize(
+    ("column", "direction"),
+    [
+        ("train_loss", "lower"),
+        ("test_accuracy", "higher"),
+        ("distance_to_optimum", "lower"),
+        ("time_s", "lower"),
+        ("round_energy_j", "lower"),
+        ("ndcg_10", "higher"),
+    ],
+)
+def test_the_better_value_of_a_column(column, direction):
+    reading = readings.READINGS.load("column_final").model_validate({"column": column})
+    assert reading.direction == direction

@@ -128,6 +128,7 @@ def test_means_have_as_many_digits_as_are_known(numbers, text):
 def test_differences_have_a_sign():
     assert difference_text(cell("IID", "A", 22, {1: 16})) == "−6 (−27.3 %)"
     assert difference_text(cell("IID", "A", None, {1: 16})) == ""
+    assert difference_text(cell("IID", "A", 1e-194, {1: 2e-10})) == "+2e−10"  # a p value: no percentage
 
 
 def test_hostile_text_stays_text(written):
