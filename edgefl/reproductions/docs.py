@@ -63,7 +63,7 @@ def pages_of(library: Library) -> dict[str, str]:
     """Return the texts of all pages by their names."""
     entries = library.all()
     compared = {entry.name: recorded(library, entry) for entry in entries}
-    _mark_missing_data(entries, compared)
+    _mark_missing_data(library, entries, compared)
     pages = {INDEX: _index(library, entries, compared)}
     for paper in library.papers:
         own = [entry for entry in entries if entry.paper == paper]
@@ -86,10 +86,14 @@ def is_measured(comparison: Comparison) -> bool:
     return comparison.state not in {"not measured", "needs data"}
 
 
-def _mark_missing_data(entries: Sequence[Entry], compared: dict[str, Comparison]) -> None:
+def _mark_missing_data(library: Library, entries: Sequence[Entry], compared: dict[str, Comparison]) -> None:
     """Give recipes whose data have not been used in any measurement the state `needs data`."""
-    measured = [entry for entry in entries if is_measured(compared[entry.name])]
-    used = {_dataset(value) for entry in measured for value in entry.recipe.data}
+    used: set[str] = set()
+    for entry in entries:
+        comparison = compared[entry.name]
+        if is_measured(comparison):
+            # A small study may have used a part of the data that the whole one needs.
+            used.update(_dataset(value) for value in plan(library, entry, comparison.scale).data)
     for entry in entries:
         wanted = {_dataset(value) for value in entry.recipe.data if not _part_will_do(value)} - set(MADE_HERE)
         if not is_measured(compared[entry.name]) and not wanted <= used:
