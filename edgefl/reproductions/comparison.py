@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from edgefl.reproductions.plan import Plan, PlannedCell
 from edgefl.reproductions.published import Printed
 from edgefl.reproductions.readings import Reading, orders_better
-from edgefl.reproductions.recipe import Tolerance
+from edgefl.reproductions.recipe import ScaleName, Tolerance
 from edgefl.reproductions.records import Row, Rows
 from edgefl.reproductions.relations import related
 
@@ -76,7 +76,7 @@ class Comparison:
     title: str
     source: str
     covers: tuple[str, ...]
-    scale: str
+    scale: ScaleName
     cells: tuple[Cell, ...]  # row by row
     orders: tuple[Order, ...]
     tolerance: Tolerance | None

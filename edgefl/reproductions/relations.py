@@ -27,6 +27,11 @@ class Relation(Member):
     to: Annotated[dict[str, Scalar], Field(min_length=1)]  # the other run: values of axes that differ from the own ones
     better: Better = "higher"  # which of two values is the better one, for a recipe's orders
 
+    @property
+    def direction(self) -> Better:
+        """Return the same by the name that readings have for it."""
+        return self.better
+
     def value(self, own: str, other: str) -> float:
         """Return the relation, given the texts of the measure of both runs."""
         raise NotImplementedError
