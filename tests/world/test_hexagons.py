@@ -70,9 +70,9 @@ def test_uniform_in_the_hexagons(sites):
 @pytest.mark.parametrize("mobility", [*UNIFORM[1:], {"kind": "gauss_markov"}], ids=str)
 def test_moving_devices_stay_uniform_and_inside(mobility):
     """Reflection at edges and holes, and the way round a layout that wraps, keep areas."""
-    cells, track = tracked(mobility, 3_000)
-    for time_s in (0.0, 25.0):
-        positions_m = track.positions_m(np.arange(3_000), time_s)
+    cells, track = tracked(mobility, 1_500)
+    for time_s in (0.0, 20.0):
+        positions_m = track.positions_m(np.arange(1_500), time_s)
         _, distance_m, _, _, out = seen_from_its_cell(cells, positions_m)
         assert out.max() <= 1 + 1e-9
         assert distance_m.min() >= HOLE_M * (1 - 1e-9)
