@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from edgefl.testing.algorithm import check_algorithm
     from edgefl.testing.allocation import check_allocation
+    from edgefl.testing.antenna import check_antenna
     from edgefl.testing.churn import check_churn
     from edgefl.testing.codec import check_codec
     from edgefl.testing.dispatch import check
@@ -37,6 +38,7 @@ __all__ = [
     "check",
     "check_algorithm",
     "check_allocation",
+    "check_antenna",
     "check_churn",
     "check_codec",
     "check_fading",

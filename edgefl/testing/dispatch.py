@@ -11,6 +11,7 @@ from edgefl.testing.report import Report
 BASES = {  # the check of each kind of member, and where the base class of that kind is
     "algorithm": "edgefl.learning.algorithms:Algorithm",
     "allocation": "edgefl.radio.allocation:Allocation",
+    "antenna": "edgefl.world.antennas:Antenna",
     "churn": "edgefl.world.churn:Churn",
     "codec": "edgefl.learning.codecs:Codec",
     "fading": "edgefl.radio.fading:Fading",

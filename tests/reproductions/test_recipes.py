@@ -4,6 +4,7 @@ import pytest
 from recipe_cases import PARABOLA, write_library
 
 from edgefl.core.errors import InputError
+from edgefl.reproductions.checks import check
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan, scenario_of, scenarios_of
 
@@ -123,3 +124,17 @@ def test_an_unknown_recipe_is_told_the_nearest_one(library):
 def test_a_scale_that_does_not_exist_is_refused(library):
     with pytest.raises(InputError, match="textbook/table-1: has no scale small; it has full"):
         plan(library, library.load("textbook/table-1"), "small")
+
+
+def test_a_recipe_is_checked_at_the_scale_that_it_names(tmp_path):
+    text = PARABOLA.replace("learns: false", "check: small") + "scales: {small: {axes: {shape: [steep]}}}\n"
+    library = Library(write_library(tmp_path, table_1=text))
+    (checked,) = check(library, ["textbook/table-1"], workers=1)
+    assert checked.passed
+    assert checked.comparison.scale == "small"
+    assert {cell.row["shape"] for cell in checked.comparison.cells} == {"steep"}
+
+
+def test_a_check_at_a_scale_that_is_not_there(tmp_path):
+    said = refused(tmp_path, PARABOLA.replace("learns: false", "check: small"))
+    assert said.endswith("check: scales has no small: set check to true, or add it")

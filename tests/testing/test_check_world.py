@@ -14,6 +14,7 @@ from edgefl.radio.rates import RATES, Rate
 from edgefl.testing import (
     ConformanceError,
     check,
+    check_antenna,
     check_churn,
     check_fading,
     check_partition,
@@ -21,6 +22,7 @@ from edgefl.testing import (
     check_propagation,
     check_rate,
 )
+from edgefl.world.antennas import ANTENNAS, Antenna
 from edgefl.world.churn import CHURN, Churn
 from edgefl.world.churn.base import Presence
 
@@ -29,6 +31,7 @@ SHIPPED = [
     *((check_policy, POLICIES.load(name), {}) for name in ("synchronous", "deadline", "sequential")),
     *((check_propagation, PROPAGATION.load(name), {}) for name in PROPAGATION.members),
     *((check_fading, FADING.load(name), {}) for name in FADING.members),
+    *((check_antenna, ANTENNAS.load(name), {}) for name in ANTENNAS.members),
     *((check_rate, RATES.load(name), {}) for name in RATES.members),
     *((check_churn, CHURN.load(name), {}) for name in ("none", "diurnal", "coverage")),
     (check_churn, CHURN.load("bernoulli"), {"probability": 0.6}),
@@ -163,6 +166,22 @@ class Unfaded(Rate):
         return WrongMean()
 
 
+class Loud(Antenna):
+    """A short dipole with 10 dBi: the mean of sin^2 is 2/3."""
+
+    def pattern_dbi(self, zenith_deg, azimuth_deg):
+        return 10.0 + 20.0 * np.log10(np.sin(np.radians(zenith_deg))) + 0.0 * azimuth_deg
+
+
+class NotRound(Antenna):
+    """A cardioid that says it is the same all around."""
+
+    directional = False
+
+    def pattern_dbi(self, zenith_deg, azimuth_deg):
+        return 20.0 * np.log10(0.501 + 0.499 * np.cos(np.radians(azimuth_deg))) + 0.0 * zenith_deg
+
+
 class TooStrong(Fading):
     """A correlation above 1."""
 
@@ -188,6 +207,8 @@ BROKEN = [
     (Shares, "returns", "Shares.split gave a sample to two devices: pass overlapping=True"),
     (Above, "bound", "more than Shannon's"),
     (Unfaded, "mean over fading", "WrongMean.rayleigh_bps_hz returned"),
+    (Loud, "power", "radiates 6.67 times as much as it is fed"),
+    (NotRound, "directional", "depends on the azimuth: set directional to True"),
     (TooStrong, "returns", "TooStrong.slot_correlation returned"),
     (Nearer, "distance", "Nearer.large_scale returned a path loss that falls with distance"),
 ]

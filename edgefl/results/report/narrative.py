@@ -52,6 +52,9 @@ def _movement(run: Run) -> str:
     base_stations = "one base station"
     if sites != 1:
         base_stations = f"{quantity(sites)} base stations"
+    sectors = as_number(at(run.scenario, "cells.sectors")) or 1
+    if sectors != 1:
+        base_stations = f"{base_stations} of {quantity(sectors)} sectors"
     reach = f"{quantity(at(run.scenario, 'cells.radius_m'))} m"
     movement = f"{_moved(run)}{_speed(run)}"
     return f"{_devices(run)} {movement} around {base_stations} with a reach of {reach}."
