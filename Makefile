@@ -42,6 +42,7 @@ docs: setup
 benchmarks: setup
 	$(BIN)/python benchmarks/house.py --runs 5
 	$(BIN)/python benchmarks/radio.py
+	$(BIN)/python benchmarks/fading.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/learner.py --plans --growth
 	$(BIN)/python benchmarks/paths.py

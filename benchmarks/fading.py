@@ -1,9 +1,10 @@
 """What a fading model does to the times of transfers.
 
-    python benchmarks/fading.py [correlation] [band]
+    python benchmarks/fading.py [correlation] [strength] [band]
 
 `correlation`: AR(1) fading beside Jakes' correlation, for the payloads of the dynamic-devices paper (Table I) on 1 MHz
-each, 100 devices. `band`: one coefficient for the whole band beside tapped delay lines. All parts where none is named.
+each, 100 devices in its cell. `strength`: the same with 100 devices of one mean SNR, at walking speed. `band`: one
+coefficient for the whole band beside tapped delay lines. All parts where none is named.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
 import argparse
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,7 +31,7 @@ BITS_A_PARAMETER = 32
 
 
 def main():
-    parts = {"correlation": correlation, "band": band}
+    parts = {"correlation": correlation, "strength": strength, "band": band}
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
     options = parser.parse_args()
@@ -56,6 +58,20 @@ def correlation():
             print(f"| {ratio:.2f} ± {spread:.2f} |")
 
 
+def strength():
+    print("| MNIST, 1.5 m/s, mean SNR | AR(1): slowest [ms] | Jakes: slowest [ms] | slowest, AR(1) over Jakes |")
+    print("|---|---|---|---|")
+    for snr_db in (30, 20, 10, 5, 0):
+        found = {}
+        for fading in ("rayleigh", "jakes"):
+            radio = {"preset": "dynamic_devices", "shadowing_db": 0.0, "fading": fading}
+            found[fading] = slowest(radio, "up", PARAMETERS["MNIST"], 1.5, 100, snr_db)
+        (_, ar_last, ar_error), (_, last, error) = found["rayleigh"], found["jakes"]
+        ratio = ar_last / last
+        spread = ratio * np.hypot(ar_error / ar_last, error / last)
+        print(f"| {snr_db} dB | {ar_last:.1f} | {last:.1f} | {ratio:.2f} ± {spread:.2f} |")
+
+
 def band():
     print("| broadcast over 100 MHz, SVHN, 1.5 m/s | mean, slowest of 100 [ms] |")
     print("|---|---|")
@@ -73,8 +89,8 @@ def band():
         print(f"| {name} | {mean_ms:.1f}, {last_ms:.1f} ± {error_ms:.1f} |")
 
 
-def slowest(radio, way, parameters, speed_mps, rounds):
-    """Mean duration, mean of the slowest in a round and its standard error [ms]."""
+def slowest(radio, way, parameters, speed_mps, rounds, snr_db=None):
+    """Mean duration, mean of the slowest in a round and its standard error [ms]; all of one mean SNR if it is given."""
     scenario = load({"radio": radio})
     link = Link(scenario.radio, scenario.cells, Streams(1))
     rng = np.random.default_rng(1)
@@ -86,6 +102,8 @@ def slowest(radio, way, parameters, speed_mps, rounds):
         drop = link.drop(ids, positions_m, np.full(DEVICES, 1.5), index)
         who = link.participants(drop, np.full(DEVICES, speed_mps), np.full(DEVICES, DEVICE_W), index)
         offer = link.pricing.offer(way, who, float(BITS_A_PARAMETER * parameters))
+        if snr_db is not None:
+            offer = replace(offer, mean_snr=np.full(DEVICES, 10.0 ** (snr_db / 10)))
         duration_ms = 1e3 * link.radio.slot_s * link.pricing.price(offer, who, ids).slots
         means.append(duration_ms.mean())
         lasts.append(duration_ms.max())

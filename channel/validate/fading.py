@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from channel import fading
+from channel import fading, tdl, waves
 from channel._arrays import Complex, Floats, Ints
 from channel.units import db_to_linear, linear_to_db
 from channel.validate.report import CARRIER_HZ, KS_ONE_PERCENT, SLOT_S, Check, even_shares, figure
@@ -21,6 +21,9 @@ RUNS = 20_000
 SLOTS = 61
 K_DB = (3.0, 9.0)
 BLOCK_SLOTS = 7
+WAVES = 64
+TAPPED_RUNS = 1_000
+SPREAD_S = 100e-9
 
 
 def checks() -> list[Check]:
@@ -54,6 +57,41 @@ def checks() -> list[Check]:
         expected = float(lag < BLOCK_SLOTS)
         name = f"lag {lag} of blocks of {BLOCK_SLOTS}"
         found.append(Check(name, _correlation(blocks, lag), expected, 4 / np.sqrt(RUNS)))
+    found.extend(_wave_checks())
+    found.extend(_tap_checks())
+    return found
+
+
+def _wave_checks() -> list[Check]:
+    """Check sums of waves: J0 at all lags, and exponential power."""
+    from scipy import stats
+
+    gain = _sums()
+    found = []
+    for lag in (1, 5, 10, 20, 60):
+        expected = _jakes(np.array([lag]))[0]
+        found.append(Check(f"lag {lag} of sums of waves: J0", _correlation(gain, lag), expected, 4 / np.sqrt(RUNS)))
+    to_exponential = float(stats.kstest(np.abs(gain[:, -1]) ** 2, "expon").statistic)
+    found.append(Check("KS distance of their power to Exp(1)", to_exponential, 0.0, KS_ONE_PERCENT / np.sqrt(RUNS)))
+    return found
+
+
+def _tap_checks() -> list[Check]:
+    """Check the correlation of powers over the band against the transform of the power-delay profile, squared."""
+    found = []
+    for profile in ("A", "C"):
+        taps = tdl.taps(profile, SPREAD_S)
+        draws = np.random.default_rng(9).random((TAPPED_RUNS, taps.delay_s.size, 16, 2))
+        channels = waves.scatter(draws, 100.0, taps.delay_s, taps.scatter_power)
+        power = waves.subband_power(channels, SLOT_S, 1.0 / SPREAD_S, 20, 0, 1)[:, 0] - 1.0
+        gap = float((np.abs(channels.amplitude[0]) ** 4).sum())  # what few waves lack of a Gaussian's fourth moment
+        for step in (1, 2, 5):
+            products = power[:, 0] * power[:, step]
+            offset_hz = step / SPREAD_S / 20
+            expected = float(tdl.frequency_correlation(taps, offset_hz)) ** 2 - gap
+            error = 4 * float(products.std()) / np.sqrt(TAPPED_RUNS)
+            name = f"TDL-{profile}, 100 ns: powers {offset_hz / 1e6:g} MHz apart"
+            found.append(Check(name, float(products.mean()), expected, error))
     return found
 
 
@@ -63,6 +101,7 @@ def figures() -> dict[str, Figure]:
         "fading-envelope": _envelope_figure(),
         "fading-autocorrelation": _autocorrelation_figure(),
         "fading-power": _power_figure(),
+        "fading-band": _band_figure(),
     }
 
 
@@ -95,6 +134,8 @@ def _autocorrelation_figure() -> Figure:
     axes.plot(lags, _rho() ** lags, "k-", label="Gauss-Markov: ρ^k")
     simulated = [_correlation(_gains(), int(lag)) for lag in lags[::2]]
     axes.plot(lags[::2], simulated, "o", ms=4, label=f"gauss_markov, {RUNS:,} runs")
+    summed = [_correlation(_sums(), int(lag)) for lag in lags[::2]]
+    axes.plot(lags[::2], summed, "s", ms=4, color="tab:orange", label=f"waves, {RUNS:,} runs")
     axes.legend()
     return drawing
 
@@ -106,6 +147,18 @@ def _power_figure() -> Figure:
         _draw_power(axes, float(db_to_linear(k_db)), f"Ricean, K = {k_db:g} dB")
     axes.set(yscale="log", xlim=(-26, 9), ylim=(3e-4, 1.5))
     axes.legend(loc="upper left", title="lines: channel.fading, markers: theory")
+    return drawing
+
+
+def _band_figure() -> Figure:
+    drawing, axes = figure(
+        "Correlation over the band, delay spread 100 ns", "Frequency apart [MHz]", "Correlation of H"
+    )
+    offset_hz = np.linspace(0.0, 20e6, 400)
+    for profile in tdl.PROFILES:
+        taps = tdl.taps(profile, SPREAD_S)
+        axes.plot(offset_hz / 1e6, tdl.frequency_correlation(taps, offset_hz), label=f"TDL-{profile}")
+    axes.legend()
     return drawing
 
 
@@ -136,6 +189,17 @@ def _jakes(lags: Floats | Ints) -> Floats:
 @cache
 def _gains() -> Complex:
     return fading.gauss_markov(_normals(1, RUNS, SLOTS), _rho(), _normals(2, RUNS))
+
+
+@cache
+def _sums() -> Complex:
+    draws = np.random.default_rng(8).random((RUNS, 1, WAVES, 2))
+    doppler_hz = float(fading.doppler_hz(SPEED_MPS, CARRIER_HZ))
+    found = []
+    for part in np.array_split(draws, 20):  # a tile has 256 slots: in parts, for the memory
+        channels = waves.scatter(part, doppler_hz, np.zeros(1), np.ones(1))
+        found.append(waves.tap_tiles(channels, SLOT_S, 0, 1)[:, 0, 0, :SLOTS])
+    return np.concatenate(found)
 
 
 def _correlation(gain: Complex, lag: int) -> float:
