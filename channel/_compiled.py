@@ -22,24 +22,24 @@ Kernel = Callable[..., None]
 @cache
 def walk() -> Kernel | None:
     """Return `_walk` compiled; None without numba."""
-    return _compile(_walk)
+    return compiled(_walk)
 
 
 @cache
 def normals() -> Kernel | None:
     """Return `_normals` compiled; None without numba."""
-    return _compile(_normals)
+    return compiled(_normals)
 
 
-def _compile(function: Kernel) -> Kernel | None:
+def compiled(function: Kernel) -> Kernel | None:
     """Return a function compiled by numba, from its cache on disk where it has been compiled before."""
     if find_spec("numba") is None:
         return None
     from numba import njit
 
     # Python's error model would test every division for zero; the loops below never divide by zero.
-    compiled: Kernel = njit(cache=True, error_model="numpy")(function)
-    return compiled
+    kernel: Kernel = njit(cache=True, error_model="numpy")(function)
+    return kernel
 
 
 @contextmanager

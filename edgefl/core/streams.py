@@ -54,6 +54,8 @@ Purpose = Literal[
     "fast_up",  # of the upload
     "fault_down",  # which attempts of the download fail; index = round
     "fault_up",  # of the upload
+    "blocks_down",  # which of its transport blocks are lost; index = round
+    "blocks_up",  # of the upload
     "direct_los",  # line of sight from a device to the next of a chain; index = round, as in the next two
     "direct_path",  # shadowing and K on that link
     "direct_start",  # its small-scale fading when the device's part begins

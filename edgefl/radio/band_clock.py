@@ -10,6 +10,7 @@ import numpy as np
 import simpy
 
 import channel
+from channel.rate import SHANNON
 from edgefl.core.arrays import Bools, Floats, Ints
 from edgefl.core.times import SAME_STEP, call_at, steps_begun, steps_completed
 from edgefl.radio.band_rows import BandRows
@@ -18,7 +19,7 @@ from edgefl.radio.band_users import BandUsers
 from edgefl.radio.drop import Drop
 from edgefl.radio.shares import BandShares, divide_bands
 from edgefl.radio.transfers import OnAir, Way, ignore_on_air
-from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine
+from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine, effective_snr
 
 LOOK_AHEAD_VALUES = 2**15  # slots of a race, all transfers together: bounds the memory
 LEAST_AHEAD_SLOTS = 16  # of each transfer, however many share that memory
@@ -251,6 +252,8 @@ class BandClock:
         """Return the spectral efficiencies [n, ahead] in the coming slots."""
         rows = self._rows
         efficiency = self._budget.efficiency
+        if self._engine.adaptation is not None:
+            return self._coming_blocks(ahead, expected_slots)
         on_waves = rows.on_waves
         if on_waves.all():
             bps_hz = np.empty((len(rows), ahead))
@@ -261,6 +264,25 @@ class BandClock:
         if self._slot_shares is not None:
             places = (self._slot + np.arange(ahead)) % self._slot_shares.size
             bps_hz = bps_hz * self._slot_shares[places]
+        return bps_hz
+
+    def _coming_blocks(self, ahead: int, expected_slots: Floats) -> Floats:
+        """Return what link adaptation brings through in the coming slots, as spectral efficiencies [n, ahead]."""
+        rows = self._rows
+        bps_hz = np.zeros((len(rows), ahead))
+        on_waves = rows.on_waves
+        if not on_waves.all():
+            snr = rows.look_ahead(ahead, expected_slots) * rows.mean_snr[:, None]
+        for row, transfer in enumerate(rows.transfers):
+            if not rows.mean_snr[row] > 0:  # without a share it sends no blocks
+                continue
+            if transfer.blocks is None:
+                transfer.begin_blocks(self._engine.blocks(self._way, transfer.participant, transfer.attempt))
+            if on_waves[row]:
+                met = effective_snr(rows.wave_bps_hz(row, self._slot, ahead, SHANNON, self._slot_s))
+            else:
+                met = snr[row]
+            bps_hz[row] = transfer.blocks.bps_hz(met)
         return bps_hz
 
     def _flow(self, share_hz: Floats) -> int:

@@ -161,6 +161,9 @@ class BandRows:
         self.slots += count
         self.air_slots += self.air * count
         self.full_power_slots += self.full_power_air * count
+        for transfer in self.transfers:
+            if transfer.blocks is not None:
+                transfer.blocks.advance(count)
         # Under the `fast` engine no slots are drawn, and the gain stays what it is.
         self.used = np.minimum(self.used + count, self.drawn)
 

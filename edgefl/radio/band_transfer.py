@@ -9,6 +9,7 @@ import simpy
 
 from channel.transfer import Innovations
 from edgefl.core.arrays import Floats
+from edgefl.radio.blocks import BlockProcess
 from edgefl.radio.drop import Drop
 from edgefl.radio.participants import Participants
 from edgefl.radio.slot_rates import WaveGains
@@ -67,6 +68,7 @@ class BandTransfer:
             self.wave_gains = WaveGains(participant.waves)
         self.gain = gain  # fading in the last slot
         self.draws = draws
+        self.blocks: BlockProcess | None = None  # its transport blocks, once the band has looked at them
 
     @property
     def through(self) -> bool:
@@ -106,6 +108,10 @@ class BandTransfer:
         self.path_gain = float(drop.path_gain[0])
         self.all_gains = drop.all_gains[0]
         self.k_factor = float(drop.k_factor[0])
+
+    def begin_blocks(self, blocks: BlockProcess) -> None:
+        """Take the transport blocks in which the attempt is sent to the base station that serves it now."""
+        self.blocks = blocks
 
     def restart(self, bits: float) -> None:
         """Begin with the payload anew: what was sent so far is of no use."""

@@ -326,6 +326,8 @@ class Pricing:
     ) -> Bools:
         """Return where the mean rate over the fading of participants [n] is less than `least_bps` [n]."""
         efficiency = self.budget.efficiency
+        if self.engine.adaptation is not None:
+            mean_snr = mean_snr * self.engine.adaptation.transmissions  # at best, HARQ adds them up
         least_bps_hz = least_bps / bandwidth_hz
         mean_bps_hz = self.budget.mean_bps_hz(mean_snr)
         k_factor = participants.drop.k_factor

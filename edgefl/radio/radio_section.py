@@ -250,6 +250,20 @@ class Radio(Section):
             raise fault_at(("transfer",), "fast does not know how long payloads take under radio.fading: write slots")
         return self
 
+    @model_validator(mode="after")
+    @where_known
+    def _check_errors(self) -> Radio:
+        refusal = self.errors.refusal(self.rate, self.transfer)
+        if refusal is not None:
+            key, text = refusal
+            raise fault_at((key,), text)
+        adapts = self.errors.link_adaptation(self.rate) is not None
+        if adapts and self.tdd is not None and not isinstance(self.tdd, Tdd):
+            raise fault_at(
+                ("tdd",), "blocks of radio.errors need slots that are alike: write {downlink: 0.7, uplink: 0.3}"
+            )
+        return self
+
     def _check_numerology(self, spacing_hz: float) -> None:
         from channel import numerology
 

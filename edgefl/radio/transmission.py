@@ -11,15 +11,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import channel
-from channel.transfer import MAX_SLOTS, Walk
-from edgefl.core.arrays import Bools, Floats, Ints, Rows
+from channel.link_adaptation import LinkAdaptation
+from channel.rate import SHANNON
+from channel.transfer import MAX_SLOTS, Innovations, Walk
+from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
 from edgefl.core.streams import Purpose, Streams
+from edgefl.radio.blocks import BlockProcess
 from edgefl.radio.link_budget import LinkBudget
 from edgefl.radio.participants import Participants
 from edgefl.radio.slot_rates import FramedRates, ProcessRates, WaveRates
-from edgefl.radio.small_scale import FadingDraws
+from edgefl.radio.small_scale import FadingDraws, coming_gains
 from edgefl.radio.transfers import Way
 
+BLOCKS: dict[Way, Purpose] = {"down": "blocks_down", "up": "blocks_up"}
+BLOCKS_AT_ONCE = 4096  # slots that link adaptation looks at: how many does not change a result
 FAST: dict[Way, Purpose] = {"down": "fast_down", "up": "fast_up"}
 NOTICEABLE_S = 2.0  # wall-clock of walking from which it is worth asking whether `fast` would have walked, too
 TINY_BITS = 1e-300  # keeps a quotient finite where a slot carries nothing
@@ -63,6 +68,7 @@ class TransmissionEngine:
         self._streams = streams
         self._slot_s = budget.radio.slot_s
         self._fast = budget.radio.transfer == "fast"
+        self.adaptation: LinkAdaptation | None = budget.radio.errors.link_adaptation(budget.radio.rate)
         self._walking_s = 0.0  # wall-clock
         self.needless_s = 0.0  # wall-clock of slots that `fast` would not walk
 
@@ -88,12 +94,14 @@ class TransmissionEngine:
 
     def count_needless(self, wall_s: float) -> None:
         """Add to the wall-clock that `transfer: fast` would have saved."""
-        if not self._fast:
+        if not self._fast and self.adaptation is None:  # `fast` knows no link adaptation
             self.needless_s += wall_s
 
     def _walk(self, attempt: TransmissionAttempt) -> Walk:
         """Carry an attempt slot by slot, each slot with its own draws."""
         participants = attempt.participants
+        if self.adaptation is not None:
+            return self._walk_blocks(attempt, self.adaptation)
         if participants.waves is not None or self.budget.resources.slot_shares(attempt.way) is not None:
             return self._walk_given(attempt)
         draws = self._fading.innovations(attempt.way, participants, attempt.number)
@@ -102,6 +110,77 @@ class TransmissionEngine:
         if attempt.limit_slots is not None:
             limit_slots = attempt.limit_slots
         return channel.transfer.walk_until(limit_slots, *self._arguments(attempt), draws, participants.start, *rest)
+
+    def blocks(self, way: Way, participant: Participants, number: int) -> BlockProcess | None:
+        """Return the transport blocks of attempt `number` of one participant [1]; None without link adaptation."""
+        if self.adaptation is None:
+            return None
+        attempt = participant.attempts_before + number
+        generator = self._streams.sequence(BLOCKS[way], int(participant.drop.ids[0]), participant.index, attempt)
+        return BlockProcess(self.adaptation, generator)
+
+    def _walk_blocks(self, attempt: TransmissionAttempt, adaptation: LinkAdaptation) -> Walk:
+        """Carry an attempt slot by slot, each with a block of a scheme that is adapted to the link."""
+        count = len(attempt.participants)
+        walk = Walk(np.zeros(count, dtype=np.int64), np.zeros(count), attempt.participants.start.copy())
+        for row in range(count):
+            one = attempt.only(np.array([row]))
+            limit_slots = MAX_SLOTS if one.limit_slots is None else int(one.limit_slots[0])
+            walk.slots[row], walk.sent_bits[row], walk.gain[row] = self._walk_one(one, limit_slots)
+        return walk
+
+    def _walk_one(self, attempt: TransmissionAttempt, limit_slots: int) -> tuple[int, float, complex]:
+        """Return the slots, the bits and the last fading gain of one transfer [1] by link adaptation."""
+        participant = attempt.participants
+        blocks = self.blocks(attempt.way, participant, attempt.number)
+        if blocks is None:
+            raise AssertionError("there is no link adaptation")
+        draws = self._fading.innovations(attempt.way, participant, attempt.number)
+        slot_hz_s = float(attempt.bandwidth_hz[0]) * self._slot_s
+        payload_bits = float(attempt.payload_bits[0])
+        gain = complex(participant.start[0])
+        slots = 0
+        sent_bits = 0.0
+        while sent_bits < payload_bits and slots < limit_slots:
+            ahead = min(BLOCKS_AT_ONCE, limit_slots - slots)
+            snr, gains = self._coming_snr(attempt, draws, gain, slots, ahead)
+            total_bits = blocks.bps_hz(snr) * slot_hz_s
+            total_bits[0] += sent_bits
+            total_bits.cumsum(out=total_bits)
+            used = min(int((total_bits < payload_bits).sum()) + 1, ahead)
+            blocks.advance(used)
+            slots += used
+            sent_bits = float(total_bits[used - 1])
+            gain = complex(gains[used - 1])
+        return slots, min(sent_bits, payload_bits), gain
+
+    def _coming_snr(
+        self, attempt: TransmissionAttempt, draws: Innovations, before: complex, first: int, ahead: int
+    ) -> tuple[Floats, Complex]:
+        """Return the SNRs and the fading gains [ahead] of one transfer [1] in its slots from `first` on."""
+        participant = attempt.participants
+        if participant.waves is not None:
+            rates = WaveRates(
+                participant.waves,
+                SHANNON,
+                self._slot_s,
+                attempt.bandwidth_hz,
+                attempt.mean_snr,
+                participant.first_slot,
+            )
+            bits = rates.slot_bits(np.array([0]), np.array([first]), ahead)[0]
+            return effective_snr(bits / (attempt.bandwidth_hz[0] * self._slot_s)), np.full(ahead, before)
+        gains = coming_gains(
+            [draws],
+            np.array([before]),
+            ahead,
+            correlation=participant.correlation,
+            hold_slots=participant.hold_slots,
+            constant=participant.constant,
+            first_slot=np.array([first]),
+        )[0]
+        power = np.abs(channel.fading.ricean(gains, participant.drop.k_factor[0])) ** 2
+        return attempt.mean_snr[0] * power, gains
 
     def _walk_given(self, attempt: TransmissionAttempt) -> Walk:
         """Carry an attempt over slots whose bits a source gives: sums of waves, or a frame's slots of one direction."""
@@ -222,6 +301,8 @@ class TransmissionEngine:
         """Note the wall-clock of those slots that `fast` would not have walked."""
         self._walking_s += wall_s
         slot_shares = self.budget.resources.slot_shares(attempt.way)
+        if self.adaptation is not None:  # `fast` knows no link adaptation
+            return
         if attempt.participants.waves is not None or slot_shares is not None:  # `fast` knows neither
             return
         if self._walking_s < NOTICEABLE_S:  # the tables that tell what `fast` walks take as long
@@ -230,3 +311,8 @@ class TransmissionEngine:
         needless = ~self._walks(attempt) & ~participants.constant & ~participants.fades_in_blocks
         needless_share = int(slots[needless].sum()) / max(int(slots.sum()), 1)
         self.count_needless(wall_s * needless_share)
+
+
+def effective_snr(bps_hz: Floats) -> Floats:
+    """Return the SNRs [c] at which a flat channel has the capacities [c] of one that differs over the band."""
+    return np.asarray(np.expm1(bps_hz * np.log(2.0)))

@@ -7,6 +7,7 @@ ERRORS: Catalogue[PacketErrors] = Catalogue(
     "model of packet errors",
     {
         "none": "edgefl.radio.errors.none:NoErrors",
+        "bler": "edgefl.radio.errors.bler:Bler",
         "outage": "edgefl.radio.errors.outage:Outage",
     },
     base=PacketErrors,

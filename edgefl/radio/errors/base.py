@@ -10,14 +10,33 @@ To add one:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import Member
+from edgefl.radio.rates import Rate
+
+if TYPE_CHECKING:
+    from channel.link_adaptation import LinkAdaptation
 
 
 class PacketErrors(Member):
     """Base class of all models of packet errors."""
+
+    def refusal(self, rate: Rate, transfer: str) -> tuple[str, str] | None:
+        """Return the key of `radio` that this model cannot go with, and what to write instead; None: all is well.
+
+        Args:
+            rate: the rate model.
+            transfer: the engine, `slots` or `fast`.
+        """
+        return None
+
+    def link_adaptation(self, rate: Rate) -> LinkAdaptation | None:
+        """Return how schemes are chosen and blocks sent again, slot by slot; None: the rate model tells all."""
+        return None
 
     def failure_probability(self, mean_snr: Floats, k_factor: Floats) -> Floats:
         """Return the probabilities [n] with which attempts fail that the channel alone makes fail.

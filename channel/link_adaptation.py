@@ -1,0 +1,226 @@
+"""Block errors of modulation and coding schemes, HARQ with chase combining, and outer-loop link adaptation.
+
+In each slot a transmitter sends one transport block. A new block takes the scheme of the highest efficiency whose block
+error rate at the reported SNR, corrected by an offset, is at most the target. A block that is lost is sent again in the
+next slots, with the same scheme; the receiver adds up the SNRs (chase combining: Chase, IEEE Transactions on
+Communications 33(5), 1985). The offset learns from the first transmissions (outer loop: Sampath et al., IEEE VTC Fall
+1997): a success raises it by `step target / (1 - target)`, an error lowers it by `step`, so that in the long run the
+share of errors is the target, because the offset stays where it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import erfc
+
+from channel import _compiled
+from channel._arrays import Floats
+from channel._checks import non_negative, positive
+from channel.units import db_to_linear
+
+FIRST_DB = -40.0  # of the grid on which curves are tabulated
+STEP_DB = 0.05
+GRID_VALUES = 2201  # up to 70 dB
+WEAKEST_SNR = 1e-9  # stands for an SNR of 0 in a logarithm
+STATES = 5  # numbers that a process remembers besides reports: offset, scheme, sum of SNRs, transmissions, its draw
+
+
+def grid_db() -> Floats:
+    """Return the SNRs [grid] in decibels at which curves are tabulated."""
+    return np.asarray(FIRST_DB + STEP_DB * np.arange(GRID_VALUES))
+
+
+def awgn_block_error_rate(
+    efficiency_bps_hz: ArrayLike, snr: ArrayLike, symbols: ArrayLike, snr_gap_db: float = 0.0
+) -> Floats:
+    """Return the block error rate over AWGN by the normal approximation, `Q((n / V)^(1/2) (C - R))`.
+
+    `C = log2(1 + s)` is the capacity and `V = (1 - (1 + s)^-2) log2(e)^2` the dispersion of the complex channel at the
+    SNR `s = snr / gap` (Polyanskiy, Poor and Verdu, IEEE Transactions on Information Theory 56(5), 2010, theorem 54).
+
+    Args:
+        efficiency_bps_hz: rate R of the code in bits a symbol [bit/s/Hz].
+        snr: signal-to-noise ratio [1].
+        symbols: length n of a code word, in complex symbols.
+        snr_gap_db: what a real code needs more than the best one [dB].
+
+    Returns:
+        Block error rate [1], the broadcast shape of the arguments.
+
+    Raises:
+        ValueError: an argument is out of range or NaN.
+
+    Example:
+        One bit a symbol, 1,000 symbols: at capacity half of the blocks are lost, 0.5 dB above it 2 in 100.
+
+        >>> awgn_block_error_rate(1.0, [1.0, 1.122], 1000).round(3)
+        array([0.5  , 0.017])
+    """
+    s = non_negative("snr", snr) / db_to_linear(snr_gap_db)
+    rate = positive("efficiency_bps_hz", efficiency_bps_hz)
+    capacity = np.log1p(s) / math.log(2.0)
+    dispersion = -np.expm1(-2.0 * np.log1p(s)) / math.log(2.0) ** 2
+    spread = np.sqrt(np.maximum(dispersion, 1e-300) / positive("symbols", symbols))
+    return np.asarray(0.5 * erfc((capacity - rate) / spread / math.sqrt(2.0)))
+
+
+class Process(NamedTuple):
+    """What a HARQ process and its outer loop remember from slot to slot."""
+
+    offset_db: float = 0.0
+    scheme: int = -1  # of the block that is to be sent again; -1: none
+    snr: float = 0.0  # sum over its transmissions
+    sent: int = 0  # times
+    draw: float = 0.0  # uniform: the block is lost where this is below the error rate
+    reported_db: tuple[float, ...] = ()  # SNRs of the latest slots that the transmitter does not know yet
+
+
+class Adapted(NamedTuple):
+    """The coming slots of a process."""
+
+    bps_hz: Floats  # [c] bits of blocks that arrive, over symbols of a slot
+    first: Floats  # [c] 1 where a block is sent for the first time
+    lost: Floats  # [c] 1 where a first transmission is lost
+    after: Callable[[int], Process]  # what is remembered after some of the slots
+
+
+@dataclass(frozen=True, eq=False)
+class LinkAdaptation:
+    """Schemes with their curves, and how the link is adapted.
+
+    Args:
+        efficiencies_bps_hz: [m] of the schemes, ascending.
+        error_rates: [m, grid] at `grid_db()`, never growing with the SNR.
+        target: share of first transmissions that may be lost, in (0, 1).
+        step_db: by which an error lowers the offset.
+        transmissions: of a block, at most.
+        report_delay_slots: age of the SNR that the transmitter knows, from 0.
+        most_offset_db: bound of the offset's size.
+    """
+
+    efficiencies_bps_hz: Floats
+    error_rates: Floats
+    target: float = 0.1
+    step_db: float = 0.5
+    transmissions: int = 4
+    report_delay_slots: int = 4
+    most_offset_db: float = 30.0
+
+    @property
+    def thresholds_db(self) -> Floats:
+        """SNR [m] in decibels from which on each scheme's error rate is at most the target; infinite: never."""
+        reached = self.error_rates <= self.target
+        first = reached.argmax(axis=1)
+        return np.where(reached.any(axis=1), grid_db()[first], np.inf)
+
+    def adapt(self, process: Process, snr: Floats, uniform: Floats) -> Adapted:
+        """Send blocks in the coming slots.
+
+        Args:
+            process: what is remembered.
+            snr: [c] signal-to-noise ratios of the slots.
+            uniform: [c] draws in [0, 1), one for each slot.
+        """
+        snr_db = 10.0 * np.log10(np.maximum(snr, WEAKEST_SNR))
+        delay = self.report_delay_slots
+        known_db = process.reported_db or (float(snr_db[0]),) * delay  # at first, of the first slot
+        history_db = np.concatenate([known_db, snr_db])
+        out = np.zeros((3, snr.size))
+        states = np.empty((snr.size, STATES))
+        start = (process.offset_db, float(process.scheme), process.snr, float(process.sent), process.draw)
+        down_db = self.step_db
+        up_db = self.step_db * self.target / (1.0 - self.target)
+        limits = (up_db, down_db, self.most_offset_db, self.transmissions)
+        tables = (self.efficiencies_bps_hz, self.error_rates, self.thresholds_db)
+        _loop()(snr, snr_db, history_db, uniform, *tables, limits, start, out, states)
+
+        def after(count: int) -> Process:
+            if count == 0:
+                return process
+            offset_db, scheme, total, sent, draw = states[count - 1].tolist()
+            reported_db = tuple(history_db[count : count + delay].tolist())
+            return Process(offset_db, int(scheme), total, int(sent), draw, reported_db)
+
+        return Adapted(out[0], out[1], out[2], after)
+
+
+def tabulated(snr_db: Sequence[float], error_rate: Sequence[float]) -> Floats:
+    """Return a curve [grid] at `grid_db()` through points in ascending order, held constant outside of them."""
+    return np.asarray(np.interp(grid_db(), snr_db, error_rate))
+
+
+@cache
+def _loop() -> Callable[..., None]:
+    """Return `_adapt`, compiled where numba is installed."""
+    return _compiled.compiled(_adapt) or _adapt
+
+
+def _adapt(  # noqa: C901, PLR0912 - numba compiles one function
+    snr: Any,
+    snr_db: Any,
+    reported_db: Any,
+    uniform: Any,
+    efficiencies: Any,
+    error_rates: Any,
+    thresholds_db: Any,
+    limits: tuple[float, float, float, int],
+    start: tuple[float, float, float, float, float],
+    out: Any,
+    states: Any,
+) -> None:
+    """Fill `out` [3, c] and `states` [c, 5], slot by slot; see LinkAdaptation.adapt."""
+    up_db, down_db, most_db, transmissions = limits
+    offset_db, scheme, total, sent, draw = start
+    for slot in range(len(snr)):
+        is_first = scheme < 0
+        if is_first:
+            chosen = 0  # the lowest scheme is always tried
+            for candidate in range(len(efficiencies) - 1, 0, -1):
+                if thresholds_db[candidate] <= reported_db[slot] + offset_db:
+                    chosen = candidate
+                    break
+            scheme = float(chosen)
+            total = 0.0
+            sent = 0.0
+            draw = uniform[slot]
+        total += snr[slot]
+        sent += 1.0
+        total_db = snr_db[slot]
+        if not is_first:
+            total_db = 10.0 * math.log10(max(total, WEAKEST_SNR))
+        place = (total_db - FIRST_DB) / STEP_DB
+        row = int(scheme)
+        if place <= 0.0:
+            rate = error_rates[row, 0]
+        elif place >= GRID_VALUES - 1:
+            rate = error_rates[row, GRID_VALUES - 1]
+        else:
+            left = int(place)
+            part = place - left
+            rate = error_rates[row, left] * (1.0 - part) + error_rates[row, left + 1] * part
+        # One draw a block: after each transmission it is lost with the error rate at the SNR added up so far.
+        is_lost = draw < rate
+        if is_first:
+            out[1, slot] = 1.0
+            if is_lost:
+                out[2, slot] = 1.0
+                offset_db = max(offset_db - down_db, -most_db)
+            else:
+                offset_db = min(offset_db + up_db, most_db)
+        if not is_lost:
+            out[0, slot] = efficiencies[row]
+            scheme = -1.0
+        elif sent >= transmissions:
+            scheme = -1.0  # given up: its bits go into new blocks
+        states[slot, 0] = offset_db
+        states[slot, 1] = scheme
+        states[slot, 2] = total
+        states[slot, 3] = sent
+        states[slot, 4] = draw

@@ -1,0 +1,293 @@
+"""Block errors, HARQ and link adaptation: closed forms, the outer loop's identity, and the same slots by two ways."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import simpy
+from radio_cases import DEVICE_W, SLOT_S, link, participants, snr_hz, transfers
+
+import channel
+from channel import link_adaptation
+from channel.link_adaptation import LinkAdaptation, Process, awgn_block_error_rate, grid_db, tabulated
+from edgefl.core.errors import InputError
+from edgefl.radio.messages import UPLOAD, round_trip
+from edgefl.radio.transmission import effective_snr
+from edgefl.scenario import load
+
+BLOCKS: dict[str, Any] = {"errors": "bler", "rate": "mcs"}
+SCHEMES = channel.mcs.Mcs().efficiencies_bps_hz
+SNR = 10 ** (grid_db() / 10)
+RATES = awgn_block_error_rate(SCHEMES[:, None], SNR, 1000, 3.0)
+
+
+def fading_snr(mean_snr, slots, seed=1, rho=0.98):
+    rng = np.random.default_rng(seed)
+    draws = rng.normal(size=(1, slots)) + 1j * rng.normal(size=(1, slots))
+    return mean_snr * np.abs(channel.fading.gauss_markov(draws * math.sqrt(0.5), [rho], [1.0])[0]) ** 2
+
+
+# Curves
+
+
+def test_at_capacity_half_of_the_blocks_are_lost():
+    for efficiency in (0.25, 1.0, 7.0):
+        snr = 10**0.3 * (2**efficiency - 1)
+        assert awgn_block_error_rate(efficiency, snr, 1000, 3.0) == pytest.approx(0.5)
+
+
+def test_longer_code_words_come_nearer_to_capacity():
+    """The distance to capacity at a given error rate shrinks with the root of the length (Polyanskiy et al.)."""
+    distance = []
+    for symbols in (500, 2000, 8000):
+        rates = awgn_block_error_rate(1.0, SNR, symbols)
+        distance.append(math.log2(1 + np.interp(-1e-3, -rates, SNR)) - 1.0)
+    assert distance[0] / distance[1] == pytest.approx(2.0, rel=0.05)
+    assert distance[1] / distance[2] == pytest.approx(2.0, rel=0.05)
+
+
+def test_curves_fall_with_the_signal_to_noise_ratio():
+    assert (np.diff(RATES, axis=1) <= 0).all()
+    assert RATES[:, 0] == pytest.approx(1.0)
+    assert RATES[:, -1] == pytest.approx(0.0)
+    assert (np.diff(LinkAdaptation(SCHEMES, RATES).thresholds_db) > 0).all()
+
+
+# HARQ and the outer loop
+
+
+@pytest.mark.parametrize("transmissions", [1, 2, 4])
+@pytest.mark.parametrize("db", [-6.0, -3.0, 0.0])
+def test_the_goodput_of_one_scheme_is_its_closed_form(transmissions, db):
+    """A block takes 1 + B(s) + B(2s) + ... slots and is lost with B(n s): 400,000 slots, four standard deviations."""
+    slots = 400_000
+    rates = tabulated([-10.0, 10.0], [1.0, 0.0])[None]  # slow to fall: every number of transmissions occurs
+    adaptation = LinkAdaptation(np.array([0.5]), rates, transmissions=transmissions)
+    lost = [float(np.interp(db + 10 * math.log10(n), [-10.0, 10.0], [1.0, 0.0])) for n in range(1, transmissions + 1)]
+    found = adaptation.adapt(Process(), np.full(slots, 10 ** (db / 10)), np.random.default_rng(2).random(slots))
+    mean_slots = 1.0 + sum(lost[:-1])
+    blocks = slots / mean_slots
+    assert found.first.sum() == pytest.approx(blocks, abs=4 * math.sqrt(blocks) * transmissions)
+    error = 4 * math.sqrt(0.25 / blocks)
+    assert found.lost.sum() / found.first.sum() == pytest.approx(lost[0], abs=error)
+    assert found.bps_hz.mean() == pytest.approx(0.5 * (1 - lost[-1]) / mean_slots, abs=4 * transmissions * error / 4)
+
+
+@pytest.mark.parametrize("target", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize("rho", [1.0, 0.98, 0.5, 0.0])
+def test_in_the_long_run_the_outer_loop_meets_its_target(target, rho):
+    """However old the reports are. The offset is what is left over: the share is the target to a constant over N."""
+    slots = 60_000
+    adaptation = LinkAdaptation(SCHEMES, RATES, target=target)
+    snr = fading_snr(100.0, slots, rho=rho)
+    found = adaptation.adapt(Process(), snr, np.random.default_rng(3).random(slots))
+    first, lost = found.first.sum(), found.lost.sum()
+    left_over = found.after(slots).offset_db * (1 - target) / adaptation.step_db
+    assert target * first - lost == pytest.approx(left_over, abs=1e-6 * first)
+    assert lost / first == pytest.approx(target, abs=60 / 0.5 / first)
+    assert lost / first == pytest.approx(target, rel=0.03)
+
+
+def test_the_outer_loop_makes_up_for_curves_that_are_off():
+    """The transmitter believes in curves that are 3 dB better than the true ones; its offset learns it."""
+    slots = 40_000
+    better = np.stack([np.interp(grid_db() + 3.0, grid_db(), curve) for curve in RATES])
+    adaptation = LinkAdaptation(SCHEMES, RATES)
+    believed = LinkAdaptation(SCHEMES, better).thresholds_db
+
+    class Misled(LinkAdaptation):
+        thresholds_db = believed
+
+    misled = Misled(SCHEMES, RATES)
+    snr = np.full(slots, 60.0)
+    uniform = np.random.default_rng(4).random(slots)
+    right = adaptation.adapt(Process(), snr, uniform)
+    wrong = misled.adapt(Process(), snr, uniform)
+    assert wrong.after(slots).offset_db - right.after(slots).offset_db == pytest.approx(-3.0, abs=1.5)
+    assert wrong.bps_hz.mean() == pytest.approx(right.bps_hz.mean(), rel=0.02)
+
+
+def test_pieces_make_the_whole_and_the_compiled_loop_is_the_plain_one(monkeypatch):
+    """Slot by slot the same, wherever one has looked ahead to and gone back."""
+    slots = 3_000
+    adaptation = LinkAdaptation(SCHEMES, RATES, report_delay_slots=7)
+    snr = fading_snr(10.0, slots)
+    uniform = np.random.default_rng(5).random(slots)
+    whole = adaptation.adapt(Process(), snr, uniform)
+    pieces = []
+    process = Process()
+    at = 0
+    for used in np.random.default_rng(6).integers(0, 40, size=1000).tolist():
+        last = min(at + 45, slots)
+        piece = adaptation.adapt(process, snr[at:last], uniform[at:last])
+        passed = min(used, last - at)
+        pieces.append(piece.bps_hz[:passed])
+        process = piece.after(passed)
+        at += passed
+        if at == slots:
+            break
+    assert np.array_equal(np.concatenate(pieces), whole.bps_hz[:at])
+    assert at == slots
+    monkeypatch.setattr(link_adaptation, "_loop", lambda: link_adaptation._adapt)
+    plain = adaptation.adapt(Process(), snr, uniform)
+    assert np.array_equal(plain.bps_hz, whole.bps_hz)
+    assert plain.after(slots) == whole.after(slots)
+
+
+# Transfers
+
+
+FADINGS = ["none", "rayleigh", {"kind": "ricean", "k_mean_db": 6.0, "k_std_db": 0.0}, "block", "jakes",
+           {"kind": "tdl", "profile": "A"}]  # fmt: skip
+
+
+@pytest.mark.parametrize("fading", FADINGS)
+def test_alone_a_transfer_takes_as_long_under_both_sharings(fading):
+    found = []
+    for sharing in ("fixed", "processor"):
+        of = link(**BLOCKS, bandwidth_hz=1e6, sharing=sharing, fading=fading, faults={"attempts": 2})
+        down, up = transfers(of, [3], 2e5, distance_m=300.0, compute_s=0.02)
+        found.append([down.duration_s[0], up.duration_s[0], down.sent_bits[0], up.sent_bits[0]])
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+    assert found[0][2] == 2e5
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_the_slots_of_a_still_channel_are_those_of_its_blocks(sharing):
+    """Slot by slot from the draws of the upload, as the loop of a reader would."""
+    of = link(**BLOCKS, bandwidth_hz=1e6, sharing=sharing, fading="none", shadowing_db=0.0)
+    _, up = transfers(of, [5], 3e5, distance_m=200.0)
+    uniform = of.streams.sequence("blocks_up", 5, 0, 0).random(5_000)
+    snr = snr_hz(DEVICE_W, 200.0) / 1e6
+    adaptation = of.pricing.engine.adaptation
+    bits = adaptation.adapt(Process(), np.full(5_000, snr), uniform).bps_hz * 1e6 * SLOT_S
+    slots = int((bits.cumsum() < 3e5).sum()) + 1
+    assert up.duration_s == pytest.approx([slots * SLOT_S])
+    assert 50 < slots < 5_000
+    ideal = math.ceil(3e5 / (of.pricing.budget.efficiency.bps_hz(snr) * 1e6 * SLOT_S))
+    assert 0.8 * ideal < slots < 1.6 * ideal
+
+
+def test_side_by_side_each_has_its_own_blocks():
+    """Two uploads over halves of the band; the second one joins later and the first one goes on."""
+    of = link(**BLOCKS, bandwidth_hz=2e6, sharing="processor", fading="rayleigh", shadowing_db=0.0)
+    down, up = transfers(of, [1, 2], 2e5)
+    assert down.delivered.all()
+    assert up.delivered.all()
+    assert up.duration_s[0] != up.duration_s[1]
+    fixed = link(**BLOCKS, bandwidth_hz=2e6, sharing="fixed", fading="rayleigh", shadowing_db=0.0)
+    down_fixed, _ = transfers(fixed, [1, 2], 2e5)
+    first = down.duration_s.argmin()  # until it ends, both have halves
+    assert down.duration_s[first] == pytest.approx(down_fixed.duration_s[first])
+    assert down.duration_s[1 - first] <= down_fixed.duration_s[1 - first]
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_a_cut_transfer_has_sent_the_blocks_that_had_arrived(sharing):
+    of = link(**BLOCKS, bandwidth_hz=1e6, sharing=sharing, fading="none", shadowing_db=0.0)
+    env = simpy.Environment()
+    who = participants(of, [5], distance_m=200.0)
+    carrier = of.open(env, who, round_trip(1, 0.0, 3e6, lambda _: np.zeros(1)))
+    found = []
+
+    def upload():
+        found.append((yield from carrier.send(0, UPLOAD)))
+
+    process = env.process(upload())
+
+    def cut():
+        yield env.timeout(0.05)
+        process.interrupt("late")
+
+    env.process(cut())
+    env.run(process)
+    uniform = of.streams.sequence("blocks_up", 5, 0, 0).random(100)
+    snr = snr_hz(DEVICE_W, 200.0) / 1e6
+    bits = of.pricing.engine.adaptation.adapt(Process(), np.full(100, snr), uniform).bps_hz * 1e6 * SLOT_S
+    assert found[0].cut == "late"
+    assert found[0].sent_bits == pytest.approx(bits.sum())
+
+
+def test_a_link_that_only_repetition_carries_is_not_hopeless():
+    """3 dB below the threshold of the lowest scheme each block takes two transmissions or more, and arrives."""
+    of = link(**BLOCKS, bandwidth_hz=1e6, fading="none", shadowing_db=0.0)
+    lowest = of.pricing.budget.efficiency.thresholds[0]
+    power_dbm = 10 * math.log10(lowest / 2 / (snr_hz(1.0) / 1e6)) + 30
+    of = link(**BLOCKS, bandwidth_hz=1e6, fading="none", shadowing_db=0.0, server_tx_power_dbm=power_dbm)
+    down, _ = transfers(of, [1], 1e4)
+    assert down.delivered.all()
+    assert down.duration_s[0] == pytest.approx(2 * 1e4 / (SCHEMES[0] * 1e6), rel=0.3)
+
+
+def test_over_a_selective_channel_blocks_see_the_snr_of_equal_capacity():
+    assert effective_snr(np.array([0.0, 1.0, 3.0])) == pytest.approx([0.0, 1.0, 7.0])
+
+
+# Files and refusals
+
+
+def write_curves(path, rows, header="mcs,snr_db,bler"):
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return {"errors": {"kind": "bler", "curves": str(path)}, "rate": "mcs"}
+
+
+def test_curves_of_a_file_are_those_of_the_formula(tmp_path):
+    """Written at every point of the grid, they give the same durations."""
+    schemes = [order * rate / 1024 for order, rate in channel.mcs.TABLES["256qam"]]
+    rows = []
+    for index, efficiency in enumerate(schemes):
+        curve = awgn_block_error_rate(efficiency, SNR, 1000, 3.0)
+        rows += [f"{index},{db!r},{rate!r}" for db, rate in zip(grid_db().tolist(), curve.tolist(), strict=True)]
+    of_file = link(**write_curves(tmp_path / "curves.csv", rows), bandwidth_hz=1e6)
+    of_formula = link(**BLOCKS, bandwidth_hz=1e6)
+    ids = [1, 2, 3]
+    for left, right in zip(transfers(of_file, ids, 1e5), transfers(of_formula, ids, 1e5), strict=True):
+        assert np.array_equal(left.duration_s, right.duration_s)
+
+
+WRONG = {
+    "rises": (["0,-6,1", "0,-5,0.01", "0,-4,0.02"], ":4: bler must not grow with snr_db, got 0.02 after 0.01"),
+    "out of order": (["0,-5,1", "0,-6,0.01"], ":3: snr_db must grow along a curve, got -6 after -5"),
+    "too large": (["0,-5,1.5"], ":2: bler must lie from 0 to 1, got 1.5"),
+    "no number": (["0,-5,1", "0,x,0.1"], ":3: must be three numbers such as 0,-5.5,0.1, got 0,x,0.1"),
+    "nan": (["0,nan,1"], ":2: snr_db must lie within 200 dB, got nan"),
+    "no scheme": (["99,-5,1"], ":2: mcs must be an index of radio.rate.table, from 0 to 27, got 99"),
+    "flat": (["3,-5,1", "3,5,0.5"], ": the curve of mcs 3 must fall from above the target 0.1 to it or below"),
+    "empty": ([], ": has no curve: write lines such as 0,-5.5,0.1"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_curves_are_refused_with_their_line(tmp_path, case):
+    rows, text = WRONG[case]
+    path = tmp_path / "curves.csv"
+    radio = write_curves(path, rows)
+    with pytest.raises(InputError) as error:
+        load({"radio": radio})
+    assert f"radio.errors: curves: {path}{text}" in str(error.value)
+
+
+def test_a_header_and_a_file_are_needed(tmp_path):
+    with pytest.raises(InputError, match=r"curves\.csv:1: must be the header mcs,snr_db,bler"):
+        load({"radio": write_curves(tmp_path / "curves.csv", ["0,-5,1"], header="a,b,c")})
+    with pytest.raises(InputError, match=r"missing\.csv"):
+        load({"radio": {"errors": {"kind": "bler", "curves": str(tmp_path / "missing.csv")}, "rate": "mcs"}})
+
+
+@pytest.mark.parametrize(
+    ("radio", "text"),
+    [
+        ({"errors": "bler"}, "radio.rate: block errors belong to schemes: set it to mcs, or leave radio.errors out"),
+        (
+            {**BLOCKS, "transfer": "fast"},
+            "radio.transfer: fast does not know how long payloads take under radio.errors",
+        ),
+        ({**BLOCKS, "errors": {"kind": "bler", "target": 0}}, "radio.errors.target: must be > 0, got 0"),
+        ({**BLOCKS, "errors": {"kind": "bler", "transmissions": 0}}, "radio.errors.transmissions: must be >= 1, got 0"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(radio, text):
+    with pytest.raises(InputError) as error:
+        load({"radio": radio})
+    assert text in str(error.value)
