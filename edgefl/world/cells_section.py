@@ -173,6 +173,10 @@ class Cells(Section):
     @cached_property
     def sites_m(self) -> Floats:
         """Return the positions [sites, 2] of the base stations."""
+        return self._stand_m()
+
+    def _stand_m(self) -> Floats:
+        """Return where the base stations stand, without keeping it: sections are compared by all that they keep."""
         if self.layout == "listed":
             return np.array(self.positions_m, dtype=np.float64)
         return hexagonal_sites_m(self.sites, self.spacing_m)
@@ -218,7 +222,7 @@ class Cells(Section):
     @property
     def area(self) -> Area:
         """Return the area in which devices are, and the discs in it that base stations cover."""
-        sites_m = tuple((x, y) for x, y in self.sites_m.tolist())
+        sites_m = tuple((x, y) for x, y in self._stand_m().tolist())
         reach_m = math.inf if self.wrap_around else self.radius_m
         if self.drop == "hexagons":
             return Hexagons(self.min_distance_m, self.coverage_m, sites_m, reach_m, self.radius_m)
