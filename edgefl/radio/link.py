@@ -92,6 +92,24 @@ class Link:
             paths = self.channel.paths(ids, path_m, np.array([height_m]), index, along_path=True)
         return channel.units.linear_to_db(paths.gains)
 
+    def sinr_db(self, powers_db: Floats, cell: Ints | int) -> Floats:
+        """Return the signal-to-interference-and-noise ratios [t] of a cell's downlink over the whole band, in dB.
+
+        All base stations send, with `radio.interference` for its share of the time; without it only noise counts.
+
+        Args:
+            powers_db: [t, cells] received over those sent.
+            cell: [t] the cells, or one.
+        """
+        budget = self.pricing.budget
+        gains = channel.units.db_to_linear(powers_db)
+        cells = np.broadcast_to(cell, len(gains))
+        sending = np.ones(gains.shape[1], dtype=np.int64)
+        nobody_w = np.zeros(len(gains))  # what devices send does not count
+        interference_w_hz = budget.interference_w_hz("down", gains, cells, nobody_w, sending)
+        snr_hz = budget.snr_hz("down", gains[np.arange(len(gains)), cells], nobody_w, interference_w_hz)
+        return channel.units.linear_to_db(snr_hz / budget.resources.band_hz)
+
     def measurement_errors(self, device: int, numbers: Ints) -> Floats:
         """Return standard normal errors [t, cells] of a device's measurements, by their numbers [t]."""
         return self.streams.normal("measurement_error", numbers, device, count=self.channel.cells.count)

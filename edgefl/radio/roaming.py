@@ -20,6 +20,7 @@ from edgefl.radio.processor_sharing import SharedCarrier
 from edgefl.radio.transfers import Way
 from edgefl.world.cells_section import Handover
 
+LINK_FAILED: dict[Way, str] = {"down": "download_failed", "up": "upload_failed"}  # the same, where a link fails
 HANDOVER_FAILED = "handover_failed"  # status of a participation whose transfer a handover drops
 
 
@@ -44,6 +45,7 @@ class RoamingCarrier(SharedCarrier):
         self.index = participants.index
         self._handed_over: dict[int, Participants] = {}  # [1] each, with the base station after the last handover
         self._under_way: dict[int, simpy.Event] = {}  # fires at a handover of a participant whose transfer is on air
+        self._lost: dict[int, simpy.Event] = {}  # of participants without a link; fires when they have one again
 
     def serving(self, row: int) -> Participants:
         """See SharedCarrier."""
@@ -64,32 +66,78 @@ class RoamingCarrier(SharedCarrier):
         # Scatter around another base station: its fading is independent, and starts from a stationary draw.
         starts = self._pricing.fading.complex_normals("handover_start", drop.ids, self.index, handovers)
         self.gain[row] = starts[0, -1]
+        self._cut(row)
+
+    def lose(self, row: int) -> None:
+        """Note that a participant's link has failed: nothing is sent until `regain`."""
+        self._lost[row] = self._env.event()
+        self._cut(row)
+
+    def regain(self, row: int, drop: Drop) -> None:
+        """Serve a participant again, over the channel `drop` [1]."""
+        self.hand_over(row, drop)
+        self._lost.pop(row).succeed()
+
+    def _cut(self, row: int) -> None:
+        """Cut the transfer that a participant has on the air, if it has one."""
         handed_over = self._under_way.pop(row, None)
         if handed_over is not None:
-            handed_over.succeed()  # `_piece` waits for it, and cuts the transfer there
+            handed_over.succeed()  # `_piece` waits for it
 
     def carry(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, str]:
         """See SharedCarrier; through all handovers, as `cells.handover.in_transfer` says."""
         band = self._bands[way]
         bits = transfer.left_bits
-        pause_s = self._handover.pause_s
-        pause_slots = steps_begun(pause_s, self._pricing.radio.slot_s)
         try:
+            if row in self._lost:  # nothing was under way, so nothing restarts or is dropped
+                waited_slots = yield from self._wait_for_link(row, 0.0)
+                if waited_slots is None:
+                    return LINK_FAILED[way]
+                self._go_on(way, row, transfer, waited_slots, bits)
             while (yield from self._piece(way, row, transfer)):
+                failed = LINK_FAILED[way] if row in self._lost else HANDOVER_FAILED
                 if self._handover.in_transfer == "drop":
-                    return HANDOVER_FAILED
-                yield self._env.timeout(pause_s)
-                participant = self.serving(row)
-                draws = self._pricing.fading.innovations(way, participant, transfer.attempt)
-                # Slots of the pause count towards the transfer's limit, though nothing is on air in them.
-                transfer.go_on(participant, self.gain[row], draws, pause_slots)
-                if self._handover.in_transfer == "restart":
-                    transfer.restart(bits)
-                transfer.expect_failure(self._pricing.failing_slots(way, participant, transfer.left_bits))
+                    return failed
+                waited_slots = yield from self._wait(row)
+                if waited_slots is None:
+                    return failed
+                self._go_on(way, row, transfer, waited_slots, bits)
         except simpy.Interrupt as cut:
             band.withdraw(transfer)
             return str(cut.cause)
         return ""
+
+    def _wait(self, row: int) -> Generator[simpy.Event, Any, int | None]:
+        """Wait as long as a transfer stands still; return the slots that it has taken, None if it has failed."""
+        if row in self._lost:
+            return (yield from self._wait_for_link(row, self._handover.forwarding_s))
+        yield self._env.timeout(self._handover.pause_s)
+        return steps_begun(self._handover.pause_s, self._pricing.radio.slot_s)
+
+    def _wait_for_link(self, row: int, pause_s: float) -> Generator[simpy.Event, Any, int | None]:
+        """Wait until a participant has a link again, and a pause; return the slots that it has taken, None if too long.
+
+        Without a limit a run would not end in which a device stands where no cell is good enough.
+        """
+        began_s = self._env.now
+        section = self._handover.radio_link_failure
+        longest_s = float("inf") if section is None else section.t311_s
+        back = self._lost[row]
+        yield back | self._env.timeout(longest_s)
+        if not back.triggered:
+            return None
+        yield self._env.timeout(pause_s)
+        return steps_begun(self._env.now - began_s, self._pricing.radio.slot_s)
+
+    def _go_on(self, way: Way, row: int, transfer: BandTransfer, waited_slots: int, bits: float) -> None:
+        """Let a transfer of so many bits in all go on over the base station that serves its participant now."""
+        participant = self.serving(row)
+        draws = self._pricing.fading.innovations(way, participant, transfer.attempt)
+        # Slots of the pause count towards the transfer's limit, though nothing is on air in them.
+        transfer.go_on(participant, self.gain[row], draws, waited_slots)
+        if self._handover.in_transfer == "restart":
+            transfer.restart(bits)
+        transfer.expect_failure(self._pricing.failing_slots(way, participant, transfer.left_bits))
 
     def _piece(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, bool]:
         """Carry a transfer to its end or to a handover; return whether it has to go on after that."""

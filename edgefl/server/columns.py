@@ -128,6 +128,9 @@ ROUND_COLUMNS = (
     ),
     ResultColumn("handovers", int, "", "handovers of devices under way between cells", "`cells.handover`"),
     ResultColumn(
+        "link_failures", int, "", "radio links of devices under way that failed", "`cells.handover.radio_link_failure`"
+    ),
+    ResultColumn(
         "backhaul_bytes",
         int,
         "B",

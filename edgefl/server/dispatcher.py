@@ -107,6 +107,11 @@ class Dispatcher:
         """True if devices may change their base stations while they take part."""
         return self._roaming is not None
 
+    @property
+    def links_fail(self) -> bool:
+        """True if radio links may fail while devices take part."""
+        return self._roaming is not None and self._roaming.section.radio_link_failure is not None
+
     # Which devices have the per-session payload
 
     def begin_session(self) -> None:

@@ -17,6 +17,7 @@ from edgefl.radio.link import Link
 from edgefl.radio.roaming import RoamingCarrier
 from edgefl.server.ledger import Ledger
 from edgefl.server.participation import ParticipantProcess, Participation, ProcessFactory
+from edgefl.server.radio_link_monitor import RadioLinkMonitor
 from edgefl.world.cells_section import Handover
 from edgefl.world.world import World
 
@@ -64,44 +65,106 @@ class Roaming:
         section = self.section
         # A neighbour must have been better at this many measurements before the one that reports it.
         waited = steps_begun(section.time_to_trigger_s, section.measure_s)
-        ahead = PowersAhead(partial(self._measured_db, part.device, carrier.index))
+        ahead = PowersAhead(partial(self._received_db, part.device, carrier.index))
         measured = Measurements(section.filter_share)
+        monitor = self._monitor()
         first = self._next_measurement(self.env.now)
         while True:
             powers_db = ahead.after(first)
-            measured.add(powers_db)
+            measured.add(self._with_errors(part.device, first, powers_db))
             handover = triggered(
                 measured.levels_db, part.serving, section.hysteresis_db + section.offset_db, waited, self._offsets_db
             )
-            last = first + len(powers_db) - 1
+            last = len(powers_db) - 1
             if handover is not None:
                 last -= len(measured.levels_db) - 1 - handover[0]
-            # Sleep until the handover, or else until the last measurement that was searched.
-            yield self.env.timeout(last * section.measure_s - self.env.now) | over
+            failure = self._failure(monitor, powers_db[: last + 1], part.serving)
+            if failure is not None:
+                if failure < last:
+                    handover = None  # the link fails before
+                last = failure
+            # Sleep until the handover or failure, or else until the last measurement that was searched.
+            yield self.env.timeout((first + last) * section.measure_s - self.env.now) | over
             if over.triggered:
                 return
-            if handover is None:
-                measured.keep(waited)  # the time to trigger may have begun within these measurements
-                first = last + 1
-            else:
+            if handover is not None:
                 self._hand_over(part, carrier, handover[1])
                 measured.cut_after(handover[0])
                 first = self._next_measurement(self.env.now + section.pause_s)
+                monitor = self._monitor()
+            elif failure is not None:
+                if not (yield from self._reestablish(part, carrier, ahead, over)):
+                    return
+                measured = Measurements(section.filter_share)  # the device is told anew what to measure
+                first = self._next_measurement(self.env.now)
+                monitor = self._monitor()
+            else:
+                measured.keep(waited)  # the time to trigger may have begun within these measurements
+                first += last + 1
+
+    def _monitor(self) -> RadioLinkMonitor | None:
+        """Return what watches the link to a base station from now on; None if links do not fail."""
+        if self.section.radio_link_failure is None:
+            return None
+        return RadioLinkMonitor(self.section.radio_link_failure, self.section.measure_s)
+
+    def _failure(self, monitor: RadioLinkMonitor | None, powers_db: Floats, cell: int) -> int | None:
+        """Return at which measurement [t] the link to a cell fails; None if at none of them."""
+        if monitor is None:
+            return None
+        return monitor.failure(self.link.sinr_db(powers_db, cell))
+
+    def _reestablish(
+        self, part: Participation, carrier: RoamingCarrier, ahead: PowersAhead, over: simpy.Event
+    ) -> Generator[simpy.Event, Any, bool]:
+        """Lose a device's link, and re-establish it at the strongest cell that is good enough.
+
+        Returns:
+            Whether that came before the end of its participation.
+        """
+        section = self.section.radio_link_failure
+        if section is None:
+            raise AssertionError("without this section no link fails")
+        self.ledger.event(self.env.now, "radio_link_failure", part.device, part.serving)
+        part.lose_link()
+        carrier.lose(part.row)
+        number = steps_begun(self.env.now + section.reestablish_s, self.section.measure_s)
+        cell = None
+        while cell is None:
+            powers_db = ahead.after(number)
+            strongest = np.argmax(powers_db, axis=1)
+            good = np.flatnonzero(self.link.sinr_db(powers_db, strongest) >= section.in_sync_db)
+            if good.size:
+                number += int(good[0])
+                cell = int(strongest[good[0]])
+            else:
+                number += len(powers_db) - 1
+            yield self.env.timeout(max(number * self.section.measure_s - self.env.now, 0.0)) | over
+            if over.triggered:
+                return False
+            number += 1
+        self.ledger.event(self.env.now, "reestablished", part.device, cell, f"from {part.serving}")
+        part.reestablish(cell)
+        carrier.regain(part.row, self._drop(part, carrier.index))
+        return True
 
     def _next_measurement(self, time_s: float) -> int:
         """Return the number of the first measurement after a time."""
         return steps_completed(time_s, self.section.measure_s) + 1
 
-    def _measured_db(self, device: int, index: int, first: int, count: int) -> Floats:
-        """Return the powers [count, cells] that a device measures from number `first` on, over the power sent [dB]."""
-        numbers = first + np.arange(count)
-        times_s: Floats = np.asarray(numbers * self.section.measure_s, dtype=np.float64)
+    def _received_db(self, device: int, index: int, first: int, count: int) -> Floats:
+        """Return the powers [count, cells] that a device receives from measurement `first` on, over those sent [dB]."""
+        times_s: Floats = np.asarray((first + np.arange(count)) * self.section.measure_s, dtype=np.float64)
         path_m = self.world.path_m(device, times_s)
-        powers_db = self.link.received_db(device, path_m, float(self.world.height_m[device]), index)
+        return self.link.received_db(device, path_m, float(self.world.height_m[device]), index)
+
+    def _with_errors(self, device: int, first: int, powers_db: Floats) -> Floats:
+        """Return what a device makes of powers [t, cells] that it measures from number `first` on [dB]."""
         error_db = self.section.measurement_error_db
         if error_db == 0:
             return powers_db
         # Keyed by the number of the measurement: what a device measures does not depend on how far it looks ahead.
+        numbers = first + np.arange(len(powers_db))
         return powers_db + error_db * self.link.measurement_errors(device, numbers)
 
     @cached_property
@@ -124,16 +187,16 @@ class Roaming:
 
 
 class PowersAhead:
-    """The powers that a device will measure, as far as they are known ahead of the clock.
+    """The powers that a device will receive, as far as they are known ahead of the clock.
 
     They do not depend on the base station that serves it, so a handover leaves them as they are.
 
     Args:
-        measured_db: returns the powers [count, cells] from a number on, by that number and the count.
+        received_db: returns the powers [count, cells] from a number on, by that number and the count.
     """
 
-    def __init__(self, measured_db: Callable[[int, int], Floats]) -> None:
-        self._measured_db = measured_db
+    def __init__(self, received_db: Callable[[int, int], Floats]) -> None:
+        self._received_db = received_db
         self._first = 0  # the number of the first measurement that is known
         self._powers_db: Floats = np.empty((0, 0))
         self._count = LEAST_AHEAD
@@ -142,7 +205,7 @@ class PowersAhead:
         """Return the powers [t, cells], at least one, from number `first` on; `first` never falls."""
         known_db = self._powers_db[first - self._first :]
         if not len(known_db):
-            known_db = self._measured_db(first, self._count)
+            known_db = self._received_db(first, self._count)
             # Who has been under way for long is likely to be so for longer.
             self._count = min(2 * self._count, MOST_AHEAD)
         self._first = first

@@ -62,9 +62,11 @@ class Participation:
         "handovers",
         "idle_s",
         "last_transfer_s",
+        "link_failures",
         "position_m",
         "row",
         "server_s",
+        "serving",
         "status",
         "tx_power_w",
         "up",
@@ -104,7 +106,9 @@ class Participation:
         self.status = (
             ""  # RECEIVED, LATE, POLLED, ANSWERED, one of FAILED, or the cause of an interrupt; "" until it ends
         )
+        self.serving = self.cell  # the cell that serves the device, or served it last
         self.handovers: tuple[int, ...] = ()  # the cells that it was handed over to, in order
+        self.link_failures = 0  # how often the radio link failed
         # A device waits for the round's end, unless its battery runs out, it leaves or it is asked again before.
         self.waits_until_s = float("inf")
         self.closed = False  # True once its round has ended
@@ -115,13 +119,6 @@ class Participation:
     def gone(self) -> bool:
         """True if the device does not wait for the round's end, as it has left or was not chosen."""
         return self.status in (DEPARTED, POLLED)
-
-    @property
-    def serving(self) -> int:
-        """The cell that serves the device, or served it last."""
-        if self.handovers:
-            return self.handovers[-1]
-        return self.cell
 
     # What happens to it
 
@@ -153,6 +150,15 @@ class Participation:
     def hand_over(self, cell: int) -> None:
         """Record that another cell serves the device from now on."""
         self.handovers = (*self.handovers, cell)
+        self.serving = cell
+
+    def lose_link(self) -> None:
+        """Record that the radio link has failed."""
+        self.link_failures += 1
+
+    def reestablish(self, cell: int) -> None:
+        """Record that a cell serves the device after a failure of its link, which is no handover."""
+        self.serving = cell
 
     def finish(self, status: str, time_s: float) -> None:
         """Record how and when [s] the participation ended."""

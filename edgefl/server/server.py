@@ -610,10 +610,13 @@ class Server:
         return found
 
     def _handovers(self, parts: Sequence[Participation]) -> dict[str, int]:
-        """Return the column of handovers, in runs that have them."""
+        """Return the columns of handovers and of links that failed, in runs that have them."""
         if not self.dispatcher.hands_over:
             return {}
-        return {"handovers": sum(len(part.handovers) for part in parts)}
+        found = {"handovers": sum(len(part.handovers) for part in parts)}
+        if self.dispatcher.links_fail:
+            found["link_failures"] = sum(part.link_failures for part in parts)
+        return found
 
 
 def _failures(parts: Sequence[Participation], devices: DeviceColumns) -> dict[str, float]:

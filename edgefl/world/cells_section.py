@@ -22,11 +22,31 @@ SiteCoordinate = Annotated[float, Field(ge=-1e6, le=1e6)]
 SitePosition = Annotated[tuple[SiteCoordinate, SiteCoordinate], Field(strict=False)]
 HandoverSeconds = Annotated[float, Field(ge=0, le=60)]
 OffsetDb = Annotated[float, Field(ge=-30, le=30)]
+SyncDb = Annotated[float, Field(ge=-100, le=100)]
 
 FILTER_PERIOD_S = 0.2  # between the measurements that the layer-3 filter is specified for (3GPP TS 38.133, no DRX)
 RINGS = {1: 0, 7: 1, 19: 2}  # number of rings of hexagons around the middle one, by the number of sites
 WIDEST_HOLE = 0.95  # around a base station, as a part of the distance to its hexagon's edges
 WRAPPED_REUSE = (7, 7)  # sites and parts of the band: the only reuse pattern that continues across the wrapped edge
+
+
+class RadioLinkFailure(Section):
+    """When a link fails (3GPP TS 38.331, clause 5.3.10), and how it comes back; defaults are those of TR 36.839."""
+
+    out_of_sync_db: SyncDb = -8.0  # signal-to-interference-and-noise ratio below which a device is out of sync
+    in_sync_db: SyncDb = -6.0  # from which it is in sync
+    n310: Annotated[int, Field(ge=1, le=100)] = 1  # indications out of sync in a row that start the timer T310
+    n311: Annotated[int, Field(ge=1, le=100)] = 1  # indications in sync in a row that stop it
+    t310_s: HandoverSeconds = 1.0  # after which the link has failed
+    reestablish_s: HandoverSeconds = 0.2  # at least, until the strongest cell serves the device
+    t311_s: HandoverSeconds = 10.0  # for which a transfer waits for a cell that is good enough, before it fails
+
+    @model_validator(mode="after")
+    def _check_thresholds(self) -> RadioLinkFailure:
+        if self.in_sync_db < self.out_of_sync_db:
+            text = f"must be >= out_of_sync_db = {self.out_of_sync_db:g}, got {self.in_sync_db:g}"
+            raise fault_at(("in_sync_db",), text)
+        return self
 
 
 class Handover(Section):
@@ -42,6 +62,7 @@ class Handover(Section):
     interruption_s: HandoverSeconds = 0.05  # how long a transfer pauses
     in_transfer: Literal["continue", "restart", "forward", "drop"] = "continue"  # of a transfer that is under way
     forward_s: HandoverSeconds = 0.02  # further pause while base stations forward what has been sent so far
+    radio_link_failure: RadioLinkFailure | None = None  # {}: with its defaults
 
     @model_validator(mode="after")
     def _check_margin(self) -> Handover:
@@ -60,9 +81,14 @@ class Handover(Section):
     @property
     def pause_s(self) -> float:
         """Return how long a transfer stands still at a handover."""
+        return self.interruption_s + self.forwarding_s
+
+    @property
+    def forwarding_s(self) -> float:
+        """Return how long base stations take to forward what has been sent."""
         if self.in_transfer == "forward":
-            return self.interruption_s + self.forward_s
-        return self.interruption_s
+            return self.forward_s
+        return 0.0
 
 
 class BaseStationEnergySection(Section):

@@ -388,6 +388,116 @@ def test_the_rule_as_the_standard_says_it(data):
     assert triggered(powers, cell, hysteresis_db, waited) == expected
 
 
+# Links that fail
+
+
+def sinr_db(x_m, site_m):
+    loss_db = 20 * math.log10(4 * math.pi * 3.5e9 / 3e8) + 10 * EXPONENT * math.log10(distance_m(x_m, site_m))
+    return 10 * math.log10(SERVER_W / (NOISE_W_HZ * BAND_HZ)) - loss_db
+
+
+# The near link fails at 150 m and the far one is good enough from 260.1 m on; nothing is handed over before.
+FAILURE = {"out_of_sync_db": sinr_db(150.0, 0.0), "in_sync_db": sinr_db(260.1, FAR_M)}
+NO_HANDOVER = {"hysteresis_db": 30.0}
+
+
+def failing(**more):
+    return NO_HANDOVER | {"radio_link_failure": FAILURE | more}
+
+
+def measured_at_s(x_m):
+    """The first measurement beyond a place."""
+    return (math.floor((x_m - START_M) / SPEED_MPS / 0.04 + 1e-6) + 1) * 0.04
+
+
+@pytest.mark.parametrize(
+    ("n310", "t310_s", "reestablish_s"), [(1, 1.0, 0.2), (3, 0.5, 0.2), (1, 0.0, 0.0), (1, 1.0, 12)]
+)
+def test_a_link_fails_when_the_timer_is_up_and_comes_back_where_a_cell_is_good(tmp_path, n310, t310_s, reestablish_s):
+    rule = failing(n310=n310, t310_s=t310_s, reestablish_s=reestablish_s)
+    result = run(tmp_path, 10**5, flops=3e6, **rule)
+    events = result.events.set_index("kind")
+    failed_s = measured_at_s(150.0) + (n310 - 1) * 0.04 + math.ceil(t310_s / 0.04 - 1e-9) * 0.04
+    assert events["time_s"]["radio_link_failure"] == pytest.approx(failed_s, abs=1e-9)
+    back_s = max(measured_at_s(260.1), math.ceil((failed_s + reestablish_s) / 0.04 - 1e-6) * 0.04)
+    assert events["time_s"]["reestablished"] == pytest.approx(back_s, abs=1e-9)
+    assert (events["cell"]["radio_link_failure"], events["cell"]["reestablished"]) == (0, 1)
+    assert events["cell"]["upload_end"] == 1
+    assert result.rounds[["handovers", "link_failures"]].to_numpy().tolist() == [[0, 1]]
+
+
+def test_a_link_that_is_in_sync_again_in_time_does_not_fail(tmp_path):
+    """Below the threshold for less than T310, over and over."""
+    path = [(2.0 * n, 0, 155.0 if n % 2 else 130.0) for n in range(31)]
+    rule = {"out_of_sync_db": sinr_db(150.0, 0.0), "in_sync_db": sinr_db(149.0, 0.0)}
+    assert run(tmp_path, 10**5, path, flops=3e6, **failing(**rule, t310_s=1.0)).rounds["link_failures"].tolist() == [0]
+    assert run(tmp_path, 10**5, path, flops=3e6, **failing(**rule, t310_s=0.2)).rounds["link_failures"].item() > 0
+
+
+@pytest.mark.parametrize("in_transfer", ["continue", "forward", "restart", "drop"])
+def test_a_transfer_stands_still_while_there_is_no_link(tmp_path, in_transfer):
+    result = run(tmp_path, LONG, in_transfer=in_transfer, **failing(t311_s=30.0))
+    row = result.devices.iloc[0]
+    events = result.events.set_index("kind")
+    failed_s = events["time_s"]["radio_link_failure"]
+    before = round(failed_s / SLOT_S) * slot_bits(START_M, 0.0)
+    if in_transfer == "drop":
+        assert (row["status"], row["download_s"]) == ("download_failed", pytest.approx(failed_s))
+        assert row["bytes_down"] == pytest.approx(before / 8, abs=1)
+        return
+    back_s = events["time_s"]["reestablished"] + (0.02 if in_transfer == "forward" else 0.0)
+    left = 32 * LONG - (0 if in_transfer == "restart" else before)
+    back_m = START_M + SPEED_MPS * events["time_s"]["reestablished"]
+    after_s = math.ceil(left / slot_bits(back_m, FAR_M)) * SLOT_S
+    assert row["download_s"] == pytest.approx(back_s + after_s, abs=1e-9)
+    assert row["rx_energy_j"] == pytest.approx(RX_W * (failed_s + after_s))
+    assert row["idle_energy_j"] == pytest.approx(IDLE_W * (back_s - failed_s), abs=1e-9)
+    assert row["bytes_down"] == pytest.approx((before + left) / 8, abs=1)
+
+
+def test_an_upload_waits_for_a_link(tmp_path):
+    """The device has computed while it has none."""
+    result = run(tmp_path, 10**5, flops=1.2e6, **failing())  # computes for 15 s
+    events = result.events.set_index("kind")["time_s"]
+    assert events["radio_link_failure"] < events["compute_end"] < events["reestablished"]
+    back_m = START_M + SPEED_MPS * events["reestablished"]
+    slots = math.ceil(3.2e6 / slot_bits(back_m, FAR_M, DEVICE_W))
+    assert events["upload_end"] == pytest.approx(events["reestablished"] + slots * SLOT_S, abs=2 * SLOT_S)
+
+
+@pytest.mark.parametrize("after_s", [0.1, 5.0])
+def test_a_deadline_ends_the_wait_for_a_link(tmp_path, after_s):
+    failed_s = measured_at_s(150.0) + 1.0
+    result = run(tmp_path, LONG, server={"policy": "deadline", "deadline_s": failed_s + after_s}, **failing())
+    row = result.devices.iloc[0]
+    assert (row["status"], row["download_s"]) == ("late", pytest.approx(failed_s + after_s))
+    assert row["bytes_down"] == pytest.approx(round(failed_s / SLOT_S) * slot_bits(START_M, 0.0) / 8, abs=1)
+    assert row["idle_energy_j"] == pytest.approx(IDLE_W * after_s)
+    assert "reestablished" not in result.events["kind"].tolist()
+
+
+def test_a_transfer_gives_up_where_no_cell_is_good_enough(tmp_path):
+    """The path ends between the cells; T311 counts from the failure of the link."""
+    path = [(0.0, 0, START_M), (17.0, 0, 220.0)]
+    result = run(tmp_path, LONG, path, **failing(t311_s=3.0))
+    failed_s = measured_at_s(150.0) + 1.0
+    row = result.devices.iloc[0]
+    assert (row["status"], row["download_s"]) == ("download_failed", pytest.approx(failed_s + 3.0))
+    assert row["bytes_down"] == pytest.approx(round(failed_s / SLOT_S) * slot_bits(START_M, 0.0) / 8, abs=1)
+
+
+def test_interference_makes_links_fail(tmp_path):
+    """Without it the near link is 20 dB above the threshold where it fails with it."""
+    rule = NO_HANDOVER | {"radio_link_failure": {"t310_s": 0.2, "out_of_sync_db": -3.0, "in_sync_db": 0.0}}
+    alone = run(tmp_path, 10**5, flops=3e6, **rule)
+    disturbed = run(tmp_path, 10**5, flops=3e6, radio={"interference": {}}, **rule)
+    assert alone.rounds["link_failures"].tolist() == [0]
+    assert disturbed.rounds["link_failures"].tolist() == [1]
+    begins_m = brentq(lambda x: better_db(x) - 3.0, 50, 399)  # noise is nothing beside the far base station
+    (time_s,) = disturbed.events["time_s"][disturbed.events["kind"] == "radio_link_failure"]
+    assert time_s == pytest.approx(measured_at_s(begins_m) + 0.2, abs=0.05)
+
+
 # On batteries
 
 
