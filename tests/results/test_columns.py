@@ -67,7 +67,11 @@ RUNS = {
     "hierarchical": DIGITS
     | {"cells": SITES, "radio": CLAMPED, "server": {"participants": 3, "policy": "hierarchical"}},
     "handover": DIGITS
-    | {"cells": SITES | {"handover": {"radio_link_failure": {}}}, "radio": CLAMPED, "mobility": {"kind": "manhattan", "speed_mps": 10}},
+    | {
+        "cells": SITES | {"handover": {"radio_link_failure": {}}},
+        "radio": CLAMPED,
+        "mobility": {"kind": "manhattan", "speed_mps": 10},
+    },
     "geometry": DIGITS | {"report": {"geometry": True}},
     "batteries": DIGITS | {"devices": {"count": 6, "battery": {"capacity_j": 100}}},
     "base stations": DIGITS
