@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -196,7 +196,7 @@ class Cells(Section):
             return f"{text}: set it to 1, or to 7 with 7 sites; got {reuse}"
         return None
 
-    @cached_property
+    @property
     def sites_m(self) -> Floats:
         """Return the positions [sites, 2] of the base stations."""
         return self._stand_m()
@@ -205,7 +205,7 @@ class Cells(Section):
         """Return where the base stations stand, without keeping it: sections are compared by all that they keep."""
         if self.layout == "listed":
             return np.array(self.positions_m, dtype=np.float64)
-        return hexagonal_sites_m(self.sites, self.spacing_m)
+        return _hexagonal_sites_m(self.sites, self.spacing_m)
 
     @property
     def count(self) -> int:
@@ -216,7 +216,7 @@ class Cells(Section):
         """Return the sites [...] of cells [...]."""
         return np.asarray(cell // self.sectors)
 
-    @cached_property
+    @property
     def boresights_deg(self) -> Floats:
         """Return the azimuths [sectors] of a site's sectors, counter-clockwise from the x axis."""
         return np.asarray(self.boresight_deg + np.arange(self.sectors) * (360.0 / self.sectors))
@@ -277,3 +277,9 @@ class Cells(Section):
         if self.has_one_cell:
             return self.coverage_m
         return 2.0 * self.coverage_m
+
+
+@lru_cache(maxsize=64)
+def _hexagonal_sites_m(sites: int, spacing_m: float) -> Floats:
+    """Return the positions [sites, 2] of a hexagonal layout; not kept in a section, which is compared by its fields."""
+    return hexagonal_sites_m(sites, spacing_m)

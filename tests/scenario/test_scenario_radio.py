@@ -27,6 +27,16 @@ REFUSED = {
         7,
         "radio.bandwidth_hz: bandwidth_hz = 3e+08 is no channel bandwidth at 120 kHz spacing: the nearest are 200",
     ),
+    "radio:\n  tdd: DDDD": (4, 'radio.tdd.pattern: must have slots for the uplink, got "DDDD"'),
+    "radio:\n  tdd:\n    pattern: DDXU": (5, 'radio.tdd.pattern: must have the letters D, S and U only, got "X"'),
+    "radio:\n  tdd:\n    period_ms: 1.25\n    downlink_slots: 1\n    uplink_slots: 1": (
+        5,
+        "radio.tdd.period_ms: must be whole slots of 0.5 ms, got 1.25",
+    ),
+    "radio:\n  transfer: fast\n  tdd: DDDSU": (4, "radio.transfer: fast knows shares of the time"),
+    "radio:\n  transfer: fast\n  fading: jakes": (4, "radio.transfer: fast does not know how long payloads take"),
+    "radio:\n  propagation: free_space\n  fading:\n    kind: tdl": (5, "radio.fading: tdl needs delay_spread_ns"),
+    "radio:\n  fading:\n    kind: tdl\n    k_db: 9": (6, "radio.fading.k_db: profile C has no line of sight"),
     "radio:\n  tdd: {downlink: 0.7, uplink: 0.4}": (4, "radio.tdd: downlink + uplink must be <= 1, got 1.1"),
     "radio:\n  tdd:\n    uplink: 0": (5, "radio.tdd.uplink: must be > 0, got 0"),
     "radio:\n  overhead:\n    downlink: 1": (5, "radio.overhead.downlink: must be < 1, got 1"),
@@ -89,6 +99,8 @@ def test_ricean_without_a_k_is_refused_with_its_line(tmp_path):
 
 ACCEPTED = [
     "radio: {tdd: {}}",
+    "radio: {tdd: DDDSU, fading: jakes}",
+    "radio: {tdd: {period_ms: 2.5, downlink_slots: 3, uplink_slots: 1}, fading: {kind: tdl, los_profile: E}}",
     "radio: {carrier_hz: 28e9, subcarrier_spacing_hz: 120e3, slot_s: 0.000125, bandwidth_hz: 400e6}",
     "radio: {tdd: {downlink: 0.5, uplink: 0.5}, overhead: {downlink: 0.14, uplink: 0.08}}",
     "radio: {subcarrier_spacing_hz: 30e3}",
