@@ -47,6 +47,9 @@ UNLEARNED = {
     "rates": ("radio.rate", "mcs", {}, {}),
     "allocation": ("radio.allocation", "min_makespan", {}, {}),
     "antenna": ("cells.antenna", "tr38901", {}, {}),
+    "errors": ("radio.errors", "outage", {}, {}),
+    "traces": ("radio.trace", "csv", {"path": "link-traces.csv", "assign": "pool"}, {"radio": {}}),
+    "background": ("radio.background", "constant", {"load": 0.3}, {}),
 }
 
 
