@@ -161,7 +161,7 @@ class LargeScaleChannel:
         cells = self.cells
         antenna = cells.antenna
         device_dbi = self.radio.device_antenna_gain_dbi
-        if isinstance(antenna, Omni):  # the common case, which needs no angles
+        if type(antenna) is Omni:  # the common case, which needs no angles; a subclass has a pattern of its own
             return float(channel.units.db_to_linear(antenna.gain_dbi + device_dbi))
         zenith_deg = channel.antenna.zenith_deg(distance_m, cells.bs_height_m, heights_m)
         azimuth_deg = np.degrees(np.arctan2(offsets_m[..., 1], offsets_m[..., 0]))

@@ -7,9 +7,11 @@ from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, link
 import edgefl
 from channel import antenna
 from edgefl.core.errors import InputError
+from edgefl.core.plugins import WrongReturn
 from edgefl.radio.backhaul import routes
 from edgefl.radio.backhaul_section import Backhaul
 from edgefl.scenario import load
+from edgefl.world.antennas.omni import Omni
 
 CLAMPED = {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}}
 SECTORS = {"layout": "hexagonal", "sites": 7, "radius_m": 120, "sectors": 3, "antenna": "tr38901"}
@@ -247,3 +249,27 @@ def test_a_direct_link_has_the_noise_of_the_device_that_receives():
     both = uploads_s({"base_station": 3, "device": 40})
     assert both[0] == uploads_s(40)[0] != uploads_s(3)[0]
     assert both[1] == uploads_s(3)[1]
+
+
+class Upward(Omni):
+    """A class of one's own, derived from the shipped one: 10 dBi above the horizon, 0 dBi below."""
+
+    def pattern_dbi(self, zenith_deg, azimuth_deg):
+        return np.where(zenith_deg < 90.0, 10.0, 0.0) + 0.0 * azimuth_deg
+
+
+class TooFew(Omni):
+    """Forgets the sectors."""
+
+    def pattern_dbi(self, zenith_deg, azimuth_deg):
+        return np.zeros(3)
+
+
+def test_a_pattern_from_outside_counts_and_is_checked():
+    cells = {**SECTORS, "sectors": 1}
+    _, _, heights, plain = scene({**cells, "antenna": "omni"})
+    _, _, _, own = scene({**cells, "antenna": Upward()})
+    expected_db = np.where(heights > 10.0, 10.0, 0.0)[:, None]
+    assert 10 * np.log10(own.all_gains / plain.all_gains) == pytest.approx(np.broadcast_to(expected_db, (400, 7)))
+    with pytest.raises(WrongReturn, match=r"TooFew.pattern_dbi returned an array of shape"):
+        scene({**cells, "antenna": TooFew()})
