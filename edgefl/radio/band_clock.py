@@ -159,15 +159,15 @@ class BandClock:
             return
         share_hz = self._shares()
         horizon = int((rows.limit_slots - rows.slots).min())  # the nearest limit
+        if self._users is not None:
+            change_s = self._users.next_change_s(self._transfers())
+            if change_s < np.inf:  # what comes or goes within a slot counts from the next one on
+                horizon = min(horizon, max(steps_begun(change_s, self._slot_s) - self._slot, 1))
         # `fast` knows no block fading, and one engine has to tell which of them all ends first.
         if self._engine.estimates_all(rows.hold_slots):
             slots = self._flow(share_hz)
         else:
             slots = self._race(share_hz, horizon)
-        if self._users is not None:
-            change_s = self._users.next_change_s(self._transfers())
-            if change_s < np.inf:  # what comes or goes within a slot counts from the next one on
-                slots = min(slots, max(steps_begun(change_s, self._slot_s) - self._slot, 1))
         self._version += 1
         version = self._version
         wake = self._slot + min(slots, horizon)

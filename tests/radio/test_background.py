@@ -192,13 +192,13 @@ def test_the_band_follows_the_other_users():
         assert took_s == pytest.approx(response_s(alone, 1.0, begin_s=1.0), abs=0.02)
 
 
-@pytest.mark.parametrize("transfer", ["slots", "fast"])
+@pytest.mark.parametrize("transfer", ["slots", pytest.param("fast", marks=pytest.mark.slow)])
 def test_a_download_takes_x_over_one_minus_load_in_a_run(transfer):
     """Through the whole emulator, with fading: the mean over seeds of what the channel alone takes, over 1 - load."""
     background = {"kind": "poisson", "arrivals_per_s": 1.5, "mean_bits": 1e5, "bps_hz": 0.5, "law": "fixed"}
     keys = {"fading": "rayleigh", "sharing": "processor", "transfer": transfer}
-    times_s = [durations_s(link(background, seed=seed, **keys), [1], BPS)[0] for seed in range(200)]
-    alone_s = [durations_s(link(None, seed=seed, **keys), [1], BPS)[0] for seed in range(50)]
+    times_s = [durations_s(link(background, seed=seed, **keys), [1], BPS)[0] for seed in range(120)]
+    alone_s = [durations_s(link(None, seed=seed, **keys), [1], BPS)[0] for seed in range(20)]
     within(times_s, np.mean(alone_s) / 0.7)
 
 
