@@ -1,5 +1,7 @@
 """The kit for policies, churn, partitions and the radio: it passes what is shipped, and names what is wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from edgefl.coordination.policies import POLICIES, Policy
 from edgefl.coordination.policies.synchronous import Synchronous
 from edgefl.learning.partitions import PARTITIONS, Partition
 from edgefl.radio.fading import FADING, Fading
+from edgefl.radio.fading.jakes import Jakes
 from edgefl.radio.propagation import PROPAGATION
 from edgefl.radio.propagation.free_space import FreeSpace
 from edgefl.radio.rates import RATES, Rate
@@ -189,6 +192,14 @@ class TooStrong(Fading):
         return np.full(len(speed_mps), 1.5)
 
 
+class Louder(Jakes):
+    """Waves of twice the power."""
+
+    def waves(self, paths, draw):
+        found = super().waves(paths, draw)
+        return replace(found, amplitude=found.amplitude * np.sqrt(2.0))
+
+
 class Nearer(FreeSpace):
     """Loses less far away."""
 
@@ -210,6 +221,7 @@ BROKEN = [
     (Loud, "power", "radiates 6.67 times as much as it is fed"),
     (NotRound, "directional", "depends on the azimuth: set directional to True"),
     (TooStrong, "returns", "TooStrong.slot_correlation returned"),
+    (Louder, "returns", "Louder.waves returned waves of a mean power of 2, expected 1"),
     (Nearer, "distance", "Nearer.large_scale returned a path loss that falls with distance"),
 ]
 
