@@ -218,3 +218,13 @@ def test_validate_does_not_import_torch(edgefl):
     done = edgefl("validate", "s.yaml", python_options=["-X", "importtime"])
     assert (done.returncode, done.stdout) == (0, "s.yaml: ok\n")
     assert "torch" not in {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+
+
+def test_error_rates_that_rise_are_told_with_the_line_of_their_file(edgefl):
+    edgefl.write("curves.csv", "mcs,snr_db,bler\n0,-6,1\n0,-5,0.05\n0,-4,0.2\n")
+    edgefl.write("s.yaml", "rounds: 1\nradio:\n  rate: mcs\n  errors: {kind: bler, curves: curves.csv}\n")
+    lines = edgefl.refused("run", "s.yaml", "-o", "out")
+    assert len(lines) == 1
+    assert lines[0].startswith("s.yaml:4: radio.errors: curves: ")
+    assert lines[0].endswith("curves.csv:4: bler must not grow with snr_db, got 0.2 after 0.05")
+    assert not (edgefl.folder / "out").exists()
