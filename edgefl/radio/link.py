@@ -50,6 +50,7 @@ class Link:
         power_control: lowers the devices' transmit powers.
         recorded: the devices' recorded links; None: the radio is a model.
         where: where the devices are; None if the large-scale channel holds for the round.
+        ends_s: after this time every transfer is cut short, however far it is; None: nothing is known of it.
     """
 
     def __init__(
@@ -62,11 +63,12 @@ class Link:
         power_control: UplinkPowerControl = ALWAYS_FULL,
         recorded: RecordedLinks | None = None,
         where: Whereabouts | None = None,
+        ends_s: float | None = None,
     ) -> None:
         self.radio = radio
         self.streams = streams
         self.channel = LargeScaleChannel(radio, cells, streams)
-        self.pricing = Pricing(radio, cells, streams, control, power_control)
+        self.pricing = Pricing(radio, cells, streams, control, power_control, ends_s)
         self._on_air = on_air
         self._recorded = recorded
         self._moving: MovingChannel | None = None

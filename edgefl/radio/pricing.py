@@ -14,7 +14,7 @@ from edgefl.core.errors import RunError
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array
 from edgefl.core.streams import Purpose, Streams
-from edgefl.core.times import steps_completed
+from edgefl.core.times import steps_begun, steps_completed
 from edgefl.radio.band_users import Traffic
 from edgefl.radio.drop import Drop
 from edgefl.radio.errors.none import NoErrors
@@ -32,6 +32,8 @@ from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl
 
 BAND_SHARES = 0.5 ** np.arange(11)  # of a band on which a link is tried before it counts as hopeless
 DOUBTFUL = 1e3  # over Rayleigh fading, from how many times the least rate on a link is good in Ricean fading too
+
+SPARE_SLOTS = 2  # walked beyond the time at which a transfer is cut: it then ends later than that, never at it
 
 FAULT: dict[Way, Purpose] = {"down": "fault_down", "up": "fault_up"}
 
@@ -108,8 +110,12 @@ class Pricing:
         streams: Streams,
         control: Control = BY_SCENARIO,
         power_control: UplinkPowerControl = ALWAYS_FULL,
+        ends_s: float | None = None,
     ) -> None:
         self.radio = radio
+        self._horizon_slots: int | None = None  # beyond which no slot counts
+        if ends_s is not None:
+            self._horizon_slots = steps_begun(ends_s, radio.slot_s) + SPARE_SLOTS
         self._streams = streams
         self.fading = FadingDraws(streams)
         self.budget = LinkBudget(radio, cells, control, power_control)
@@ -180,7 +186,10 @@ class Pricing:
         # `fast` walks some transfers more finely if they are to be cut: a hopeless one must not change the others'.
         at_last = np.flatnonzero(hopeless)
         others = np.flatnonzero(~hopeless)
-        priced = self._price(offer, participants, rows[others], self._limits(others.size, self.longest_slots))
+        longest_slots = self.longest_slots
+        if longest_slots is None and not self.engine.estimates(participants):
+            longest_slots = self._horizon_slots  # who is not through by then is cut short before anybody asks further
+        priced = self._price(offer, participants, rows[others], self._limits(others.size, longest_slots))
         if not at_last.size:
             return priced
         limits = self._limits(at_last.size, self.hopeless_slots)

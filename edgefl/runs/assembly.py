@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from edgefl.coordination.policies.deadline import Deadline
 from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.arrays import Indices
 from edgefl.core.catalogue import plugins_in
@@ -282,7 +283,8 @@ def _server(
     recorded: RecordedLinks | None = None
     if scenario.radio.trace is not None:
         recorded = RecordedLinks(scenario.radio, scenario.devices.count, streams)
-    link = Link(scenario.radio, scenario.cells, streams, on_air, control, power_control, recorded, world)
+    ends_s = _cut_after_s(scenario, control)
+    link = Link(scenario.radio, scenario.cells, streams, on_air, control, power_control, recorded, world, ends_s)
     # Polls have draws of their own, but for whose link was recorded where.
     polling = Link(
         scenario.radio,
@@ -524,3 +526,12 @@ def _lowest_labels(data: Data, parts: list[Indices]) -> Indices:
     # All labels at once, device after device: a loop over devices would be slow with a million of them.
     starts = np.cumsum([0, *map(len, parts[:-1])])  # where each device's labels begin
     return np.asarray(np.minimum.reduceat(labels, starts), dtype=np.int64)
+
+
+def _cut_after_s(scenario: Scenario, control: Control) -> float | None:
+    """Return the time after which the policy has cut every participation short; None if it may last longer."""
+    policy = scenario.server.policy
+    # Somebody outside may set another deadline, and a policy from outside may take it in another way.
+    if control is not BY_SCENARIO or type(policy) is not Deadline or policy.late != "drop":
+        return None
+    return scenario.server.deadline_s

@@ -4,6 +4,7 @@ import pytest
 from server_cases import BASE, BITS, assert_same, check_books
 
 import edgefl
+from edgefl.radio.pricing import Pricing
 
 LINK_FAILURE_S = 100.0
 LOST = {"choice": [23.0, 23.0, -150.0]}  # dBm: about a third of the devices get nothing through
@@ -122,6 +123,31 @@ def test_a_handover_decides_anew_whether_the_link_is_hopeless(tmp_path, transfer
     else:
         assert row["status"] == "received"
         assert 30 + 43 < row["download_s"] < 32 + 44
+
+
+@pytest.mark.parametrize("fading", ["rayleigh", "none", "block", "jakes"])
+@pytest.mark.parametrize("deadline_s", [0.02, 0.0405, 0.3])
+def test_what_a_deadline_cuts_is_not_walked_to_its_end_and_yet_the_same(deadline_s, fading, monkeypatch):
+    """Some are cut in their download, some in their upload: the rows are those of a run whose transfers are walked whole."""
+    radio = {**BASE["radio"], "fading": fading, "bandwidth_hz": 1e6, "shadowing_db": 4.0}
+    server = {"policy": "deadline", "deadline_s": deadline_s}
+    walked = []
+    original = Pricing._price
+
+    def note(pricing, *arguments):
+        priced = original(pricing, *arguments)
+        walked.append(int(priced.slots.max(initial=0)))
+        return priced
+
+    monkeypatch.setattr(Pricing, "_price", note)
+    found = []
+    for faults in ({}, {"max_transfer_s": 900.0}):
+        found.append(run(rounds=2, server=server, radio={**radio, "faults": faults}, devices=BASE["devices"]))
+        if not faults:
+            assert max(walked) <= deadline_s / 0.0005 + 3
+    assert_same(*found)
+    assert (found[0].devices["status"] == "late").any()
+    assert max(walked) > deadline_s / 0.0005 + 3
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
