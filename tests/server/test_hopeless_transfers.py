@@ -128,7 +128,7 @@ def test_a_handover_decides_anew_whether_the_link_is_hopeless(tmp_path, transfer
 @pytest.mark.parametrize("fading", ["rayleigh", "none", "block", "jakes"])
 @pytest.mark.parametrize("deadline_s", [0.02, 0.0405, 0.3])
 def test_what_a_deadline_cuts_is_not_walked_to_its_end_and_yet_the_same(deadline_s, fading, monkeypatch):
-    """Some are cut in their download, some in their upload: the rows are those of a run whose transfers are walked whole."""
+    """Some are cut in their download, some in their upload: the rows are those of transfers walked whole."""
     radio = {**BASE["radio"], "fading": fading, "bandwidth_hz": 1e6, "shadowing_db": 4.0}
     server = {"policy": "deadline", "deadline_s": deadline_s}
     walked = []
