@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from channel._arrays import Bools, Complex, Floats, Ints, Rows
 from channel._checks import finite, vectors
 from channel._transfers import MAX_SLOTS, Links, check_links, refuse_too_long
-from channel.cumulants import HIGH_DB, LOW_DB, decibels, scaled_cumulants, slot_worth, tables_of
+from channel.cumulants import HIGH_DB, LOW_DB, Tables, decibels, scaled_cumulants, slot_worth, tables_of
 from channel.innovations import Innovations
 from channel.rate import SHANNON, Efficiency
 from channel.slot_walk import slots as walked_slots
@@ -96,17 +96,17 @@ def fast(
     to_walk = batch.constant.copy()
     block_slots = np.ones(batch.payload.shape, dtype=np.int64)
     for part in batch.chunks():
-        forecast = batch.forecast(part)
-        hopeless = forecast.covered & (forecast.mean_slots > max_slots)
+        ahead = batch.forecast(part)
+        hopeless = ahead.covered & (ahead.mean_slots > max_slots)
         if refuses:
             refuse_too_long(batch.snr[part[hopeless]], max_slots)
-        to_walk[part] = ~forecast.enough
-        block_slots[part] = _block_slots(forecast.mean_slots, batch.correlation[part])
+        to_walk[part] = ~ahead.enough
+        block_slots[part] = slots_at_one_rate(ahead.mean_slots, batch.correlation[part])
 
-        drawn = part[forecast.enough]
-        worth = forecast.worth[forecast.enough]
-        mean_samples = forecast.mean_slots[forecast.enough] * worth
-        samples = passage(mean_samples, draws[drawn], forecast.lines[:, forecast.enough])
+        drawn = part[ahead.enough]
+        worth = ahead.worth[ahead.enough]
+        mean_samples = ahead.mean_slots[ahead.enough] * worth
+        samples = passage(mean_samples, draws[drawn], ahead.lines[:, ahead.enough])
         slots[drawn] = np.maximum(np.ceil(samples / worth), 1.0)
     if refuses:
         refuse_too_long(batch.snr[slots > max_slots], max_slots)
@@ -179,7 +179,7 @@ def walked(
     return mask
 
 
-class _Forecast(NamedTuple):
+class Forecast(NamedTuple):
     """The tables' forecast of transfers before they begin, each [r] but `lines`."""
 
     mean_slots: Floats  # the payload at the mean rate
@@ -205,28 +205,51 @@ class _Batch:
         for first in range(0, rows.size, CHUNK_TRANSFERS):
             yield rows[first : first + CHUNK_TRANSFERS]
 
-    def forecast(self, rows: Rows) -> _Forecast:
+    def forecast(self, rows: Rows) -> Forecast:
         """Look `rows` up in the tables."""
-        db = decibels(self.snr[rows])
-        mean_bits = self.bandwidth_hz[rows] * self.slot_s * np.exp(self.tables.log_mean(db))
-        mean_slots = self.payload[rows] / mean_bits
-        worth = slot_worth(self.correlation[rows])
-        samples = mean_slots * worth
-        lines = self.tables.lines(db, worth)
-        variance, third, fourth = scaled_cumulants(samples, lines)
-        covered = (db >= LOW_DB) & (db <= HIGH_DB) & (self.k_factor[rows] == 0)
-        # Skewness and excess kurtosis, without a division by a variance that may be 0.
-        enough = (
-            covered
-            & (samples >= MIN_EFFECTIVE_SAMPLES)
-            & (third**2 <= MAX_SKEWNESS**2 * variance**3)
-            & (np.abs(fourth) <= MAX_EXCESS_KURTOSIS * variance**2)
+        return forecast(
+            self.payload[rows],
+            self.snr[rows],
+            self.bandwidth_hz[rows] * self.slot_s,
+            self.correlation[rows],
+            self.k_factor[rows],
+            self.tables,
         )
-        return _Forecast(mean_slots, worth, lines, covered, enough)
 
 
-def _block_slots(mean_slots: Floats, correlation: Floats) -> Ints:
-    """Return the slots walked at one rate: a small part of an effective sample, and of the transfer."""
+def forecast(
+    payload: Floats, snr: Floats, slot_hz_s: Floats, correlation: Floats, k_factor: Floats, tables: Tables
+) -> Forecast:
+    """Look transfers [r] with something to send over a channel that changes up in the tables of an efficiency.
+
+    Args:
+        payload: bits to send [bit], [r].
+        snr: mean SNR at |h|^2 = 1 [1], [r].
+        slot_hz_s: bandwidth times the length of a slot [Hz s], [r].
+        correlation: rho of the fading between neighbouring slots, inside (-1, 1), [r].
+        k_factor: Ricean K [1], [r].
+        tables: of the efficiency.
+    """
+    db = decibels(snr)
+    mean_bits = slot_hz_s * np.exp(tables.log_mean(db))
+    mean_slots = payload / mean_bits
+    worth = slot_worth(correlation)
+    samples = mean_slots * worth
+    lines = tables.lines(db, worth)
+    variance, third, fourth = scaled_cumulants(samples, lines)
+    covered = (db >= LOW_DB) & (db <= HIGH_DB) & (k_factor == 0)
+    # Skewness and excess kurtosis, without a division by a variance that may be 0.
+    enough = (
+        covered
+        & (samples >= MIN_EFFECTIVE_SAMPLES)
+        & (third**2 <= MAX_SKEWNESS**2 * variance**3)
+        & (np.abs(fourth) <= MAX_EXCESS_KURTOSIS * variance**2)
+    )
+    return Forecast(mean_slots, worth, lines, covered, enough)
+
+
+def slots_at_one_rate(mean_slots: Floats, correlation: Floats) -> Ints:
+    """Return the slots [r] walked at one rate: a small part of an effective sample, and of the transfer."""
     rho = np.clip(correlation, 1e-9, 1.0 - 1e-15)
     samples_per_slot = -2.0 * np.log(rho)  # of independence lost in a slot: r^k = exp(-k samples_per_slot)
     slots = np.minimum(BLOCK_EFFECTIVE_SAMPLES / samples_per_slot, mean_slots / MIN_BLOCKS)
@@ -247,22 +270,37 @@ def passage(payload: Floats, normal: Floats, lines: Floats) -> Floats:
     Returns:
         Effective samples, [r]; over their worth they are slots.
     """
-    z = normal
-    square = z * z
-    he2 = (square - 1.0) / 6.0
-    he3 = z * (square - 3.0) / 24.0
-    he11 = z * (2.0 * square - 5.0) / 36.0
     # Start from the normal law alone, t + (v t)^(1/2) z = payload: a quadratic equation in t^(1/2).
+    z = normal
+    bends = _bends(z)
     v = np.exp(lines[0])
-    root = 0.5 * (np.sqrt(v * square + 4.0 * payload) - np.sqrt(v) * z)
+    root = 0.5 * (np.sqrt(v * (z * z) + 4.0 * payload) - np.sqrt(v) * z)
     t = root * root
     for _ in range(NEWTON_STEPS):
-        variance, third, fourth = scaled_cumulants(t, lines)
-        deviation = np.sqrt(variance)
-        lean = third / variance  # s g1
-        bend = z + (fourth * he3 - third * lean * he11) / (variance * variance)
-        quantile = t + deviation * bend + lean * he2
+        reached, deviation = _quantile(t, z, bends, lines)
         # The slope of the normal law is close enough; both bounds keep t positive where z is far out.
         slope = np.maximum(1.0 + 0.5 * v * z / deviation, 0.25)
-        t = np.maximum(t - (quantile - payload) / slope, 0.25 * t)
+        t = np.maximum(t - (reached - payload) / slope, 0.25 * t)
     return np.asarray(t)
+
+
+def quantile(samples: Floats, normal: Floats, lines: Floats) -> Floats:
+    """Return the quantiles of the sums of `samples` effective samples at standard normals, [r]; see `passage`."""
+    reached, _ = _quantile(samples, normal, _bends(normal), lines)
+    return reached
+
+
+def _bends(z: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the polynomials of the expansion of Cornish and Fisher, each [r]."""
+    square = z * z
+    return (square - 1.0) / 6.0, z * (square - 3.0) / 24.0, z * (2.0 * square - 5.0) / 36.0
+
+
+def _quantile(t: Floats, z: Floats, bends: tuple[Floats, Floats, Floats], lines: Floats) -> tuple[Floats, Floats]:
+    """Return the quantiles of the sums of t effective samples, and their standard deviations, each [r]."""
+    he2, he3, he11 = bends
+    variance, third, fourth = scaled_cumulants(t, lines)
+    deviation = np.sqrt(variance)
+    lean = third / variance  # s g1
+    bend = z + (fourth * he3 - third * lean * he11) / (variance * variance)
+    return t + deviation * bend + lean * he2, deviation

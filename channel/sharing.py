@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from channel._arrays import Floats
+from channel._arrays import Floats, Ints
 from channel._checks import non_negative, positive
 from channel.rate import SHANNON, Efficiency
 
@@ -20,6 +20,7 @@ class Race(NamedTuple):
     """The slots up to the first transfer's end."""
 
     slots: int  # used: until the first payload is complete, or all that there are
+    needed: Ints  # [n]: until each payload is complete; one more than there are where it does not get so far
     sent_bits: Floats  # [n, m]: sent by the end of each of the m slots given
 
 
@@ -42,8 +43,8 @@ def race(
         efficiency: spectral efficiency over the SNR of a slot.
 
     Returns:
-        How many slots that takes, m at most, and what each transfer would send by the end of each of the m slots: the
-        first may pass its payload in its last slot, and all go on after it.
+        How many slots that takes, m at most, how many each transfer would take, and what each would send by the end of
+        each of the m slots: the first may pass its payload in its last slot, and all go on after it.
 
     Raises:
         ValueError: an argument is out of range or NaN.
@@ -80,4 +81,4 @@ def race_at(bps_hz: ArrayLike, payload_bits: ArrayLike, bandwidth_hz: ArrayLike,
     # The slot in which a payload is complete counts in full.
     incomplete_slots = (sent < payload[:, None]).sum(axis=1)
     needed = np.where(payload > 0, incomplete_slots + 1, 0)
-    return Race(int(needed.min(initial=sent.shape[1])), sent)
+    return Race(int(needed.min(initial=sent.shape[1])), needed, sent)

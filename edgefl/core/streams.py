@@ -52,6 +52,8 @@ Purpose = Literal[
     "handover_start",  # fading when another base station takes over; index = round
     "fast_down",  # duration of the download, without its slots; index = round
     "fast_up",  # of the upload
+    "fast_down_later",  # what is left of it, each time the band is divided anew; entity = device and attempt
+    "fast_up_later",
     "fault_down",  # which attempts of the download fail; index = round
     "fault_up",  # of the upload
     "blocks_down",  # which of its transport blocks are lost; index = round
@@ -159,12 +161,7 @@ class Streams:
         blocks = np.arange(((count or 1) + 1) // 2, dtype=np.uint64)
         entity, block = np.broadcast_arrays(entity[..., None], blocks)
         counter = np.stack([block, np.full_like(block, index), entity & _LOW_WORD, entity >> _WORD_BITS])
-        key = self._key(purpose)
-        words = philox4x32(counter, (key & 0xFFFFFFFF, key >> 32))
-        pairs = (words[0::2] << _WORD_BITS) | words[1::2]
-        # 52 bits, centred in their cell: neither 0 nor 1 can come out, so logarithms and quantiles are finite.
-        bits = pairs >> np.uint64(12)
-        values = np.moveaxis((bits.astype(np.float64) + 0.5) * 2.0**-52, 0, -1)
+        values = np.moveaxis(_open_unit(self._pairs(purpose, counter)), 0, -1)
         values = values.reshape(*entity.shape[:-1], 2 * entity.shape[-1])
         if count is None:
             return np.asarray(values[..., 0])
@@ -176,6 +173,32 @@ class Streams:
 
         return np.asarray(ndtri(self.uniform(purpose, ids, index, count)))
 
+    def normal_at(self, purpose: Purpose, ids: npt.ArrayLike, index: npt.ArrayLike, position: npt.ArrayLike) -> Floats:
+        """Return single standard normals, out of the middle of the sequences that `normal` gives for a key.
+
+        Args:
+            purpose: what the numbers are for.
+            ids: [...] non-negative entity numbers.
+            index: [...] rounds, legs or the like; below 2^32.
+            position: [...] which number of the key's sequence, from 0; below 2^33.
+
+        Returns:
+            [...], the broadcast shape of the arguments.
+        """
+        from scipy.special import ndtri
+
+        arguments = (ids, index, position)
+        entity, part, place = np.broadcast_arrays(*(np.asarray(argument, dtype=np.uint64) for argument in arguments))
+        counter = np.stack([place >> np.uint64(1), part, entity & _LOW_WORD, entity >> _WORD_BITS])
+        first, second = self._pairs(purpose, counter)
+        return np.asarray(ndtri(_open_unit(np.where(place & np.uint64(1), second, first))))
+
+    def _pairs(self, purpose: Purpose, counter: Words) -> Words:
+        """Return two numbers of 64 random bits [2, ...] for each counter [4, ...]."""
+        key = self._key(purpose)
+        words = philox4x32(counter, (key & 0xFFFFFFFF, key >> 32))
+        return np.asarray((words[0::2] << _WORD_BITS) | words[1::2])
+
     def generator(self, purpose: Purpose, entity: int = 0, index: int = 0) -> np.random.Generator:
         """Return a NumPy generator of its own for (purpose, entity, index), for draws that are no plain array."""
         philox = np.random.Philox(key=[self._key(purpose), entity], counter=[0, 0, index, 0])
@@ -186,6 +209,12 @@ class Streams:
         name = f"{self.seed}/{purpose}/{entity}/{index}/{attempt}"
         seed = _HashedSeed(hashlib.blake2b(name.encode(), digest_size=24).digest())
         return np.random.Generator(np.random.SFC64(seed))  # type: ignore[arg-type]  # any ISeedSequence will do
+
+
+def _open_unit(words: Words) -> Floats:
+    """Return numbers in (0, 1) from 64 random bits each."""
+    # 52 bits, centred in their cell: neither 0 nor 1 can come out, so logarithms and quantiles are finite.
+    return np.asarray(((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
 
 
 class _HashedSeed(ISeedSequence):

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 
 import numpy as np
 import simpy
 
-import channel
-from channel.rate import SHANNON
 from edgefl.core.arrays import Bools, Floats, Ints
 from edgefl.core.times import SAME_STEP, call_at, steps_begun, steps_completed
+from edgefl.radio.band_progress import BandProgress
 from edgefl.radio.band_rows import BandRows
 from edgefl.radio.band_transfer import BandTransfer
 from edgefl.radio.band_users import BandUsers
 from edgefl.radio.drop import Drop
 from edgefl.radio.shares import BandShares, divide_bands
 from edgefl.radio.transfers import OnAir, Way, ignore_on_air
-from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine, effective_snr
-
-LOOK_AHEAD_VALUES = 2**15  # slots of a race, all transfers together: bounds the memory
-LEAST_AHEAD_SLOTS = 16  # of each transfer, however many share that memory
-LOOK_AHEAD_MARGIN = 1.1  # slots looked ahead over those expected: fading makes transfers longer or shorter
+from edgefl.radio.transmission import TransmissionEngine
 
 
 class BandClock:
@@ -48,6 +41,7 @@ class BandClock:
         self._slot_s = engine.budget.radio.slot_s
         self._users = users  # besides the devices; None: there are none
         self._slot_shares = engine.budget.resources.slot_shares(way)  # [slots] of a frame; None: slots are alike
+        self._progress = BandProgress(engine, way)
         self._rows = BandRows.of([], len(engine.budget.group))
         self._joining: list[BandTransfer] = []  # since the last division
         self._slot = 0  # everything before this slot is accounted for
@@ -163,14 +157,11 @@ class BandClock:
             change_s = self._users.next_change_s(self._transfers())
             if change_s < np.inf:  # what comes or goes within a slot counts from the next one on
                 horizon = min(horizon, max(steps_begun(change_s, self._slot_s) - self._slot, 1))
-        # `fast` knows no block fading, and one engine has to tell which of them all ends first.
-        if self._engine.estimates_all(rows.hold_slots):
-            slots = self._flow(share_hz)
-        else:
-            slots = self._race(share_hz, horizon)
+        progress = self._progress.divide(rows, share_hz, self._slot, horizon)
+        self._sent_by = progress.sent_by
         self._version += 1
         version = self._version
-        wake = self._slot + min(slots, horizon)
+        wake = self._slot + min(progress.slots, horizon)
         self._call_at(wake, lambda: self._wake_if(version, wake))
 
     def _transfers(self) -> Ints:
@@ -231,111 +222,6 @@ class BandClock:
             payload_bits=rows.left_bits,
             others=self._users.others(self._transfers()) if self._users is not None else None,
         )
-
-    def _race(self, share_hz: Floats, horizon: int) -> int:
-        """Return the slots until the next transfer ends, or until gains have to be drawn anew."""
-        began = time.perf_counter()
-        rows = self._rows
-        slot_bits = share_hz * self._slot_s * rows.mean_bps_hz
-        never = np.full(len(rows), np.inf)
-        # Mean rates tell about how far to look ahead. How far does not change a result: draws are keyed.
-        expected_slots = np.divide(rows.left_bits, slot_bits, out=never, where=slot_bits > 0)
-        room = max(LOOK_AHEAD_VALUES // len(rows), LEAST_AHEAD_SLOTS)
-        ahead = int(max(1, min(room, LOOK_AHEAD_MARGIN * expected_slots.min() + LEAST_AHEAD_SLOTS, horizon)))
-        bps_hz = self._coming_bps_hz(ahead, expected_slots)
-        race = channel.sharing.race_at(bps_hz, rows.left_bits, share_hz, self._slot_s)
-        self._engine.count_needless(time.perf_counter() - began)
-        self._sent_by = lambda count: race.sent_bits[:, count - 1]
-        return race.slots
-
-    def _coming_bps_hz(self, ahead: int, expected_slots: Floats) -> Floats:
-        """Return the spectral efficiencies [n, ahead] in the coming slots."""
-        rows = self._rows
-        efficiency = self._budget.efficiency
-        if self._engine.adaptation is not None:
-            return self._coming_blocks(ahead, expected_slots)
-        on_waves = rows.on_waves
-        if on_waves.all():
-            bps_hz = np.empty((len(rows), ahead))
-        else:
-            bps_hz = efficiency.bps_hz(rows.look_ahead(ahead, expected_slots) * rows.mean_snr[:, None])
-        for row in np.flatnonzero(on_waves).tolist():
-            bps_hz[row] = rows.wave_bps_hz(row, self._slot, ahead, efficiency, self._slot_s)
-        if self._slot_shares is not None:
-            places = (self._slot + np.arange(ahead)) % self._slot_shares.size
-            bps_hz = bps_hz * self._slot_shares[places]
-        return bps_hz
-
-    def _coming_blocks(self, ahead: int, expected_slots: Floats) -> Floats:
-        """Return what link adaptation brings through in the coming slots, as spectral efficiencies [n, ahead]."""
-        rows = self._rows
-        bps_hz = np.zeros((len(rows), ahead))
-        on_waves = rows.on_waves
-        if not on_waves.all():
-            snr = rows.look_ahead(ahead, expected_slots) * rows.mean_snr[:, None]
-        for row, transfer in enumerate(rows.transfers):
-            if not rows.mean_snr[row] > 0:  # without a share it sends no blocks
-                continue
-            if transfer.blocks is None:
-                transfer.begin_blocks(self._engine.blocks(self._way, transfer.participant, transfer.attempt))
-            if on_waves[row]:
-                met = effective_snr(rows.wave_bps_hz(row, self._slot, ahead, SHANNON, self._slot_s))
-            else:
-                met = snr[row]
-            bps_hz[row] = transfer.blocks.bps_hz(met)
-        return bps_hz
-
-    def _flow(self, share_hz: Floats) -> int:
-        """Return the slots until the next transfer ends, at mean rates.
-
-        The work of a transfer is its payload, made longer or shorter by a draw of `fast`.
-        """
-        rows = self._rows
-        mean_bps_hz = rows.mean_bps_hz.copy()  # for K > 0, the draw makes up for it
-        constant = rows.constant
-        if constant.any():
-            power = np.abs(channel.fading.ricean(rows.gain[constant], rows.k_factor[constant])) ** 2
-            mean_bps_hz[constant] = self._budget.efficiency.bps_hz(rows.mean_snr[constant] * power)
-        slot_bits = share_hz * self._slot_s * mean_bps_hz
-        # Drawn once: the first share that carries anything decides how lucky the whole transfer is.
-        for row in np.flatnonzero(np.isnan(rows.work) & (slot_bits > 0)).tolist():
-            slots = self._expected_slots(row, share_hz[row])
-            rows.work[row] = slots * slot_bits[row] / rows.left_bits[row]
-        work = np.where(np.isnan(rows.work) | (rows.work == 0), 1.0, rows.work)
-        rates = slot_bits / work  # bits of payload in a slot
-        left_bits = rows.left_bits.copy()
-        # Rates are quotients: a transfer that lacks a rounding error at a slot boundary ends there.
-        almost_bits = left_bits * (1.0 - SAME_STEP)
-        self._sent_by = lambda count: np.where(rates * count < almost_bits, rates * count, left_bits)
-        never = np.full(left_bits.size, np.inf)
-        slots = np.divide(almost_bits, rates, out=never, where=rates > 0).min()
-        return math.ceil(min(float(slots), channel.transfer.MAX_SLOTS))  # infinite where no share carries a bit
-
-    def _expected_slots(self, row: int, share_hz: float) -> float:
-        """Return the slots that `fast` draws for a transfer that keeps its share, and move its fading to their end."""
-        rows = self._rows
-        transfer = rows.transfers[row]
-        # Without a limit nothing is cut: `fast` then need not walk short transfers to cut them at a slot.
-        limit_slots = None
-        if rows.limit_slots[row] != channel.transfer.MAX_SLOTS:
-            limit_slots = rows.limit_slots[[row]] - rows.slots[[row]]
-        left_bits = float(rows.left_bits[row])
-        attempt = TransmissionAttempt(
-            way=self._way,
-            participants=transfer.now(complex(rows.gain[row])),
-            number=transfer.attempt,
-            payload_bits=np.array([left_bits]),
-            mean_snr=rows.mean_snr[[row]],
-            bandwidth_hz=np.array([share_hz]),
-            limit_slots=limit_slots,
-        )
-        walk = self._engine.carry(attempt)
-        rows.gain[row] = walk.gain[0]
-        sent_bits = float(walk.sent_bits[0])
-        if sent_bits <= 0:
-            return np.inf
-        # An attempt that was cut at its limit has sent a part; the whole takes longer in proportion.
-        return float(walk.slots[0]) * left_bits / sent_bits
 
 
 def _no_division(count: int) -> Floats:

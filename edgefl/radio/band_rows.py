@@ -13,13 +13,14 @@ import channel
 from channel.rate import Efficiency
 from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
 from edgefl.radio.band_transfer import BandTransfer
-from edgefl.radio.small_scale import coming_gains
+from edgefl.radio.small_scale import ONE_ROW, coming_gains
 
 Objects = npt.NDArray[np.object_]
 
 KNOWN_VALUES = 2**18  # fading gains drawn at once, all rows together: bounds the memory
 DRAW_MARGIN = 1.1  # slots drawn over those that the median row is expected to need
 LEAST_DRAWN_SLOTS = 16
+LINES = 6  # of cumulants: see channel.cumulants.scaled_cumulants
 
 
 @dataclass
@@ -50,7 +51,21 @@ class BandRows:
     bandwidth_hz: Floats  # that it occupies in its turn, since the last division; nan before the first
     mean_snr: Floats  # at the last division; nan before the first
     mean_bps_hz: Floats  # over Rayleigh fading, at `mean_snr`
-    work: Floats  # bits of the fluid model for a bit of payload, under the `fast` engine; nan until it is drawn
+    share_hz: Floats  # that carries payload, at the last division; nan before the first
+    attempt: Ints  # number of the attempt among all of the participant's in this direction: part of the draws' key
+    walked: Bools  # slot by slot; otherwise by the `fast` engine
+    walked_from: Ints  # number of the slot from which on it is walked
+    walked_until: Ints  # number of the slot to which it has been walked: `gain` holds before it
+    step_slots: Ints  # with one gain: those of block fading, or those that `fast` walks at one rate
+    step_correlation: Floats  # of the fading from one such step to the next
+    ended_gain: Complex  # of the fading when it has ended under the `fast` engine; nan: the last slot's
+    epoch: Ints  # of the `fast` engine (channel.epochs), from 0; -1 before the first
+    epoch_normal: Floats  # its standard normal
+    epoch_samples: Floats  # effective samples since it began
+    epoch_snr: Floats  # `mean_snr` that the next three are of
+    lines: Floats  # [n, 6] of the sum's cumulants
+    sample_bits: Floats  # of an effective sample at the mean rate
+    worth: Floats  # effective samples in a slot
     gains: Objects  # arrays [drawn]: of the slots that have been drawn
     powers: Objects  # arrays [drawn]: |h|^2 in these slots
     drawn: Ints  # slots
@@ -89,7 +104,21 @@ class BandRows:
             bandwidth_hz=np.full(count, np.nan),
             mean_snr=np.full(count, np.nan),
             mean_bps_hz=np.full(count, np.nan),
-            work=np.full(count, np.nan),
+            share_hz=np.full(count, np.nan),
+            attempt=np.array([t.participant.attempts_before + t.attempt for t in transfers], dtype=np.int64),
+            walked=np.zeros(count, dtype=np.bool_),
+            walked_from=np.zeros(count, dtype=np.int64),
+            walked_until=column("slots", np.int64),
+            step_slots=column("hold_slots", np.int64),
+            step_correlation=column("correlation", np.float64),
+            ended_gain=np.full(count, np.nan, dtype=np.complex128),
+            epoch=np.full(count, -1, dtype=np.int64),
+            epoch_normal=np.zeros(count),
+            epoch_samples=np.zeros(count),
+            epoch_snr=np.full(count, np.nan),
+            lines=np.zeros((count, LINES)),
+            sample_bits=np.zeros(count),
+            worth=np.zeros(count),
             gains=_objects([np.empty(0, dtype=np.complex128)] * count),
             powers=_objects([np.empty(0)] * count),
             drawn=np.zeros(count, dtype=np.int64),
@@ -140,7 +169,8 @@ class BandRows:
 
     def write_back(self, rows: Rows) -> None:
         """Tell the transfers of some rows what has become of them."""
-        gains = self.last_gain(rows)
+        drawn = self.ended_gain[rows]
+        gains = np.where(np.isnan(drawn), self.last_gain(rows), drawn)
         for row, gain in zip(rows.tolist(), gains.tolist(), strict=True):
             self.transfers[row].take_progress(
                 float(self.left_bits[row]),
@@ -164,8 +194,25 @@ class BandRows:
         for transfer in self.transfers:
             if transfer.blocks is not None:
                 transfer.blocks.advance(count)
-        # Under the `fast` engine no slots are drawn, and the gain stays what it is.
-        self.used = np.minimum(self.used + count, self.drawn)
+        self.used = np.where(self.walked, self.used + count, self.used)
+        self.epoch_samples += count * self.worth
+
+    def begin_walking(self, rows: Rows) -> None:
+        """Walk some rows slot by slot from now on; their fading has gone on since they were walked before."""
+        for row in rows[self.slots[rows] > self.walked_until[rows]].tolist():
+            pause_slots = self.slots[row] - self.walked_until[row]
+            draw = self.transfers[row].draws(ONE_ROW, 1)[0, 0]
+            self.gain[row] = channel.fading.advance(self.gain[row], self.correlation[row], pause_slots, draw)
+        self.walked[rows] = True
+        self.walked_from[rows] = self.slots[rows]
+
+    def stop_walking(self, rows: Rows) -> None:
+        """Forget the slots that have been drawn for some rows, which are not walked from now on."""
+        self.gain[rows] = self.last_gain(rows)
+        self.walked[rows] = False
+        self.walked_until[rows] = self.slots[rows]
+        self.drawn[rows] = 0
+        self.used[rows] = 0
 
     def last_gain(self, rows: Rows) -> Complex:
         """Return the fading's gains in the last slot of some rows [r]."""
@@ -175,22 +222,23 @@ class BandRows:
                 last[position] = self.gains[row][self.used[row] - 1]
         return np.asarray(last)
 
-    def look_ahead(self, slots: int, expected_slots: Floats) -> Floats:
-        """Return the fading powers |h|^2 [n, slots] in the coming slots.
+    def look_ahead(self, rows: Rows, slots: int, expected_slots: Floats) -> Floats:
+        """Return the fading powers |h|^2 [r, slots] of some rows in the coming slots.
 
         Args:
+            rows: which.
             slots: how many.
-            expected_slots: [n] that each row still needs; tells how many it is worth to draw at once.
+            expected_slots: [r] that each row still needs; tells how many it is worth to draw at once.
         """
-        known = self.drawn - self.used
+        known = self.drawn[rows] - self.used[rows]
         short = np.flatnonzero(known < slots)
         if short.size:
-            most = max(KNOWN_VALUES // len(self), slots)
+            most = max(KNOWN_VALUES // len(rows), slots)
             wanted = DRAW_MARGIN * float(np.median(expected_slots[short])) + LEAST_DRAWN_SLOTS
             target = int(max(slots, min(most, wanted)))
             for held in np.unique(known[short]).tolist():
-                self._draw(short[known[short] == held], held, target)
-        windows = zip(self.powers, self.used.tolist(), strict=True)
+                self._draw(rows[short[known[short] == held]], held, target)
+        windows = zip(self.powers[rows], self.used[rows].tolist(), strict=True)
         return np.stack([powers[first : first + slots] for powers, first in windows])
 
     @property
@@ -217,10 +265,10 @@ class BandRows:
             [self.transfers[row].draws for row in rows],
             before,
             target - held,
-            correlation=self.correlation[rows],
-            hold_slots=self.hold_slots[rows],
+            correlation=self.step_correlation[rows],
+            hold_slots=self.step_slots[rows],
             constant=self.constant[rows],
-            first_slot=self.slots[rows] + held,
+            first_slot=self.slots[rows] - self.walked_from[rows] + held,
         )
         power = np.abs(channel.fading.ricean(more, self.k_factor[rows, None])) ** 2
         for row, gains, powers in zip(rows.tolist(), more, power, strict=True):

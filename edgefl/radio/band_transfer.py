@@ -82,10 +82,6 @@ class BandTransfer:
             return np.array([np.inf])
         return np.array([self.sent_bits / self.bits_over_snr])
 
-    def now(self, gain: complex) -> Participants:
-        """Return its participant [1] with the fading of the last slot."""
-        return replace(self.participant, start=np.array([gain]))
-
     def go_on(self, participant: Participants, gain: complex, draws: Innovations, paused_slots: int) -> None:
         """Go on after a pause, over the base station that serves the device [1] now, whose fading is another."""
         self._attach(participant, gain, draws)

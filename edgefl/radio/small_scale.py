@@ -98,7 +98,7 @@ def coming_gains(
         draws: [n] of the transfers' attempts.
         before: [n] the gains in the slot before.
         slots: how many gains to return.
-        correlation: [n] between neighbouring slots.
+        correlation: [n] between neighbouring values.
         hold_slots: [n] for how many slots a value holds.
         constant: [n] whether the channel keeps its strength.
         first_slot: [n] the number of the first of these slots, from 0 at the beginning of each transfer.
@@ -114,19 +114,23 @@ def coming_gains(
             drawn[:] = draws[row](ONE_ROW, slots)[0]
         gains[gauss_markov] = channel.fading.gauss_markov(innovations, correlation[gauss_markov], before[gauss_markov])
     for row in np.flatnonzero(~constant & (hold_slots != 1)).tolist():
-        gains[row] = _coming_block_gains(draws[row], before[row], slots, int(hold_slots[row]), int(first_slot[row]))
+        gains[row] = _coming_steps(
+            draws[row], before[row], slots, float(correlation[row]), int(hold_slots[row]), int(first_slot[row])
+        )
     return gains
 
 
-def _coming_block_gains(draws: Innovations, before: complex, slots: int, hold_slots: int, first_slot: int) -> Complex:
-    """Return the gains [slots] of one transfer in block fading."""
-    begins_block = (first_slot + np.arange(slots)) % hold_slots == 0
-    # Draws are taken only for slots that begin a block: the stream does not depend on how far one looks ahead.
-    innovations = np.zeros(slots, dtype=np.complex128)
-    blocks = int(begins_block.sum())
-    if blocks:
-        innovations[begins_block] = draws(ONE_ROW, blocks)[0]
-    return channel.fading.block(innovations, hold_slots, before, first_slot)
+def _coming_steps(
+    draws: Innovations, before: complex, slots: int, correlation: float, hold_slots: int, first_slot: int
+) -> Complex:
+    """Return the gains [slots] of one transfer whose fading holds each value for some slots."""
+    step = (first_slot + np.arange(slots)) // hold_slots - (first_slot - 1) // hold_slots  # 0: of the slot before
+    new_steps = int(step[-1]) if slots else 0
+    # Draws are taken only for slots that begin a step: the stream does not depend on how far one looks ahead.
+    values = np.full(new_steps + 1, before)
+    if new_steps:
+        values[1:] = channel.fading.gauss_markov(draws(ONE_ROW, new_steps), correlation, [before])[0]
+    return values[step]
 
 
 def _check_waves(radio: Radio, waves: Waves, count: int) -> None:

@@ -14,8 +14,9 @@ import channel
 from channel.link_adaptation import LinkAdaptation
 from channel.rate import SHANNON
 from channel.transfer import MAX_SLOTS, Innovations, Walk
-from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
+from edgefl.core.arrays import Bools, Complex, Floats, Ids, Ints, Rows
 from edgefl.core.streams import Purpose, Streams
+from edgefl.core.times import SAME_STEP
 from edgefl.radio.blocks import BlockProcess
 from edgefl.radio.link_budget import LinkBudget
 from edgefl.radio.participants import Participants
@@ -26,6 +27,8 @@ from edgefl.radio.transfers import Way
 BLOCKS: dict[Way, Purpose] = {"down": "blocks_down", "up": "blocks_up"}
 BLOCKS_AT_ONCE = 4096  # slots that link adaptation looks at: how many does not change a result
 FAST: dict[Way, Purpose] = {"down": "fast_down", "up": "fast_up"}
+FAST_LATER: dict[Way, Purpose] = {"down": "fast_down_later", "up": "fast_up_later"}
+ATTEMPT_BITS = 32  # an attempt's number stands above its device's in the key of a draw
 NOTICEABLE_S = 2.0  # wall-clock of walking from which it is worth asking whether `fast` would have walked, too
 TINY_BITS = 1e-300  # keeps a quotient finite where a slot carries nothing
 ALL_SLOTS = np.ones(1)  # a period of one slot, which belongs to both directions
@@ -67,18 +70,24 @@ class TransmissionEngine:
         self._fading = fading
         self._streams = streams
         self._slot_s = budget.radio.slot_s
-        self._fast = budget.radio.transfer == "fast"
+        self.fast = budget.radio.transfer == "fast"
         self.adaptation: LinkAdaptation | None = budget.radio.errors.link_adaptation(budget.radio.rate)
         self._walking_s = 0.0  # wall-clock
         self.needless_s = 0.0  # wall-clock of slots that `fast` would not walk
 
     def estimates(self, participants: Participants) -> bool:
         """Return whether `fast` is asked for, and can estimate all these transfers: it knows no block fading."""
-        return self.estimates_all(participants.hold_slots)
+        return self.fast and not participants.fades_in_blocks.any()
 
-    def estimates_all(self, hold_slots: Ints) -> bool:
-        """Return whether `fast` is asked for, and no transfer holds its fading [n] for more than a slot."""
-        return self._fast and not (hold_slots != 1).any()
+    def normals(self, way: Way, ids: Ids, index: Ints, attempt: Ints) -> Floats:
+        """Return the draws [n, NORMALS] of `fast` for attempts: of their durations, and of the gains afterwards."""
+        position = NORMALS * attempt[:, None] + np.arange(NORMALS)
+        return self._streams.normal_at(FAST[way], ids[:, None], index[:, None], position)
+
+    def later_normals(self, way: Way, ids: Ids, index: Ints, attempt: Ints, epoch: Ints) -> Floats:
+        """Return the draws [n] of `fast` for what is left of attempts when the band is divided, by epochs from 1."""
+        attempts = ids + (attempt << ATTEMPT_BITS)
+        return self._streams.normal_at(FAST_LATER[way], attempts, index, epoch - 1)
 
     def carry(self, attempt: TransmissionAttempt) -> Walk:
         """Return the slots, the bits and the fading afterwards of an attempt.
@@ -94,7 +103,7 @@ class TransmissionEngine:
 
     def count_needless(self, wall_s: float) -> None:
         """Add to the wall-clock that `transfer: fast` would have saved."""
-        if not self._fast and self.adaptation is None:  # `fast` knows no link adaptation
+        if not self.fast and self.adaptation is None:  # `fast` knows no link adaptation
             self.needless_s += wall_s
 
     def _walk(self, attempt: TransmissionAttempt) -> Walk:
@@ -261,6 +270,8 @@ class TransmissionEngine:
         used_slots = np.minimum(needed_slots, limit_slots).astype(np.int64)
         used_share = np.divide(used_slots, needed_slots, out=np.ones(len(used_slots)), where=needed_slots > 0)
         sent_bits = attempt.payload_bits * used_share
+        cut = estimated[used_slots[estimated] < needed_slots[estimated]]
+        sent_bits[cut] = self._sent_bits(attempt.only(cut), used_slots[cut], normals[cut, 0])
         walked = np.flatnonzero(walks)
         walk = self._walk(attempt.only(walked))
         used_slots[walked] = walk.slots
@@ -281,6 +292,15 @@ class TransmissionEngine:
             refuses=False,
         )
         return np.rint(duration_s / self._slot_s)
+
+    def _sent_bits(self, attempt: TransmissionAttempt, slots: Ints, normals: Floats) -> Floats:
+        """Return what transfers [r] that take longer have sent after some slots."""
+        if not slots.size:
+            return np.zeros(0)
+        outlook = channel.epochs.outlook(*self._arguments(attempt), self.budget.efficiency)
+        lines = channel.epochs.of_epoch(outlook.lines, np.ones(slots.size, dtype=np.bool_))
+        samples = channel.epochs.sent(slots * outlook.worth, normals, lines)
+        return np.clip(outlook.sample_bits * samples, 0.0, attempt.payload_bits * (1.0 - SAME_STEP))
 
     def _arguments(self, attempt: TransmissionAttempt) -> tuple[Floats, Floats, Floats, float, Floats]:
         """Return the arguments with which all functions of `channel.transfer` begin."""

@@ -338,5 +338,5 @@ def test_bad_arguments(change, message):
 
 def test_worth_of_a_slot_does_not_cancel():
     for rho, slots in product((1 - 1e-9, 0.5), (10, 1_000)):
-        block = int(first_passage._block_slots(np.array([float(slots)]), np.array([rho]))[0])
+        block = int(first_passage.slots_at_one_rate(np.array([float(slots)]), np.array([rho]))[0])
         assert block == max(1, min(slots // first_passage.MIN_BLOCKS, int(1 / 32 / (-2 * math.log(rho)))))

@@ -1,0 +1,253 @@
+"""How far the transfers on a band get until it is divided anew: slot by slot, or by the `fast` engine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+import channel
+from channel.rate import SHANNON
+from channel.transfer import MAX_SLOTS
+from edgefl.core.arrays import Floats, Ints, Rows
+from edgefl.core.times import SAME_STEP
+from edgefl.radio.band_rows import BandRows
+from edgefl.radio.transfers import Way
+from edgefl.radio.transmission import TransmissionEngine, effective_snr
+
+LOOK_AHEAD_VALUES = 2**15  # slots of a race, all transfers together: bounds the memory
+LEAST_AHEAD_SLOTS = 16  # of each transfer, however many share that memory
+LOOK_AHEAD_MARGIN = 1.1  # slots looked ahead over those expected: fading makes transfers longer or shorter
+LONG = 4.0  # times as long as `fast` asks for: then a transfer that is walked is worth estimating again
+
+SentBy = Callable[[int], Floats]
+"""What each transfer has sent some slots after a division."""
+
+
+class Progress(NamedTuple):
+    """What becomes of transfers [n] that keep their shares."""
+
+    ends: Floats  # [n] slots after which each ends; infinite where that is not known yet, or never
+    known_slots: int  # for which it is known
+    sent_by: SentBy  # [n], up to `known_slots`
+
+    @property
+    def slots(self) -> int:
+        """Until the first transfer ends, or until slots have to be drawn anew."""
+        return int(min(self.ends.min(initial=np.inf), self.known_slots))
+
+
+class BandProgress:
+    """The two engines on a band.
+
+    `slots` walks all transfers. `fast` estimates those that are long enough (`channel.epochs`), has a closed form for
+    channels that do not change, and walks the others, to the end mostly: what is left of a long one gets short.
+    """
+
+    def __init__(self, engine: TransmissionEngine, way: Way) -> None:
+        self._engine = engine
+        self._budget = engine.budget
+        self._way = way
+        self._slot_s = engine.budget.radio.slot_s
+        self._slot_shares = engine.budget.resources.slot_shares(way)  # [slots] of a frame; None: slots are alike
+
+    def divide(self, rows: BandRows, share_hz: Floats, slot: int, horizon: int) -> Progress:
+        """Return what happens when transfers [n] have got new shares of the band.
+
+        Args:
+            rows: the transfers, with their new SNRs.
+            share_hz: [n] bandwidth that carries payload, in the mean over time.
+            slot: number of the slot that begins, in the run.
+            horizon: slots beyond which nothing needs to be known.
+        """
+        if not self._engine.fast or self._engine.adaptation is not None:
+            rows.walked[:] = True
+            return self._walk(rows, np.arange(len(rows)), share_hz, slot, horizon)
+        constant = rows.constant & (rows.hold_slots == 1)
+        carries = share_hz > 0
+        self._estimate(rows, np.flatnonzero(~constant & carries & (rows.mean_snr > 0)), share_hz)
+        rows.share_hz[:] = share_hz
+        estimated = np.flatnonzero(~rows.walked & ~constant & carries & (rows.epoch >= 0))
+        parts = [
+            (np.flatnonzero(constant), self._go_on_steadily(rows, np.flatnonzero(constant), share_hz)),
+            (estimated, self._flow(rows, estimated)),
+            (np.flatnonzero(rows.walked), self._walk(rows, np.flatnonzero(rows.walked), share_hz, slot, horizon)),
+        ]
+        return _together(len(rows), parts)
+
+    def _walk(self, rows: BandRows, walked: Rows, share_hz: Floats, slot: int, horizon: int) -> Progress:
+        """Walk some rows slot by slot until the first one ends, or until gains have to be drawn anew."""
+        if not walked.size:
+            return _nothing(walked)
+        began = time.perf_counter()
+        left_bits = rows.left_bits[walked]
+        hz = share_hz[walked]
+        slot_bits = hz * self._slot_s * rows.mean_bps_hz[walked]
+        never = np.full(walked.size, np.inf)
+        # Mean rates tell about how far to look ahead. How far does not change a result: draws are keyed.
+        expected_slots = np.divide(left_bits, slot_bits, out=never, where=slot_bits > 0)
+        room = max(LOOK_AHEAD_VALUES // walked.size, LEAST_AHEAD_SLOTS)
+        ahead = int(max(1, min(room, LOOK_AHEAD_MARGIN * expected_slots.min() + LEAST_AHEAD_SLOTS, horizon)))
+        bps_hz = self._coming_bps_hz(rows, walked, slot, ahead, expected_slots)
+        race = channel.sharing.race_at(bps_hz, left_bits, hz, self._slot_s)
+        self._engine.count_needless(time.perf_counter() - began)
+        ends = np.where(race.needed <= ahead, race.needed, np.inf)
+        return Progress(ends, ahead, lambda count: race.sent_bits[:, count - 1])
+
+    def _coming_bps_hz(self, rows: BandRows, walked: Rows, slot: int, ahead: int, expected_slots: Floats) -> Floats:
+        """Return the spectral efficiencies [r, ahead] of some rows in the coming slots."""
+        efficiency = self._budget.efficiency
+        if self._engine.adaptation is not None:
+            return self._coming_blocks(rows, slot, ahead, expected_slots)
+        on_waves = rows.on_waves[walked]
+        if on_waves.all():
+            bps_hz = np.empty((walked.size, ahead))
+        else:
+            bps_hz = efficiency.bps_hz(rows.look_ahead(walked, ahead, expected_slots) * rows.mean_snr[walked, None])
+        for position in np.flatnonzero(on_waves).tolist():
+            row = int(walked[position])
+            bps_hz[position] = rows.wave_bps_hz(row, slot, ahead, efficiency, self._slot_s)
+        if self._slot_shares is not None:
+            places = (slot + np.arange(ahead)) % self._slot_shares.size
+            bps_hz = bps_hz * self._slot_shares[places]
+        return bps_hz
+
+    def _coming_blocks(self, rows: BandRows, slot: int, ahead: int, expected_slots: Floats) -> Floats:
+        """Return what link adaptation brings through in the coming slots, as spectral efficiencies [n, ahead]."""
+        bps_hz = np.zeros((len(rows), ahead))
+        on_waves = rows.on_waves
+        if not on_waves.all():
+            snr = rows.look_ahead(np.arange(len(rows)), ahead, expected_slots) * rows.mean_snr[:, None]
+        for row, transfer in enumerate(rows.transfers):
+            if not rows.mean_snr[row] > 0:  # without a share it sends no blocks
+                continue
+            if transfer.blocks is None:
+                transfer.begin_blocks(self._engine.blocks(self._way, transfer.participant, transfer.attempt))
+            if on_waves[row]:
+                met = effective_snr(rows.wave_bps_hz(row, slot, ahead, SHANNON, self._slot_s))
+            else:
+                met = snr[row]
+            bps_hz[row] = transfer.blocks.bps_hz(met)
+        return bps_hz
+
+    def _go_on_steadily(self, rows: BandRows, steady: Rows, share_hz: Floats) -> Progress:
+        """Return the progress of some rows whose channels do not change."""
+        if not steady.size:
+            return _nothing(steady)
+        power = np.abs(channel.fading.ricean(rows.gain[steady], rows.k_factor[steady])) ** 2
+        bps_hz = self._budget.efficiency.bps_hz(rows.mean_snr[steady] * power)
+        slot_bits = share_hz[steady] * self._slot_s * bps_hz
+        left_bits = rows.left_bits[steady]
+        # A transfer that lacks a rounding error at a slot boundary ends there.
+        almost_bits = left_bits * (1.0 - SAME_STEP)
+        never = np.full(steady.size, np.inf)
+        slots = np.divide(almost_bits, slot_bits, out=never, where=slot_bits > 0)
+        return Progress(
+            np.ceil(slots),
+            MAX_SLOTS,
+            lambda count: np.where(slot_bits * count < almost_bits, slot_bits * count, left_bits),
+        )
+
+    def _estimate(self, rows: BandRows, fading: Rows, share_hz: Floats) -> None:
+        """Decide for rows whose shares have changed whether they are walked, and begin epochs of the others."""
+        undecided = (rows.epoch[fading] < 0) & ~rows.walked[fading]
+        new = fading[undecided]
+        if new.size:
+            normals = self._engine.normals(self._way, rows.device[new], rows.index[new], rows.attempt[new])
+            rows.epoch_normal[new] = normals[:, 0]
+            # As under a fixed share: the fading afterwards is a new draw, and block fading is walked in its own blocks.
+            after = (normals[:, 1] + 1j * normals[:, 2]) * np.sqrt(0.5)
+            rows.ended_gain[new] = np.where(rows.hold_slots[new] == 1, after, np.nan)
+        changed = (share_hz[fading] != rows.share_hz[fading]) | (rows.mean_snr[fading] != rows.epoch_snr[fading])
+        at = fading[undecided | changed]
+        if not at.size:
+            return
+        # What is walked goes on so unless it has become a long one: then its fading now hardly matters.
+        patience = np.where(rows.walked[at], LONG, 1.0)
+        outlook = channel.epochs.outlook(
+            rows.left_bits[at] / patience,
+            rows.mean_snr[at],
+            share_hz[at],
+            self._slot_s,
+            rows.correlation[at],
+            self._budget.efficiency,
+            rows.k_factor[at],
+        )
+        estimated = outlook.enough & (rows.hold_slots[at] == 1)
+        begins_walk = ~estimated & ~rows.walked[at]
+        self._begin_walking(rows, at[begins_walk], outlook.one_rate_slots[begins_walk])
+        self._begin_epochs(rows, at[estimated])
+        rows.epoch_snr[at] = rows.mean_snr[at]
+        rows.sample_bits[at] = outlook.sample_bits
+        rows.worth[at] = outlook.worth
+        rows.lines[at] = channel.epochs.of_epoch(outlook.lines, rows.epoch[at] == 0).T
+
+    def _begin_walking(self, rows: BandRows, at: Rows, one_rate_slots: Ints) -> None:
+        """Walk some rows from now on."""
+        rows.begin_walking(at)
+        # Slow fading is walked at one rate for some slots, as under a fixed share; only single slots can be cut.
+        in_steps = (rows.hold_slots[at] == 1) & (rows.limit_slots[at] >= MAX_SLOTS)
+        steps = at[in_steps]
+        rows.step_slots[steps] = one_rate_slots[in_steps]
+        rows.step_correlation[steps] = rows.correlation[steps] ** one_rate_slots[in_steps]
+        blocks = at[rows.hold_slots[at] != 1]
+        rows.walked_from[blocks] = 0  # blocks are counted from the beginning of the transfer
+
+    def _begin_epochs(self, rows: BandRows, at: Rows) -> None:
+        """Begin new epochs of some rows, unless theirs have only just begun."""
+        first = at[(rows.epoch[at] < 0) & ~rows.walked[at]]
+        later = at[rows.walked[at] | ((rows.epoch[at] >= 0) & (rows.epoch_samples[at] >= channel.epochs.LEAST_SAMPLES))]
+        rows.epoch[first] = 0
+        rows.epoch_samples[first] = 0.0
+        if not later.size:
+            return
+        rows.stop_walking(later[rows.walked[later]])
+        rows.epoch[later] = np.maximum(rows.epoch[later], 0) + 1
+        rows.epoch_samples[later] = 0.0
+        rows.epoch_normal[later] = self._engine.later_normals(
+            self._way, rows.device[later], rows.index[later], rows.attempt[later], rows.epoch[later]
+        )
+
+    def _flow(self, rows: BandRows, estimated: Rows) -> Progress:
+        """Return the progress of some rows by the law of their epochs."""
+        if not estimated.size:
+            return _nothing(estimated)
+        left_bits = rows.left_bits[estimated]
+        sample_bits = rows.sample_bits[estimated]
+        worth = rows.worth[estimated]
+        normal = rows.epoch_normal[estimated]
+        lines = rows.lines[estimated].T
+        begun = rows.epoch_samples[estimated]
+        before = channel.epochs.sent(begun, normal, lines)  # in this epoch
+        ends = channel.epochs.ends(before + left_bits / sample_bits, normal, lines)
+        slots = np.maximum(np.ceil((ends - begun) / worth), 1.0)
+        most_bits = left_bits * (1.0 - SAME_STEP)  # of a transfer that has not ended
+
+        def sent_by(count: int) -> Floats:
+            samples = channel.epochs.sent(begun + count * worth, normal, lines) - before
+            return np.where(count >= slots, left_bits, np.clip(sample_bits * samples, 0.0, most_bits))
+
+        return Progress(slots, MAX_SLOTS, sent_by)
+
+
+def _together(count: int, parts: Sequence[tuple[Rows, Progress]]) -> Progress:
+    """Return the progress of all transfers from those of some rows each."""
+
+    def sent_by(slots: int) -> Floats:
+        bits = np.zeros(count)
+        for at, progress in parts:
+            if at.size:
+                bits[at] = progress.sent_by(slots)
+        return bits
+
+    ends = np.full(count, np.inf)
+    for at, progress in parts:
+        ends[at] = progress.ends
+    return Progress(ends, min(progress.known_slots for _, progress in parts), sent_by)
+
+
+def _nothing(rows: Rows) -> Progress:
+    """Return the progress of no rows."""
+    return Progress(np.zeros(rows.size), MAX_SLOTS, lambda _: np.zeros(rows.size))
