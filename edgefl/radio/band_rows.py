@@ -194,7 +194,8 @@ class BandRows:
         for transfer in self.transfers:
             if transfer.blocks is not None:
                 transfer.blocks.advance(count)
-        self.used = np.where(self.walked, self.used + count, self.used)
+        # Nothing is drawn where the fading is a sum of waves, nor under the `fast` engine unless it walks.
+        self.used = np.minimum(self.used + count, self.drawn)
         self.epoch_samples += count * self.worth
 
     def begin_walking(self, rows: Rows) -> None:
