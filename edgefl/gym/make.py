@@ -12,7 +12,7 @@ from edgefl.core.extras import require
 from edgefl.gym.actions import Actions, checked_parts
 from edgefl.gym.environment import WorldEnv
 from edgefl.gym.episodes import Worlds
-from edgefl.gym.observations import checked_entries
+from edgefl.gym.observations import CSI, checked_entries
 from edgefl.gym.rewards import Reward, RewardRule
 from edgefl.scenario import Scenario
 
@@ -126,7 +126,10 @@ def _worlds(
 
 def _entries(observation: str | Sequence[str], worlds: Worlds) -> tuple[str, ...]:
     """Return the entries of an observation of these worlds."""
-    return checked_entries(observation, batteries=worlds.scenario.devices.has_batteries, train=worlds.train)
+    entries = checked_entries(observation, batteries=worlds.scenario.devices.has_batteries, train=worlds.train)
+    if worlds.scenario.radio.trace is not None and set(entries) & set(CSI):
+        raise InputError(f"observation: {' and '.join(CSI)} belong to a channel model, and radio.trace has none")
+    return entries
 
 
 def _reward(rule: RewardRule, worlds: Worlds) -> Reward:

@@ -427,3 +427,13 @@ def test_the_written_scenario_is_read_again(tmp_path):
     again = edgefl.run(result.scenario, train=False, device="cpu")
     assert all(a.equals(b) for a, b in zip(tables(again), tables(result), strict=True))
     assert result.devices[ENERGY].to_numpy().sum() > 0
+
+
+def test_an_agent_sees_no_channel_of_a_model(tmp_path):
+    pytest.importorskip("gymnasium")
+    import edgefl.gym
+
+    world = {"rounds": 1, "radio": traced(constant(tmp_path, 1e6, 1e6, 100))}
+    with pytest.raises(InputError, match="belong to a channel model"):
+        edgefl.gym.make(world, observation=("view", "csi"))
+    edgefl.gym.make(world, observation="view").close()
