@@ -155,8 +155,10 @@ class WaveGains:
 
     def _tile(self, slot_s: float, tile: int) -> Complex:
         """Return the gains [1, 1, taps, slots] of a tile of slots."""
-        if tile not in self._tiles:
-            self._tiles[tile] = channel.waves.tap_tiles(self._waves, slot_s, tile, 1)
-            while len(self._tiles) > KEPT_TILES:
-                del self._tiles[min(self._tiles)]  # time goes on, so the earliest is over first
-        return self._tiles[tile]
+        if tile in self._tiles:
+            return self._tiles[tile]
+        taps = channel.waves.tap_tiles(self._waves, slot_s, tile, 1)
+        self._tiles[tile] = taps
+        while len(self._tiles) > KEPT_TILES:
+            del self._tiles[min(self._tiles)]  # time goes on, so the earliest is over first
+        return taps

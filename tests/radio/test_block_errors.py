@@ -11,8 +11,10 @@ from radio_cases import DEVICE_W, SLOT_S, link, participants, snr_hz, transfers
 import channel
 from channel import link_adaptation
 from channel.link_adaptation import LinkAdaptation, Process, awgn_block_error_rate, grid_db, tabulated
+from channel.waves import TILE_SLOTS
 from edgefl.core.errors import InputError
 from edgefl.radio.messages import UPLOAD, round_trip
+from edgefl.radio.slot_rates import KEPT_TILES, WaveGains
 from edgefl.radio.transmission import effective_snr
 from edgefl.scenario import load
 
@@ -291,3 +293,15 @@ def test_what_does_not_go_together_is_refused(radio, text):
     with pytest.raises(InputError) as error:
         load({"radio": radio})
     assert text in str(error.value)
+
+
+def test_one_may_look_back_beyond_the_slots_that_waves_have_kept():
+    """A division far ahead of the clock must not lose the slots to which the next one comes back."""
+    of = link(**BLOCKS, bandwidth_hz=1e6, sharing="processor", fading={"kind": "tdl", "profile": "A"})
+    who = participants(of, [3])
+    far = WaveGains(who.waves)
+    near = WaveGains(who.waves)
+    slots = (KEPT_TILES + 3) * TILE_SLOTS
+    whole = far.bps_hz(channel.rate.SHANNON, SLOT_S, 10.0, 1e6, 0, slots)
+    assert np.array_equal(far.bps_hz(channel.rate.SHANNON, SLOT_S, 10.0, 1e6, 5, 20), whole[5:25])
+    assert np.array_equal(near.bps_hz(channel.rate.SHANNON, SLOT_S, 10.0, 1e6, 5, 20), whole[5:25])
