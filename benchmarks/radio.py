@@ -1,6 +1,6 @@
 """What the radio costs.
 
-    python benchmarks/radio.py [slots] [fast] [round]
+    python benchmarks/radio.py [slots] [fast] [round] [uploads] [asynchronous] [cells] [short] [law]
 
 Speeds are of one core, the median of several repeats; baselines run in turn with what they are compared to. All parts
 where none is named.
@@ -15,6 +15,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -25,6 +26,9 @@ import simpy
 import channel
 import edgefl
 from channel import _compiled
+from edgefl.core.streams import Streams
+from edgefl.radio.link import Link
+from edgefl.radio.messages import UPLOAD, round_trip
 from edgefl.runs.assembly import build
 from edgefl.runs.emulation import silent
 from edgefl.scenario import load
@@ -38,7 +42,7 @@ TABLE_I = {  # dynamic-devices paper: parameters, FLOPs per parameter and sample
 
 
 def main():
-    parts = {"slots": slots, "fast": fast, "round": one_round}
+    parts = {"slots": slots, "fast": fast, "round": one_round} | SHARED
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
     options = parser.parse_args()
@@ -203,6 +207,82 @@ def bare_simpy(devices, rounds):
 
     env.run(env.process(server()))
 
+
+def shared_uploads(count, bits, transfer, cells=None, **radio):
+    """Processor seconds of uploads that begin together on one band, in a disc of 250 m or in the cells' hexagons."""
+    section = load({"radio": {"sharing": "processor", "transfer": transfer, **radio}, "cells": cells or {}})
+    link, env, rng = Link(section.radio, section.cells, Streams(1)), simpy.Environment(), np.random.default_rng(1)
+    sites = link.channel.cells.sites_m
+    distance_m, angle = 250 * np.sqrt(rng.uniform(0.01, 1, count)), rng.uniform(0, 2 * np.pi, count)
+    offset_m = np.stack([distance_m * np.cos(angle), distance_m * np.sin(angle)], axis=1) / (2 if cells else 1)
+    drop = link.drop(np.arange(count), sites[np.arange(count) % len(sites)] + offset_m, np.full(count, 1.5), 0)
+    who = link.participants(drop, np.full(count, 10.0), np.full(count, 0.2), 0)
+    carrier = link.open(env, who, round_trip(count, 1.0, bits, lambda _: np.zeros(count)))
+    began = time.process_time()
+    env.run(env.all_of([env.process(carrier.send(row, UPLOAD)) for row in range(count)]))
+    return time.process_time() - began, env.now
+
+
+def uploads(_options):
+    shared_uploads(2, 1e8, "fast")  # tables, imports
+    print("| uploads of 100 Mbit on 100 MHz, 10 m/s | `fast` | `slots` | ratio | slots each |\n|---|---|---|---|---|")
+    for count in (100, 300, 1000):
+        fast_s, end_s = shared_uploads(count, 1e8, "fast")
+        slots_s, _ = shared_uploads(count, 1e8, "slots")
+        print(f"| {count} | {fast_s:.2f} s | {slots_s:.2f} s | {slots_s / fast_s:.0f} | up to {end_s / SLOT_S:.0f} |")
+
+
+def short(_options):
+    for transfer in ("fast", "slots"):
+        shared_uploads(2, 1e8, transfer)
+    print("| uploads of 251 kbit (MNIST, 7,850 parameters) | `fast` | `slots` | fast / slots |\n|---|---|---|---|")
+    for count in (10, 100, 1000):
+        pairs = [
+            (shared_uploads(count, 251_200, "fast")[0], shared_uploads(count, 251_200, "slots")[0]) for _ in range(5)
+        ]
+        fast_s, slots_s = (statistics.median(column) for column in zip(*pairs, strict=True))
+        ratio = statistics.median(one / other for one, other in pairs)
+        print(f"| {count} | {fast_s:.3f} s | {slots_s:.3f} s | {ratio:.2f} |")
+
+
+def cells(_options):
+    shared_uploads(2, 1e8, "slots")
+    print("| cells | uploads of 1 Mbit, 20 a cell | CPU | CPU an upload |\n|---|---|---|---|")
+    for sites in (1, 7, 19):
+        far = {"kind": "umi_los", "out_of_range": "clamp"}
+        layout = {"layout": "hexagonal", "sites": sites}
+        took_s, _ = shared_uploads(20 * sites, 1e6, "slots", layout, propagation=far)
+        print(f"| {sites} | {20 * sites} | {took_s:.2f} s | {1e3 * took_s / (20 * sites):.2f} ms |")
+
+
+def asynchronous(_options):
+    with tempfile.TemporaryDirectory() as folder:
+        for transfer in ("fast", "slots"):
+            radio = {"sharing": "processor", "transfer": transfer}
+            server = {"policy": "asynchronous", "participants": 1000}
+            world = {"radio": radio, "server": server, "devices": {"count": 10_000}, "rounds": 300}
+            took_s, _ = cpu_s(lambda world=world: edgefl.run(scenario("SVHN", folder, **world), train=False), repeats=1)
+            print(
+                f"`{transfer}`: 10,000 devices, 1,000 under way, 300 aggregations, 21 Mbit each way: {took_s:.1f} s CPU"
+            )
+
+
+def law(_options):
+    """Whether `fast` has the law of `slots` where shares change: takes some minutes."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "cases"))
+    from shared_law import GRID, engines_apart, long_races
+
+    rejected = 0
+    with long_races():
+        for seed, setting in enumerate(GRID):
+            p = engines_apart(setting, 1_000, seed)
+            rejected += p < 0.01
+            if p < 0.01:
+                print(f"p = {p:.4f}: {setting}", flush=True)
+    print(f"{rejected} of {len(GRID)} settings rejected at 1 % (1,000 a side); by chance {0.01 * len(GRID):.1f}")
+
+
+SHARED = {"uploads": uploads, "asynchronous": asynchronous, "cells": cells, "short": short, "law": law}
 
 if __name__ == "__main__":
     main()

@@ -65,6 +65,9 @@ class BandProgress:
         if not self._engine.fast or self._engine.adaptation is not None:
             rows.walked[:] = True
             return self._walk(rows, np.arange(len(rows)), share_hz, slot, horizon)
+        if (rows.walked & (share_hz * LONG > rows.walked_hz)).all():  # all are short, and stay so
+            rows.share_hz[:] = share_hz
+            return self._walk(rows, np.arange(len(rows)), share_hz, slot, horizon)
         constant = rows.constant & (rows.hold_slots == 1)
         carries = share_hz > 0
         self._estimate(rows, np.flatnonzero(~constant & carries & (rows.mean_snr > 0)), share_hz)
@@ -161,7 +164,9 @@ class BandProgress:
             after = (normals[:, 1] + 1j * normals[:, 2]) * np.sqrt(0.5)
             rows.ended_gain[new] = np.where(rows.hold_slots[new] == 1, after, np.nan)
         changed = (share_hz[fading] != rows.share_hz[fading]) | (rows.mean_snr[fading] != rows.epoch_snr[fading])
-        at = fading[undecided | changed]
+        # What was short enough to be walked is long only on a much smaller share.
+        stays = rows.walked[fading] & (share_hz[fading] * LONG > rows.walked_hz[fading])
+        at = fading[undecided | (changed & ~stays)]
         if not at.size:
             return
         # What is walked goes on so unless it has become a long one: then its fading now hardly matters.
@@ -178,6 +183,7 @@ class BandProgress:
         estimated = outlook.enough & (rows.hold_slots[at] == 1)
         begins_walk = ~estimated & ~rows.walked[at]
         self._begin_walking(rows, at[begins_walk], outlook.one_rate_slots[begins_walk])
+        rows.walked_hz[at[begins_walk]] = share_hz[at[begins_walk]]
         self._begin_epochs(rows, at[estimated])
         rows.epoch_snr[at] = rows.mean_snr[at]
         rows.sample_bits[at] = outlook.sample_bits

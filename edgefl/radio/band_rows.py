@@ -55,6 +55,7 @@ class BandRows:
     attempt: Ints  # number of the attempt among all of the participant's in this direction: part of the draws' key
     walked: Bools  # slot by slot; otherwise by the `fast` engine
     walked_from: Ints  # number of the slot from which on it is walked
+    walked_hz: Floats  # its share when that began
     walked_until: Ints  # number of the slot to which it has been walked: `gain` holds before it
     step_slots: Ints  # with one gain: those of block fading, or those that `fast` walks at one rate
     step_correlation: Floats  # of the fading from one such step to the next
@@ -108,6 +109,7 @@ class BandRows:
             attempt=np.array([t.participant.attempts_before + t.attempt for t in transfers], dtype=np.int64),
             walked=np.zeros(count, dtype=np.bool_),
             walked_from=np.zeros(count, dtype=np.int64),
+            walked_hz=np.full(count, np.nan),
             walked_until=column("slots", np.int64),
             step_slots=column("hold_slots", np.int64),
             step_correlation=column("correlation", np.float64),

@@ -4,12 +4,15 @@ All replicas of a transfer have the same script, so that they are carried side b
 band uses: nothing is simulated but the shares of a band that others join and leave.
 """
 
+from contextlib import contextmanager
 from dataclasses import dataclass
+from unittest import mock
 
 import numpy as np
 from radio_cases import SLOT_S, link, participants
 from scipy import stats
 
+from edgefl.radio import band_progress
 from edgefl.radio.band_progress import BandProgress
 from edgefl.radio.band_rows import BandRows
 from edgefl.radio.band_transfer import BandTransfer
@@ -43,6 +46,22 @@ SCRIPTS = {
     "to and fro": (0, 4) * 5,
     "in bursts": (0, 19) * 12,
 }
+
+
+GRID = [
+    Setting(speed_mps, slots, snr_db, others)
+    for speed_mps in (1.0, 3.0, 10.0, 30.0)
+    for slots in (50, 200, 1_000, 5_000)
+    for snr_db in (0.0, 20.0)
+    for others in SCRIPTS.values()
+]
+
+
+@contextmanager
+def long_races():
+    """Many replicas side by side: how far a race looks ahead does not change a result."""
+    with mock.patch.multiple(band_progress, LOOK_AHEAD_VALUES=2**19, LEAST_AHEAD_SLOTS=128):
+        yield
 
 
 def mean_slot_bits(setting):

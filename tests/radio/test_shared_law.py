@@ -3,17 +3,8 @@
 import numpy as np
 import pytest
 from scipy import stats
-from shared_law import SCRIPTS, Setting, durations_slots, engines_apart, mean_slot_bits
+from shared_law import GRID, SCRIPTS, Setting, durations_slots, engines_apart, long_races, mean_slot_bits
 
-from edgefl.radio import band_progress
-
-GRID = [
-    Setting(speed_mps, slots, snr_db, others)
-    for speed_mps in (1.0, 3.0, 10.0, 30.0)
-    for slots in (50, 200, 1_000, 5_000)
-    for snr_db in (0.0, 20.0)
-    for others in SCRIPTS.values()
-]
 FEW = [
     Setting(10.0, 200, 20.0, SCRIPTS["joiner"]), Setting(10.0, 300, 0.0, SCRIPTS["many join"]),
     Setting(30.0, 100, 20.0, SCRIPTS["one by one"]), Setting(30.0, 60, 0.0, SCRIPTS["leaver"]),
@@ -22,10 +13,9 @@ FEW = [
 
 
 @pytest.fixture(autouse=True)
-def _long_races(monkeypatch):
-    """Many replicas side by side: how far a race looks ahead does not change a result."""
-    monkeypatch.setattr(band_progress, "LOOK_AHEAD_VALUES", 2**19)
-    monkeypatch.setattr(band_progress, "LEAST_AHEAD_SLOTS", 128)
+def _long_races():
+    with long_races():
+        yield
 
 
 @pytest.mark.parametrize("setting", FEW, ids=str)
