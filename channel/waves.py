@@ -16,6 +16,7 @@ whichever slots are asked for with it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -172,7 +173,31 @@ def subband_power(
     return np.asarray(np.take_along_axis(power, wanted[:, :, None], axis=1))
 
 
-def tap_tiles(waves: Waves, slot_s: float, first_tile: ArrayLike, tiles: int) -> Complex:
+class Turns(NamedTuple):
+    """How far the waves of channels [n] turn within a tile; the same in every tile."""
+
+    slot_rad: Floats  # [n, taps, waves] of one slot
+    of_slot: Complex  # [n, taps, waves, SIDE]
+    of_row: Complex  # [n, taps, SIDE, waves]
+
+
+def turns(waves: Waves, slot_s: float) -> Turns:
+    """Return the turns of channels [n], which take most of the time of a tile.
+
+    Args:
+        waves: the channels [n].
+        slot_s: length of a slot [s].
+    """
+    slot_rad = 2.0 * np.pi * float(positive("slot_s", slot_s)) * waves.shift_hz
+    step = np.arange(SIDE)
+    of_slot = np.exp(1j * slot_rad[..., None] * step)
+    of_row = np.exp(1j * (SIDE * slot_rad)[..., None, :] * step[:, None])
+    return Turns(slot_rad, of_slot, of_row)
+
+
+def tap_tiles(
+    waves: Waves, slot_s: float, first_tile: ArrayLike, tiles: int, known_turns: Turns | None = None
+) -> Complex:
     """Return the gains of the taps in whole tiles of 256 slots.
 
     Slot `i SIDE + k` of a tile has the phase of the tile's first slot, turned by i rows and k slots: sums over the
@@ -184,14 +209,12 @@ def tap_tiles(waves: Waves, slot_s: float, first_tile: ArrayLike, tiles: int) ->
         slot_s: length of a slot [s].
         first_tile: number of the first tile, [n].
         tiles: how many.
+        known_turns: what `turns` has returned for these channels; None: not known yet.
 
     Returns:
         Gains, complex [n, tiles, taps, 256].
     """
-    turn = 2.0 * np.pi * float(positive("slot_s", slot_s)) * waves.shift_hz  # a slot [rad]
-    step = np.arange(SIDE)
-    of_slot = np.exp(1j * turn[..., None] * step)  # [n, taps, waves, SIDE]
-    of_row = np.exp(1j * (SIDE * turn)[..., None, :] * step[:, None])  # [n, taps, SIDE, waves]
+    turn, of_slot, of_row = known_turns or turns(waves, slot_s)
     first = np.broadcast_to(np.asarray(first_tile), (len(waves),))
     begin = (first[:, None] + np.arange(tiles)) * float(TILE_SLOTS)
     start = waves.amplitude[:, None] * np.exp(1j * turn[:, None] * begin[:, :, None, None])

@@ -327,7 +327,11 @@ class Pricing:
 
     def _hopeless_on(self, offer: Offer, participants: Participants) -> Bools:
         """Return which transfers [n] take more than `MAX_SLOTS` in the mean on their shares of an offer."""
-        least_bps = offer.slot_payload_bits / (MAX_SLOTS * self.radio.slot_s)
+        slot_s = self.radio.slot_s
+        resources = self.budget.resources
+        if resources.slot_shares(offer.way) is not None:  # a frame's other slots carry nothing of this direction
+            slot_s *= resources.time_share(offer.way)
+        least_bps = offer.slot_payload_bits / (MAX_SLOTS * slot_s)
         return self._falls_short(offer.mean_snr, participants, offer.bandwidth_hz, least_bps)
 
     def _falls_short(

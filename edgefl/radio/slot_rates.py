@@ -139,6 +139,7 @@ class WaveGains:
 
     def __init__(self, waves: Waves) -> None:
         self._waves = waves  # [1]
+        self._turns: channel.waves.Turns | None = None
         self._tiles: dict[int, Complex] = {}
 
     def bps_hz(
@@ -157,7 +158,9 @@ class WaveGains:
         """Return the gains [1, 1, taps, slots] of a tile of slots."""
         if tile in self._tiles:
             return self._tiles[tile]
-        taps = channel.waves.tap_tiles(self._waves, slot_s, tile, 1)
+        if self._turns is None:
+            self._turns = channel.waves.turns(self._waves, slot_s)
+        taps = channel.waves.tap_tiles(self._waves, slot_s, tile, 1, self._turns)
         self._tiles[tile] = taps
         while len(self._tiles) > KEPT_TILES:
             del self._tiles[min(self._tiles)]  # time goes on, so the earliest is over first

@@ -60,6 +60,27 @@ def test_a_constant_link_is_hopeless_by_its_rate(radio):
     assert not of.pricing.hopeless("up", who, 0.9999 * bits).any()
 
 
+@pytest.mark.parametrize("fading", ["none", "rayleigh"])
+@pytest.mark.parametrize("tdd", [{"downlink": 0.75, "uplink": 0.25}, "DDDU"], ids=["shares", "slots"])
+def test_under_fixed_shares_the_frame_counts_too(fading, tdd):
+    """Three quarters of the slots belong to the downlink: what needs more than the uplink's quarter fails in time."""
+    of = link(bandwidth_hz=BAND_HZ, shadowing_db=0.0, fading=fading, tdd=tdd, overhead={"uplink": 0.2})
+    snr = snr_hz(1e-19) / BAND_HZ
+    mean_bps = BAND_HZ * math.log1p(snr) / math.log(2)
+    if fading == "rayleigh":
+        mean_bps = float(channel.rate.mean_rayleigh_bps(BAND_HZ, snr))
+    most = MAX_SLOTS * SLOT_S * 0.25 * 0.8 * mean_bps
+    far = replace(participants(of, [4]), tx_power_w=np.array([1e-19]))
+    row = np.array([0])
+    failing = of.pricing.price(of.pricing.offer("up", far, 1.01 * most), far, row)
+    assert not failing.delivered[0]
+    assert failing.slots[0] == pytest.approx(LINK_FAILURE_S / SLOT_S)
+    if fading == "none":  # walked in a closed form, so it may come to its end
+        long = of.pricing.price(of.pricing.offer("up", far, 0.99 * most), far, row)
+        assert long.delivered[0]
+        assert long.slots[0] == pytest.approx(0.99 * MAX_SLOTS, rel=1e-6)
+
+
 def test_a_link_that_needs_a_narrow_share_is_not_hopeless():
     """Over 100 MHz the lowest scheme is out of reach; a tenth of them carries it."""
     of = link(bandwidth_hz=100e6, rate="mcs", **STILL)
