@@ -1,4 +1,4 @@
-"""The walk over slots in compiled loops, where numba is installed (the extra `compiled`): three times as fast.
+"""The fading and the walk over slots in compiled loops, where numba is installed (the extra `compiled`).
 
 Draws and gains have the same bits as with NumPy and SciPy. SNRs are multiplied up before a logarithm is taken, so sums
 of bits differ in their last digits, and a slot count only where a payload ends on the border of a slot to 1e-12.
@@ -31,6 +31,12 @@ def normals() -> Kernel | None:
     return compiled(_normals)
 
 
+@cache
+def filtered() -> Kernel | None:
+    """Return `_filtered` compiled; None without numba."""
+    return compiled(_filtered)
+
+
 def compiled(function: Kernel) -> Kernel | None:
     """Return a function compiled by numba, from its cache on disk where it has been compiled before."""
     if find_spec("numba") is None:
@@ -60,6 +66,27 @@ def _normals(generator: Any, out: Any) -> None:
     scale = math.sqrt(0.5)
     for position in range(len(out)):
         out[position] = generator.standard_normal() * scale
+
+
+def _filtered(noise: Any, correlation: Any, innovation_share: Any, before: Any, gain: Any) -> None:
+    """Fill `gain` [r, c] with the process of `fading.gauss_markov`: the filter's products and sums, in its order.
+
+    Args:
+        noise: [r, c] innovations.
+        correlation: [r] rho.
+        innovation_share: [r] amplitude of the innovations in a slot.
+        before: [r] gains in the slot before the first.
+        gain: [r, c] to fill; may be `noise`.
+    """
+    for row in range(noise.shape[0]):
+        rho = correlation[row]
+        share = innovation_share[row]
+        real = before[row].real
+        imag = before[row].imag
+        for column in range(noise.shape[1]):
+            real = share * noise[row, column].real + rho * real
+            imag = share * noise[row, column].imag + rho * imag
+            gain[row, column] = complex(real, imag)
 
 
 def _walk(  # noqa: C901, PLR0915 - numba compiles one function

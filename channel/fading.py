@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import j0
 
+from channel import _compiled
 from channel._arrays import Complex, Floats
 from channel._checks import non_negative, positive, require, ricean_k, within
 from channel.units import SPEED_OF_LIGHT_MPS
 
-SLOTS_FOR_A_FILTER = 16  # slots side by side take as long as the call of a filter
+SLOTS_FOR_A_FILTER = 16  # without numba: slots side by side take as long as the call of a filter
 
 
 def doppler_hz(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:
@@ -94,7 +95,15 @@ def gauss_markov(innovations: ArrayLike, correlation: ArrayLike, start: ArrayLik
     """
     noise = np.asarray(innovations, dtype=np.complex128)
     rho = np.broadcast_to(within("correlation", correlation, -1.0, 1.0), noise.shape[:-1])
-    before = np.broadcast_to(np.asarray(start), noise.shape[:-1])
+    before = np.broadcast_to(np.asarray(start, dtype=np.complex128), noise.shape[:-1])
+    kernel = _compiled.filtered()
+    if kernel is not None:
+        flat = (rho.size, noise.shape[-1])
+        gain = np.empty_like(noise, order="C")
+        share = _innovation_share(rho)
+        noise = np.ascontiguousarray(noise)
+        kernel(noise.reshape(flat), rho.ravel(), share.ravel(), before.ravel(), gain.reshape(flat))
+        return gain
     speeds = np.unique(rho)
     # A filter takes one correlation. There is mostly one: the devices of a scenario share their speed.
     if speeds.size * SLOTS_FOR_A_FILTER > noise.shape[-1] + SLOTS_FOR_A_FILTER:

@@ -130,6 +130,8 @@ class BandClock:
         if count == 0 or not len(self._rows):
             return
         self._rows.advance(count, self._sent_by(count))
+        if self._engine.adaptation is not None:
+            self._rows.advance_blocks(count)
         self._sent_by = _no_division  # void: a division follows
         through = self._rows.through
         if through.any():

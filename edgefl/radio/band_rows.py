@@ -17,7 +17,8 @@ from edgefl.radio.small_scale import ONE_ROW, coming_gains
 
 Objects = npt.NDArray[np.object_]
 
-KNOWN_VALUES = 2**18  # fading gains drawn at once, all rows together: bounds the memory
+KNOWN_VALUES = 2**20  # fading gains known at once, all rows together: bounds the memory
+DRAWN_TOGETHER = 2**14  # of these: as many as a processor's cache holds
 DRAW_MARGIN = 1.1  # slots drawn over those that the median row is expected to need
 LEAST_DRAWN_SLOTS = 16
 LINES = 6  # of cumulants: see channel.cumulants.scaled_cumulants
@@ -38,6 +39,7 @@ class BandRows:
     correlation: Floats
     hold_slots: Ints
     constant: Bools
+    on_waves: Bools  # where the fading is a sum of waves
     limit_slots: Ints
     left_bits: Floats
     sent_bits: Floats
@@ -92,6 +94,7 @@ class BandRows:
             correlation=column("correlation", np.float64),
             hold_slots=column("hold_slots", np.int64),
             constant=column("constant", np.bool_),
+            on_waves=np.array([transfer.wave_gains is not None for transfer in transfers], dtype=np.bool_),
             limit_slots=column("limit_slots", np.int64),
             left_bits=column("left_bits", np.float64),
             sent_bits=column("sent_bits", np.float64),
@@ -193,12 +196,15 @@ class BandRows:
         self.slots += count
         self.air_slots += self.air * count
         self.full_power_slots += self.full_power_air * count
-        for transfer in self.transfers:
-            if transfer.blocks is not None:
-                transfer.blocks.advance(count)
         # Nothing is drawn where the fading is a sum of waves, nor under the `fast` engine unless it walks.
         self.used = np.minimum(self.used + count, self.drawn)
         self.epoch_samples += count * self.worth
+
+    def advance_blocks(self, count: int) -> None:
+        """Let the processes of transport blocks go on by `count` slots."""
+        for transfer in self.transfers:
+            if transfer.blocks is not None:
+                transfer.blocks.advance(count)
 
     def begin_walking(self, rows: Rows) -> None:
         """Walk some rows slot by slot from now on; their fading has gone on since they were walked before."""
@@ -241,13 +247,11 @@ class BandRows:
             target = int(max(slots, min(most, wanted)))
             for held in np.unique(known[short]).tolist():
                 self._draw(rows[short[known[short] == held]], held, target)
+        if not rows.size:
+            return np.empty((0, slots))
         windows = zip(self.powers[rows], self.used[rows].tolist(), strict=True)
-        return np.stack([powers[first : first + slots] for powers, first in windows])
-
-    @property
-    def on_waves(self) -> Bools:
-        """True [n] where the fading is a sum of waves."""
-        return np.array([transfer.wave_gains is not None for transfer in self.transfers], dtype=np.bool_)
+        # Not np.stack, which looks at each row several times.
+        return np.concatenate([powers[first : first + slots] for powers, first in windows]).reshape(rows.size, slots)
 
     def wave_bps_hz(self, row: int, first: int, slots: int, efficiency: Efficiency, slot_s: float) -> Floats:
         """Return the spectral efficiencies [slots] of a row on waves in slots from number `first` on."""
@@ -259,6 +263,12 @@ class BandRows:
 
     def _draw(self, rows: Rows, held: int, target: int) -> None:
         """Draw further gains for rows that all know those of `held` coming slots, so that they know `target`."""
+        together = max(DRAWN_TOGETHER // (target - held), 1)
+        for first in range(0, rows.size, together):
+            self._draw_together(rows[first : first + together], held, target)
+
+    def _draw_together(self, rows: Rows, held: int, target: int) -> None:
+        """Do what `_draw` does, for rows that are few enough."""
         last = self.last_gain(rows)
         before = last
         if held:

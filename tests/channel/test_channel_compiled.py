@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channel import _compiled, rate, transfer
+from channel import _compiled, fading, rate, transfer
 
 pytest.importorskip("numba")
 
@@ -29,6 +29,7 @@ def both(monkeypatch, *arguments, **more):
             if not compiled:
                 patch.setattr(_compiled, "walk", lambda: None)
                 patch.setattr(_compiled, "normals", lambda: None)
+                patch.setattr(_compiled, "filtered", lambda: None)
             generators = {}
             source = transfer.innovations_of(
                 lambda row, known=generators: known.setdefault(row, np.random.default_rng([9, row]))
@@ -131,6 +132,21 @@ def test_innovations_have_the_same_bits(monkeypatch):
     np.testing.assert_array_equal(draw(), with_numba)
 
 
+@pytest.mark.parametrize("correlation", [0.9667, -0.4, 0.0, 1.0, -1.0, "each its own"])
+@pytest.mark.parametrize("shape", [(300,), (2, 3, 1000), (40, 8), (1, 1), (0, 5), (3, 0)])
+def test_gauss_markov_has_the_bits_of_the_filter(monkeypatch, shape, correlation):
+    rng = np.random.default_rng(3)
+    innovations = rng.standard_normal((*shape[:-1], 2 * shape[-1])).view(complex)
+    start = rng.standard_normal(shape[:-1]) + 1j
+    if correlation == "each its own":
+        correlation = rng.uniform(-1, 1, shape[:-1])
+    with_numba = fading.gauss_markov(innovations, correlation, start)
+    transposed = np.asfortranarray(innovations)  # another layout in memory
+    np.testing.assert_array_equal(fading.gauss_markov(transposed, correlation, start), with_numba)
+    monkeypatch.setattr(_compiled, "filtered", lambda: None)
+    np.testing.assert_array_equal(fading.gauss_markov(innovations, correlation, start), with_numba)
+
+
 def test_the_loop_that_is_compiled_also_runs_in_python():
     rng = np.random.default_rng(8)
     draws = rng.standard_normal((30, 2 * 96)).view(complex) * math.sqrt(0.5)
@@ -154,4 +170,4 @@ def test_the_loop_that_is_compiled_also_runs_in_python():
 
 def test_without_numba_there_is_no_compiled_loop(monkeypatch):
     monkeypatch.setattr(_compiled, "find_spec", lambda _: None)
-    assert _compiled._compile(_compiled._walk) is None
+    assert _compiled.compiled(_compiled._walk) is None
