@@ -26,6 +26,7 @@ LOW_DB = -40  # lowest and highest mean SNR of the tables, in steps of 1 dB
 HIGH_DB = 120
 MEAN_STEPS = 4  # of the table of the mean within 1 dB
 WORTH_STEPS = 12  # of the tables over the worth d of a slot, even in sqrt(d)
+LINES = 6  # numbers of which the cumulants of a sum are made: ln V, A2, C3, B3, C4, B4
 MODES = 48  # Laguerre polynomials
 NODES = 480  # points at which functions of x are known
 SILENT_BPS_HZ = 1e-12  # mean below which a link's cumulants do not matter: nothing gets through

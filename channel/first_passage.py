@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from channel._arrays import Bools, Complex, Floats, Ints, Rows
 from channel._checks import finite, vectors
 from channel._transfers import MAX_SLOTS, Links, check_links, refuse_too_long
-from channel.cumulants import HIGH_DB, LOW_DB, Tables, decibels, scaled_cumulants, slot_worth, tables_of
+from channel.cumulants import HIGH_DB, LINES, LOW_DB, Tables, decibels, scaled_cumulants, slot_worth, tables_of
 from channel.innovations import Innovations
 from channel.rate import SHANNON, Efficiency
 from channel.slot_walk import slots as walked_slots
@@ -235,9 +235,12 @@ def forecast(
     mean_slots = payload / mean_bits
     worth = slot_worth(correlation)
     samples = mean_slots * worth
+    covered = (db >= LOW_DB) & (db <= HIGH_DB) & (k_factor == 0)
+    if not (covered & (samples >= MIN_EFFECTIVE_SAMPLES)).any():  # all are walked: nobody asks for their cumulants
+        nothing = np.zeros((LINES, samples.size))
+        return Forecast(mean_slots, worth, nothing, covered, np.zeros(samples.size, dtype=np.bool_))
     lines = tables.lines(db, worth)
     variance, third, fourth = scaled_cumulants(samples, lines)
-    covered = (db >= LOW_DB) & (db <= HIGH_DB) & (k_factor == 0)
     # Skewness and excess kurtosis, without a division by a variance that may be 0.
     enough = (
         covered

@@ -72,6 +72,8 @@ class BandProgress:
         carries = share_hz > 0
         self._estimate(rows, np.flatnonzero(~constant & carries & (rows.mean_snr > 0)), share_hz)
         rows.share_hz[:] = share_hz
+        if rows.walked.all():
+            return self._walk(rows, np.arange(len(rows)), share_hz, slot, horizon)
         estimated = np.flatnonzero(~rows.walked & ~constant & carries & (rows.epoch >= 0))
         parts = [
             (np.flatnonzero(constant), self._go_on_steadily(rows, np.flatnonzero(constant), share_hz)),

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import channel
+from channel.cumulants import LINES
 from channel.rate import Efficiency
 from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
 from edgefl.radio.band_transfer import BandTransfer
@@ -21,7 +22,6 @@ KNOWN_VALUES = 2**20  # fading gains known at once, all rows together: bounds th
 DRAWN_TOGETHER = 2**14  # of these: as many as a processor's cache holds
 DRAW_MARGIN = 1.1  # slots drawn over those that the median row is expected to need
 LEAST_DRAWN_SLOTS = 16
-LINES = 6  # of cumulants: see channel.cumulants.scaled_cumulants
 
 
 @dataclass
@@ -208,10 +208,11 @@ class BandRows:
 
     def begin_walking(self, rows: Rows) -> None:
         """Walk some rows slot by slot from now on; their fading has gone on since they were walked before."""
-        for row in rows[self.slots[rows] > self.walked_until[rows]].tolist():
-            pause_slots = self.slots[row] - self.walked_until[row]
-            draw = self.transfers[row].draws(ONE_ROW, 1)[0, 0]
-            self.gain[row] = channel.fading.advance(self.gain[row], self.correlation[row], pause_slots, draw)
+        paused = rows[self.slots[rows] > self.walked_until[rows]]
+        if paused.size:
+            pause_slots = self.slots[paused] - self.walked_until[paused]
+            draws = np.array([self.transfers[row].draws(ONE_ROW, 1)[0, 0] for row in paused.tolist()])
+            self.gain[paused] = channel.fading.advance(self.gain[paused], self.correlation[paused], pause_slots, draws)
         self.walked[rows] = True
         self.walked_from[rows] = self.slots[rows]
 
