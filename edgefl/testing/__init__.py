@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from edgefl.testing.algorithm import check_algorithm
     from edgefl.testing.allocation import check_allocation
     from edgefl.testing.antenna import check_antenna
+    from edgefl.testing.background import check_background
     from edgefl.testing.churn import check_churn
     from edgefl.testing.codec import check_codec
     from edgefl.testing.dispatch import check
+    from edgefl.testing.errors import check_errors
     from edgefl.testing.fading import check_fading
     from edgefl.testing.mobility import check_mobility
     from edgefl.testing.model import check_model
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from edgefl.testing.rate import check_rate
     from edgefl.testing.report import ConformanceError, Report
     from edgefl.testing.selection import check_selection
+    from edgefl.testing.traces import check_traces
 
 __all__ = [
     "ConformanceError",
@@ -39,8 +42,10 @@ __all__ = [
     "check_algorithm",
     "check_allocation",
     "check_antenna",
+    "check_background",
     "check_churn",
     "check_codec",
+    "check_errors",
     "check_fading",
     "check_mobility",
     "check_model",
@@ -49,6 +54,7 @@ __all__ = [
     "check_propagation",
     "check_rate",
     "check_selection",
+    "check_traces",
 ]
 
 _MODULES = {"ConformanceError": "report", "Report": "report", "check": "dispatch"}

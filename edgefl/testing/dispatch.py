@@ -12,8 +12,10 @@ BASES = {  # the check of each kind of member, and where the base class of that 
     "algorithm": "edgefl.learning.algorithms:Algorithm",
     "allocation": "edgefl.radio.allocation:Allocation",
     "antenna": "edgefl.world.antennas:Antenna",
+    "background": "edgefl.radio.background:Background",
     "churn": "edgefl.world.churn:Churn",
     "codec": "edgefl.learning.codecs:Codec",
+    "errors": "edgefl.radio.errors:PacketErrors",
     "fading": "edgefl.radio.fading:Fading",
     "mobility": "edgefl.world.mobility:Mobility",
     "model": "edgefl.learning.models:Model",
@@ -22,6 +24,7 @@ BASES = {  # the check of each kind of member, and where the base class of that 
     "propagation": "edgefl.radio.propagation:Propagation",
     "rate": "edgefl.radio.rates:Rate",
     "selection": "edgefl.coordination.selection:Selection",
+    "traces": "edgefl.radio.traces:LinkTrace",
 }
 
 

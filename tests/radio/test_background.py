@@ -264,7 +264,7 @@ def test_users_of_other_cells_interfere_in_the_uplink():
 
 
 RUN = {
-    "rounds": 4,
+    "rounds": 2,
     "devices": {"count": 20},
     "server": {"participants": 5},
     "radio": {"bandwidth_hz": 5e6, "sharing": "processor"},
