@@ -6,20 +6,22 @@ A new format is one file in this folder and one line in the folder's table of co
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from channel.link_traces import Opportunities, SnrSteps, Steps
 from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
 from edgefl.core.section import fault_at
 
+if TYPE_CHECKING:  # whoever only reads scenarios does without channel, which loads SciPy
+    from channel.link_traces import Opportunities, SnrSteps, Steps
+
+    Recorded = Steps | Opportunities | SnrSteps
+
 HIGHEST_BPS = 1e15
 LARGEST_SNR_DB = 200.0
 LARGEST_S = 1e12  # beyond that, differences of times would be rounding
-
-Recorded = Steps | Opportunities | SnrSteps
 
 
 class Recording(NamedTuple):

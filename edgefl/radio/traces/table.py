@@ -6,15 +6,18 @@ import csv
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from channel.link_traces import SnrSteps, Steps
 from edgefl.core.paths import DataPath
 from edgefl.core.section import shown
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_S, LARGEST_SNR_DB, LinkTrace, Recorded, Recording, fault_in
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_S, LARGEST_SNR_DB, LinkTrace, Recording, fault_in
 from edgefl.world.mobility.files import NotReadable, opened, read
+
+if TYPE_CHECKING:
+    from edgefl.radio.traces.base import Recorded
 
 KEYS = ("device", "time_s")
 BPS = ("downlink_bps", "uplink_bps")
