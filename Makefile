@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
-.PHONY: setup demo test test-all lint gpu-check docs benchmarks clean
+.PHONY: setup demo test test-all lint gpu-check docs benchmarks soak clean
 
 setup: .venv/.ready
 
@@ -51,6 +51,10 @@ benchmarks: setup
 	$(BIN)/python benchmarks/world.py
 	$(BIN)/python benchmarks/churn.py
 	$(BIN)/python benchmarks/sweep.py
+
+# 20 minutes: what a long run holds on to, and a sweep that is killed all the time.
+soak: setup
+	$(BIN)/python benchmarks/soak.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,215 @@
+"""A soak: what a long run holds on to, and whether a sweep that is killed all the time comes to its end.
+
+    python benchmarks/soak.py [--minutes 20]
+
+Half of the time one asynchronous run goes on, with churn, handover, batteries and processor sharing; its memory, open
+files, shared memory and processes are read off /proc. In the other half a sweep is killed by SIGKILL after some seconds
+and resumed, until it has finished; its tables are then compared with those of a sweep that nobody has disturbed.
+Prints tables, and exits with 1 if something has grown or differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+MB = 2**20
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+SAMPLE_S = 5.0
+WARM_SHARE = 0.3  # of the samples, at the beginning: caches fill
+GROWTH_MB = 40.0  # that a run may grow from the first third after that to the last: the ledger does
+ORPHANS_END_S = 10.0  # after which no process of a killed program is left
+
+RUN = """\
+name: soak
+rounds: 1000000
+data: {dataset: digits, partition: {kind: dirichlet, alpha: 0.5}}
+model: {kind: fcn, hidden: [256, 256]}
+training: {local_steps: 5, batch_size: 16, lr: 0.05}
+devices:
+  count: 100
+  battery: {capacity_j: 2.0e4, start: {uniform: [0.2, 1.0]}}
+cells: {layout: hexagonal, sites: 7, radius_m: 150, handover: {}}
+mobility: {kind: random_waypoint, speed_mps: 10}
+churn: {kind: poisson, arrivals_per_s: 2, stay_s: {exponential: 40}}
+radio:
+  sharing: processor
+  transfer: fast
+  bandwidth_hz: 2.0e7
+  spatial_consistency: true
+  propagation: {kind: umi, out_of_range: clamp}
+server: {participants: 20, policy: asynchronous}
+report: {eval_every: 20}
+"""
+SHORT = """\
+name: soak-short
+rounds: 30
+data: {dataset: digits, partition: {kind: dirichlet, alpha: 0.5}}
+model: {kind: fcn, hidden: [64, 64]}
+algorithm: scaffold
+devices: {count: 30}
+server: {participants: 10}
+"""
+SWEEP = "base: short.yaml\ngrid: {radio.bandwidth_hz: [2.0e7, 1.0e8], training.lr: [0.05, 0.1]}\nseeds: [1, 2]\n"
+
+
+class Sample(NamedTuple):
+    """What the processes of a program hold."""
+
+    time_s: float
+    rss_mb: float
+    files: int
+    shared_mb: float
+    processes: int
+
+
+def tree(root: int) -> list[int]:
+    """Return the processes of a program."""
+    parents: dict[int, int] = {}
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit():
+            try:
+                parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:  # it has ended meanwhile
+                continue
+    found = [root]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found
+
+
+def sample(root: int, began_s: float) -> Sample:
+    """Return what a program holds now."""
+    rss = files = shared = count = 0
+    for process in tree(root):
+        try:
+            columns = Path(f"/proc/{process}/statm").read_text().split()
+            files += len(list(Path(f"/proc/{process}/fd").iterdir()))
+        except OSError:
+            continue
+        rss += int(columns[1])
+        shared += int(columns[2])
+        count += 1
+    return Sample(time.monotonic() - began_s, rss * PAGE_BYTES / MB, files, shared * PAGE_BYTES / MB, count)
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """Start a command of edgefl in a folder."""
+    command = [sys.executable, "-m", "edgefl", *arguments]
+    log = (folder / "log").open("ab")
+    return subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, start_new_session=True)
+
+
+def long_run(folder: Path, duration_s: float) -> bool:
+    """Let one run go on, print what it holds, and return whether that stays flat."""
+    (folder / "run.yaml").write_text(RUN)
+    began_s = time.monotonic()
+    process = start(folder, "run", "run.yaml", "-o", "out", "--device", "cpu", "--quiet", "--checkpoint-every", "200")
+    samples: list[Sample] = []
+    while time.monotonic() - began_s < duration_s:
+        time.sleep(SAMPLE_S)
+        if process.poll() is not None:
+            print(f"the run has ended with {process.returncode}: {(folder / 'log').read_text()[-500:]}")
+            return False
+        samples.append(sample(process.pid, began_s))
+    process.send_signal(signal.SIGTERM)
+    process.wait(120)
+    rounds = len((folder / "out" / "rounds.csv").read_text().splitlines()) - 1
+    warm = samples[int(WARM_SHARE * len(samples)) :]
+    third = max(len(warm) // 3, 1)
+    first, last = warm[:third], warm[-third:]
+    print(f"\n{rounds} aggregations in {duration_s / 60:.0f} min, means over {third} samples\n")
+    print("|  | first third | last third |\n| --- | ---: | ---: |")
+    for name, form in (("rss_mb", ".0f"), ("shared_mb", ".0f"), ("files", ".1f"), ("processes", ".1f")):
+        values = [sum(getattr(one, name) for one in part) / len(part) for part in (first, last)]
+        print(f"| {name} | {values[0]:{form}} | {values[1]:{form}} |")
+
+    def grown(name: str) -> float:
+        means = [sum(getattr(one, name) for one in part) / len(part) for part in (first, last)]
+        return float(means[1] - means[0])
+
+    return grown("rss_mb") < GROWTH_MB and grown("files") < 1 and grown("processes") < 1
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """Return the tables of all runs of a sweep."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("rounds.csv"))}
+
+
+def orphans(processes: list[int]) -> list[int]:
+    """Return which processes of a killed program do not end."""
+    limit_s = time.monotonic() + ORPHANS_END_S
+    left = processes
+    while left and time.monotonic() < limit_s:
+        time.sleep(0.1)
+        left = [one for one in left if Path(f"/proc/{one}").exists() and not _is_zombie(one)]
+    return left
+
+
+def _is_zombie(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def killed_sweeps(folder: Path, duration_s: float) -> bool:
+    """Kill a sweep again and again, resume it, and return whether it always ends with the same tables."""
+    (folder / "short.yaml").write_text(SHORT)
+    (folder / "sweep.yaml").write_text(SWEEP)
+    how = ("--device", "cpu", "--quiet", "--workers", "2")
+    start(folder, "sweep", "sweep.yaml", "-o", "truth", *how).wait()
+    truth = tables(folder / "truth")
+    draws = random.Random(1)  # noqa: S311 - when to kill
+    began_s = time.monotonic()
+    kills = sweeps = 0
+    while time.monotonic() - began_s < duration_s or not sweeps:
+        out = f"out-{sweeps}"
+        more: tuple[str, ...] = ()
+        while True:
+            process = start(folder, "sweep", "sweep.yaml", "-o", out, *how, *more)
+            more = ("--resume",)
+            try:
+                code = process.wait(draws.uniform(4, 15))
+                break
+            except subprocess.TimeoutExpired:
+                members = tree(process.pid)
+                process.kill()
+                process.wait()
+                kills += 1
+                left = orphans(members)
+                if left:
+                    print(f"processes {left} have outlived their killed parent")
+                    return False
+        if code or tables(folder / out) != truth:
+            print(f"the sweep {out} has ended with {code}, or with other tables: {(folder / 'log').read_text()[-500:]}")
+            return False
+        sweeps += 1
+    print(
+        f"\n{sweeps} sweeps of {len(truth)} runs, killed {kills} times: the same tables each time, no process was left"
+    )
+    return True
+
+
+def main() -> int:
+    """Run both halves, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=20.0)
+    options = parser.parse_args()
+    half_s = 30.0 * options.minutes
+    with tempfile.TemporaryDirectory() as folder:
+        flat = long_run(Path(folder), half_s)
+        whole = killed_sweeps(Path(folder), half_s)
+    return int(not (flat and whole))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
