@@ -67,6 +67,14 @@ def test_one_channel_over_time_has_the_same_autocorrelation():
         assert measured == pytest.approx(j0(2 * np.pi * DOPPLER_HZ * SLOT_S * lag), abs=0.03)
 
 
+def test_known_turns_change_no_bit():
+    channels = flat(channels=3)
+    known = waves.turns(channels, SLOT_S)
+    later = waves.tap_tiles(channels, SLOT_S, 5, 2)
+    assert np.array_equal(waves.tap_tiles(channels, SLOT_S, 5, 2, known), later)
+    assert np.array_equal(waves.tap_tiles(channels, SLOT_S, 6, 1, known)[:, 0], later[:, 1])
+
+
 def test_power_is_exponential():
     """Kolmogorov-Smirnov at 1 %; 5 % more power is seen."""
     power = waves.subband_power(flat(), SLOT_S, 0.0, 1, 777, 1)[:, 0, 0]
