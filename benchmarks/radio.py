@@ -14,6 +14,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
 import argparse
+import gc
 import statistics
 import sys
 import tempfile
@@ -218,6 +219,7 @@ def shared_uploads(count, bits, transfer, cells=None, **radio):
     drop = link.drop(np.arange(count), sites[np.arange(count) % len(sites)] + offset_m, np.full(count, 1.5), 0)
     who = link.participants(drop, np.full(count, 10.0), np.full(count, 0.2), 0)
     carrier = link.open(env, who, round_trip(count, 1.0, bits, lambda _: np.zeros(count)))
+    gc.collect()  # what the measurement before has left behind is not this one's
     began = time.process_time()
     env.run(env.all_of([env.process(carrier.send(row, UPLOAD)) for row in range(count)]))
     return time.process_time() - began, env.now

@@ -24,6 +24,7 @@ from radio_cases import (
 )
 
 import edgefl
+from edgefl.radio import band_rows
 from edgefl.radio.band import Band
 from edgefl.radio.band_transfer import BandTransfer
 from edgefl.radio.shares import divide_bands
@@ -220,6 +221,21 @@ def test_two_transfers_that_meet_go_on_with_their_keyed_fading(fading):
     assert {row: round(end / SLOT_S) for row, end in ends.items()} == expected
     assert [one.gain for one in transfers] == pytest.approx(h.tolist(), rel=1e-9)
     assert [one.air_slots for one in transfers] == [expected[0], expected[1]]
+
+
+@pytest.mark.parametrize("fading", ["rayleigh", "block"])
+@pytest.mark.parametrize("transfer", ["slots", "fast"])
+def test_how_many_gains_are_drawn_at_once_leaves_no_trace(monkeypatch, transfer, fading):
+    def durations_s():
+        of = link(fading=fading, transfer=transfer, sharing="processor")
+        both_ways = transfers(of, np.arange(20), 3e6)
+        return [(way.duration_s.tolist(), way.sent_bits.tolist()) for way in both_ways]
+
+    usual = durations_s()
+    for known, together in ((200, 1), (2_000, 100), (2**22, 2**22)):
+        monkeypatch.setattr(band_rows, "KNOWN_VALUES", known)
+        monkeypatch.setattr(band_rows, "DRAWN_TOGETHER", together)
+        assert durations_s() == usual
 
 
 @settings(max_examples=40, deadline=None)
