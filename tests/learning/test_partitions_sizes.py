@@ -300,7 +300,7 @@ def test_how_many_devices_come_away_with_nothing(alpha, mean, least, most):
 @pytest.mark.parametrize("kind", ["iid", "dirichlet", "dirichlet_by_class", "exdir", "quantity_skew"])
 def test_far_too_many_devices_are_refused_at_once(kind):
     scenario = load({"devices": {"count": 50_000_000}, "data": {"partition": kind}})
-    begin_s = time.perf_counter()
+    begin_s = time.process_time()
     with pytest.raises(InputError, match=r"^devices\.count: 50000000 devices cannot share 1438 training samples"):
         divide(scenario)
-    assert time.perf_counter() - begin_s < 2
+    assert time.process_time() - begin_s < 2

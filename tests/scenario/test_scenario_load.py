@@ -350,7 +350,7 @@ def test_a_short_text_that_stands_for_billions_of_entries_is_refused_at_once(for
         one = f"*a{number - 1}"
         rows.append(f"a{number}: &a{number} " + form.format(one=one, two=f"{one}, {one}", nine=", ".join([one] * 9)))
     text = "\n".join(rows)
-    begin_s = time.perf_counter()
+    begin_s = time.process_time()
     with pytest.raises(NotYaml, match="more than 1000000 entries, with aliases expanded: write fewer"):
         parse(text)
     for name, reader in (("scenario.yaml", load), ("sweep.yaml", load_sweep)):
@@ -358,7 +358,7 @@ def test_a_short_text_that_stands_for_billions_of_entries_is_refused_at_once(for
         path.write_text(text)
         with pytest.raises(InputError, match=rf"{name}:\d+: not valid YAML: more than 1000000 entries"):
             reader(path)
-    assert time.perf_counter() - begin_s < 2
+    assert time.process_time() - begin_s < 2
 
 
 @pytest.mark.parametrize("text", ["a: &a {<<: *a}", "a: &a {<<: [*a]}", "a: &a [*a]", "a: &a {b: {c: *a}}"])
