@@ -33,6 +33,22 @@ def plans_of_their_own(tmp_path_factory):
         os.environ["XDG_CACHE_HOME"] = before
 
 
+@pytest.fixture
+def open_page(chromium):
+    """Opens a page of edgefl in the browser and waits until its scripts have built it."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    def is_built(browser):
+        return browser.execute_script("return document.documentElement.dataset.built === 'true'")
+
+    def open_and_wait(path):
+        chromium.get(path.as_uri())
+        WebDriverWait(chromium, 20).until(is_built)
+        return chromium
+
+    return open_and_wait
+
+
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory):
     """A browser without a window."""

@@ -23,7 +23,7 @@ from edgefl.reproductions.texts import (
     tolerance_text,
     within_text,
 )
-from edgefl.results.report.resources import as_json, plotly, resource
+from edgefl.results.report.resources import as_json, plotly, resource, scripts
 from edgefl.results.report.style import INK, prose, template
 from edgefl.results.report.tables import table
 
@@ -78,7 +78,7 @@ def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
         "style": resource("style.css") + STYLE,
         "plotly": plotly(),
         "figures": as_json({"template": template(), "figures": {chart.name: chart.figure for chart in drawn}}),
-        "script": resource("page.js") + resource("print.js"),
+        "script": scripts("page.js"),
     }
     return Template(resource("template.html")).substitute(values)
 

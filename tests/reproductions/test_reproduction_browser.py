@@ -18,10 +18,10 @@ return Object.fromEntries(plots.map(div => [div.dataset.figure, drawn(div)]));
     ("made", "counts"),
     [(comparison, {"cells-0": 4 + 12 + 4}), (curves, {"curves-0": 6})],
 )
-def test_every_mark_and_curve_is_drawn_and_nothing_is_fetched(made, counts, chromium, tmp_path):
+def test_every_mark_and_curve_is_drawn_and_nothing_is_fetched(made, counts, chromium, open_page, tmp_path):
     pages.write(made(), tmp_path)
     chromium.get_log("browser")
-    chromium.get((tmp_path / "report.html").as_uri())
+    open_page(tmp_path / "report.html")
     assert chromium.execute_script(COUNT) == counts
     assert chromium.execute_script("return performance.getEntriesByType('resource').length") == 0
     assert [entry for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"] == []

@@ -19,12 +19,11 @@ return [...document.querySelectorAll('.js-plotly-plot')].map(div => {
 
 
 @pytest.fixture
-def opened(chromium, tmp_path):
+def opened(chromium, open_page, tmp_path):
     """Makes the page of some folders and opens it; afterwards the console must be without errors."""
 
     def build(*folders):
-        chromium.get(write(folders, tmp_path / "page.html").as_uri())
-        return chromium
+        return open_page(write(folders, tmp_path / "page.html"))
 
     chromium.get_log("browser")
     yield build

@@ -1,16 +1,12 @@
 "use strict";
-(() => {
-  const { template, figures } = JSON.parse(document.getElementById("data").textContent);
-  const config = { responsive: true, displayModeBar: false };
-
+/** Draws the page's figures, each in the element that has its name. */
+edgefl.whenBuilt(({ figures }) => {
   /** Draws a figure, with the horizontal axis of the view where it has several. */
   function draw(div, view) {
     const figure = figures[div.dataset.figure];
     const { data, layout } = figure.views?.[view] ?? { data: [], layout: {} };
     const traces = figure.data.map((trace, place) => ({ ...trace, ...data[place] }));
-    // Plotly writes into what it is given: hand it copies, so that the next view starts from the original.
-    const whole = structuredClone({ template, ...figure.layout, ...layout });
-    return Plotly.react(div, structuredClone(traces), whole, config);
+    return edgefl.plot(div, traces, { ...figure.layout, ...layout });
   }
 
   const start = document.querySelector('.toggle [aria-pressed="true"]')?.dataset.view;
@@ -32,4 +28,4 @@
       document.querySelectorAll("#learning .plot").forEach((div) => draw(div, button.dataset.view));
     });
   }
-})();
+});

@@ -21,7 +21,7 @@ from edgefl.results.report.detail_sections import (
 )
 from edgefl.results.report.learning_section import comparison_section, learning_section
 from edgefl.results.report.read import Run
-from edgefl.results.report.resources import as_json, plotly, resource
+from edgefl.results.report.resources import as_json, plotly, resource, scripts
 from edgefl.results.report.results_section import results
 from edgefl.results.report.run_cards import cost_cards, world_cards
 from edgefl.results.report.style import StyledRun, styled_run, template
@@ -60,7 +60,7 @@ def render(runs: Sequence[Run]) -> str:
         "style": resource("style.css"),
         "plotly": plotly(),
         "figures": as_json({"template": template(), "figures": figures}),
-        "script": resource("page.js") + resource("print.js"),
+        "script": scripts("page.js"),
     }
     return Template(resource("template.html")).substitute(values)
 

@@ -13,7 +13,7 @@ import numpy as np
 from edgefl.core.units import fitting, short, top, with_unit
 from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.label_heatmap import SAMPLES_SCALE
-from edgefl.results.report.resources import as_json, packed, plotly, resource
+from edgefl.results.report.resources import as_json, plotly, resource, scripts
 from edgefl.results.report.style import DASHES, RUN_COLOURS, Figure, prose, template
 from edgefl.results.report.sweep.answer import answer
 from edgefl.results.report.sweep.curves import SweepCurves
@@ -42,9 +42,9 @@ def render(study: Study, columns: Mapping[str, EstimateColumn], curves: SweepCur
         "legend": escape(POINTS_LEGEND),
         "failed": failed_section(study),
         "style": resource("style.css") + resource("sweep/sweep.css"),
-        "plotly": packed(plotly()),
+        "plotly": plotly(),
         "data": as_json(_data(study, columns, every_goal, curves)),
-        "script": resource("sweep/sweep.js") + resource("print.js"),
+        "script": scripts("sweep/sweep.js"),
     }
     return Template(resource("sweep/template.html")).substitute(values)
 

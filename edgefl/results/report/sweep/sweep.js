@@ -1,12 +1,10 @@
 "use strict";
-(async () => {
+edgefl.whenBuilt((data) => {
   const MOST_LINES = 8; // in a chart
   const MOST_LABELLED_CELLS = 120; // of a heat map; in more the numbers would not fit
   const BORDER_COLOUR = "#7d8894";
 
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const { template, colours, dashes, scale, keys, points, goals, measures, curves } = data;
-  const config = { responsive: true, displayModeBar: false };
+  const { colours, dashes, scale, keys, points, goals, measures, curves } = data;
 
   const find = (id) => document.getElementById(id);
   const findAll = (selector) => [...document.querySelectorAll(selector)];
@@ -30,19 +28,7 @@
   /** What a chart says about a point under the pointer. */
   const hoverText = (measure, point) => `${pointLabel(point)}<br>${safe(measure.text[point])}`;
 
-  /** The page carries Plotly as gzip, which takes less than half of the space. */
-  async function loadPlotly() {
-    const bytes = Uint8Array.from(atob(find("plotly").textContent), (sign) => sign.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const script = document.createElement("script");
-    script.textContent = await new Response(stream).text();
-    document.head.append(script);
-  }
-
-  function plot(id, traces, layout) {
-    // Plotly writes into the layout that it is given: every chart gets its own copy of the template.
-    Plotly.react(find(id), traces, structuredClone({ template, ...layout }), config);
-  }
+  const plot = (id, traces, layout) => edgefl.plot(find(id), traces, layout);
 
   /** The points that the filters let through. */
   function visiblePoints() {
@@ -411,7 +397,6 @@
     draw();
   }
 
-  await loadPlotly();
   for (const group of ["goals", "views"]) {
     const buttons = findAll(`#${group} button`);
     for (const button of buttons) button.addEventListener("click", () => press(button, buttons));
@@ -421,4 +406,4 @@
     head.firstElementChild.addEventListener("click", () => sortTable(head, column));
   });
   draw();
-})();
+});
