@@ -24,7 +24,7 @@ from edgefl.reproductions.texts import (
     within_text,
 )
 from edgefl.results.report.resources import as_json, plotly, resource, scripts
-from edgefl.results.report.style import INK, prose, template
+from edgefl.results.report.style import DARK, on_page, prose, template
 from edgefl.results.report.tables import table
 
 RUN_PAGE = "report.html"
@@ -32,13 +32,7 @@ MOST_WIDE = 2  # charts over the whole width
 MOST_LARGE = 12  # characters of a tile's value in large letters
 MOST_OPEN = 30  # runs that are listed without being asked for
 MOST_CHARACTERS = 60  # of a measured text in the table of runs: curves are longer
-KEY = (
-    f'<div class="key"><span style="color:{INK}">◇ published</span>'
-    f'<span style="color:{MEASURED_COLOUR}">● measured, with standard deviation</span>'
-    f'<span style="color:{MEASURED_COLOUR}">• by seed</span>'
-    f'<span style="color:{OUTSIDE_COLOUR}">● outside tolerance</span>'
-    "<span>△ a bound: not all seeds reached the target</span></div>"
-)
+
 PICTURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 STYLE = """
 .tile strong.long { font-size: 19px; line-height: 34px; white-space: normal; }
@@ -48,7 +42,7 @@ STYLE = """
 .wide .grid .card + .card { margin-top: 0; }
 .cells td, .cells th { white-space: nowrap; }
 .cells th:not(:first-child) { text-align: right; }
-.cells .outside > * { background: #fdf0e6; }
+.cells .outside > * { background: var(--bad); }
 .story + .story { margin-top: 8px; }
 .measured td:last-child { text-align: left; }
 .figure img { max-width: 100%; }
@@ -76,11 +70,18 @@ def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
         "sources": "",
         "footer": escape(_footer(comparison)),
         "style": resource("style.css") + STYLE,
+        "early": resource("theme.js"),
         "plotly": plotly(),
-        "figures": as_json({"template": template(), "figures": {chart.name: chart.figure for chart in drawn}}),
+        "figures": _data(drawn),
         "script": scripts("page.js"),
     }
     return Template(resource("template.html")).substitute(values)
+
+
+def _data(drawn: Sequence[Chart]) -> str:
+    """Return what the page's script draws."""
+    figures = {chart.name: chart.figure for chart in drawn}
+    return as_json({"template": template(), "dark": DARK, "figures": figures})
 
 
 # The head of the page
@@ -153,7 +154,7 @@ def _pictures(files: Sequence[Path]) -> str:
         parts.append(f'<div class="card"><img alt="{escape(file.stem)}" src="data:{kind};base64,{content}"></div>')
     if not parts:
         return ""
-    return f'<section class="figure"><h2>Figure</h2>{"".join(parts)}</section>'
+    return f'<section class="figure" id="figure"><h2>Figure</h2>{"".join(parts)}</section>'
 
 
 def _charts_section(comparison: Comparison, drawn: Sequence[Chart]) -> str:
@@ -168,7 +169,7 @@ def _charts_section(comparison: Comparison, drawn: Sequence[Chart]) -> str:
         title = "Measured"
         if any(cell.asked for cell in comparison.cells):
             title = "Published and measured"
-        head = f'<section id="published" class="wide"><h2>{title}</h2>{KEY}'
+        head = f'<section id="published" class="wide"><h2>{title}</h2>{_key()}'
         text += f"{head}<div{grid}>{cards}</div></section>"
     if curves:
         cards = "".join(_card(chart) for chart in curves)
@@ -179,9 +180,24 @@ def _charts_section(comparison: Comparison, drawn: Sequence[Chart]) -> str:
     return text
 
 
+def _key() -> str:
+    """Return the key to the marks of charts of cells."""
+    return (
+        '<div class="key"><span>◇ published</span>'
+        f"<span>{_mark('●', MEASURED_COLOUR)} measured, with standard deviation</span>"
+        f"<span>{_mark('•', MEASURED_COLOUR)} by seed</span>"
+        f"<span>{_mark('●', OUTSIDE_COLOUR)} outside tolerance</span>"
+        "<span>△ a bound: not all seeds reached the target</span></div>"
+    )
+
+
+def _mark(sign: str, colour: str) -> str:
+    return f'<i class="sign" style="color:{on_page(colour)}">{sign}</i>'
+
+
 def _card(chart: Chart) -> str:
     key = "".join(
-        f'<span><i class="dot" style="background:{colour}"></i>{escape(name)}{_dashed(dash)}</span>'
+        f'<span><i class="dot" style="background:{on_page(colour)}"></i>{escape(name)}{_dashed(dash)}</span>'
         for name, colour, dash in chart.lines
     )
     if key:
@@ -205,7 +221,8 @@ def _cells_section(comparison: Comparison) -> str:
     """Return the table with a line for each cell."""
     cells = [cell for cell in comparison.cells if cell.published is not None or cell.by_seed]
     if not cells:
-        return '<section><h2>Numbers</h2><p class="note">Nothing is printed, and no number was read off.</p></section>'
+        note = "Nothing is printed, and no number was read off."
+        return f'<section id="cells"><h2>Numbers</h2><p class="note">{note}</p></section>'
     pairs = {(cell.column, cell.measure) for cell in cells}
     has_measures = len(pairs) > len({cell.column for cell in cells})
     heads = [*comparison.row_names, "column", "published", "measured", "by seed", "difference", ""]

@@ -83,7 +83,7 @@ def test_pages_of_runs_that_are_still_there_are_linked(tmp_path):
     (folder / "seed-3").mkdir()
     pages.write(comparison(), tmp_path)
     page = (tmp_path / "report.html").read_text()
-    assert re.findall(r'href="([^"]*)"', page.partition("<script>")[0]) == [
+    assert re.findall(r'href="([^"]*)"', page.partition("<main")[2]) == [
         "runs/setting=IID,algorithm=FedAvg/seed-2/report.html",
         "runs/setting=IID,algorithm=FedAvg/seed-3/",
     ]

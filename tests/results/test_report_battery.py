@@ -8,6 +8,7 @@ from result_folders import rewrite
 from edgefl.results.report import battery, device_energy, device_groups, narrative
 from edgefl.results.report.page import render
 from edgefl.results.report.read import load
+from edgefl.results.report.style import on_page
 
 
 def test_mean_level_empty_devices_and_each_one(result):
@@ -58,7 +59,8 @@ def test_groups_have_their_colours_and_charging_breaks_lines(result):
         " (phones)",
         " (sensors)",
     }
-    assert "<span>sensors</span>" in render([run]).replace('<i class="dot" style="background:#009e73"></i>', "")
+    dot = f'<i class="dot" style="background:{on_page("#009e73")}"></i>'
+    assert f"<span>{dot}sensors</span>" in render([run])
 
 
 def test_what_batteries_lose_beside_learning_has_a_name(result):

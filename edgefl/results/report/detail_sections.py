@@ -42,7 +42,9 @@ def detail_sections(
         cost_blocks = [card_html(time_card, "Time", time_bars), card_html(energy_card, "Energy", energy_bars)]
         cost_blocks += [card_html(card) for card in other_cards]
         world_blocks = [card_html(card) for card in world[0]]
-        return _grid("In the world", world_blocks) + _grid("Where a round goes", cost_blocks) + data_section
+        world_section = _grid("world", "In the world", world_blocks)
+        cost_section = _grid("costs", "Where a round goes", cost_blocks)
+        return world_section + cost_section + data_section
 
     share_blocks = [titled_card("Time", time_bars), titled_card("Energy", energy_bars)]
     run_blocks = []
@@ -50,11 +52,12 @@ def detail_sections(
         if costs[index]:
             is_open = len(runs) <= MOST_UNFOLDED or index < FIRST_UNFOLDED
             run_blocks.append(_run_block(run, [*costs[index], *world[index]], is_open=is_open))
-    return _grid("Where a round goes", share_blocks) + data_section + _grid("Run by run", run_blocks)
+    cost_section = _grid("costs", "Where a round goes", share_blocks)
+    return cost_section + data_section + _grid("each-run", "Run by run", run_blocks)
 
 
-def _grid(title: str, blocks: Iterable[str]) -> str:
-    return f'<section><h2>{title}</h2><div class="grid whole">{"".join(blocks)}</div></section>'
+def _grid(name: str, title: str, blocks: Iterable[str]) -> str:
+    return f'<section id="{name}"><h2>{title}</h2><div class="grid whole">{"".join(blocks)}</div></section>'
 
 
 def _run_block(run: StyledRun, cards: Sequence[Card], *, is_open: bool) -> str:
@@ -110,7 +113,7 @@ def data_section(
         name = _data_figure_name(index)
         caption = escape(label_heatmap.caption(table))
         plot = plot_area(name, label_heatmap.height(figures[name]))
-        block = f'<div class="card"><p class="note">{caption}</p>{plot}</div>'
+        block = titled_card("Samples by label and device", f'<p class="note">{caption}</p>{plot}')
         if len(table_runs) < len(runs):  # a table that all runs share needs no names
             names = "".join(f"<span>{swatch(run)}</span> " for run in table_runs)
             is_open = len(tables) <= MOST_UNFOLDED or index < FIRST_UNFOLDED

@@ -16,7 +16,7 @@ def learning_section(runs: Sequence[StyledRun], figures: Mapping[str, Figure]) -
     """Return the learning curves with the choice of their horizontal axis, or the reason why there are none."""
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in _notes(runs))
     if not figures:
-        return f"<section><h2>Learning</h2>{notes}</section>"
+        return f'<section id="learning"><h2>Learning</h2>{notes}</section>'
     cards = "".join(titled_card(learning_curves.TITLES[name], plot_area(name)) for name in figures)
     return (
         f'<section id="learning"><div class="head"><h2>Learning</h2>{_axis_buttons(runs)}</div>{notes}{_run_key(runs)}'

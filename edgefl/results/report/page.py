@@ -17,14 +17,14 @@ from edgefl.results.report.detail_sections import (
     data_section,
     detail_sections,
     narrative_text,
-    sessions_card,
 )
 from edgefl.results.report.learning_section import comparison_section, learning_section
 from edgefl.results.report.read import Run
 from edgefl.results.report.resources import as_json, plotly, resource, scripts
 from edgefl.results.report.results_section import results
 from edgefl.results.report.run_cards import cost_cards, world_cards
-from edgefl.results.report.style import StyledRun, styled_run, template
+from edgefl.results.report.sessions_table import sessions_table
+from edgefl.results.report.style import DARK, StyledRun, styled_run, template
 
 MOST_NAMES = 3  # of runs in the page's title
 
@@ -55,11 +55,12 @@ def render(runs: Sequence[Run]) -> str:
         "details": detail_sections(styled_runs, world, costs, data),
         "results_title": "Results",
         "results": results(styled_runs),
-        "sources": "".join(_sources(run, alone=len(runs) == 1) for run in styled_runs),
+        "sources": _sources_section(styled_runs),
         "footer": escape(_footer(runs)),
         "style": resource("style.css"),
+        "early": resource("theme.js"),
         "plotly": plotly(),
-        "figures": as_json({"template": template(), "figures": figures}),
+        "figures": as_json({"template": template(), "dark": DARK, "figures": figures}),
         "script": scripts("page.js"),
     }
     return Template(resource("template.html")).substitute(values)
@@ -95,23 +96,30 @@ def _headline(runs: Sequence[StyledRun]) -> str:
     """Return the main results: tiles and sentences of one run, or a table of several."""
     # Tiles of several runs would fill the page; a table sets their numbers below each other.
     if len(runs) > 1:
+        differences = headline.differences_table(runs)
         return (
-            f'<section><h2>Runs</h2><div class="card">{headline.runs_table(runs)}</div></section>'
-            f'<section><h2>What differs</h2><div class="card">{headline.differences_table(runs)}</div></section>'
+            f'<section id="runs"><h2>Runs</h2><div class="card">{headline.runs_table(runs)}</div></section>'
+            f'<section id="differences"><h2>What differs</h2><div class="card">{differences}</div></section>'
         )
     run = runs[0].data
     top = headline.tiles(run) + narrative_text(run)
-    sessions = sessions_card(run)
+    sessions = sessions_table(run)
     if sessions:
-        top += f"<section>{sessions}</section>"
+        top += f'<section id="sessions"><h2>Sessions</h2><div class="card">{sessions}</div></section>'
     return top
+
+
+def _sources_section(runs: Sequence[StyledRun]) -> str:
+    """Return the section with the files that say what was run."""
+    sources = "".join(_sources(run, alone=len(runs) == 1) for run in runs)
+    return f'<section class="sources" id="sources"><h2>Scenario and manifest</h2>{sources}</section>'
 
 
 def _sources(run: StyledRun, *, alone: bool) -> str:
     """Return the complete scenario and manifest, folded."""
-    title = "Scenario and manifest"
+    title = "Show both files"
     if not alone:
-        title += f": {tables.swatch(run)}"
+        title = tables.swatch(run)
     manifest = json.dumps(run.data.manifest, indent=2, ensure_ascii=False)
     return (
         f"<details><summary>{title}</summary>"

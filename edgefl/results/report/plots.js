@@ -4,11 +4,20 @@
  *
  * A script registers a function with `edgefl.whenBuilt`. It is called with the page's data once Plotly is there, and
  * again whenever the page has got new content: elements may be new then, so it looks them up and listens to them anew.
+ *
+ * Charts are described in the colours of the light page. `edgefl.plot` draws them in those of the dark page where
+ * that is shown, and again when the reader changes over; `edgefl.colour` does the same for one colour, and the event
+ * `edgefl:theme` of the document says when to ask it again.
  */
 const edgefl = (() => {
   const config = { responsive: true, displayModeBar: false };
   const builders = [];
+  const afterPlot = [];
+  // These hold values, texts and names, which may look like colours.
+  const withoutColours = new Set(["x", "y", "z", "text", "hovertext", "customdata", "name", "ticktext"]);
+  const charts = new WeakMap(); // element -> its traces and layout, in light colours
   let data = {};
+  let printing = false;
 
   /** The page carries Plotly as gzip, which takes less than half of the space. */
   async function loadPlotly() {
@@ -20,11 +29,52 @@ const edgefl = (() => {
     document.head.append(script);
   }
 
+  /** Whether charts are drawn for a dark page; paper is always light. */
+  const isDark = () => !printing && document.documentElement.dataset.theme === "dark";
+
+  /** A colour of the light page as the page shows it now. */
+  const colour = (light) => (isDark() ? (data.dark?.[light] ?? light) : light);
+
+  /** Traces or a layout in the colours that the page shows now. */
+  function coloured(value) {
+    if (typeof value === "string") return colour(value);
+    if (Array.isArray(value)) return value.map(coloured);
+    if (value === null || typeof value !== "object") return value;
+    const copy = {};
+    for (const [key, part] of Object.entries(value)) {
+      copy[key] = withoutColours.has(key) ? structuredClone(part) : coloured(part);
+    }
+    return copy;
+  }
+
+  function draw(div, { traces, layout }) {
+    // Plotly writes into what it is given: it gets copies, so that the page's data stay as they are.
+    return Plotly.react(div, coloured(traces), coloured({ template: data.template, ...layout }), config);
+  }
+
   /** Draws a chart in an element, or draws it anew. */
   function plot(div, traces, layout) {
-    // Plotly writes into what it is given: it gets copies, so that the page's data stay as they are.
-    const whole = structuredClone({ template: data.template, ...layout });
-    return Plotly.react(div, structuredClone(traces), whole, config);
+    charts.set(div, { traces, layout });
+    const done = draw(div, { traces, layout });
+    for (const listener of afterPlot) listener(div, traces, layout);
+    return done;
+  }
+
+  /** The traces and the layout that an element was last drawn with; undefined for one without a chart. */
+  const chartOf = (div) => charts.get(div);
+
+  /** Draws all charts again, in the colours that are shown now. */
+  function repaint() {
+    for (const div of document.querySelectorAll(".js-plotly-plot")) {
+      const chart = charts.get(div);
+      if (chart) draw(div, chart);
+    }
+  }
+
+  /** Charts for paper, and those for the window again. */
+  function setPrinting(isPrinting) {
+    printing = isPrinting;
+    repaint();
   }
 
   /** Reads the page's data and has every script build its part of the page. */
@@ -35,11 +85,13 @@ const edgefl = (() => {
   }
 
   const whenBuilt = (builder) => builders.push(builder);
+  const whenPlotted = (listener) => afterPlot.push(listener);
 
   async function start() {
     await loadPlotly();
     build();
+    document.addEventListener("edgefl:theme", repaint);
   }
 
-  return { plot, build, whenBuilt, start };
+  return { plot, chartOf, colour, isDark, setPrinting, build, whenBuilt, whenPlotted, start };
 })();

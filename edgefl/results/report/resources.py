@@ -6,6 +6,7 @@ import base64
 import gzip
 import importlib.util
 import json
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,10 @@ def as_json(value: Any) -> str:
 
 def scripts(*names: str) -> str:
     """Return the scripts of a page: what all share, those that are named, and the statement that starts them."""
-    return "".join(map(resource, ("plots.js", *names, "print.js"))) + "edgefl.start();"
+    return "".join(map(resource, ("plots.js", *names, "contents.js", "print.js"))) + "edgefl.start();"
 
 
+@cache
 def plotly() -> str:
     """Return Plotly's script from the installed package, as gzip in base64: 2 MB instead of 4.8 MB.
 

@@ -9,11 +9,10 @@ from edgefl.core.arrays import Floats
 from edgefl.core.units import Unit, quantity
 from edgefl.results.report import phase_bars
 from edgefl.results.report.device_groups import ChartedGroup
-from edgefl.results.report.style import INK, KeyEntry, Phase, StyledRun
+from edgefl.results.report.style import KeyEntry, Phase, StyledRun, on_page, text_on
 from edgefl.results.report.tables import swatch
 
 LEAST_LABELLED = 0.07  # of the page's width: a number does not fit into a narrower slice
-DARK = 120  # of 255: white text is legible on colours of less luminance
 
 
 def share_bars(runs: Sequence[StyledRun], phases: Sequence[Phase], units: Sequence[Unit]) -> str:
@@ -47,7 +46,7 @@ def colour_key(entries: Sequence[KeyEntry | Phase | ChartedGroup]) -> str:
         return ""
     marks = ""
     for entry in entries:
-        marks += f'<span><i class="dot" style="background:{entry.colour}"></i>{escape(entry.name)}</span>'
+        marks += f'<span><i class="dot" style="background:{on_page(entry.colour)}"></i>{escape(entry.name)}</span>'
     return f'<div class="key">{marks}</div>'
 
 
@@ -59,15 +58,6 @@ def _bar(entries: Sequence[KeyEntry | Phase], sums: Floats, width: float) -> str
         number = ""
         if share * width > LEAST_LABELLED:
             number = f"{100 * share:.0f} %"
-        style = f"width:{share:.2%};background:{entry.colour};color:{_text_colour(entry.colour)}"
+        style = f"width:{share:.2%};background:{on_page(entry.colour)};color:{text_on(entry.colour)}"
         slices.append(f'<span title="{escape(entry.name)} {share:.1%}" style="{style}">{number}</span>')
     return f'<div class="bar" style="width:{width:.2%}">{"".join(slices)}</div>'
-
-
-def _text_colour(background: str) -> str:
-    """Return the text colour that is legible on a background such as ``#1f5d99``."""
-    red = int(background[1:3], 16)
-    green = int(background[3:5], 16)
-    blue = int(background[5:7], 16)
-    luminance = 0.3 * red + 0.59 * green + 0.11 * blue  # the eye is most sensitive to green
-    return "#ffffff" if luminance < DARK else INK

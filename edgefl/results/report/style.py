@@ -29,6 +29,43 @@ IDLE = "#d9dee4"
 # Okabe and Ito's palette, yellow left out: it vanishes on white.
 RUN_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
 DASHES = ("solid", "dash", "dot", "dashdot")
+# Charts and tables name the colours of the light page. These are what stands for them on the dark one, where data must
+# be lighter than the ground. White is what shines through: the card of the page.
+DARK = {
+    INK: "#e4e9ee",
+    MUTED: "#a3afbb",
+    GRID_COLOUR: "#2b3540",
+    AXIS_COLOUR: "#4a5663",
+    "#ffffff": "#1a212a",
+    "rgba(255,255,255,0.85)": "rgba(26,33,42,0.85)",
+    RADIO_DOWN: "#a8d3f2",
+    COMPUTE: "#e8a33d",
+    RADIO_UP: "#4f94d4",
+    IDLE: "#46515c",
+    # Runs
+    "#0072b2": "#3d9ade",
+    "#d55e00": "#f0803c",
+    "#009e73": "#2bb98f",
+    "#56b4e9": "#8fd3fa",
+    "#4d4d4d": "#b9bec4",
+    # Scales of heat maps and maps: what is much must stand out from the ground, whichever ground it is.
+    "#dbe9f4": "#1d3b58",
+    "#a3cae3": "#27618f",
+    "#1f6aa8": "#93c8ec",
+    "#0b2f5c": "#e4f2fc",
+    "#8c2f6b": "#b0548f",
+    "#2d1452": "#8f6fd0",
+    # Single charts: marks of lost updates, handovers, energy that was used, sizes of data, borders, lines of targets
+    "#b3392f": "#ee7d72",
+    "#6b5b95": "#a393d0",
+    "#c9d5df": "#55626f",
+    "#9fb3c4": "#71879a",
+    "#eef1f4": "#252e38",
+    "#dfe4e9": "#29323c",
+    "#9aa5b1": "#6f7c89",
+}
+_WHITE = "#ffffff"
+_BLACK = "#000000"
 
 
 class StyledRun(NamedTuple):
@@ -76,6 +113,42 @@ def styled_run(run: Run, label: str, index: int) -> StyledRun:
     """
     dash, colour = divmod(index, len(RUN_COLOURS))
     return StyledRun(run, label, RUN_COLOURS[colour], DASHES[dash % len(DASHES)])
+
+
+def on_page(colour: str) -> str:
+    """Return a colour of charts for the page's styles, where it has a value on the light page and one on the dark."""
+    return f"light-dark({colour},{DARK.get(colour, colour)})"
+
+
+def text_on(colour: str) -> str:
+    """Return the colour of legible text on a colour of charts, for the page's styles."""
+    return f"light-dark({_text_on(colour)},{_text_on(DARK.get(colour, colour))})"
+
+
+def _text_on(background: str) -> str:
+    """Return white or black, whichever has more contrast with a background such as ``#1f5d99``: at least 4.58."""
+    luminance = relative_luminance(background)
+    if contrast(luminance, 1.0) >= contrast(luminance, 0.0):
+        return _WHITE
+    return _BLACK
+
+
+def relative_luminance(colour: str) -> float:
+    """Return the relative luminance of a colour such as ``#1f5d99``, from 0 to 1.
+
+    Source: Web Content Accessibility Guidelines 2.2, "relative luminance".
+    """
+    luminance = 0.0
+    for first, weight in ((1, 0.2126), (3, 0.7152), (5, 0.0722)):
+        value = int(colour[first : first + 2], 16) / 255
+        linear = ((value + 0.055) / 1.055) ** 2.4 if value > 0.04045 else value / 12.92
+        luminance += weight * linear
+    return luminance
+
+
+def contrast(one: float, other: float) -> float:
+    """Return the contrast of two relative luminances, from 1 to 21, by the same guidelines."""
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)
 
 
 def even_pick(count: int, most: int) -> NDArray[np.intp]:

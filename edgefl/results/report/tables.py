@@ -7,7 +7,7 @@ from html import escape
 
 from edgefl.core.units import NO_NUMBER, digits
 from edgefl.results.report.comparison import Block
-from edgefl.results.report.style import StyledRun
+from edgefl.results.report.style import StyledRun, on_page
 
 NOT_REACHED = "not reached"
 CSS_LINES = {"solid": "solid", "dot": "dotted"}  # of Plotly's dashes; all others are dashed
@@ -44,7 +44,7 @@ def runs_table(block: Block, runs: Sequence[StyledRun]) -> str:
 def swatch(run: StyledRun) -> str:
     """Return a short line in the run's colour and dash, and its label."""
     line = CSS_LINES.get(run.dash, "dashed")
-    return f'<i class="swatch" style="border-top:3px {line} {run.colour}"></i>{escape(run.label)}'
+    return f'<i class="swatch" style="border-top:3px {line} {on_page(run.colour)}"></i>{escape(run.label)}'
 
 
 def number_or_dash(value: float | None) -> str:

@@ -14,7 +14,7 @@ from edgefl.core.units import fitting, short, top, with_unit
 from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.label_heatmap import SAMPLES_SCALE
 from edgefl.results.report.resources import as_json, plotly, resource, scripts
-from edgefl.results.report.style import DASHES, RUN_COLOURS, Figure, prose, template
+from edgefl.results.report.style import DARK, DASHES, RUN_COLOURS, Figure, prose, template
 from edgefl.results.report.sweep.answer import answer
 from edgefl.results.report.sweep.curves import SweepCurves
 from edgefl.results.report.sweep.estimates import EstimateColumn, first_goal
@@ -42,6 +42,7 @@ def render(study: Study, columns: Mapping[str, EstimateColumn], curves: SweepCur
         "legend": escape(POINTS_LEGEND),
         "failed": failed_section(study),
         "style": resource("style.css") + resource("sweep/sweep.css"),
+        "early": resource("theme.js"),
         "plotly": plotly(),
         "data": as_json(_data(study, columns, every_goal, curves)),
         "script": scripts("sweep/sweep.js"),
@@ -159,7 +160,8 @@ def _learning_section(study: Study, curves: SweepCurves | None) -> str:
     views = {"round": "Rounds", "time": "Virtual time", "energy": "Energy"}
     return (
         f'<div class="head"><h2>Learning</h2>{_toggle("views", "Horizontal axis", views, "time")}</div>'
-        f'<p class="note">{escape(_learning_note(study, curves))}</p><div class="card"><div class="key"></div>'
+        f'<p class="note">{escape(_learning_note(study, curves))}</p>'
+        '<div class="card"><h3>Learning curves</h3><div class="key"></div>'
         '<div class="plot" id="curves"></div><p class="note left"></p></div>'
     )
 
@@ -188,6 +190,7 @@ def _data(
         shown.add("final_accuracy")
     return {
         "template": template(),
+        "dark": DARK,
         "colours": RUN_COLOURS,
         "dashes": DASHES,
         "scale": SAMPLES_SCALE,
