@@ -21,11 +21,12 @@ from edgefl.core.section import Count, Section, fault_at
 class ServerSection(Section):
     """The server: how it runs rounds, and how it treats devices that leave."""
 
-    policy: Annotated[Policy, POLICIES] = Synchronous()
+    policy: Annotated[Policy, POLICIES] = Synchronous()  # who waits for whom
     participants: Count | None = None  # None: all devices
-    selection: Annotated[Selection, SELECTIONS] = UniformSelection()
+    selection: Annotated[Selection, SELECTIONS] = UniformSelection()  # who takes part
     csi: Annotated[Csi, CSI] = NoCsi()  # what the server knows of channels when it decides
     optimiser: Annotated[Optimiser, OPTIMISERS] = NoOptimiser()  # decides on the uplink's band, powers and clocks
+    # After which a round ends without those who are late; for policies that have one.
     deadline_s: PositiveFloat | None = None
     on_departure: Literal["lost", "completes"] = "lost"  # whether a participation outlasts its device's departure
     # Whether departing devices keep their state; if forgotten, the server drops it, too.

@@ -44,7 +44,7 @@ class Unknown(Member):
 
     model_config = ConfigDict(extra="allow")  # its keys are known once it is imported
 
-    import_path: str
+    import_path: str  # where the member comes from, as package.module:Class
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
@@ -243,8 +243,11 @@ class Catalogue(Generic[M]):
     ) -> JsonSchemaValue:
         choices: list[JsonSchemaValue] = [{"enum": list(self.members)}]
         for name in self.members:
-            member = dict(handler.resolve_ref_schema(handler(self.load(name).__pydantic_core_schema__)))
-            member["properties"] = {"kind": {"const": name}, **member.get("properties", {})}
+            cls = self.load(name)
+            member = dict(handler.resolve_ref_schema(handler(cls.__pydantic_core_schema__)))
+            cls.describe_keys(member)
+            kind = {"const": name, "description": self.summary(name)}
+            member["properties"] = {"kind": kind, **member.get("properties", {})}
             member["required"] = ["kind", *member.get("required", [])]
             choices.append(member)
         # Names of installed plug-ins, and paths: what keys they have is not known here.
@@ -254,7 +257,8 @@ class Catalogue(Generic[M]):
             others.append({"enum": sorted(set(names))})
         for other in others:
             choices.append(other)
-            choices.append({"type": "object", "properties": {"kind": other}, "required": ["kind"]})
+            kind = {**other, "description": f"{self.noun} from outside edgefl"}
+            choices.append({"type": "object", "properties": {"kind": kind}, "required": ["kind"]})
         return {"anyOf": choices}
 
 

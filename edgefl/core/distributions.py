@@ -47,7 +47,7 @@ class Distribution(Section):
 class Constant(Distribution):
     """The same number for every device."""
 
-    value: float
+    value: float  # of every device
 
     def span(self) -> tuple[float, float]:
         return self.value, self.value
@@ -59,7 +59,7 @@ class Constant(Distribution):
 class UniformDistribution(Distribution):
     """{uniform: [a, b]}."""
 
-    uniform: TwoNumbers
+    uniform: TwoNumbers  # [a, b]: any number between these, each equally likely
 
     @field_validator("uniform")
     @classmethod
@@ -93,7 +93,7 @@ def _check_standard_deviation(value: tuple[float, float]) -> tuple[float, float]
 class NormalDistribution(Distribution):
     """{normal: [mean, std]}."""
 
-    normal: TwoNumbers
+    normal: TwoNumbers  # [mean, standard deviation]
 
     _check = field_validator("normal")(_check_standard_deviation)
 
@@ -111,7 +111,7 @@ class NormalDistribution(Distribution):
 class LogNormalDistribution(Distribution):
     """{lognormal: [mean, sigma]}: exp of a normal with that mean and standard deviation."""
 
-    lognormal: TwoNumbers
+    lognormal: TwoNumbers  # [mean, standard deviation] of the logarithm
 
     _check = field_validator("lognormal")(_check_standard_deviation)
 
@@ -128,6 +128,7 @@ class LogNormalDistribution(Distribution):
 class ChoiceDistribution(Distribution):
     """{choice: [..]}: each equally likely."""
 
+    # The numbers of which each device draws one.
     choice: Annotated[tuple[float, ...], Field(strict=False, min_length=1)]
 
     def span(self) -> tuple[float, float]:
@@ -141,8 +142,8 @@ class ChoiceDistribution(Distribution):
 class ColumnDistribution(Distribution):
     """{file: devices.csv, column: cpu_hz}: row i is device i."""
 
-    file: UserPath
-    column: str
+    file: UserPath  # a CSV file whose row i is device i
+    column: str  # of the file
 
     def span(self) -> tuple[float, float]:
         try:
@@ -207,9 +208,9 @@ class FedScaleDistribution(PublishedValues):
     proportional to it: a client with the median of the file has `median`; or a client takes `cycles` for an inference.
     """
 
-    fedscale: DataPath
-    median: Annotated[float, Field(gt=0)] | None = None
-    cycles: Annotated[float, Field(gt=0)] | None = None
+    fedscale: DataPath  # FedScale's file of clients
+    median: Annotated[float, Field(gt=0)] | None = None  # value of a client with the file's median
+    cycles: Annotated[float, Field(gt=0)] | None = None  # clock cycles of an inference, in place of a median
 
     @model_validator(mode="after")
     def _check_scale(self) -> FedScaleDistribution:
@@ -243,8 +244,8 @@ class BenchmarkDistribution(PublishedValues):
     `median`.
     """
 
-    ai_benchmark: DataPath
-    median: Annotated[float, Field(gt=0)]
+    ai_benchmark: DataPath  # a file with a score for each phone
+    median: Annotated[float, Field(gt=0)]  # value of the phone with the median score
 
     def _values(self) -> Floats:
         """Return the values [phones] of all phones of the file."""
@@ -364,8 +365,12 @@ class PerDevice:
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         number: JsonSchemaValue = {"type": "number", "minimum": self.least, "maximum": self.most}
-        kinds = [handler.resolve_ref_schema(handler(kind.__pydantic_core_schema__)) for kind in self.kinds.values()]
-        return {"anyOf": [number, *kinds]}
+        choices = [number]
+        for kind in self.kinds.values():
+            choice = handler.resolve_ref_schema(handler(kind.__pydantic_core_schema__))
+            kind.describe_keys(choice)
+            choices.append(choice)
+        return {"anyOf": choices}
 
 
 POSITIVE = PerDevice(1e-40, 1e18)  # far beyond any real device, but sums and products still do not overflow

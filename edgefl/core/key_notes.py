@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import io
-import textwrap
+import linecache
 import tokenize
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -24,10 +25,17 @@ class KeyNote(NamedTuple):
     meaning: str
 
 
+class Comment(NamedTuple):
+    """A comment of a source file."""
+
+    text: str
+    stands_alone: bool  # it has a line of its own
+
+
 def key_notes(cls: type[BaseModel]) -> list[KeyNote]:
     """Return the keys of a class, those of its bases included, in the order of its fields."""
     schema = cls.model_json_schema()
-    meanings = _meanings(cls)
+    meaning_of = meanings(cls)
     notes: list[KeyNote] = []
     for name, field in cls.model_fields.items():
         if field.exclude:  # no key in YAML
@@ -36,7 +44,7 @@ def key_notes(cls: type[BaseModel]) -> list[KeyNote]:
         default = "required"
         if not field.is_required():
             default = _shown(properties.get("default", field.get_default(call_default_factory=True)))
-        notes.append(KeyNote(name, _type(properties, schema.get("$defs", {})), default, meanings.get(name, "")))
+        notes.append(KeyNote(name, _type(properties, schema.get("$defs", {})), default, meaning_of.get(name, "")))
     return notes
 
 
@@ -108,48 +116,85 @@ def _bounds(schema: Mapping[str, Any]) -> list[str]:
     return [", ".join(bounds)] if bounds else []
 
 
-def _meanings(cls: type[BaseModel]) -> dict[str, str]:
+@cache
+def meanings(cls: type[BaseModel]) -> Mapping[str, str]:
     """Return the comments beside the fields of a class and its bases, by field."""
-    meanings: dict[str, str] = {}
+    found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if issubclass(base, BaseModel):
-            meanings |= _own_meanings(base)
-    return meanings
+            found |= _own_meanings(base)
+    return found
 
 
-def _own_meanings(cls: type[BaseModel]) -> dict[str, str]:
+def _own_meanings(cls: type[BaseModel]) -> Mapping[str, str]:
     """Return the comments beside the fields that a class declares itself; none where its source is not there."""
     try:
-        source = textwrap.dedent(inspect.getsource(cls))
-        body = ast.parse(source).body[0]
-    except (OSError, TypeError, SyntaxError):
+        path = inspect.getfile(cls)
+    except (OSError, TypeError):
         return {}
-    comments: dict[int, tuple[str, bool]] = {}  # by line: the text, and whether it stands alone
+    linecache.checkcache(path)
+    return _meanings_in("".join(linecache.getlines(path))).get(cls.__qualname__, {})
+
+
+@cache
+def _meanings_in(source: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the comments beside the fields of all classes in a module's source, by class and field."""
+    try:
+        module = ast.parse(source)
+    except SyntaxError:
+        return {}
+    comments: dict[int, Comment] = {}
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            comments[token.start[0]] = (token.string.lstrip("# "), not token.line[: token.start[1]].strip())
-    meanings: dict[str, str] = {}
-    for statement in getattr(body, "body", ()):
+            stands_alone = not token.line[: token.start[1]].strip()
+            comments[token.start[0]] = Comment(token.string.lstrip("# "), stands_alone)
+    found: dict[str, Mapping[str, str]] = {}
+    _collect(module, "", comments, found)
+    return found
+
+
+def _collect(scope: ast.AST, prefix: str, comments: Mapping[int, Comment], found: dict[str, Mapping[str, str]]) -> None:
+    """Enter the comments beside the fields of all classes in a module, class or function.
+
+    Args:
+        scope: the module, class or function.
+        prefix: what stands before the names of classes in their qualified names.
+        comments: by line.
+        found: comments by class and field, to which those of the scope are added.
+    """
+    for statement in getattr(scope, "body", ()):
+        if isinstance(statement, ast.ClassDef):
+            name = f"{prefix}{statement.name}"
+            found[name] = _of_fields(statement, comments)
+            _collect(statement, f"{name}.", comments, found)
+        elif isinstance(statement, ast.FunctionDef):
+            _collect(statement, f"{prefix}{statement.name}.<locals>.", comments, found)
+
+
+def _of_fields(cls: ast.ClassDef, comments: Mapping[int, Comment]) -> Mapping[str, str]:
+    """Return the comments beside the fields of a class, by field."""
+    meanings_of: dict[str, str] = {}
+    for statement in cls.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            found = _beside(statement, comments) or _above(statement, comments)
-            if found:
-                meanings[statement.target.id] = found
-    return meanings
+            comment = _beside(statement, comments) or _above(statement, comments)
+            if comment:
+                meanings_of[statement.target.id] = comment
+    return meanings_of
 
 
-def _beside(statement: ast.AnnAssign, comments: Mapping[int, tuple[str, bool]]) -> str:
+def _beside(statement: ast.AnnAssign, comments: Mapping[int, Comment]) -> str:
     """Return the comment at the end of one of a statement's lines."""
     for line in range(statement.lineno, (statement.end_lineno or statement.lineno) + 1):
-        if line in comments and not comments[line][1]:
-            return comments[line][0]
+        if line in comments and not comments[line].stands_alone:
+            return comments[line].text
     return ""
 
 
-def _above(statement: ast.AnnAssign, comments: Mapping[int, tuple[str, bool]]) -> str:
+def _above(statement: ast.AnnAssign, comments: Mapping[int, Comment]) -> str:
     """Return the comment of whole lines directly above a statement."""
     lines: list[str] = []
     line = statement.lineno - 1
-    while line in comments and comments[line][1]:
-        lines.insert(0, comments[line][0])
+    while line in comments and comments[line].stands_alone:
+        lines.insert(0, comments[line].text)
         line -= 1
     return " ".join(lines)

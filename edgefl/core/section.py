@@ -12,8 +12,19 @@ from collections.abc import Iterable
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
+
+from edgefl.core.key_notes import meanings
 
 KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
 
@@ -87,6 +98,21 @@ class Section(BaseModel):
     def keys(cls) -> list[str]:
         """Return the keys that may stand in this section."""
         return list(cls.model_fields)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the JSON Schema, in which the comment beside a field describes its key."""
+        json_schema = handler(schema)
+        cls.describe_keys(handler.resolve_ref_schema(json_schema))
+        return json_schema
+
+    @classmethod
+    def describe_keys(cls, json_schema: JsonSchemaValue) -> None:
+        """Put the comments beside the fields of this class into its JSON Schema, in place."""
+        properties = json_schema.get("properties", {})
+        for name, meaning in meanings(cls).items():
+            if name in properties:
+                properties[name].setdefault("description", meaning)
 
     @model_validator(mode="wrap")
     @classmethod

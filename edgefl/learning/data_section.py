@@ -27,11 +27,11 @@ class DataSection(Section):
 
     inlined: ClassVar[str | None] = "dataset"
 
-    dataset: Annotated[Dataset, DATASETS] = Digits()
-    partition: Annotated[Partition, PARTITIONS] = Iid()
+    dataset: Annotated[Dataset, DATASETS] = Digits()  # its name; its own keys stand beside it
+    partition: Annotated[Partition, PARTITIONS] = Iid()  # which device holds which samples
     redivide: Annotated[Partition, PARTITIONS] | None = None  # divides the samples of a round's participants anew
     test_partition: Literal["none", "like_train"] = "none"  # like_train: devices have test samples of their own
-    augmentation: Augmentation | None = None
+    augmentation: Augmentation | None = None  # random changes of images while training
     channel_axis: bool = False  # true: gray images [H, W] become [1, H, W], as convolutions of torch want them
 
     def load(self) -> Data:
@@ -97,10 +97,10 @@ class DataSection(Section):
 class Augmentation(Section):
     """Random crops of padded images and horizontal flips, drawn for each sample and step."""
 
-    crop_padding: Annotated[int, Field(ge=0, le=1000)] = 4
+    crop_padding: Annotated[int, Field(ge=0, le=1000)] = 4  # pixels of padding on each side
     crop_probability: Annotated[float, Field(ge=0, le=1)] = 1.0  # that an image is cropped at all
     fill: Literal["black", "mean"] = "black"  # of the padding: 0 as stored, or 0 after normalisation
-    flip: bool = True
+    flip: bool = True  # mirror half of the images
 
 
 def _are_alike(first: object, second: object) -> bool:

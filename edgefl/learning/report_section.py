@@ -24,7 +24,7 @@ class ReportSection(Section):
     eval_every: Count = 1  # rounds from one evaluation to the next; the last round is always evaluated
     models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()  # evaluated besides the global one
     train_accuracy: Literal["participants", "random", "all"] | None = None  # whose training samples it is measured on
-    contributions: Contributions | None = None
+    contributions: Contributions | None = None  # Shapley values and rankings of devices
     device_losses: bool = False  # true: losses of the model before and after local training, in a file
     predictions: Annotated[tuple[Count, ...], Field(strict=False)] = ()  # rounds: which classes the model then predicts
     labels_by_round: bool = False  # true: which labels each participant holds in each round, in a file

@@ -34,7 +34,7 @@ class ConstantRate(Schedule):
 class ExponentialRate(Schedule):
     """Exponential decay, decay^t in round t (FedSSG paper, section 5: 0.998)."""
 
-    decay: Annotated[float, Field(gt=0, le=1)] = 0.998
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.998  # factor a round
 
     def factor(self, index: int, rounds: int) -> float:
         """Return `decay^t`."""
@@ -55,7 +55,7 @@ class PolynomialRate(Schedule):
     T is the number of rounds of the run, or of the session.
     """
 
-    power: NonNegativeFloat = 0.9
+    power: NonNegativeFloat = 0.9  # 1 is a straight line
     ratio: Annotated[float, Field(ge=0, le=1)] = 0.5  # factor that round T would have; the last round is T - 1
 
     def factor(self, index: int, rounds: int) -> float:

@@ -56,20 +56,20 @@ class Training(Section):
     """Local training by SGD or by Adam (Kingma and Ba, ICLR 2015)."""
 
     local_epochs: Count | None = None  # 5 if neither is given
-    local_steps: Count | None = None
+    local_steps: Count | None = None  # steps of each participant, in place of local_epochs
     wrap: bool = True  # after a pass over the local data local_steps go on with another pass; false: they stop
-    stragglers: Stragglers | None = None
-    batch_size: BatchSize = 50
-    lr: NonNegativeFloat = 0.1
-    lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()
+    stragglers: Stragglers | None = None  # participants that do less work
+    batch_size: BatchSize = 50  # samples of a step, or full
+    lr: NonNegativeFloat = 0.1  # learning rate
+    lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()  # change of the learning rate over the rounds
     lr_clock: Literal["updates", "rounds"] = "updates"  # the schedule skips rounds in which the algorithm only waits
     epoch_lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0  # factor on a device's rate after each epoch of a round
-    optimizer: Literal["sgd", "adam"] = "sgd"
+    optimizer: Literal["sgd", "adam"] = "sgd"  # of the local training
     momentum: Share = 0.0  # of SGD
     adam_betas: Annotated[tuple[Share, Share], Field(strict=False)] = (0.9, 0.999)  # decay of Adam's two moments
     adam_eps: PositiveFloat = 1e-8  # added to the root of Adam's second moment
-    weight_decay: NonNegativeFloat = 0.0
-    clip_norm: PositiveFloat | None = None
+    weight_decay: NonNegativeFloat = 0.0  # factor of the parameters in the gradient
+    clip_norm: PositiveFloat | None = None  # longest gradient of a step
     loss: Annotated[Loss, LOSSES] | None = None  # None: the model's own, which is the cross-entropy for most
     # auto: by rule. batched: clients together, by hand where layers allow it; vmap: never by hand. measured: by trials
     engine: Literal["auto", "serial", "batched", "vmap", "measured"] = "auto"

@@ -53,10 +53,10 @@ class BackhaulLink(Section):
 class Backhaul(Section):
     """Links between the server, routers and base stations; one of three shapes whose links are alike, or a graph."""
 
-    kind: Literal["star", "chain", "tree", "graph"] = "graph"
+    kind: Literal["star", "chain", "tree", "graph"] = "graph"  # the links' shape; graph: as links lists them
     links: Annotated[tuple[BackhaulLink, ...], Field(strict=False)] = ()  # of a graph
     rate_bps: PositiveFloat | None = None  # of each link of a star, chain or tree, as the next two
-    delay_s: NonNegativeFloat = 0.0
+    delay_s: NonNegativeFloat = 0.0  # of each link
     children: Annotated[int, Field(ge=1, le=10**6)] = 2  # of each base station in a tree, whose root is number 0
 
     @model_validator(mode="after")

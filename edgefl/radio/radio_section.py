@@ -52,15 +52,15 @@ PRESETS: dict[str, dict[str, Any]] = {
 class Overhead(Section):
     """Shares of the resources that carry control and reference signals (3GPP TS 38.306: 0.14 and 0.08)."""
 
-    downlink: ShareBelowOne = 0.0
-    uplink: ShareBelowOne = 0.0
+    downlink: ShareBelowOne = 0.0  # share of the downlink's resources
+    uplink: ShareBelowOne = 0.0  # share of the uplink's resources
 
 
 class Faults(Section):
     """Failures of transfers, and the limits of their repetition."""
 
     failure_probability: ShareBelowOne = 0.0  # of each attempt, noticed at its end
-    attempts: Annotated[int, Field(ge=1, le=100)] = 1
+    attempts: Annotated[int, Field(ge=1, le=100)] = 1  # most attempts of a transfer
     max_transfer_s: PositiveFloat | None = None  # all attempts together
     link_failure_s: PositiveFloat | None = None  # until a hopeless link fails; 100 where max_transfer_s is left out
 
@@ -116,6 +116,7 @@ NoiseFigures = Annotated[
 class LargeScaleChange(Section):
     """Whether path loss, shadowing and line of sight hold for a device's part in a round, or change as it moves."""
 
+    # round: it holds for a device's part in a round; time: it changes as the device moves.
     kind: Literal["round", "time"] = "round"
     update_s: Annotated[float, Field(ge=1e-3, le=3600)] = 0.1  # for which they hold
     update_m: Annotated[float, Field(ge=0, le=1e6)] = 0.0  # by which a device must have moved since, too
@@ -154,33 +155,36 @@ class Radio(Section):
 
     kind: Literal["model", "trace"] = "model"  # trace: links were recorded; given `trace`, this is the default
     trace: Annotated[LinkTrace, TRACES] | None = None  # the recorded links
+    # dynamic_devices: band and broadcast as that paper reads them; keys beside it override it.
     preset: Literal["dynamic_devices"] | None = None
-    carrier_hz: PositiveFloat = 3.5e9
-    bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6
-    noise_dbm_hz: Decibels = -174.0
+    carrier_hz: PositiveFloat = 3.5e9  # centre frequency
+    bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6  # of the whole band
+    noise_dbm_hz: Decibels = -174.0  # density of thermal noise
     noise_figure_db: NoiseFigures = 0.0  # of all receivers, or {base_station: .., device: ..}
     device_antenna_gain_dbi: GainDbi = 0.0  # of a device's antenna, in all directions
-    server_tx_power_dbm: Decibels = 43.0
+    server_tx_power_dbm: Decibels = 43.0  # transmit power of a base station
     server_power: Literal["per_device", "total"] = "per_device"  # that power on each share, or over the whole band
-    propagation: Annotated[Propagation, PROPAGATION] = UmiLos()
+    propagation: Annotated[Propagation, PROPAGATION] = UmiLos()  # path loss, line of sight and shadowing
     shadowing_db: Annotated[float, Field(ge=0, le=100)] | None = None  # the propagation model's own
     spatial_consistency: bool = False  # shadowing, line of sight and K as maps; else new for each device and round
     site_correlation: Annotated[float, Field(ge=0, le=1)] = 0.0  # of a device's shadowing to different base stations
     large_scale: LargeScaleChoice = LargeScaleChange()  # round: as where a device began; {kind: time, ..}
-    fading: Annotated[Fading, FADING] = Rayleigh()
-    rate: Annotated[Rate, RATES] = ShannonRate()
-    allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()
-    uplink: Annotated[MultipleAccess, MULTIPLE_ACCESS] = Orthogonal()
+    fading: Annotated[Fading, FADING] = Rayleigh()  # fast fading, slot by slot
+    rate: Annotated[Rate, RATES] = ShannonRate()  # bits per second at a signal-to-noise ratio
+    allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()  # division of the band among transfers
+    uplink: Annotated[MultipleAccess, MULTIPLE_ACCESS] = Orthogonal()  # how the uploads of a cell share its uplink
     sharing: Literal["fixed", "processor"] = "fixed"  # shares hold for the round, or the band is divided anew
+    # unicast: the model is sent to each device; broadcast: once for all.
     downlink: Literal["unicast", "broadcast"] = "unicast"
-    slot_s: Annotated[float, Field(ge=1e-6, le=10)] = 0.0005
+    slot_s: Annotated[float, Field(ge=1e-6, le=10)] = 0.0005  # duration of a slot, for which fading is constant
     subcarrier_spacing_hz: PositiveFloat | None = None  # whole resource blocks; else the band is divided freely
     tdd: TddFrame | None = None  # shares of the time, or slots of each direction
-    overhead: Overhead = Overhead()
+    overhead: Overhead = Overhead()  # share of the resources that carries no data
+    # slots: every slot is walked; fast: drawn from the distribution of the sum.
     transfer: Literal["slots", "fast"] = "slots"
     errors: Annotated[PacketErrors, ERRORS] = NoErrors()  # that the channel makes, besides `faults`
-    faults: Faults = Faults()
-    interference: Interference | None = None
+    faults: Faults = Faults()  # packet errors' repetition, and when a link is hopeless
+    interference: Interference | None = None  # of the other cells; none by default
     background: Annotated[Background, BACKGROUNDS] | None = None  # other users of the cells
     reuse: Literal[1, 3, 4, 7] = 1  # parts into which the cells divide the band
 

@@ -24,8 +24,8 @@ OWN_LETTER: dict[Way, str] = {"down": "D", "up": "U"}  # of the slots of a direc
 class Tdd(Section):
     """Shares of the time in which each direction may send."""
 
-    downlink: TimeShare = 0.7
-    uplink: TimeShare = 0.3
+    downlink: TimeShare = 0.7  # share of the time
+    uplink: TimeShare = 0.3  # share of the time
 
     @model_validator(mode="after")
     def _one_frame(self) -> Tdd:
@@ -43,8 +43,8 @@ class Tdd(Section):
 class SpecialSlot(Section):
     """Symbols of a slot that changes from downlink to uplink; what is left between them is the guard period."""
 
-    downlink: Symbols = 10
-    uplink: Symbols = 2
+    downlink: Symbols = 10  # symbols at its beginning
+    uplink: Symbols = 2  # symbols at its end
 
     @model_validator(mode="after")
     def _one_slot(self) -> SpecialSlot:
@@ -62,8 +62,8 @@ class SpecialSlot(Section):
 class TddPattern(Section):
     """Slots that repeat: D downlink, U uplink, S special."""
 
-    pattern: Annotated[str, Field(min_length=2, max_length=5120)]
-    special: SpecialSlot = SpecialSlot()
+    pattern: Annotated[str, Field(min_length=2, max_length=5120)]  # a letter for each slot, such as DDDSU
+    special: SpecialSlot = SpecialSlot()  # symbols of the slots S
 
     @model_validator(mode="after")
     def _both_ways(self) -> TddPattern:
@@ -88,11 +88,11 @@ class TddPattern(Section):
 class TddCommon(Section):
     """Slots that repeat, as cells announce them: tdd-UL-DL-ConfigurationCommon."""
 
-    period_ms: float
-    downlink_slots: Slots
-    downlink_symbols: Annotated[int, Field(ge=0, le=13)] = 0
-    uplink_slots: Slots
-    uplink_symbols: Annotated[int, Field(ge=0, le=13)] = 0
+    period_ms: float  # after which the slots repeat
+    downlink_slots: Slots  # whole slots at the beginning of a period
+    downlink_symbols: Annotated[int, Field(ge=0, le=13)] = 0  # symbols after these slots
+    uplink_slots: Slots  # whole slots at the end of a period
+    uplink_symbols: Annotated[int, Field(ge=0, le=13)] = 0  # symbols before these slots
 
     @model_validator(mode="after")
     def _both_ways(self) -> TddCommon:

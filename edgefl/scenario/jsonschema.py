@@ -6,6 +6,9 @@ from typing import Any
 
 from edgefl.learning.datasets import DATASETS
 from edgefl.scenario.scenario import Scenario
+from edgefl.scenario.shared_definitions import OF_A_KEY, share_definitions
+
+NULL = {"type": "null"}
 
 
 def schema() -> dict[str, Any]:
@@ -15,8 +18,22 @@ def schema() -> dict[str, Any]:
     root["title"] = "edgefl scenario"
     _put_dataset_keys_beside_its_name(root["$defs"]["DataSection"])
     _make_model_kind_optional(root["properties"]["model"])
+    _remove_titles(root)
     _allow_null(root)
+    share_definitions(root)
     return root
+
+
+def _remove_titles(node: Any) -> None:
+    """Remove the titles that pydantic makes of names: "Bandwidth Hz" says no more than `bandwidth_hz`."""
+    if isinstance(node, list):
+        for item in node:
+            _remove_titles(item)
+    elif isinstance(node, dict):
+        for part in [*node.get("properties", {}).values(), *node.get("$defs", {}).values()]:
+            part.pop("title", None)
+        for value in node.values():
+            _remove_titles(value)
 
 
 def _allow_null(node: Any) -> None:
@@ -31,7 +48,17 @@ def _allow_null(node: Any) -> None:
         for name in optional:
             value = node["properties"][name]
             if "const" not in value:  # the name of a member, which tells the variants apart
-                node["properties"][name] = {"anyOf": [value, {"type": "null"}]}
+                node["properties"][name] = _or_null(value)
+
+
+def _or_null(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that also takes null; an editor shows the description only where it is the key's own."""
+    own = {key: value[key] for key in OF_A_KEY if key in value}
+    rest = {key: item for key, item in value.items() if key not in own}
+    choices = [rest]
+    if set(rest) == {"anyOf"}:
+        choices = [choice for choice in rest["anyOf"] if choice != NULL]
+    return {**own, "anyOf": [*choices, NULL]}
 
 
 def _put_dataset_keys_beside_its_name(section: dict[str, Any]) -> None:

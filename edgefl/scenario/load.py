@@ -106,7 +106,7 @@ def _with_folders(scenario: Scenario) -> Scenario:
 class _ModelOnly(Section):
     """The one section of a scenario that the trained model of a finished run needs."""
 
-    model: Annotated[Model, MODELS]
+    model: Annotated[Model, MODELS]  # the network that was trained
 
 
 def load_model(scenario: Mapping[str, Any], folder: Path) -> Model:

@@ -34,35 +34,37 @@ from edgefl.world.mobility.static import Static
 class Stop(Section):
     """Conditions that end a run before its last round; checked after each round, and the first that holds counts."""
 
-    accuracy: Accuracy | None = None
-    time_s: PositiveFloat | None = None
-    energy_j: PositiveFloat | None = None
+    accuracy: Accuracy | None = None  # test accuracy, 0 to 1
+    time_s: PositiveFloat | None = None  # virtual time
+    energy_j: PositiveFloat | None = None  # energy of all devices
 
 
 class Sections(Section):
     """All sections of a scenario, each valid by itself; `Scenario` adds the checks between them."""
 
+    # Of the run, and of its folder in results/.
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] = "scenario"
     # Folders with the modules of plug-ins; empty: beside the scenario file. Written only if a plug-in was found in one.
     import_from: Annotated[tuple[UserPath, ...], Field(strict=False, exclude_if=lambda folders: not folders)] = ()
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    rounds: Count | None = 60
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1  # of all random draws
+    rounds: Count | None = 60  # global rounds; or sessions
     sessions: Sessions | None = None  # in place of rounds
+    # Accuracies whose time and energy are reported.
     targets: Annotated[tuple[AccuracyTarget, ...], Field(strict=False)] = ()
-    stop: Stop = Stop()
-    data: DataSection = DataSection()
-    model: Annotated[Model, MODELS] = Mlp()
-    training: Training = Training(local_epochs=5)
-    algorithm: Annotated[Algorithm, ALGORITHMS] = FedAvg()
-    server: ServerSection = ServerSection()
-    devices: Devices = Devices()
-    cells: Cells = Cells()
+    stop: Stop = Stop()  # conditions that end a run before its last round
+    data: DataSection = DataSection()  # dataset and its partition among devices
+    model: Annotated[Model, MODELS] = Mlp()  # the network that is trained; by default the dataset's
+    training: Training = Training(local_epochs=5)  # local training
+    algorithm: Annotated[Algorithm, ALGORITHMS] = FedAvg()  # aggregation, and what devices do for it
+    server: ServerSection = ServerSection()  # policy, participants, selection
+    devices: Devices = Devices()  # population: number, clocks, powers, batteries
+    cells: Cells = Cells()  # base stations
     backhaul: Backhaul | None = None  # None: the server stands at every base station
-    radio: Radio = Radio()
-    mobility: Annotated[Mobility, MOBILITY] = Static()
-    churn: Annotated[Churn, CHURN] = NoChurn()
+    radio: Radio = Radio()  # channel, band and powers
+    mobility: Annotated[Mobility, MOBILITY] = Static()  # how devices move
+    churn: Annotated[Churn, CHURN] = NoChurn()  # how devices come and go
     cost: Literal["full", "paper"] = "full"  # paper: one model each way, whatever else the algorithm sends or computes
-    report: ReportSection = ReportSection()
+    report: ReportSection = ReportSection()  # evaluations and further reports
 
     # Both validators below see the file's own keys: once validated, a default looks like a value that was given.
 

@@ -63,7 +63,7 @@ class Sessions(Section):
     groups: Count | None = None  # number of groups of devices that take turns; None: as many as the partition has
     first_group: Count = 1  # the group that is present in the first session
     keep_state: bool = False  # whether the server's state besides the model outlives a session
-    initialisation: Annotated[Initialisation, INITIALISATIONS] = Previous()
+    initialisation: Annotated[Initialisation, INITIALISATIONS] = Previous()  # model with which a session begins
 
     @model_validator(mode="before")
     @classmethod

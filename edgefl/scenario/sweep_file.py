@@ -45,6 +45,7 @@ class SweepFile(Section):
     """A sweep file. Its points are all combinations of a row of `points`, a row of `zip` and one of `grid`."""
 
     base: str  # scenario file, relative to the sweep file, or the name of one that comes with edgefl
+    # Of the sweep, and of its folder in results/.
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] | None = None
     set: dict[DottedKey, Any] = Field(default_factory=dict)  # the same for all points
     grid: dict[DottedKey, Values] = Field(default_factory=dict)  # each value with each value of the other keys

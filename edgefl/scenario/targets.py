@@ -19,7 +19,7 @@ _ACCURACY: TypeAdapter[float] = TypeAdapter(Accuracy)
 class RelativeTarget(Section):
     """A share of the best accuracy of a finished run (dynamic-devices paper, eq. 31)."""
 
-    relative: Accuracy
+    relative: Accuracy  # share of the best accuracy
     reference: UserPath  # result folder of the other run
     # The accuracies to reach follow from the folder. They are also written to scenario.yaml, so that the run can be
     # repeated without the folder.

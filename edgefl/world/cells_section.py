@@ -101,6 +101,7 @@ class BaseStationEnergySection(Section):
 class Cells(Section):
     """The base stations: where they stand and how far they cover."""
 
+    # single: one base station; hexagonal: rings around it; listed: as sites lists them.
     layout: Literal["single", "hexagonal", "listed"] = "single"
     sites: Annotated[int, Field(ge=1)] = 1  # number of base stations; by default 7 if the layout is hexagonal
     positions_m: Annotated[tuple[SitePosition, ...], Field(strict=False, max_length=1000)] = ()  # in a listed layout
@@ -112,7 +113,7 @@ class Cells(Section):
     boresight_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0  # azimuth of a site's first sector, from the x axis
     antenna: Annotated[Antenna, ANTENNAS] = Omni()  # of each sector
     drop: Literal["disc", "hexagons"] = "disc"  # where devices are: in a disc around all cells, or in the hexagons
-    handover: Handover | None = None
+    handover: Handover | None = None  # when a device changes its cell during a round; never by default
     energy: BaseStationEnergySection | None = None  # None: the energy of base stations is not accounted for
 
     @model_validator(mode="before")

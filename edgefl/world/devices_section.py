@@ -134,10 +134,10 @@ class Hardware(Section):
     flops_per_cycle: Positive = Constant(value=8.0)  # chi
     capacitance: Positive = Constant(value=1.0e-28)  # xi, of the chipset
     tx_power_dbm: Real = Constant(value=23.0)  # 200 mW; the most at which it transmits
-    power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()
+    power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()  # transmit power by the path loss, if any
     rx_power_w: Positive = Constant(value=0.1)  # of the receiving circuit
     idle_power_w: NonNegative = Constant(value=0.0)  # while it takes part and waits
-    radio_energy: RadioEnergy = RadioEnergy()
+    radio_energy: RadioEnergy = RadioEnergy()  # what a radio draws besides the power it sends
     height_m: HeightM = Constant(value=1.5)  # of its antenna
     data_share: DataShare = Constant(value=1.0)  # share of its part of the data that a device keeps
     battery: Battery | None = None  # None: on mains
@@ -146,7 +146,7 @@ class Hardware(Section):
 class DeviceGroup(Hardware):
     """Devices with consecutive numbers; its keys override those beside `count`."""
 
-    name: Annotated[str, Field(min_length=1, max_length=100)]
+    name: Annotated[str, Field(min_length=1, max_length=100)]  # of the group, as pages show it
     count: Count | None = None  # of devices; or, in all groups, a share
     share: Annotated[float, Field(gt=0, le=1)] | None = None  # of the population
 
@@ -159,9 +159,9 @@ class DeviceGroup(Hardware):
 class Devices(Hardware):
     """The population."""
 
-    count: Count = 100
+    count: Count = 100  # number of devices
     groups: Annotated[tuple[DeviceGroup, ...], Field(strict=False)] = ()  # none: all devices are alike
-    dvfs: Annotated[Dvfs, DVFS] = FixedClock()
+    dvfs: Annotated[Dvfs, DVFS] = FixedClock()  # rule of the clock
 
     @model_validator(mode="after")
     def _check_groups(self) -> Devices:

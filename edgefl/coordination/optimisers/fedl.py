@@ -22,8 +22,8 @@ class Fedl(Optimiser):
     needs_shannon: ClassVar[bool] = True
 
     kappa: PositiveFloat = 1.0  # what a second of the round is worth [J]
-    min_power_w: NonNegativeFloat = 0.0
-    min_clock_hz: NonNegativeFloat = 0.0
+    min_power_w: NonNegativeFloat = 0.0  # least transmit power
+    min_clock_hz: NonNegativeFloat = 0.0  # least clock
 
     def decide(self, forecast: Forecast) -> Decisions:
         """Return turns, powers and clocks: each its own sub-problem, solved in closed form."""

@@ -21,7 +21,7 @@ class MinEnergy(Optimiser):
     needs_shannon: ClassVar[bool] = True
 
     deadline_s: PositiveFloat | None = None  # of a round; None: `server.deadline_s`
-    min_clock_hz: NonNegativeFloat = 0.0
+    min_clock_hz: NonNegativeFloat = 0.0  # least clock
 
     @property
     def needs_deadline(self) -> bool:

@@ -27,6 +27,7 @@ class Bandit(Selection):
     New devices come first.
     """
 
+    # cs-ucb: short round trips; cs-ucb-q: with a share of the rounds for each device.
     variant: Literal["cs-ucb", "cs-ucb-q"] = "cs-ucb"
     max_round_trip_s: PositiveFloat | None = None  # t_max, of which longer ones are cut; None: the longest so far
     share: Annotated[float, Field(ge=0, le=1)] = 0.0  # c: the least part of the rounds of each device, in cs-ucb-q

@@ -26,6 +26,7 @@ class ChannelAndUpdate(UpdateNorm):
     train, and those are chosen whose updates are largest as far as their channels let them through in `upload_s`.
     """
 
+    # bc_bn2: strong channels, then large updates; bn2_c: both weighed at once.
     variant: Literal["bc_bn2", "bn2_c"] = "bc_bn2"
     candidates_by_channel: Count | None = None  # of bc_bn2, K_c; None: twice the participants
     upload_s: PositiveFloat | None = None  # of bn2_c: the time that each has for its upload, on an equal share

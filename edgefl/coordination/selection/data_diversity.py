@@ -23,6 +23,7 @@ class DataDiversity(Selection):
     set has (Nemhauser, Wolsey & Fisher, 1978).
     """
 
+    # gini_simpson or shannon: of each device's labels; coverage: of the chosen set's.
     measure: Literal["gini_simpson", "shannon", "coverage"] = "gini_simpson"
     diversity: NonNegativeFloat = 1.0  # weight of the labels' diversity
     size: NonNegativeFloat = 1.0  # of the number of samples

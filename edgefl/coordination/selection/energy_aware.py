@@ -13,7 +13,7 @@ from edgefl.core.streams import Streams
 class EnergyAware(Selection):
     """Least energy in the last round first, or fullest battery, as devices report it; new devices before (greedy)."""
 
-    by: Literal["energy", "battery"] = "energy"
+    by: Literal["energy", "battery"] = "energy"  # energy: least used in the last round first; battery: fullest first
 
     @property
     def needs_batteries(self) -> bool:

@@ -21,6 +21,7 @@ class PowerOfChoice(Selection):
     one comes first.
     """
 
+    # pow-d: loss on all samples; cpow-d: on a mini-batch; rpow-d: the last training loss.
     variant: Literal["pow-d", "cpow-d", "rpow-d"] = "pow-d"
     d: Count | None = None  # candidates; None: twice the participants
     batch_size: Count = 50  # of the mini-batch in cpow-d, b

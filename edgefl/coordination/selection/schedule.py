@@ -21,6 +21,7 @@ ScheduledRounds = Annotated[tuple[ScheduledRound, ...], Field(strict=False, min_
 class ScheduleSelection(Selection):
     """Participants are listed round by round, in order (rounds: or file:); repeated when shorter than the run."""
 
+    # [[0, 1], [1, 2], ...]: the participants of each round, in order; it begins anew when it ends.
     rounds: ScheduledRounds | None = None
     file: UserPath | None = None  # JSON: [[0, 1], [1, 2], ...]
 

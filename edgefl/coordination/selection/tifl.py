@@ -30,7 +30,7 @@ class TiFL(Selection):
     drawn no more.
     """
 
-    tiers: Count = 5
+    tiers: Count = 5  # number of tiers of latency
     profile_rounds: Count = 1  # participations of a device by which its latency is measured
     probabilities: Weights | None = None  # of the tiers, fastest first, in proportion; None: all alike
     adaptive: bool = False  # tiers with higher losses become more probable

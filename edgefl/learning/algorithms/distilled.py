@@ -23,7 +23,7 @@ class Distilled(Wrapper):
     classes, at a temperature of 1.
     """
 
-    weight: NonNegativeFloat = 1.0
+    weight: NonNegativeFloat = 1.0  # of the divergence from the teacher
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the base's state and the teacher."""

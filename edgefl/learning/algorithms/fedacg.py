@@ -19,6 +19,7 @@ class FedACG(Averaging):
 
     server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.85  # lambda
     beta: NonNegativeFloat = 0.002  # weight of the pull (beta/2) |w - start|^2
+    # samples: weights in proportion to samples; uniform: equal weights.
     weighting: Literal["samples", "uniform"] = "uniform"
 
     @property

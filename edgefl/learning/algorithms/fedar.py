@@ -24,8 +24,9 @@ class FedAR(Algorithm):
     (linear) and another for all other losses (root), and gives no numbers for either.
     """
 
-    rho: Annotated[float, Field(ge=0, le=1)] = 0.1
-    psi_max: Annotated[float, Field(ge=1)] = 2.0
+    rho: Annotated[float, Field(ge=0, le=1)] = 0.1  # exponent of an update's age in its weight
+    psi_max: Annotated[float, Field(ge=1)] = 2.0  # greatest weight of an old update
+    # Of g(t): linear: t_0 + t / b; root: of theorem 2; constant: t_0.
     cutoff_rule: Literal["linear", "root", "constant"] = "linear"
     cutoff: PositiveFloat = 50.0  # rounds, t_0
     cutoff_slope: Annotated[float, Field(ge=0, lt=0.5)] = 0.4  # for linear: 1 / b, in rounds per round

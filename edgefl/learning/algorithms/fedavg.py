@@ -46,6 +46,7 @@ class FedAvg(Averaging):
     """
 
     max_participants: Count | None = None  # S, drawn at random
+    # With max_participants: cap takes at most so many; wait waits for each of those drawn.
     mode: Literal["cap", "wait"] = "cap"
     availability: Availability = None  # p_i, one for all devices or a list with one for each: weights 1 / (N p_i)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class FedBuff(Algorithm):
     """FedBuff: the mean of a buffer of moves, old ones less (Nguyen et al., AISTATS 2022, algorithm 1)."""
 
-    server_lr: PositiveFloat = 1.0
+    server_lr: PositiveFloat = 1.0  # factor of the server's step
     exponent: NonNegativeFloat = 0.5  # a, of the staleness; with 0 old and new moves count alike
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:

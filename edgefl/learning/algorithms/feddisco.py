@@ -41,10 +41,10 @@ class FedDisco(Wrapper):
     top of FedDyn.
     """
 
-    base: Annotated[Algorithm, BASES] = FedAvg()
+    base: Annotated[Algorithm, BASES] = FedAvg()  # the algorithm whose weights are replaced
     a: NonNegativeFloat = 0.5  # weight of the distance
     b: NonNegativeFloat = 0.1  # added to every device's weight
-    distance: Literal["kl", "l1", "l2", "cosine"] = "kl"
+    distance: Literal["kl", "l1", "l2", "cosine"] = "kl"  # between a device's labels and uniform ones
     reference: Literal["uniform", "global", "test"] = "uniform"  # global: all devices' labels; test: the test set's
 
     @model_validator(mode="after")

@@ -47,7 +47,8 @@ class FedSSG(Algorithm):
     `as_published`.
     """
 
-    alpha: NonNegativeFloat = 0.05
+    alpha: NonNegativeFloat = 0.05  # weight of the alignment
+    # code: the authors' program; paper_main: the main text; algorithm_1: the appendix.
     variant: Literal["code", "paper_main", "algorithm_1"] = "code"
     phi: Literal["identity", "scaled", "logistic"] = "identity"  # r (defaults), alpha r, alpha / (1 + e^-r) (eq. 6)
     clip_gate: bool = True  # limit the ratio r of the main text to 1, so that g(r) = r is in [0, 1]

@@ -23,7 +23,7 @@ class FedVRA(Algorithm):
     """
 
     alpha: NonNegativeFloat = 0.01  # alpha of the variant ssg_code, which is FedDyn
-    variant: Literal["general", "ssg_code"] = "general"
+    variant: Literal["general", "ssg_code"] = "general"  # general: the paper of FedVRA; ssg_code: FedSSG's program
     gamma: NonNegativeFloat = 0.1  # weight of the penalty
     a: NonNegativeFloat = 7.0  # dual step
     d: PositiveFloat = 10.0  # divisor of the duals in the server's mean

@@ -22,7 +22,7 @@ class Moon(FedAvg):
     """
 
     mu: NonNegativeFloat = 1.0  # weight of the contrast
-    temperature: PositiveFloat = 0.5
+    temperature: PositiveFloat = 0.5  # of the contrast, tau in eq. 3
     first_previous: Literal["received", "random"] = "received"  # what stands in for the last model at first
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:

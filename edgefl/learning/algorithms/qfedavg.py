@@ -23,7 +23,7 @@ class QFedAvg(Algorithm):
     pass over the data; with a single full batch both are the same.
     """
 
-    q: NonNegativeFloat = 1.0
+    q: NonNegativeFloat = 1.0  # exponent of the loss; 0 is FedAvg, more is fairer
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """Return the move, and the scalar `L |delta|^2` with `L = 1 / lr`, from which the server makes h_k."""

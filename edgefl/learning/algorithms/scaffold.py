@@ -27,6 +27,7 @@ class Scaffold(Algorithm):
     server_lr: PositiveFloat = 1.0  # eta_g
     option: Literal["I", "II"] = "II"  # control variates: I gradients at the received model, II from moves
     cv_lr: Literal["initial", "current"] = "current"  # learning rate in option II; FedDyn's program takes the initial
+    # paper: algorithm 1; the others: the programs of FedSSG, dynamic devices and FedEve.
     variant: Literal["paper", "ssg_code", "dyn", "eve_code"] = "paper"
 
     @model_validator(mode="after")

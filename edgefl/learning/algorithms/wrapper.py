@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Wrapper(Algorithm):
     """Base of algorithms that change some hooks of another one, `base`; here every hook still calls that of `base`."""
 
-    base: Algorithm
+    base: Algorithm  # the algorithm that is changed
 
     @property
     def needs_gradient(self) -> bool:

@@ -42,7 +42,7 @@ class RandomK(Codec):
     Without error feedback they are scaled to be unbiased. The server draws the same places from a seed.
     """
 
-    part: KeptFraction = 0.01
+    part: KeptFraction = 0.01  # of the values that is sent
 
     def bits(self, d: int) -> float:
         """Return the bits of a float for each value that is sent, and of a seed."""

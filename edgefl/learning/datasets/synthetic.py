@@ -21,8 +21,8 @@ class Synthetic(Dataset):
     beta: NonNegativeFloat = 1.0  # how much their inputs differ
     iid: bool = False  # one classifier and one distribution of inputs for all: Synthetic-IID
     owners: Annotated[int, Field(ge=1, le=100_000)] = 30  # devices
-    features: Size = 60
-    classes: Size = 10
+    features: Size = 60  # of a sample
+    classes: Size = 10  # number of labels
     seed: NonNegativeInt = 0  # of the data, apart from the scenario's
 
     def defaults(self) -> dict[str, Any]:

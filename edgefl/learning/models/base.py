@@ -84,8 +84,8 @@ def total_cost(layers: Sequence[LayerCost]) -> LayerCost:
 class Model(Member):
     """Base of all models; sizes follow from the data: `shape` of one sample and the number of `classes`."""
 
-    init: Init = Init()
-    cost: ModelCost | None = None
+    init: Init = Init()  # initial parameters
+    cost: ModelCost | None = None  # the model's size and work as given, in place of its own
 
     _loss: Loss = PrivateAttr(default_factory=CrossEntropy)
 

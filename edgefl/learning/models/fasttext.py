@@ -26,7 +26,7 @@ class FastText(Model):
     """
 
     vocabulary: Count = 30_522  # token ids, 0 included
-    dimension: Count = 300
+    dimension: Count = 300  # of a word's embedding
 
     tokens: ClassVar[bool] = True
 

@@ -25,7 +25,7 @@ Widths = Annotated[tuple[Count, ...], Field(strict=False)]
 class Fcn(Model):
     """Fully connected, ReLU, two hidden layers of 200: 199,210 parameters on MNIST (FedSSG paper, section 5)."""
 
-    hidden: Widths = (200, 200)
+    hidden: Widths = (200, 200)  # width of each hidden layer
     dropout: Annotated[float, Field(gt=0, lt=1)] | None = None  # before each ReLU; 0.5 in the sequential-FL paper
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
@@ -49,4 +49,4 @@ class Fcn(Model):
 class Mlp(Fcn):
     """Fully connected, ReLU, one hidden layer of 64: 50,890 parameters on MNIST (sequential-FL paper)."""
 
-    hidden: Widths = (64,)
+    hidden: Widths = (64,)  # width of each hidden layer

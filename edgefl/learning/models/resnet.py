@@ -33,7 +33,7 @@ WIDTHS = (64, 128, 256, 512)  # channels of the stages after the first convoluti
 class ResNet18(ImageModel):
     """ResNet-18, group norm: 11,173,962 parameters on CIFAR-10 (FedEve paper); no norm (sequential-FL paper)."""
 
-    norm: Norm = "group"
+    norm: Norm = "group"  # normalisation after each convolution
     groups: Literal[1, 2, 4, 8, 16, 32, 64] = 2  # of group norm
     stem: Stem = "cifar"  # cifar: 3x3, full resolution; imagenet: 7x7 and max-pooling, a fourth of the resolution
 
@@ -90,7 +90,7 @@ class ResNet34(ResNet18):
 class ResNet18Feat(ResNet18):
     """ResNet-18, projection 512-512-256: 11,573,066 parameters on CIFAR-10 (dynamic-devices paper, Table I)."""
 
-    norm: Norm = "batch"
+    norm: Norm = "batch"  # normalisation after each convolution
     stem: Stem = "imagenet"
 
     hidden: ClassVar[tuple[int, ...]] = (512, 256)

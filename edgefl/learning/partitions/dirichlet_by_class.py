@@ -15,7 +15,7 @@ from edgefl.learning.partitions.classwise import cut, cut_until
 class DirichletByClass(Partition):
     """Each class cut among devices by Dirichlet(alpha), unequal sizes (Yurochkin et al., ICML 2019; FedEve)."""
 
-    alpha: PositiveFloat = 0.1
+    alpha: PositiveFloat = 0.1  # concentration: less is more skewed
     balanced: bool = False  # a device with n / N samples gets no share of further classes (sequential-FL paper's code)
     min_samples: NonNegativeInt = 0  # draw again until every device has so many; 0: draw once
 

@@ -22,7 +22,7 @@ DRAWS_OF_LINE = 2  # the angle and the phase of the line of sight
 class Jakes(Ricean):
     """Rayleigh, or Ricean in line of sight, of correlation J0(2 pi f_d t): sums of waves (Xiao et al., TWC 2006)."""
 
-    sinusoids: Annotated[int, Field(ge=8, le=1024)] = 64
+    sinusoids: Annotated[int, Field(ge=8, le=1024)] = 64  # number of waves in the sum
     line_of_sight: bool = False  # Ricean where there is one, K as with `ricean`
 
     slots_only: ClassVar[bool] = True

@@ -25,7 +25,7 @@ NANOSECOND_S = 1e-9
 class Tdl(Fading):
     """Taps A to E of a channel that differs over the band, each by Jakes (3GPP TR 38.901, clause 7.7.2)."""
 
-    profile: Literal["A", "B", "C", "D", "E"] = "C"
+    profile: Literal["A", "B", "C", "D", "E"] = "C"  # Tables 7.7.2-1 to 7.7.2-5; D and E have line of sight
     los_profile: Literal["D", "E"] | None = None  # of devices in line of sight; `profile` where not given
     delay_spread_ns: Annotated[float, Field(ge=0, le=1e6)] | None = None  # the propagation model's where not given
     k_db: Annotated[float, Field(ge=-100, le=100)] | None = None  # of D and E: line of sight over all scatter

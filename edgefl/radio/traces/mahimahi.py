@@ -22,8 +22,8 @@ S_PER_MS = 1e-3
 class TwoWays(Section):
     """The files of one device's link."""
 
-    downlink: DataPath
-    uplink: DataPath
+    downlink: DataPath  # file of the link to the device
+    uplink: DataPath  # file of the link from the device
 
 
 class MahimahiTrace(LinkTrace):

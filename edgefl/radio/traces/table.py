@@ -31,7 +31,7 @@ class CsvTrace(LinkTrace):
     Each row holds until the device's next one; the last holds as long as the one before it, and a single one for ever.
     """
 
-    path: DataPath
+    path: DataPath  # the CSV file
 
     def recordings(self) -> list[Recording]:
         """Return the recordings by device: in the order of their numbers, or of their names in a pool."""

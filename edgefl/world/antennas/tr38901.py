@@ -17,7 +17,7 @@ class Tr38901(Antenna):
     beamwidth_deg: Annotated[float, Field(gt=0, le=360)] = 65.0  # of half power, of an element, both ways
     front_to_back_db: Annotated[float, Field(ge=0, le=100)] = 30.0  # of an element
     elements: Annotated[int, Field(ge=1, le=1024)] = 10  # one above the other
-    spacing_wavelengths: Annotated[float, Field(gt=0, le=10)] = 0.5
+    spacing_wavelengths: Annotated[float, Field(gt=0, le=10)] = 0.5  # between two elements
     tilt_deg: Annotated[float, Field(ge=0, le=180)] = 102.0  # zenith angle of the main lobe: 90 is the horizon
 
     def pattern_dbi(self, zenith_deg: Floats, azimuth_deg: Floats) -> Floats:

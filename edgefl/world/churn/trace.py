@@ -51,8 +51,8 @@ class TraceChurn(Churn):
     file does not name never come. The published traces repeat: device i is their i-th phone.
     """
 
-    path: DataPath
-    format: Literal["csv", "fedscale", "flash"] = "csv"
+    path: DataPath  # the file of stays
+    format: Literal["csv", "fedscale", "flash"] = "csv"  # csv, or a published trace
     begin_s: Annotated[float, Field(ge=0, le=1e12)] | None = None  # when the run begins, on the published trace's clock
     needs: Annotated[tuple[Need, ...], Field(strict=False, min_length=1)] | None = None  # of a FLASH phone
 

@@ -24,7 +24,7 @@ class Placed(Mobility):
 
     keeps_min_distance: ClassVar[bool] = False
 
-    path: DataPath
+    path: DataPath  # the file with positions
     scale: Factor = 1.0  # metres in the cell for each metre of the file
     centre: bool = False  # whether the middle of the file's extent comes to the base station
     offset_m: Coordinates = (0.0, 0.0)  # added last

@@ -42,7 +42,7 @@ class Trace(Placed):
     """
 
     format: Literal["csv", "obsmat", "fcd", "gpx"] | None = None  # None: by the file's name
-    time_offset_s: Shift = 0.0
+    time_offset_s: Shift = 0.0  # virtual time of the file's first sample
     time_scale: Factor = 1.0  # seconds of the emulation for each second of the file
     at_end: Literal["hold", "loop", "leave"] = "hold"  # stay at the last sample, begin the file again, or be gone
     coordinates: Literal["auto", "metres", "lon_lat"] = "auto"  # of x and y; auto: GPX, and FCD whose speeds say so

@@ -1,0 +1,97 @@
+"""The JSON Schema: every key is described, and what occurs several times stands in it once."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgefl.learning.algorithms import ALGORITHMS
+from edgefl.scenario.jsonschema import schema
+from edgefl.scenario.shared_definitions import REFERENCE, share_definitions
+
+LARGEST_BYTES = 300_000  # of the schema without blanks; it was ten times as large when each use had a copy of its own
+
+
+def parts(node):
+    """Return all schemas in a schema."""
+    if isinstance(node, list):
+        for item in node:
+            yield from parts(item)
+    elif isinstance(node, dict):
+        yield node
+        for value in node.values():
+            yield from parts(value)
+
+
+def expanded(node, definitions):
+    """Return a schema with each reference replaced by what it refers to."""
+    if isinstance(node, list):
+        return [expanded(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    own = {key: expanded(value, definitions) for key, value in node.items() if key != "$ref"}
+    if "$ref" not in node:
+        return own
+    return expanded(definitions[node["$ref"].removeprefix(REFERENCE)], definitions) | own
+
+
+def test_every_key_is_described():
+    without = []
+    for part in parts(schema()):
+        properties = part.get("properties", {})
+        if "const" in properties:  # a key of this name, not the keyword
+            continue
+        without += [name for name, key in properties.items() if isinstance(key, dict) and not key.get("description")]
+    assert without == []
+
+
+def test_an_editor_shows_what_the_comment_beside_the_field_says():
+    root = schema()
+    radio = root["$defs"]["Radio"]["properties"]
+    assert radio["slot_s"]["description"] == "duration of a slot, for which fading is constant"
+    assert radio["slot_s"]["default"] == 0.0005
+    members = expanded(root["properties"]["algorithm"], root["$defs"])["anyOf"]
+    fedprox = next(one for one in members if one.get("properties", {}).get("kind", {}).get("const") == "fedprox")
+    assert fedprox["properties"]["kind"]["description"] == ALGORITHMS.summary("fedprox")
+    assert fedprox["properties"]["mu"]["description"].startswith("weight of the proximal term")
+
+
+def test_it_fits_an_editor():
+    assert len(json.dumps(schema(), separators=(",", ":"))) < LARGEST_BYTES
+
+
+def test_all_references_lead_somewhere_and_no_definition_is_superfluous():
+    root = schema()
+    used = {part["$ref"].removeprefix(REFERENCE) for part in parts(root) if "$ref" in part}
+    assert used == set(root["$defs"])
+
+
+LEAVES = st.fixed_dictionaries(
+    {"type": st.sampled_from(["number", "integer", "string"]), "pattern": st.sampled_from(["a" * 130, "b" * 130, "c"])},
+    optional={"description": st.text(max_size=5), "default": st.integers(0, 3)},
+)
+SCHEMAS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.fixed_dictionaries({"anyOf": st.lists(inner, min_size=1, max_size=4)}),
+        st.fixed_dictionaries({"type": st.just("array"), "items": inner}),
+        st.fixed_dictionaries({"prefixItems": st.lists(inner, min_size=1, max_size=3)}),
+        st.fixed_dictionaries({"properties": st.dictionaries(st.sampled_from(["x", "y", "kind"]), inner, max_size=3)}),
+        st.fixed_dictionaries({"additionalProperties": inner}),
+    ),
+    max_leaves=12,
+)
+
+
+@given(SCHEMAS, st.dictionaries(st.sampled_from(["Given", "Other"]), SCHEMAS, max_size=2))
+def test_sharing_changes_nothing_but_where_parts_stand(one, given_definitions):
+    original = {"properties": {"first": one, "second": one}, "$defs": given_definitions}
+    shared = json.loads(json.dumps(original))
+    share_definitions(shared)
+    definitions = shared.pop("$defs")
+    assert expanded(shared, definitions) == {"properties": original["properties"]}
+    for name, part in given_definitions.items():
+        assert expanded(definitions[name], definitions) == part
+    new = [part for name, part in definitions.items() if name not in given_definitions]
+    texts = [json.dumps(part, sort_keys=True) for part in new]
+    assert len(texts) == len(set(texts))
