@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import textwrap
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +22,9 @@ if TYPE_CHECKING:  # what these import is heavy, and no other verb needs it
     from edgefl.scenario import Scenario
 
 MOST_PACE = 1e9  # rounds or minutes
+# Of the table at the end
+NAME_WIDTH = 14
+LINE_WIDTH = 100
 
 
 def add_run(verbs: Any) -> None:
@@ -137,7 +141,7 @@ def _forecast(options: argparse.Namespace, scenario: Scenario, folder: Path) -> 
     from edgefl.runs.forecast import forecast
 
     for name, text in forecast(scenario, Options(device=options.device, train=not options.no_train), folder):
-        print(f"{name:<14}{text}")
+        print(f"{name:<{NAME_WIDTH}}{text}")
     return EXIT_DONE
 
 
@@ -163,6 +167,7 @@ def _known(values: Sequence[float | None]) -> list[float]:
 def result_table(result: Result, folder: Path) -> str:
     """Return the short table at the end of a run."""
     from edgefl.core.units import energy, seconds
+    from edgefl.results.report import bottleneck
     from edgefl.runs.report_page import REPORT
 
     summary = result.summary
@@ -180,7 +185,16 @@ def result_table(result: Result, folder: Path) -> str:
         if target["round"] is not None:
             cost = f"{seconds(target['time_s'])}, {energy(target['energy_j'])}, round {target['round']}"
         lines.append((f"to {target['accuracy']:.4g}", cost))
+    lines += _wrapped("bottleneck", bottleneck.sentence(result.as_run()))
     lines.append(("report", str(folder / REPORT)))
     if result.ledger is None:  # the result was read from the folder
         lines.append(("", "finished before; nothing was left to do"))
-    return "\n".join(f"{name:<14}{value}" for name, value in lines)
+    return "\n".join(f"{name:<{NAME_WIDTH}}{value}" for name, value in lines)
+
+
+def _wrapped(name: str, text: str) -> list[tuple[str, str]]:
+    """Return a text as lines of the table, the first with its name; none where there is no text."""
+    lines = textwrap.wrap(text, LINE_WIDTH - NAME_WIDTH)
+    if not lines:
+        return []
+    return [(name, lines[0]), *(("", line) for line in lines[1:])]

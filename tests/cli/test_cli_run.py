@@ -11,6 +11,9 @@ import termios
 
 import pytest
 
+from edgefl.results.report.bottleneck import sentence
+from edgefl.results.report.read import load
+
 FILES = {"scenario.yaml", "manifest.json", "rounds.csv", "devices.csv", "events.parquet", "summary.json", "report.html"}
 
 
@@ -69,6 +72,7 @@ def test_piped_output_is_plain_lines(edgefl):
     table = dict(line.split(None, 1) for line in done.stdout.splitlines())
     assert table["rounds"] == "3"
     assert table["report"] == "out/report.html"
+    assert "bottleneck " + sentence(load(edgefl.folder / "out")) in " ".join(done.stdout.split())
 
 
 def test_a_terminal_gets_a_bar(edgefl):

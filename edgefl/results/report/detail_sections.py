@@ -73,11 +73,16 @@ def _foldable(title: str, inner: str, *, is_open: bool) -> str:
 
 
 def narrative_text(run: Run) -> str:
-    """Return what happened in a run, in a few sentences; an empty text for a run without any round."""
-    # Numbers keep to their units at the end of a line.
-    text = prose(" ".join(narrative.sentences(run)))
-    if not text:
+    """Return what happened in a run, in a few sentences; an empty text for a run without any round.
+
+    The first sentence, on the bottleneck, stands out.
+    """
+    sentences = narrative.sentences(run)
+    if not sentences:
         return ""
+    # Numbers keep to their units at the end of a line.
+    first, *others = map(prose, sentences)
+    text = " ".join([f"<strong>{first}</strong>", *others])
     return f'<p class="story">{text}</p>'
 
 

@@ -1,4 +1,4 @@
-"""The story of a run in a few sentences: how devices moved, came and left, what was learned and what it cost."""
+"""The story of a run in a few sentences: its bottleneck, how devices moved, came and left, what it learned and cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgefl.core.units import BYTES, ENERGY, TIME, as_number, digits, percent, quantity, score
-from edgefl.results.report import describe, device_groups, wasted_energy
+from edgefl.results.report import bottleneck, describe, device_groups, wasted_energy
 from edgefl.results.report.describe import at
 from edgefl.results.report.device_groups import ChartedGroup
 from edgefl.results.report.read import Run, reached
@@ -34,6 +34,7 @@ def sentences(run: Run) -> list[str]:
     if not run.length:  # a run that was stopped in its first round
         return []
     candidates = [
+        bottleneck.sentence(run),
         _movement(run),
         _sessions(run),
         _population(run),
