@@ -1,9 +1,10 @@
 # `make demo` and `make test` work on a fresh machine with Python 3.11 or newer; everything lives in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
-.PHONY: setup setup-locked lock demo test test-all lint gpu-check docs benchmarks soak clean
+.PHONY: setup setup-locked lock demo test test-all lint gpu-check docs reference reproduction-pages benchmarks soak clean
 
 setup: .venv/.ready
 
@@ -37,6 +38,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(SITE)
 
 test: lint
 	$(PYTEST)
@@ -49,8 +51,16 @@ gpu-check: setup
 	mkdir -p results
 	$(BIN)/python benchmarks/learner.py --device cuda --workloads W1 W2 W3 R18 --plans --growth --idle | tee results/gpu-benchmark.md
 
-# The pages about reproductions follow from recipes and recorded rows: write them anew when these change.
+# build/site/index.html. A dead link, a missing anchor or a page without a place in the navigation is a failure.
 docs: setup
+	$(SITE)
+
+# The pages of keys, members, columns, options and Python names follow from the code: write them anew when it changes.
+reference: setup
+	$(BIN)/python -m edgefl.reference docs/reference
+
+# The pages about reproductions follow from recipes and recorded rows: write them anew when these change.
+reproduction-pages: setup
 	$(BIN)/python -m edgefl.reproductions.docs docs/reproductions --picture docs/images/reproduction.svg \
 		--calibration docs/images/calibration.svg
 

@@ -82,7 +82,7 @@ def aligned_power_w(
         tx_power_w: P, the mean power that each device [n] can send [W].
         path_gain: psi, received over sent power of each [n], without fading [1].
         weight: w, the weight of each in the sum [n].
-        mean_inverse: E, of each [n] [1].
+        mean_inverse: E, of each [n]; without a unit.
 
     Returns:
         rho [W].

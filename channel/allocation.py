@@ -34,7 +34,7 @@ class Shares:
     """The shares of n transfers: sum(bandwidth_hz * duty) is the band.
 
     Args:
-        bandwidth_hz: bandwidth while it is served [n] [Hz].
+        bandwidth_hz: bandwidth while it is served [n] in Hz.
         duty: part of the time in which it is served [n], in [0, 1].
     """
 
@@ -146,7 +146,7 @@ def min_makespan(
     Args:
         band_hz: bandwidth W of the system [Hz].
         payload_bits: bits Z to send [n]; 0 gets nothing, and if all are 0 the shares are equal.
-        snr_hz: received power over the noise density, `a = P psi / N0` [n] [Hz].
+        snr_hz: received power over the noise density, `a = P psi / N0` [n] in Hz.
         efficiency: rate model.
         spread: whether the transmitter spreads its power over the whole band.
         fading: whether mean rates are means over Rayleigh fading, or rates at the mean SNR.
@@ -198,7 +198,7 @@ def proportional_fair(
 
     Args:
         band_hz: bandwidth W of the system [Hz].
-        snr_hz: received power over the noise density, `a = P psi / N0` [n] [Hz].
+        snr_hz: received power over the noise density, `a = P psi / N0` [n] in Hz.
         efficiency: rate model.
         spread: whether the transmitter spreads its power over the whole band.
         fading: whether mean rates are means over Rayleigh fading, or rates at the mean SNR.

@@ -46,8 +46,8 @@ def equal_finish(
     Args:
         band_hz: bandwidth W of the system [Hz].
         payload_bits: bits Z to send [n]; 0 gets nothing, and if all are 0 the shares are equal.
-        snr_hz: received power over the noise density, `a = P psi / N0` [n] [Hz].
-        ready_s: when each can begin, `r` [n] [s].
+        snr_hz: received power over the noise density, `a = P psi / N0` [n] in Hz.
+        ready_s: when each can begin, `r` [n] in s.
         bps_hz: spectral efficiency by the SNR, such as `channel.rate.SHANNON.bps_hz`; hashable.
         spread: whether the transmitter spreads its power over the whole band.
 

@@ -59,7 +59,7 @@ def hexagon_offsets_m(u: ArrayLike, min_distance_m: ArrayLike, radius_m: ArrayLi
         radius_m: distance of the corners [m].
 
     Returns:
-        Offsets [..., 2] [m].
+        Offsets [..., 2] in m.
 
     Raises:
         ValueError: `u` is outside [0, 1] or does not hold two in its last axis, or the hole is not inside the hexagon.
@@ -115,7 +115,7 @@ def hexagonal_sites_m(count: int, spacing_m: float) -> Floats:
         spacing_m: distance between neighbouring sites [m]; sqrt(3) times a cell's corner radius.
 
     Returns:
-        Positions [count, 2] [m], the middle at (0, 0).
+        Positions [count, 2] in m, the middle at (0, 0).
 
     Raises:
         ValueError: another count, or a spacing that is not positive.
@@ -163,12 +163,12 @@ def wrapped_m(offsets_m: ArrayLike, count: int, spacing_m: float) -> Floats:
     (geographical distance based wrapping, Rec. ITU-R M.2101-0, Annex 1, Attachment 2).
 
     Args:
-        offsets_m: from sites to terminals, [..., 2] [m].
+        offsets_m: from sites to terminals, [..., 2] in m.
         count: 7 or 19 sites.
         spacing_m: distance between neighbouring sites [m].
 
     Returns:
-        The shortest offset [..., 2] [m] among all copies.
+        The shortest offset [..., 2] in m among all copies.
 
     Raises:
         ValueError: another count, or a spacing that is not positive.

@@ -22,7 +22,7 @@ def max_rate(band_hz: float, snr_hz: ArrayLike, *, least_share: float = 0.0, spr
 
     Args:
         band_hz: bandwidth W of the system [Hz].
-        snr_hz: received power over the noise density, `a = P psi / N0` [n] [Hz].
+        snr_hz: received power over the noise density, `a = P psi / N0` [n] in Hz.
         least_share: what each gets at least, as a part of the equal share `W/n` [1], in [0, 1].
         spread: whether the transmitter spreads its power over the whole band.
 

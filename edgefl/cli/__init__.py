@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, and return its exit code."""
     options = argparse.Namespace()
     try:
-        options = _parser().parse_args(arguments)
+        options = command_parser().parse_args(arguments)
         code: int = options.verb(options)
     except BrokenPipeError:  # the reader has seen enough: `edgefl list models | head`
         sys.stderr.close()  # or Python would complain about the pipe when it exits
@@ -92,7 +92,8 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
+    """Return the parser of all verbs and their options."""
     parser = _Parser(
         prog="edgefl", description=ABOUT, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -16,7 +16,8 @@ INTRODUCTION = """\
 `edgefl run` writes here: `results/<name>/seed-<N>/`, one folder for each run. Nothing in this folder but this page is
 kept in git. `python -m edgefl.results.readme > results/README.md` writes this page from the table of columns in
 `edgefl/server/columns.py`.
-
+"""
+FILES = """\
 | file | content |
 | --- | --- |
 | `scenario.yaml` | the complete scenario with every default filled in; running it again gives the same bytes |
@@ -53,14 +54,19 @@ TYPE_NAMES = {bool: "`true` / `false`", int: "integer", float: "number", str: "t
 
 def readme() -> str:
     """Return the text of the page."""
-    sections = [INTRODUCTION]
+    return "\n".join([INTRODUCTION, *sections()])
+
+
+def sections() -> list[str]:
+    """Return what a result folder holds, and the columns of each of its tables, as Markdown."""
+    texts = [FILES]
     for file, columns in COLUMNS_OF.items():
         section = f"## {file}\n{_table(columns)}"
         if file in OUTRO_OF:
             section += f"\n{OUTRO_OF[file]}\n"
-        sections.append(section)
-    sections.append(f"## index.csv\n{INDEX_INTRODUCTION}\n{_table(INDEX_COLUMNS)}")
-    return "\n".join(sections)
+        texts.append(section)
+    texts.append(f"## index.csv\n{INDEX_INTRODUCTION}\n{_table(INDEX_COLUMNS)}")
+    return texts
 
 
 def _table(columns: Sequence[ResultColumn]) -> str:

@@ -43,7 +43,7 @@ def library(tmp_path):
 def test_the_pages_are_those_that_the_command_writes():
     pages = docs.pages_of(Library())
     for name, text in pages.items():
-        assert (FOLDER / name).read_text(encoding="utf-8") == text, "make docs"
+        assert (FOLDER / name).read_text(encoding="utf-8") == text, "make reproduction-pages"
     assert {path.name for path in FOLDER.glob("*.md")} == {*pages, "recipes.md"}
 
 

@@ -1,0 +1,143 @@
+# ruff: noqa: INP001  # MkDocs reads this file; nothing imports it
+"""Lets pages of the site link to files outside of docs/: they become pages, too.
+
+MkDocs calls the functions below while it builds. A link such as ``../scenarios/quickstart.yaml`` works in a clone of
+the repository; on the site it leads to a page with that file. The name of a file between backticks becomes a link, too.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
+
+FOLDER = "repository"  # of the site, where the pages of such files lie
+ALWAYS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+# Pages of the site that say the same as a file outside of docs/
+SAME = {"README.md": "index.md", "results/README.md": "reference/columns.md"}
+LANGUAGES = {".py": "python", ".yaml": "yaml", ".csv": "text", ".sbatch": "sh", "Makefile": "make", ".toml": "toml"}
+
+NAMES_IN_FULL = re.compile(r"<!-- in full: ([\w. ]+) -->")  # in the pages of Python names
+FENCE = re.compile(r"^\s*(```|~~~)")
+LINK = re.compile(r"\]\((?!\w+:|#|/)([^)\s#]+)(#[^)\s]*)?\)")
+NAMED = re.compile(r"(?<![`\[])`((?:docs|scenarios|results|benchmarks)/[\w./-]+\.\w+|[A-Z]{4,}\.md)`(?![`\]])")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add a page for each file of the repository that a page links to, and for those that the navigation names."""
+    root = Path(config.config_file_path).parent
+    wanted = set(ALWAYS)
+    for name in ALWAYS:
+        wanted |= _outside_links(name, (root / name).read_text(encoding="utf-8"), root)
+    for file in files.documentation_pages():
+        if file.src_uri.endswith(".md"):
+            wanted |= _outside_links(f"docs/{file.src_uri}", file.content_string, root)
+    for name in sorted(wanted):
+        level = InclusionLevel.INCLUDED if name in ALWAYS else InclusionLevel.NOT_IN_NAV
+        content = (root / name).read_text(encoding="utf-8")
+        if not name.endswith(".md"):
+            content = _as_page(name, content)
+        files.append(File.generated(config, _site_path(name), content=content, inclusion=level))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Return the text of a page, whose links to files outside of docs/ lead to their pages."""
+    root = Path(config.config_file_path).parent
+    own = page.file.src_uri
+    source = _repository_path(own)
+    if own.startswith(f"{FOLDER}/") and not source.endswith(".md"):
+        return markdown  # a file as it is
+
+    def linked(match: re.Match[str]) -> str:
+        target = _target(source, match[1])
+        if not _can_be_page(root, target):
+            return match[0]
+        return f"]({_from(own, _site_path(target))}{match[2] or ''})"
+
+    def named(match: re.Match[str]) -> str:
+        target = match[1]
+        site_path = _site_path(target)
+        if not (root / target).is_file() or files.get_file_from_path(site_path) is None or site_path == own:
+            return match[0]
+        return f"[`{target}`]({_from(own, site_path)})"
+
+    lines = []
+    markdown = NAMES_IN_FULL.sub(lambda match: "".join(f"::: {name}\n\n" for name in match[1].split()), markdown)
+    for line, is_code in _lines(markdown):
+        if is_code:
+            lines.append(line)
+        else:
+            lines.append(NAMED.sub(named, LINK.sub(linked, line)))
+    return "\n".join(lines)
+
+
+def _outside_links(source: str, text: str, root: Path) -> set[str]:
+    """Return the files outside of docs/ that a text links to, or names between backticks."""
+    found: set[str] = set()
+    for line, is_code in _lines(text):
+        if is_code:
+            continue
+        targets = [_target(source, match[1]) for match in LINK.finditer(line)]
+        targets += [match[1] for match in NAMED.finditer(line)]
+        found.update(target for target in targets if not target.startswith("docs/") and _can_be_page(root, target))
+    return found - set(SAME)
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Return the lines of a text, each with whether it belongs to a block of code."""
+    in_block = False
+    for line in text.split("\n"):
+        if FENCE.match(line):
+            in_block = not in_block
+            yield line, True
+        else:
+            yield line, in_block
+
+
+def _can_be_page(root: Path, target: str) -> bool:
+    path = root / target
+    return not target.startswith("..") and path.is_file() and path.suffix not in {".png", ".svg", ".html", ".parquet"}
+
+
+def _as_page(name: str, content: str) -> str:
+    """Return the Markdown of a page that shows a file."""
+    path = Path(name)
+    language = LANGUAGES.get(path.suffix) or LANGUAGES.get(path.name, "text")
+    return f"# {path.name}\n\n`{name}` in the repository.\n\n````{language}\n{content}\n````\n"
+
+
+def _target(source: str, link: str) -> str:
+    """Return the path in the repository that a link in a file means."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(source), link))
+
+
+def _site_path(name: str) -> str:
+    """Return where the site has a file of the repository."""
+    if name in SAME:
+        return SAME[name]
+    if name.startswith("docs/"):
+        return name.removeprefix("docs/")
+    if name.endswith(".md"):
+        return f"{FOLDER}/{name}"
+    return f"{FOLDER}/{name}.md"
+
+
+def _repository_path(site_path: str) -> str:
+    """Return which file of the repository a page of the site shows."""
+    if not site_path.startswith(f"{FOLDER}/"):
+        return f"docs/{site_path}"
+    name = site_path.removeprefix(f"{FOLDER}/")
+    if name in ALWAYS:
+        return name
+    return name.removesuffix(".md")
+
+
+def _from(own: str, target: str) -> str:
+    """Return the relative link from one page of the site to another."""
+    return posixpath.relpath(target, posixpath.dirname(own))

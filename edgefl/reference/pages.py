@@ -1,0 +1,22 @@
+"""All pages of the reference."""
+
+from __future__ import annotations
+
+from edgefl.reference import (
+    catalogue_pages,
+    command_line,
+    python_names,
+    result_columns,
+    scenario_keys,
+    shipped_scenarios,
+)
+
+PREFIX = "reference/"  # of all paths
+
+
+def reference_pages() -> dict[str, str]:
+    """Return the texts of the pages by their paths in docs/."""
+    texts: dict[str, str] = {}
+    for source in (scenario_keys, catalogue_pages, result_columns, command_line, shipped_scenarios, python_names):
+        texts |= source.pages()
+    return texts

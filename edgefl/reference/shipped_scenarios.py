@@ -1,0 +1,53 @@
+"""The page of the scenarios and sweeps that come with edgefl."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from edgefl.core.paths import shipped_folder
+from edgefl.reference.markdown_text import escaped, page, table
+from edgefl.scenario import shipped
+
+OWN = "reference/scenarios.md"
+INTRODUCTION = """\
+`edgefl run NAME` runs one of these scenarios, `edgefl sweep NAME` one of the sweeps, and `edgefl init NAME` copies its
+file into the working directory. The numbered ones, from `00-hello` on, are a ladder: each adds one idea.
+"""
+
+
+def pages() -> dict[str, str]:
+    """Return the text of the page by its path in docs/."""
+    scenarios = shipped.scenarios()
+    ladder = {name: path for name, path in scenarios.items() if name[:2].isdigit()}
+    others = {name: path for name, path in scenarios.items() if name not in ladder}
+    parts = [
+        f"## The ladder\n{_table(ladder)}",
+        f"## Settings of papers, and more\n{_table(others)}",
+        f"## Sweeps\n{_table(shipped.sweeps())}",
+    ]
+    return {OWN: page("Scenarios that come with edgefl", INTRODUCTION, *parts)}
+
+
+def _table(files: Mapping[str, Path]) -> str:
+    rows = []
+    for name, path in files.items():
+        place = path.relative_to(shipped_folder()).as_posix()
+        rows.append([f"[`{name}`](../../scenarios/{place})", escaped(_about(path))])
+    return table(("name", "what it shows"), rows)
+
+
+def _about(path: Path) -> str:
+    """Return the first sentences of a file's comment: as many as its first line begins."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comment: list[str] = []
+    for line in lines:
+        if not line.startswith("#"):
+            break
+        comment.append(line.lstrip("# "))
+    text = " ".join(comment)
+    end = re.compile(r"[.:;](?= |$)").search(text, max(0, len(comment[0]) - 1))
+    if end is None:
+        return text
+    return text[: end.start()] + "."
