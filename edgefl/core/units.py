@@ -33,6 +33,8 @@ TIME = (
 )
 ENERGY = (Unit("µJ", 1e-6, 0), Unit("mJ", 1e-3, 1e-3), Unit("J", 1, 1), Unit("kJ", 1e3, 1e3), Unit("MJ", 1e6, 1e6))
 BYTES = (Unit("B", 1, 0), Unit("kB", 1e3, 1e3), Unit("MB", 1e6, 1e6), Unit("GB", 1e9, 1e9), Unit("TB", 1e12, 1e12))
+BITS = (Unit("bit", 1, 0), Unit("kbit", 1e3, 1e3), Unit("Mbit", 1e6, 1e6), Unit("Gbit", 1e9, 1e9))
+BIT_RATE = tuple(Unit(f"{unit.name}/s", unit.size, unit.least) for unit in BITS)
 RATE = (Unit("/s", 1, 0),)
 HERTZ = (Unit("Hz", 1, 0), Unit("kHz", 1e3, 1e3), Unit("MHz", 1e6, 1e6), Unit("GHz", 1e9, 1e9))
 

@@ -103,3 +103,21 @@ def test_a_rate_is_no_time():
     assert describe.bare("churn.arrivals_per_s") == "arrivals"
     assert describe.readable("churn.arrivals_per_s", ["0.2", "5"]) == ["0.2 /s", "5 /s"]
     assert describe.readable("churn.check_s", ["0.2", "5"]) == ["200 ms", "5 s"]
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "shown"),
+    [
+        ("devices.tx_power_dbm", "10", "10 dBm"),
+        ("radio.noise_dbm_hz", "-174", "−174 dBm/Hz"),
+        ("radio.shadowing_db", "4", "4 dB"),
+        ("mobility.speed_mps", "1.5", "1.5 m/s"),
+        ("cells.radius_m", "250", "250 m"),
+        ("backhaul.rate_bps", "2e7", "20 Mbit/s"),
+        ("radio.rate.max_bps_hz", "7.4", "7.4 bit/s/Hz"),
+        ("churn.arrivals_per_s", "2", "2 /s"),
+        ("server.participants", "10", "10"),
+    ],
+)
+def test_values_have_the_unit_of_their_key(key, text, shown):
+    assert describe.readable(key, [text]) == [shown]

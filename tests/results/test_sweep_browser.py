@@ -46,7 +46,7 @@ def shown(browser):
 def test_all_charts_and_their_lines(opened, tmp_path):
     browser = opened(make(tmp_path / "s", TWO))
     assert lines(browser, "time") == lines(browser, "energy") == lines(browser, "accuracy") == [3, 3]
-    assert len(browser.execute_script(TRACES, "curves")) == 2 * 6  # a band and a line for each point
+    assert len(browser.execute_script(TRACES, "curves")) == 4 * 6  # three seeds and their mean for each point
     assert browser.execute_script("return document.getElementById('heat-time').data[0].z.map(row => row.length)") == [
         3,
         3,
@@ -84,7 +84,7 @@ def test_another_axis_another_goal_another_view(opened, tmp_path):
     assert lines(browser, "energy") == [2] * 6
     choose(browser, "axis", "algorithm")
     marks = [count for mode, count in browser.execute_script(TRACES, "time") if mode == "markers"]
-    assert marks == [2, 0] * 6
+    assert marks == [2, 0, 2 * 3] * 6  # means, missed targets, seeds
     title = "return document.querySelector('#{} .{}title').textContent"
     assert browser.execute_script(title.format("time", "y")).startswith("time to 90 % [")
     browser.find_element(By.XPATH, "//button[text()='the whole run']").click()
@@ -148,3 +148,74 @@ def test_a_thousand_points(opened, tmp_path):
     assert browser.find_element(By.ID, "count").text == "100 of 1000 points"
     choose(browser, "only-2", "7")
     assert lines(browser, "time") == [10]
+
+
+SPREADS = """
+const drawn = document.getElementById('time').data;
+const bands = drawn.filter(one => one.fill === 'toself').length;
+const bars = drawn.filter(one => one.error_y?.visible).length;
+const dots = drawn.filter(one => one.marker?.size === 5).map(one => one.x.length);
+return [bands, bars, dots, document.getElementById('curves').data.filter(one => one.fill === 'toself').length];
+"""
+
+
+def test_few_seeds_are_dots_and_more_have_intervals(opened, tmp_path):
+    grid = {"radio.bandwidth_hz": [50e6, 100e6]}
+    assert opened(make(tmp_path / "few", grid, seeds=(1, 2, 3))).execute_script(SPREADS) == [0, 0, [6], 0]
+    assert opened(make(tmp_path / "one", grid, seeds=(1,))).execute_script(SPREADS) == [0, 0, [], 0]
+    assert opened(make(tmp_path / "more", grid, seeds=(1, 2, 3, 4))).execute_script(SPREADS) == [1, 1, [], 2]
+
+
+AXES = "const chart = document.getElementById(arguments[0]); return chart._fullLayout[arguments[1]].range"
+
+
+def test_accuracies_end_at_0_and_100_percent(opened, tmp_path):
+    perfect = {"final_accuracy": 1.0, "best_accuracy": 1.0}
+    folder = make(tmp_path / "s", {"radio.bandwidth_hz": [50e6, 100e6]}, change=lambda *_: perfect)
+    browser = opened(folder)
+    low, high = browser.execute_script(AXES, "accuracy", "yaxis")
+    assert 0 <= low < high <= 100
+    assert browser.execute_script(AXES, "curves", "yaxis") == [0, 100]
+
+
+def test_long_names_stand_one_below_the_other(opened, tmp_path):
+    names = [f"selection_number_{number}" for number in range(8)]
+    browser = opened(make(tmp_path / "s", {"server.selection": names}))
+    shown = browser.execute_script(
+        "return [...document.querySelectorAll('#time .ytick text')].map(text => text.textContent)"
+    )
+    assert sorted(shown) == names
+    tops = "return [...document.querySelectorAll('#time .ytick text')].map(text => text.getBoundingClientRect().top)"
+    places = sorted(browser.execute_script(tops))
+    assert min(np.diff(places)) > 15  # pixels: no two names overlap
+
+
+def test_without_learning_two_charts_fill_the_page(opened, tmp_path):
+    browser = opened(make(tmp_path / "s", {"radio.bandwidth_hz": [50e6, 100e6]}, train=False))
+    widths = """
+    const chart = document.getElementById('time');
+    return [chart.querySelector('.main-svg').getBoundingClientRect().width, chart.getBoundingClientRect().width,
+            document.querySelector('#effect .grid').getBoundingClientRect().width]
+    """
+    drawn, place, grid = browser.execute_script(widths)
+    assert drawn == pytest.approx(place, abs=1)
+    assert 2 * place > 0.9 * grid
+
+
+def test_the_first_chart_comes_before_the_explanations(opened, tmp_path):
+    browser = opened(make(tmp_path / "s", TWO))
+    order = "return [...document.querySelectorAll('.plot, .story, .note')].map(one => one.className)"
+    assert browser.execute_script(order)[1].startswith("plot")  # the count of points stands among the choices
+    shown = "'#time, .story:not([hidden])'"
+    tops = f"return [...document.querySelectorAll({shown})].map(one => one.getBoundingClientRect().top)"
+    chart, text = browser.execute_script(tops)
+    assert chart < text
+
+
+def test_a_table_that_is_too_wide_says_so(opened, tmp_path):
+    browser = opened(make(tmp_path / "s", TWO))
+    note = browser.find_element(By.CSS_SELECTOR, "#table .wide")
+    assert note.is_displayed()
+    assert "wider" in browser.find_element(By.CSS_SELECTOR, "#table .scroll").get_attribute("class")
+    narrow = opened(make(tmp_path / "t", {"radio.bandwidth_hz": [50e6, 100e6]}, targets=(), train=False))
+    assert not narrow.find_element(By.CSS_SELECTOR, "#table .wide").is_displayed()

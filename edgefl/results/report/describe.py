@@ -7,11 +7,27 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from edgefl.core.units import ENERGY, HERTZ, NO_NUMBER, PLAIN, RATE, TIME, Unit, as_number, quantity
+from edgefl.core.units import BIT_RATE, BITS, ENERGY, HERTZ, NO_NUMBER, PLAIN, RATE, TIME, Unit, as_number, quantity
 from edgefl.results.report.read import Run
 
 ScenarioTree = Mapping[str, Any]  # a scenario as plain mappings, as it stands in scenario.yaml
-UNITS_OF_ENDINGS = {"_per_s": RATE, "_hz": HERTZ, "_j": ENERGY, "_s": TIME}  # the first that fits, so rates come first
+UNITS_OF_ENDINGS: Mapping[str, Sequence[Unit]] = {  # the first that fits, so longer endings come first
+    "_per_s": RATE,
+    "_dbm_hz": (Unit("dBm/Hz", 1, 0),),
+    "_bps_hz": (Unit("bit/s/Hz", 1, 0),),
+    "_hz": HERTZ,
+    "_j": ENERGY,
+    "_s": TIME,
+    "_mps": (Unit("m/s", 1, 0),),
+    "_m": (Unit("m", 1, 0),),
+    "_w": (Unit("W", 1, 0),),
+    "_dbm": (Unit("dBm", 1, 0),),
+    "_dbi": (Unit("dBi", 1, 0),),
+    "_db": (Unit("dB", 1, 0),),
+    "_deg": (Unit("°", 1, 0),),
+    "_bps": BIT_RATE,
+    "_bits": BITS,
+}
 MOST_LABEL_KEYS = 3
 LONGEST = 60  # characters of a label or a table cell
 # The plan of training follows from the other keys and from the processor. Plans differ only by rounding.

@@ -1,4 +1,4 @@
-"""Learning curves of points: means over seeds with confidence bands, over rounds, virtual time and energy."""
+"""Learning curves of points: means over seeds with their spread, over rounds, virtual time and energy."""
 
 from __future__ import annotations
 
@@ -7,27 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgefl.core.arrays import Floats
 from edgefl.core.units import Unit, fitting, short, with_unit
-from edgefl.results import statistics
 from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.learning_curves import ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS, RoundMeasure
 from edgefl.results.report.read import load_rounds
+from edgefl.results.report.seed_bands import SeedBand, seed_band
 from edgefl.results.report.style import Figure, even_pick
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.report.views import VIEWS
 
 MOST_CURVES = 40  # points whose curves the page has
 MOST_RUNS = 400  # runs that are read for them
-MOST_PLACES = 60  # of a curve on the horizontal axis
-
-
-class ConfidenceBand(NamedTuple):
-    """A mean and half of its confidence interval at places `x` [n]; NaN where a single run has no interval."""
-
-    x: Floats
-    mean: Floats
-    half: Floats
 
 
 class SweepCurves(NamedTuple):
@@ -72,42 +62,6 @@ def learning_curves(study: Study) -> SweepCurves | None:
     return SweepCurves(figure, len(curves), most_seeds)
 
 
-def confidence_band(runs: Sequence[tuple[Floats, Floats]], *, whole: bool = False) -> ConfidenceBand | None:
-    """Return mean and interval over runs, each given as places [rounds] and values [rounds], NaN where not tested.
-
-    At any moment a run has the value that was measured last. The band begins when all runs have one and ends with the
-    first run that ends, so that all of it is over the same runs. None where there is no such stretch.
-
-    Args:
-        runs: places and values of each run.
-        whole: whether places are whole numbers, such as rounds.
-    """
-    steps = []
-    for places, values in runs:
-        tested = np.isfinite(values)
-        if not tested.any():
-            return None
-        steps.append((places[tested], values[tested]))
-    if not steps:
-        return None
-    # Outside of this stretch some runs have no value; a mean over the others would jump where a run joins or leaves.
-    first = max(places[0] for places, _ in steps)
-    last = min(places[-1] for places, _ in steps)
-    if first > last:
-        return None
-    x = np.linspace(first, last, MOST_PLACES) if last > first else np.array([first])
-    if whole:
-        x = np.unique(x.round())
-    last_values = []
-    for places, values in steps:
-        # A model stays as good as it was tested last: the curve is a staircase, not a line between two tests.
-        last_tested = np.searchsorted(places, x, side="right") - 1
-        last_values.append(values[last_tested])
-    by_run = np.array(last_values)
-    half = np.array([statistics.estimate(over_runs).half for over_runs in by_run.T])
-    return ConfidenceBand(x, by_run.mean(axis=0), half)
-
-
 def _chosen_points(study: Study) -> list[int]:
     """Return an even pick of the points that have finished runs: the page must stay small enough to open."""
     with_runs = [point for point, rows in enumerate(study.finished_rows) if rows]
@@ -149,16 +103,17 @@ def _curves_of_point(
     curves = {}
     for view in VIEWS:
         columns = [(run[view.column], run[measure.column]) for run in runs]
-        band = confidence_band(columns, whole=view.name == "round")
+        band = seed_band(columns, whole=view.name == "round")
         if band is not None:
             curves[view.name] = _figure(band, measure, units[view.name])
     return curves
 
 
-def _figure(band: ConfidenceBand, measure: RoundMeasure, unit: Unit) -> Figure:
-    """Return a band as the script draws it."""
-    return {
-        "x": short(band.x / unit.size, 5),
-        "y": short(measure.factor * band.mean),
-        "half": short(measure.factor * band.half, 3),
-    }
+def _figure(band: SeedBand, measure: RoundMeasure, unit: Unit) -> Figure:
+    """Return a band, or of few runs a curve for each of them, as the script draws it."""
+    figure: Figure = {"x": short(band.x / unit.size, 5), "y": short(measure.factor * band.mean)}
+    if band.half is None:
+        figure["runs"] = [short(measure.factor * values) for values in band.runs]
+    else:
+        figure["half"] = short(measure.factor * band.half, 3)
+    return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -17,11 +18,12 @@ from edgefl.results.report.resources import as_json, plotly, resource, scripts
 from edgefl.results.report.style import DARK, DASHES, RUN_COLOURS, Figure, prose, template
 from edgefl.results.report.sweep.answer import answer
 from edgefl.results.report.sweep.curves import SweepCurves
-from edgefl.results.report.sweep.estimates import EstimateColumn, first_goal
+from edgefl.results.report.sweep.estimates import EstimateColumn, first_goal, values_by_seed
 from edgefl.results.report.sweep.measures import WHOLE_RUN, Goal, goals, spans_decades
 from edgefl.results.report.sweep.study import FAILED_STATUS, Study, SweptKey
 from edgefl.results.report.sweep.tables import POINTS_LEGEND, failed_section, points_table
 from edgefl.results.report.sweep.texts import estimate_text
+from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 
 ACCURACY_SIZE = 0.01  # charts show accuracies in percent
 
@@ -36,6 +38,7 @@ def render(study: Study, columns: Mapping[str, EstimateColumn], curves: SweepCur
         "answers": _answers(study, columns, every_goal),
         "goals": _goal_buttons(columns, every_goal),
         "keys": _key_choices(study),
+        "spread": escape(_spread_text(study)),
         "learning": _learning_section(study, curves),
         "tradeoff": "Time, energy, accuracy" if study.has_accuracy else "Time and energy",
         "points": f'<div class="card">{points_table(study, columns, every_goal)}</div>',
@@ -72,7 +75,9 @@ def _count(number: int, thing: str) -> str:
 
 def _range_text(key: SweptKey) -> str:
     """Return a key with its lowest and highest value, or with the number of its values."""
-    if key.numbers is not None and len(key.texts) > 1:
+    if len(key.texts) == 1:
+        return f"{key.title} {key.texts[0]}"
+    if key.numbers is not None:
         return f"{key.title} {key.texts[0]} to {key.texts[-1]}"
     return f"{key.title}: {_count(len(key.texts), 'value')}"
 
@@ -168,7 +173,7 @@ def _learning_section(study: Study, curves: SweepCurves | None) -> str:
 
 def _learning_note(study: Study, curves: SweepCurves) -> str:
     """Return what the curves show, and what was left out of them."""
-    note = "Mean over seeds with its 95 % confidence interval. A curve ends with the first seed that ends."
+    note = f"Curves are means over seeds. {_spread_text(study)} A curve ends with the first seed that ends."
     points = sum(bool(rows) for rows in study.finished_rows)
     if curves.points < points:
         note += f" The page has the curves of {curves.points:,} of {points:,} points, evenly chosen."
@@ -176,6 +181,20 @@ def _learning_note(study: Study, curves: SweepCurves) -> str:
     if curves.seeds < most_seeds:
         note += f" They are over the first {curves.seeds:,} seeds of each point."
     return note
+
+
+def _spread_text(study: Study) -> str:
+    """Return how charts show means over seeds, and how far the seeds are apart."""
+    counts = {len(rows) for rows in study.finished_rows if rows}
+    sentences = []
+    if max(counts, default=0) >= FEWEST_FOR_INTERVAL:
+        sentences.append("Bands and bars show the 95 % confidence interval of the mean over seeds.")
+    if counts & set(range(2, FEWEST_FOR_INTERVAL)):
+        few = f"fewer than {FEWEST_FOR_INTERVAL} seeds"
+        sentences.append(
+            f"Of points with {few} small dots and thin lines show each seed: so few make no useful interval."
+        )
+    return " ".join(sentences)
 
 
 # Data for the script
@@ -197,7 +216,7 @@ def _data(
         "keys": [_key_data(key) for key in study.keys],
         "points": [point.value_indices for point in study.points],
         "goals": [{"title": goal.title, "time": goal.time, "energy": goal.energy} for goal in every_goal],
-        "measures": {name: _measure_data(columns[name]) for name in sorted(shown)},
+        "measures": {name: _measure_data(study, columns[name]) for name in sorted(shown)},
         "curves": curves.figure if curves else None,
     }
 
@@ -218,12 +237,25 @@ def _key_data(key: SweptKey) -> Figure:
     return data
 
 
-def _measure_data(column: EstimateColumn) -> Figure:
-    """Return a measure of all points in one unit: mean with half of its interval, else median, else lower bound."""
+def _run_values(study: Study, column: EstimateColumn, point: int, size: float) -> list[float | None]:
+    """Return the values of a point's runs, in units of this size; a single run is its own mean and needs no mark."""
+    values = np.array(list(values_by_seed(study, column.measure, point).values()))
+    known = values[np.isfinite(values)]
+    if len(known) < 2:
+        return []
+    return short(known / size)
+
+
+def _measure_data(study: Study, column: EstimateColumn) -> Figure:
+    """Return a measure of all points in one unit: mean with half of its interval, else median, else lower bound.
+
+    Points of few runs have the values of these in place of an interval.
+    """
     measure = column.measure
     estimates = column.estimates
     central = np.array([estimate.central for estimate in estimates])
-    half = np.array([estimate.half for estimate in estimates])
+    is_few = [estimate.n < FEWEST_FOR_INTERVAL for estimate in estimates]
+    half = np.array([math.nan if few else estimate.half for few, estimate in zip(is_few, estimates, strict=True)])
     above = np.array([estimate.above for estimate in estimates])
     # One unit for all points: a chart has one axis.
     unit = fitting(top([central, above]), measure.units)
@@ -242,6 +274,7 @@ def _measure_data(column: EstimateColumn) -> Figure:
         "y": short(central / size),
         "half": short(half / size, 3),
         "above": short(above / size),
+        "runs": [_run_values(study, column, point, size) if few else [] for point, few in enumerate(is_few)],
         "mean": [estimate.reached == estimate.n for estimate in estimates],
         "text": [estimate_text(estimate, measure) for estimate in estimates],
         "log": bool(known.size and not measure.is_accuracy and spans_decades(known)),

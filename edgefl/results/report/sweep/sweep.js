@@ -3,6 +3,9 @@ edgefl.whenBuilt((data) => {
   const MOST_LINES = 8; // in a chart
   const MOST_LABELLED_CELLS = 120; // of a heat map; in more the numbers would not fit
   const BORDER_COLOUR = "#7d8894";
+  const WIDEST_NAMES = 50; // characters of all names of a key's values that fit side by side below a chart
+  const ROW_HEIGHT = 24; // pixels, of a name where they stand one below the other
+  const AXIS_HEIGHT = 76; // pixels, of what stands below them
 
   const { colours, dashes, scale, keys, points, goals, measures, curves } = data;
 
@@ -114,11 +117,23 @@ edgefl.whenBuilt((data) => {
     });
   }
 
-  /** The height above all points and their intervals, at which missed targets are marked. */
+  /** Whether the values of a key stand one below the other: their names would not fit side by side. */
+  function isUpright(axis) {
+    const { numbers, texts } = keys[axis];
+    return !numbers && texts.join("").length > WIDEST_NAMES;
+  }
+
+  /** Lay a trace on its side: the key on the vertical axis, the measure on the horizontal one. */
+  function upright({ x, y, error_y, marker, ...rest }) {
+    const symbol = marker.symbol === "triangle-up-open" ? "triangle-right-open" : marker.symbol;
+    return { ...rest, x: y, y: x, error_x: error_y, marker: { ...marker, symbol } };
+  }
+
+  /** The value above all points and their intervals, at which missed targets are marked. */
   function ceilingOf(measure, chosen) {
     const tops = chosen.map((point) => {
       const upper = (measure.y[point] ?? 0) + (measure.half[point] ?? 0);
-      return Math.max(upper, measure.above[point] ?? 0);
+      return Math.max(upper, measure.above[point] ?? 0, ...measure.runs[point]);
     });
     return 1.06 * Math.max(0, ...tops);
   }
@@ -166,6 +181,17 @@ edgefl.whenBuilt((data) => {
       text: missed.map((point) => hoverText(measure, point)),
       hovertemplate: "%{text}<extra></extra>",
     });
+    const runs = ordered.flatMap((point) => measure.runs[point].map((value) => [point, value]));
+    if (runs.length) {
+      traces.push({
+        type: "scatter",
+        mode: "markers",
+        x: placesOn(axis, runs.map(([point]) => point)),
+        y: runs.map(([, value]) => value),
+        marker: { color: colourOf(number), size: 5, opacity: 0.6 },
+        hoverinfo: "skip",
+      });
+    }
     return traces;
   }
 
@@ -179,7 +205,8 @@ edgefl.whenBuilt((data) => {
   function measureAxis(measure, ceiling) {
     const layout = { title: { text: measure.title } };
     if (measure.log) return { ...layout, type: "log" };
-    if (measure.accuracy) return layout; // from zero on, differences of accuracies would vanish
+    // From zero on, differences of accuracies would vanish; below 0 % and above 100 % there are none.
+    if (measure.accuracy) return { ...layout, autorangeoptions: { clipmin: 0, clipmax: 100 } };
     return { ...layout, range: [0, 1.03 * ceiling] };
   }
 
@@ -187,15 +214,31 @@ edgefl.whenBuilt((data) => {
   function drawOverKey(id, measure, axis, lines) {
     const ceiling = ceilingOf(measure, lines.flatMap(([, members]) => members));
     const traces = lines.flatMap(([, members], number) => lineTraces(measure, axis, members, number, ceiling));
-    plot(id, traces, { xaxis: keyAxis(keys[axis]), yaxis: measureAxis(measure, ceiling) });
+    const alongKey = keyAxis(keys[axis]);
+    const alongMeasure = measureAxis(measure, ceiling);
+    if (isUpright(axis)) {
+      find(id).style.height = `${keys[axis].texts.length * ROW_HEIGHT + AXIS_HEIGHT}px`;
+      plot(id, traces.map(upright), {
+        xaxis: { ...alongMeasure, showgrid: true },
+        yaxis: { ...alongKey, title: {}, autorange: "reversed" },
+      });
+    } else {
+      find(id).style.height = "";
+      plot(id, traces, { xaxis: alongKey, yaxis: alongMeasure });
+    }
     const titleWithoutUnit = measure.title.replace(/ \[.*/, "");
     find(id).previousElementSibling.textContent = titleWithoutUnit;
   }
 
   function curveTraces(point, view, number) {
-    const { x, y, half } = curves.points[point][view];
+    const { x, y, half, runs } = curves.points[point][view];
     const traces = [];
-    if (half.every((value) => value !== null)) traces.push(bandTrace(x, y, half, number));
+    if (half) traces.push(bandTrace(x, y, half, number));
+    const few = runs?.length > 1 ? runs : []; // a single run is the curve itself
+    for (const values of few) {
+      const line = { ...lineStyle(number), width: 1 };
+      traces.push({ type: "scatter", mode: "lines", x, y: values, line, opacity: 0.45, hoverinfo: "skip" });
+    }
     traces.push({
       type: "scatter",
       mode: x.length > 1 ? "lines" : "markers",
@@ -220,7 +263,7 @@ edgefl.whenBuilt((data) => {
     const traces = drawn.flatMap((point, number) => curveTraces(point, view, number));
     const xaxis = { title: { text: curves.views[view] }, rangemode: "tozero" };
     const yaxis = curves.percent
-      ? { title: { text: `${curves.title} [%]` }, range: [0, 101] }
+      ? { title: { text: `${curves.title} [%]` }, range: [0, 100] }
       : { title: { text: curves.title } };
     plot("curves", traces, { xaxis, yaxis });
   }
@@ -345,9 +388,10 @@ edgefl.whenBuilt((data) => {
     if (axis < 0) return;
     const lines = linesOver(axis, visible, "effect");
     drawLegend("effect", lines.map(([name]) => name));
+    // Before drawing, as the other charts take the room of one that is hidden.
+    find("accuracy").closest(".card").hidden = !measures.final_accuracy;
     drawOverKey("time", measures[goal.time], axis, lines);
     drawOverKey("energy", measures[goal.energy], axis, lines);
-    find("accuracy").parentElement.hidden = !measures.final_accuracy;
     if (measures.final_accuracy) drawOverKey("accuracy", measures.final_accuracy, axis, lines);
   }
 
@@ -392,6 +436,14 @@ edgefl.whenBuilt((data) => {
     document.querySelector(".points tbody").append(...rows);
   }
 
+  /** Shows that the table is wider than its card: not every system shows a scroll bar. */
+  function showWidth() {
+    const box = document.querySelector("#table .scroll");
+    const hidden = box.scrollWidth - box.clientWidth - box.scrollLeft;
+    box.classList.toggle("wider", hidden > 1);
+    document.querySelector("#table .wide").hidden = box.scrollWidth <= box.clientWidth;
+  }
+
   function press(button, buttons) {
     for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
     draw();
@@ -406,4 +458,7 @@ edgefl.whenBuilt((data) => {
     head.firstElementChild.addEventListener("click", () => sortTable(head, column));
   });
   draw();
+  showWidth();
+  document.querySelector("#table .scroll").addEventListener("scroll", showWidth);
+  new ResizeObserver(showWidth).observe(document.querySelector("#table .scroll"));
 });

@@ -33,7 +33,8 @@ def points_table(study: Study, columns: Mapping[str, EstimateColumn], goals: Seq
     rows = [f'<tr data-point="{point}">{_row(study, shown, point)}</tr>' for point in range(len(study.points))]
     body = "".join(rows)
     return (
-        f'<div class="scroll"><table class="points"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="Points">'
+        f'<table class="points"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 
 
