@@ -90,11 +90,11 @@ def test_the_horizontal_axis_can_be_chosen(opened, result):
     browser = opened(result())
     curve = "return document.querySelector('[data-figure=accuracy] .scatterlayer .js-line').getAttribute('d')"
     seen = [browser.execute_script(curve)]
-    assert axis_titles(browser) == ["round", "round"]
+    assert axis_titles(browser) == ["virtual time [s]", "virtual time [s]"]
     for name, title in (
-        ("Virtual time", "virtual time [s]"),
-        ("Energy", "energy of all devices [J]"),
         ("Rounds", "round"),
+        ("Energy", "energy of all devices [J]"),
+        ("Virtual time", "virtual time [s]"),
     ):
         button = browser.find_element(By.XPATH, f"//button[text()='{name}']")
         button.click()

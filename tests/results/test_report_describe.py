@@ -14,7 +14,11 @@ def runs(result):
     return build
 
 
-def test_different_names_are_labels_with_their_seeds(runs):
+def test_different_names_are_labels(runs):
+    assert describe.labels(runs({"name": "a"}, {"name": "b"})) == ["a", "b"]
+
+
+def test_different_names_are_labels_with_their_seeds_where_these_differ_too(runs):
     assert describe.labels(runs({"name": "a"}, {"name": "b", "seed": 7})) == ["a · seed 1", "b · seed 7"]
 
 
@@ -38,7 +42,7 @@ def test_keys_and_seed(runs):
 
 def test_some_names_the_same(runs):
     labels = describe.labels(runs({}, {"training__lr": 0.2}, {"name": "other", "training__batch_size": 5}))
-    assert labels == ["quickstart · seed 1 · lr 0.1", "quickstart · seed 1 · lr 0.2", "other · seed 1"]
+    assert labels == ["quickstart · lr 0.1", "quickstart · lr 0.2", "other"]
 
 
 def test_a_kind_is_told_by_its_block_and_a_missing_key_not_at_all(runs):
@@ -89,6 +93,26 @@ def test_the_facts(runs, policy):
         "100 MHz at 3.5 GHz",
         "seed 1",
     ]
+
+
+def test_what_scenarios_share(runs):
+    changes = {"server__participants": 20, "radio__bandwidth_hz": 50e6, "algorithm": {"kind": "fedprox", "mu": 0.3}}
+    pair = runs(
+        {"algorithm": {"kind": "fedasync", "mu": 0.3}}, {"data__partition": {"kind": "iid"}, "seed": 2, **changes}
+    )
+    shared = describe.shared([run.scenario for run in pair])
+    assert describe.facts(shared) == ["digits", "mlp", "100 devices"]
+    flat = dict(describe.flatten(shared))
+    for run in pair:  # all of it is in both, and what is in both is in it
+        assert flat.items() <= dict(describe.flatten(run.scenario)).items()
+    first, second = (dict(describe.flatten(run.scenario)) for run in pair)
+    assert {key for key in first if first[key] == second.get(key)} == set(flat)
+
+
+def test_a_scenario_shares_all_with_itself(runs):
+    (run,) = runs({})
+    assert describe.shared([run.scenario]) == run.scenario
+    assert describe.shared([run.scenario, run.scenario]) == run.scenario
 
 
 def test_the_facts_of_an_empty_scenario():

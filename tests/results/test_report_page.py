@@ -7,6 +7,7 @@ import sys
 import xml.etree.ElementTree as ET
 
 import pytest
+from result_folders import rewrite
 
 import edgefl.results.report
 from edgefl.core.errors import InputError
@@ -73,7 +74,7 @@ def test_a_target_not_reached_is_said(page):
 
 def test_a_target_that_a_run_did_not_have_is_not_missed(result, tmp_path):
     runs = load_all([result("a", name="a", targets=[0.5]), result("b", name="b", targets=[0.8])])
-    table = ET.fromstring(headline.runs_table([styled_run(run, run.scenario["name"], 0) for run in runs]))  # noqa: S314
+    table = ET.fromstring(f"<p>{headline.runs_table([styled_run(run, run.scenario['name'], 0) for run in runs])}</p>")  # noqa: S314
     rows = [["".join(cell.itertext()).strip() for cell in row] for row in table.iter("tr")]
     assert rows[0][-2:] == ["to 50 %", "to 80 %"]
     assert [[cell == "–" for cell in row[-2:]] for row in rows[1:]] == [[False, True], [True, False]]
@@ -103,6 +104,16 @@ def test_a_run_without_learning(page):
     assert 'data-figure="timeline-0"' in text
 
 
+def test_it_opens_on_virtual_time(page):
+    assert 'data-view="time" aria-pressed="true"' in own(page())
+
+
+def test_it_opens_on_rounds_where_no_time_has_passed(result, tmp_path):
+    folder = rewrite(result(), "rounds.csv", lambda _: {"time_s": 0, "duration_s": 0})
+    text = own(write([folder], tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert 'data-view="round" aria-pressed="true"' in text
+
+
 def test_the_toy_problem(page):
     text = own(page(kind="quadratic"))
     assert 'data-figure="distance"' in text
@@ -129,6 +140,25 @@ def test_several_runs(result, tmp_path):
     assert 'aria-pressed="true">Virtual time' in text
     assert "bandwidth 100 MHz" in text
     assert "lr 0.2 was priced without learning" in text.replace("bandwidth 100 MHz", "").replace(" · ", "")
+
+
+def test_what_all_runs_share_is_said_once(result, tmp_path):
+    folders = [result(f"lr-{lr}", rounds=20, training__lr=lr, kind="none") for lr in (0.1, 0.2)]
+    text = own(write(folders, tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert text.count("around one base station with a reach of 250\N{NO-BREAK SPACE}m.") == 1
+    assert text.count("were priced, without any learning.") == 1
+    assert "The same in all runs: virtual time" in text
+    tables = re.findall(r"<table.*?</table>", text, flags=re.DOTALL)
+    assert not any("virtual time" in table for table in tables)
+    assert any("<code>training.lr</code>" in table for table in tables)
+
+
+def test_what_differs_between_runs_is_in_tables(result, tmp_path):
+    folders = [result("a", rounds=20), result("b", rounds=10)]
+    text = own(write(folders, tmp_path / "page.html").read_text(encoding="utf-8"))
+    rows = re.findall(r'<th scope="row">rounds</th>(.*?)</tr>', text)
+    assert rows == ["<td>20</td><td>10</td>"]
+    assert "The same in all runs: late 0; departed 0." in text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_many_runs_are_folded(result, tmp_path):

@@ -52,10 +52,9 @@ def name(run: Run) -> str:
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """Return one short label for each run.
+    """Return one short label for each run, of what differs: the name, the seed, and keys with their values.
 
-    Labels are name and seed where the names differ, and otherwise what differs. Keys are added, with their values, to
-    tell runs apart that would still have the same label; runs that do not differ are numbered.
+    Keys tell runs of the same name apart. Runs that do not differ are numbered.
     """
     names = [name(run) for run in runs]
     seeds = [f"seed {at(run.scenario, 'seed')}" for run in runs]
@@ -65,9 +64,11 @@ def labels(runs: Sequence[Run]) -> list[str]:
     titles = names_and_seeds if names_differ else names
     key_texts = _distinguishing_keys(runs, titles)
     texts = []
-    for name_and_seed, seed, keys in zip(names_and_seeds, seeds, key_texts, strict=True):
-        if names_differ:
+    for own_name, name_and_seed, seed, keys in zip(names, names_and_seeds, seeds, key_texts, strict=True):
+        if names_differ and seeds_differ:
             parts = [name_and_seed, *keys]
+        elif names_differ:
+            parts = [own_name, *keys]
         elif seeds_differ:
             parts = [*keys, seed]
         else:
@@ -130,6 +131,26 @@ def differences(scenarios: Sequence[ScenarioTree]) -> dict[str, list[str]]:
     return differing
 
 
+def shared(scenarios: Sequence[ScenarioTree]) -> ScenarioTree:
+    """Return the part of the first scenario that all others have, too: the keys whose values are the same in all."""
+    first, *others = scenarios
+    return _shared_part(first, others)
+
+
+def _shared_part(block: ScenarioTree, others: Sequence[Any]) -> ScenarioTree:
+    """Return the keys of a block that all others have with the same value, in blocks inside it likewise."""
+    part: dict[str, Any] = {}
+    for key, value in block.items():
+        values = [other.get(key) if isinstance(other, Mapping) else None for other in others]
+        if isinstance(value, Mapping):
+            inner = _shared_part(value, values)
+            if inner:
+                part[key] = inner
+        elif all(_leaf_text(value) == _leaf_text(other) for other in values):
+            part[key] = value
+    return part
+
+
 def readable(key: str, texts: Sequence[str]) -> list[str]:
     """Return the values of a key with their unit, unless rounding would make two of them look the same."""
     units = _units_of(key)
@@ -170,7 +191,7 @@ def _leaf_text(value: Any) -> str:
 
 def facts(scenario: ScenarioTree) -> list[str]:
     """Return the few facts that say what was emulated: the parts of the page's subtitle."""
-    learning = [block(at(scenario, "algorithm")), _data(scenario), block(at(scenario, "model"))]
+    learning = [_member(scenario, "algorithm"), _data(scenario), _member(scenario, "model")]
     policy = _policy(scenario)
     if app(scenario):  # which brings all three, and decides itself whom it asks
         learning = [f"Flower app {app(scenario)}"]
@@ -193,7 +214,7 @@ def app(scenario: ScenarioTree) -> str:
 def _data(scenario: ScenarioTree) -> str:
     """Return the dataset and how it is partitioned: ``digits (dirichlet, alpha 0.3)``."""
     dataset = _text(at(scenario, "data.dataset"))
-    partition = block(at(scenario, "data.partition"))
+    partition = _member(scenario, "data.partition")
     if not partition:
         return dataset
     return f"{dataset} ({partition})".strip()
@@ -213,7 +234,7 @@ def _devices(scenario: ScenarioTree) -> str:
 
 def _policy(scenario: ScenarioTree) -> str:
     """Return the server's policy; an empty text for the default, which goes without saying."""
-    policy = block(at(scenario, "server.policy"))
+    policy = _member(scenario, "server.policy")
     if policy == "synchronous":
         return ""
     return policy
@@ -244,6 +265,13 @@ def kind(scenario: ScenarioTree, path: str) -> str:
     if isinstance(value, Mapping):
         value = value.get("kind")
     return _text(value)
+
+
+def _member(scenario: ScenarioTree, path: str) -> str:
+    """Return a member with its plain numbers; an empty text where only its numbers are known, not what they are of."""
+    if not kind(scenario, path):
+        return ""
+    return block(at(scenario, path))
 
 
 def block(value: Any) -> str:

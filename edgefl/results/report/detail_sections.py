@@ -7,7 +7,7 @@ from html import escape
 
 from edgefl.core.units import ENERGY, TIME
 from edgefl.results.reader import ColumnArrays
-from edgefl.results.report import label_heatmap, narrative, phase_bars
+from edgefl.results.report import bottleneck, label_heatmap, narrative, phase_bars
 from edgefl.results.report.card import Card, card_html, plot_area, titled_card
 from edgefl.results.report.read import Run
 from edgefl.results.report.sessions_table import sessions_table
@@ -47,11 +47,14 @@ def detail_sections(
         return world_section + cost_section + data_section
 
     share_blocks = [titled_card("Time", time_bars), titled_card("Energy", energy_bars)]
-    run_blocks = []
+    shared: list[str] = []
+    if len(drawn_runs) == len(runs):
+        shared = narrative.shared_sentences([run.data for run in runs])
+    run_blocks = [_shared_story(shared)]
     for index, run in enumerate(runs):
         if costs[index]:
             is_open = len(runs) <= MOST_UNFOLDED or index < FIRST_UNFOLDED
-            run_blocks.append(_run_block(run, [*costs[index], *world[index]], is_open=is_open))
+            run_blocks.append(_run_block(run, [*costs[index], *world[index]], shared, is_open=is_open))
     cost_section = _grid("costs", "Where a round goes", share_blocks)
     return cost_section + data_section + _grid("each-run", "Run by run", run_blocks)
 
@@ -60,11 +63,18 @@ def _grid(name: str, title: str, blocks: Iterable[str]) -> str:
     return f'<section id="{name}"><h2>{title}</h2><div class="grid whole">{"".join(blocks)}</div></section>'
 
 
-def _run_block(run: StyledRun, cards: Sequence[Card], *, is_open: bool) -> str:
-    """Return everything about one of several runs, under its name."""
-    inner = narrative_text(run.data) + sessions_card(run.data)
+def _run_block(run: StyledRun, cards: Sequence[Card], shared: Sequence[str], *, is_open: bool) -> str:
+    """Return everything about one of several runs, under its name, but for the sentences that all of them share."""
+    inner = narrative_text(run.data, shared) + sessions_card(run.data)
     inner += "".join(card_html(card) for card in cards)
     return _foldable(swatch(run), inner, is_open=is_open)
+
+
+def _shared_story(shared: Sequence[str]) -> str:
+    """Return the sentences that are true of all runs; an empty text where there are none."""
+    if not shared:
+        return ""
+    return f'<p class="story">{prose(" ".join(["In all runs:", *shared]))}</p>'
 
 
 def _foldable(title: str, inner: str, *, is_open: bool) -> str:
@@ -72,18 +82,22 @@ def _foldable(title: str, inner: str, *, is_open: bool) -> str:
     return f'<details class="run"{attribute}><summary>{title}</summary>{inner}</details>'
 
 
-def narrative_text(run: Run) -> str:
+def narrative_text(run: Run, shared: Sequence[str] = ()) -> str:
     """Return what happened in a run, in a few sentences; an empty text for a run without any round.
 
     The first sentence, on the bottleneck, stands out.
+
+    Args:
+        run: the run.
+        shared: sentences that the page has said already.
     """
-    sentences = narrative.sentences(run)
+    sentences = [prose(sentence) for sentence in narrative.sentences(run) if sentence not in shared]
     if not sentences:
         return ""
-    # Numbers keep to their units at the end of a line.
-    first, *others = map(prose, sentences)
-    text = " ".join([f"<strong>{first}</strong>", *others])
-    return f'<p class="story">{text}</p>'
+    first = prose(bottleneck.sentence(run))
+    if sentences[0] == first:
+        sentences[0] = f"<strong>{first}</strong>"
+    return f'<p class="story">{" ".join(sentences)}</p>'
 
 
 def sessions_card(run: Run) -> str:

@@ -11,7 +11,7 @@ from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, d
 from edgefl.results.report import describe
 from edgefl.results.report.read import Run, energy_of, reached
 from edgefl.results.report.style import StyledRun
-from edgefl.results.report.tables import NOT_REACHED, number_or_dash, swatch, table
+from edgefl.results.report.tables import NOT_REACHED, number_or_dash, shared_note, swatch, table
 
 TILES_IN_A_ROW = 6
 STATUS_TEXTS = {
@@ -150,7 +150,10 @@ def _with_small_unit(text: str) -> str:
 
 
 def runs_table(runs: Sequence[StyledRun]) -> str:
-    """Return a table of the main results, a row for each run; columns that no run has a value for are left out."""
+    """Return a table of the main results, a row for each run, and below it those that are the same in all runs.
+
+    Columns that no run has a value for are left out.
+    """
     targets = sorted({target["accuracy"] for run in runs for target in run.data.targets})
     columns: dict[str, Callable[[Run], str]] = {
         "final accuracy": _final_accuracy,
@@ -165,14 +168,18 @@ def runs_table(runs: Sequence[StyledRun]) -> str:
 
     head = ["run"]
     body = [[swatch(run)] for run in runs]
+    same = {}
     for title, text_of in columns.items():
         texts = [text_of(run.data) for run in runs]
         if set(texts) == {NO_NUMBER}:  # such as accuracies of priced runs
             continue
+        if len(set(texts)) == 1:
+            same[title] = texts[0]
+            continue
         head.append(escape(title))
         for row, text in zip(body, texts, strict=True):
             row.append(escape(text))
-    return table(head, body, "runs")
+    return table(head, body, "runs") + shared_note(same)
 
 
 def _final_accuracy(run: Run) -> str:

@@ -51,12 +51,9 @@ def _run_key(runs: Sequence[StyledRun]) -> str:
 
 
 def _axis_buttons(runs: Sequence[StyledRun]) -> str:
-    """Return the choice of the horizontal axis.
-
-    Several runs are compared over time first: over rounds their curves may well be the same.
-    """
+    """Return the choice of the horizontal axis, which is virtual time at first, or rounds where none has passed."""
     selected = "time"
-    if len(runs) == 1:
+    if not any(run.data.has("time_s") for run in runs):
         selected = "round"
     buttons = ""
     for name, text in AXIS_BUTTONS.items():

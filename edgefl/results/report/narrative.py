@@ -46,6 +46,12 @@ def sentences(run: Run) -> list[str]:
     return [sentence for sentence in candidates if sentence]
 
 
+def shared_sentences(runs: Sequence[Run]) -> list[str]:
+    """Return the sentences that all runs have in common, in order."""
+    first, *others = [sentences(run) for run in runs]
+    return [sentence for sentence in first if all(sentence in other for other in others)]
+
+
 def _movement(run: Run) -> str:
     """Return how many devices moved how, and around which base stations."""
     if as_number(at(run.scenario, "devices.count")) is None:

@@ -69,7 +69,7 @@ def render(runs: Sequence[Run]) -> str:
 def _title_and_subtitle(runs: Sequence[Run]) -> tuple[str, str]:
     """Return the page's title and, as its subtitle, the facts that all runs share."""
     names = list(dict.fromkeys(describe.name(run) for run in runs))
-    facts = _shared([describe.facts(run.scenario) for run in runs])
+    facts = describe.facts(describe.shared([run.scenario for run in runs]))
     if len(runs) == 1:
         return names[0], " · ".join(facts)
     if len(names) == 1:

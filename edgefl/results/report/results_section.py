@@ -12,7 +12,7 @@ from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, as_number, digits,
 from edgefl.results.report import wasted_energy
 from edgefl.results.report.read import Run, energy_of, reached
 from edgefl.results.report.style import StyledRun
-from edgefl.results.report.tables import NOT_REACHED, number_or_dash, swatch, table
+from edgefl.results.report.tables import NOT_REACHED, number_or_dash, shared_note, swatch, table
 
 Facts = dict[str, str]  # a column of a card: names and texts
 LAST_VALUES = {
@@ -52,14 +52,19 @@ def results(styled_runs: Sequence[StyledRun]) -> str:
 
 
 def _facts_card(title: str, columns: Sequence[Facts], styled_runs: Sequence[StyledRun]) -> str:
-    """Return a card whose rows are all the names that any of its columns has."""
+    """Return a card whose rows are all the names that any of its columns has; what all runs share is said once."""
     names = dict.fromkeys(name for column in columns for name in column)
-    body = [[name, *(column.get(name, NO_NUMBER) for column in columns)] for name in names]
-    escaped = [[escape(cell) for cell in row] for row in body]
+    cells_of = {name: [column.get(name, NO_NUMBER) for column in columns] for name in names}
     head = []
+    note = ""
     if len(styled_runs) > 1:
         head = ["", *map(swatch, styled_runs)]
-    return f'<div class="card"><h3>{escape(title)}</h3>{table(head, escaped, "facts")}</div>'
+        same = {name: cells[0] for name, cells in cells_of.items() if len(set(cells)) == 1}
+        cells_of = {name: cells for name, cells in cells_of.items() if name not in same}
+        note = shared_note(same)
+    body = [[escape(cell) for cell in (name, *cells)] for name, cells in cells_of.items()]
+    rows = table(head, body, "facts") if body else ""
+    return f'<div class="card"><h3>{escape(title)}</h3>{rows}{note}</div>'
 
 
 def _targets(run: Run) -> Facts:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from edgefl.core.units import NO_NUMBER, digits
 from edgefl.results.report.comparison import Block
-from edgefl.results.report.style import StyledRun, on_page
+from edgefl.results.report.style import StyledRun, on_page, prose
 
 NOT_REACHED = "not reached"
 CSS_LINES = {"solid": "solid", "dot": "dotted"}  # of Plotly's dashes; all others are dashed
@@ -45,6 +45,14 @@ def swatch(run: StyledRun) -> str:
     """Return a short line in the run's colour and dash, and its label."""
     line = CSS_LINES.get(run.dash, "dashed")
     return f'<i class="swatch" style="border-top:3px {line} {on_page(run.colour)}"></i>{escape(run.label)}'
+
+
+def shared_note(same: Mapping[str, str]) -> str:
+    """Return a line with the facts that are the same in all runs, by name; an empty text where there are none."""
+    if not same:
+        return ""
+    facts = "; ".join(f"{name} {value}" for name, value in same.items())
+    return f'<p class="note">The same in all runs: {prose(facts)}.</p>'
 
 
 def number_or_dash(value: float | None) -> str:
