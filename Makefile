@@ -1,27 +1,45 @@
 # `make demo` and `make test` work on a fresh machine with Python 3.11 or newer; everything lives in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
-.PHONY: setup setup-locked lock demo test test-all lint gpu-check docs reference reproduction-pages benchmarks soak clean
+# On Linux the package index has PyTorch with CUDA, several gigabytes. TORCH=cpu takes its wheels for processors from another index.
+TORCH ?= default
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-setup: .venv/.ready
+.PHONY: light setup setup-locked lock demo test test-all lint gpu-check docs reference reproduction-pages benchmarks soak clean
 
-.venv/.ready: pyproject.toml constraints.txt
+# What edgefl needs to run, without what its development needs.
+light: .venv/.light
+
+.venv/.light: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "edgefl needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	@case "$(TORCH)" in default|cpu) ;; *) echo "TORCH=$(TORCH) is unknown: leave it out, or write TORCH=cpu"; exit 1;; esac
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+# Without dependencies, which all come from the package index below: no name is looked for in two places.
+ifeq ($(TORCH),cpu)
+	$(PIP) --constraint constraints.txt --index-url $(TORCH_INDEX) --no-deps torch torchvision
+endif
+	$(PIP) --constraint constraints.txt --editable .
+	@touch $@
+
+# The rest comes on top of the light installation; PyTorch stays as it is.
+setup: .venv/.ready
+
+.venv/.ready: .venv/.light
+	$(PIP) --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 # The same versions, each file held against its SHA-256: pip refuses what is not as it was when requirements/locked.txt was written.
 # edgefl itself is not in that file, so it comes second, with nothing else to download.
 setup-locked:
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/locked.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@touch .venv/.ready
+	$(PIP) --require-hashes --requirement requirements/locked.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch .venv/.light .venv/.ready
 
 # After a change of pyproject.toml or constraints.txt; for all platforms and Python versions at once, without a download of wheels.
 lock: .venv/.ready
@@ -30,7 +48,7 @@ lock: .venv/.ready
 	build/lock/bin/uv pip compile pyproject.toml requirements/build.in --extra dev --constraint constraints.txt --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate --output-file requirements/locked.txt
 
-demo: setup
+demo: light
 	$(BIN)/edgefl run scenarios/quickstart.yaml -o results/demo --overwrite
 
 lint: setup
