@@ -2,24 +2,29 @@
 
     python benchmarks/gym.py [SCENARIO] [--action devices,clocks] [--csi] [--episodes N]
 
-Prints steps per second of processor time, without learning, and the ratio to `edgefl run --no-train` of the same world.
-Processor time does not count what other programs do meanwhile. Setup (the data of all devices, their attributes) is in
-both figures, once an episode or run.
+Without SCENARIO 10 of 100 moving devices take part in each of 60 rounds, and transfers are short. Prints steps per
+second of processor time, without learning, and the ratio to `edgefl run --no-train` of the same world. Processor time
+does not count what other programs do meanwhile. Setup (the data of all devices, their attributes) is in both figures,
+once an episode or run.
 """
 
 import argparse
 import os
 import statistics
 import time
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import edgefl
 import edgefl.gym
 
-QUICKSTART = Path(__file__).parents[1] / "scenarios" / "quickstart.yaml"
-GOAL = 300  # steps a second on the quickstart's world, on one quiet core
+WORLD = {
+    "rounds": 60,
+    "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.3}},
+    "server": {"participants": 10},
+    "mobility": {"kind": "random_waypoint", "speed_mps": 10},
+}
+GOAL = 300  # steps a second in this world, on one quiet core
 
 
 def plain_rate(scenario):
@@ -44,7 +49,7 @@ def agent_rate(env):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("scenario", nargs="?", default=str(QUICKSTART))
+    parser.add_argument("scenario", nargs="?", default=WORLD)
     parser.add_argument("--action", default="devices", help="what the agent decides, separated by commas")
     parser.add_argument("--csi", action="store_true", help="the agent also sees the channel of the coming round")
     parser.add_argument("--episodes", type=int, default=7, help="of each kind, in turn")

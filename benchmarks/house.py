@@ -2,7 +2,7 @@
 
     python benchmarks/house.py                 # this tree
     python benchmarks/house.py ../before .     # an earlier checkout beside this one
-    python benchmarks/house.py --runs 5        # also times `edgefl run scenarios/quickstart.yaml --no-train`, in turn
+    python benchmarks/house.py --runs 5        # also times `edgefl run 01-skewed-data --no-train`, in turn
 
 Circles are strongly connected components of the graph of modules; imports inside functions and under TYPE_CHECKING
 count, too. Density is per 1,000 code lines (comments: per 100), where docstrings, comments and blank lines are no code.
@@ -108,7 +108,7 @@ def start_up(tree, folder):
         "-m",
         "edgefl",
         "run",
-        "scenarios/quickstart.yaml",
+        "scenarios/01-skewed-data.yaml",
         "--no-train",
         "--quiet",
         "--overwrite",
@@ -148,7 +148,7 @@ def main():
         rows["conditional expressions, per 1,000"].append(f"{1000 * conditional / code:.1f}")
         rows["comments, per 100"].append(f"{100 * comments / code:.1f}")
     if arguments.runs:
-        rows["quickstart without learning [s], median"] = [
+        rows["01-skewed-data without learning [s], median"] = [
             f"{statistics.median(times[tree]):.2f}" for tree in arguments.trees
         ]
     for title, cells in rows.items():

@@ -25,6 +25,7 @@ EXTRAS = {
     "flower": "flwr",
     "gym": "gymnasium",
     "onnx": "onnx",
+    "docs": "mkdocs-material",
 }
 """A package of each extra that only the extra installs."""
 
