@@ -179,12 +179,13 @@ def _index(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, keep_default_na=False, na_values=["", "nan"])
 
 
-def report(sources: Source | Sequence[Source], out: str | Path | None = None) -> Path:
+def report(sources: Source | Sequence[Source], out: str | Path | None = None, *, runs: bool = False) -> Path:
     """Write one self-contained HTML page about one or several runs, or about a sweep (docs/sweep-report.md).
 
     Args:
         sources: result folders or results, side by side on the page; or the folder of a sweep.
         out: the page; if None `report.html` in the folder, or in the working directory where there is not just one.
+        runs: of a sweep, also write the page of each finished run, to which that of the sweep then links.
 
     Returns:
         The path of the page.
@@ -206,7 +207,14 @@ def report(sources: Source | Sequence[Source], out: str | Path | None = None) ->
         out = Path(REPORT)
         if len(found) == 1 and isinstance(found[0], Path):  # a page about several belongs to none of them
             out = found[0] / out
-    return report_page.write(found, Path(out))
+    if not runs:
+        return report_page.write(found, Path(out))
+    folder = found[0]
+    if len(found) > 1 or not isinstance(folder, Path) or not is_sweep(folder):
+        raise InputError("report: --runs: writes the pages of the runs of a sweep: name the folder of one sweep alone")
+    page = report_page.write([folder], Path(out))
+    report_page.write_pages_of_runs(folder)
+    return report_page.write([folder], page)  # once more, as it links to the pages that there are now
 
 
 def compare(

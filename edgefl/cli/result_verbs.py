@@ -18,13 +18,16 @@ def add_report(verbs: Any) -> None:
     parser.add_argument(
         "-o", "--out", metavar="FILE", type=Path, help="page to write (default: DIR/report.html, or report.html)"
     )
+    parser.add_argument(
+        "--runs", action="store_true", help="of a sweep, also write the page of each finished run, linked with its own"
+    )
     parser.set_defaults(verb=_report)
 
 
 def _report(options: argparse.Namespace) -> int:
     from edgefl.api import report
 
-    print(report(options.folders, options.out))
+    print(report(options.folders, options.out, runs=options.runs))
     return EXIT_DONE
 
 

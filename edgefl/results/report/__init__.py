@@ -24,7 +24,7 @@ from edgefl.results.report import sweep
 from edgefl.results.report.page import render
 from edgefl.results.report.read import Run, load_all
 
-__all__ = ["write"]
+__all__ = ["write", "write_pages_of_runs"]
 
 
 def write(sources: Sequence[Path | Run], out: Path) -> Path:
@@ -47,5 +47,19 @@ def write(sources: Sequence[Path | Run], out: Path) -> Path:
     # All folders are read before the page is begun, so that one error names all that cannot be read.
     read = iter(load_all(folders))
     runs = [source if isinstance(source, Run) else next(read) for source in sources]
-    write_for_user(out, render(runs).encode())
+    above = ""
+    if len(folders) == len(sources) == 1:
+        above = sweep.sweep_link(folders[0], out)
+    write_for_user(out, render(runs, above).encode())
     return out
+
+
+def write_pages_of_runs(folder: Path) -> list[Path]:
+    """Write the page of each finished run of a sweep into its result folder, and return their paths.
+
+    They link to the page of the sweep, which must be there already.
+
+    Raises:
+        InputError: the folder is not a sweep's, a run lies outside it or cannot be read, or a page cannot be written.
+    """
+    return [write([run], run / sweep.PAGE) for run in sweep.run_folders(folder)]

@@ -29,8 +29,13 @@ from edgefl.results.report.style import DARK, StyledRun, styled_run, template
 MOST_NAMES = 3  # of runs in the page's title
 
 
-def render(runs: Sequence[Run]) -> str:
-    """Return the complete page for one or several runs."""
+def render(runs: Sequence[Run], above: str = "") -> str:
+    """Return the complete page for one or several runs.
+
+    Args:
+        runs: the runs.
+        above: a link to the page of the sweep that they are from, as HTML.
+    """
     # The label, colour and dash of a run are the same in all charts and tables of the page.
     labels = describe.labels(runs)
     styled_runs = [styled_run(run, label, index) for index, (run, label) in enumerate(zip(runs, labels, strict=True))]
@@ -48,7 +53,7 @@ def render(runs: Sequence[Run]) -> str:
     title, subtitle = _title_and_subtitle(runs)
     values = {
         "title": escape(title),
-        "subtitle": escape(subtitle),
+        "subtitle": " · ".join(part for part in (escape(subtitle), above) if part),
         "banners": "".join(headline.banner(run.data, _banner_name(run, runs)) for run in styled_runs),
         "headline": _headline(styled_runs),
         "learning": learning_section(styled_runs, learning_figures) + comparison_section(styled_runs),

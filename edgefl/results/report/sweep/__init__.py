@@ -8,11 +8,22 @@ from edgefl.core.files import write_for_user
 from edgefl.results.csv_format import csv_bytes
 from edgefl.results.report.sweep.curves import learning_curves
 from edgefl.results.report.sweep.estimates import estimate_columns
+from edgefl.results.report.sweep.links import PAGE, pages_of_runs, sweep_link
 from edgefl.results.report.sweep.page import render
 from edgefl.results.report.sweep.statistics_csv import statistics_table
 from edgefl.results.report.sweep.study import is_sweep, load
 
-__all__ = ["is_sweep", "write"]
+__all__ = ["PAGE", "is_sweep", "run_folders", "sweep_link", "write"]
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """Return the result folders of the runs of a sweep that have finished.
+
+    Raises:
+        InputError: the folder is not a sweep's, one of its files cannot be read, or a run lies outside it.
+    """
+    study = load(folder)
+    return [study.run_folder(row) for rows in study.finished_rows for row in rows]
 
 
 def write(folder: Path, out: Path) -> Path:
@@ -24,7 +35,7 @@ def write(folder: Path, out: Path) -> Path:
     study = load(folder)
     columns = estimate_columns(study)
     # Both files are complete in memory before the first is written: damaged input leaves nothing behind.
-    page = render(study, columns, learning_curves(study)).encode()
+    page = render(study, columns, learning_curves(study), pages_of_runs(study, out)).encode()
     table = csv_bytes(statistics_table(study, columns))
     write_for_user(out.parent / "statistics.csv", table)
     write_for_user(out, page)

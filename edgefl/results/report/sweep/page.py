@@ -28,8 +28,17 @@ from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 ACCURACY_SIZE = 0.01  # charts show accuracies in percent
 
 
-def render(study: Study, columns: Mapping[str, EstimateColumn], curves: SweepCurves | None) -> str:
-    """Return the complete page."""
+def render(
+    study: Study, columns: Mapping[str, EstimateColumn], curves: SweepCurves | None, run_pages: Mapping[int, str]
+) -> str:
+    """Return the complete page.
+
+    Args:
+        study: the sweep.
+        columns: the estimates of all measures.
+        curves: the learning curves; None where nothing was learned.
+        run_pages: the addresses of the pages of runs, by their rows in the index.
+    """
     every_goal = goals(study)
     values = {
         "title": escape(study.name),
@@ -41,7 +50,7 @@ def render(study: Study, columns: Mapping[str, EstimateColumn], curves: SweepCur
         "spread": escape(_spread_text(study)),
         "learning": _learning_section(study, curves),
         "tradeoff": "Time, energy, accuracy" if study.has_accuracy else "Time and energy",
-        "points": f'<div class="card">{points_table(study, columns, every_goal)}</div>',
+        "points": f'<div class="card">{points_table(study, columns, every_goal, run_pages)}</div>',
         "legend": escape(POINTS_LEGEND),
         "failed": failed_section(study),
         "style": resource("style.css") + resource("sweep/sweep.css"),

@@ -141,6 +141,16 @@ def load(folder: Path) -> Study:
     return Study(folder, name, keys, points, texts, numbers)
 
 
+def name_and_folders(folder: Path) -> tuple[str, set[str]]:
+    """Return the name of a sweep, and the folders of its runs, relative to its own.
+
+    Raises:
+        InputError: the file of the sweep is missing or damaged.
+    """
+    name, _ = _read_content(folder)
+    return describe.cut(name), set(swept_values(folder))
+
+
 def swept_values(folder: Path) -> dict[str, Mapping[str, Any]]:
     """Return the values of the swept keys of each run of a sweep, by the run's folder as the index names it.
 

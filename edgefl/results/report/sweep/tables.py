@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn
+from edgefl.results.report.sweep.links import run_links
 from edgefl.results.report.sweep.measures import ACCURACY_TITLES, SPREAD_TITLES, Goal
 from edgefl.results.report.sweep.study import FAILED_STATUS, Study
 from edgefl.results.report.sweep.texts import difference_text, estimate_text, p_text
@@ -23,14 +24,25 @@ POINTS_LEGEND = (
 )
 
 
-def points_table(study: Study, columns: Mapping[str, EstimateColumn], goals: Sequence[Goal]) -> str:
-    """Return a table with a row for each point, which the script filters and sorts."""
+def points_table(
+    study: Study, columns: Mapping[str, EstimateColumn], goals: Sequence[Goal], run_pages: Mapping[int, str]
+) -> str:
+    """Return a table with a row for each point, which the script filters and sorts.
+
+    Args:
+        study: the sweep.
+        columns: the estimates of all measures.
+        goals: of which time and energy are shown.
+        run_pages: the addresses of the pages of runs, by their rows in the index.
+    """
     shown = _shown_columns(columns, goals)
     titles = [key.title for key in study.keys]
     titles.append("runs")
     titles += [column.measure.title for column in shown]
     head = "".join(f'<th scope="col"><button type="button">{escape(title)}</button></th>' for title in titles)
-    rows = [f'<tr data-point="{point}">{_row(study, shown, point)}</tr>' for point in range(len(study.points))]
+    rows = [
+        f'<tr data-point="{point}">{_row(study, shown, run_pages, point)}</tr>' for point in range(len(study.points))
+    ]
     body = "".join(rows)
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Points">'
@@ -52,8 +64,8 @@ def _shown_columns(columns: Mapping[str, EstimateColumn], goals: Sequence[Goal])
     return shown
 
 
-def _row(study: Study, shown: Sequence[EstimateColumn], point: int) -> str:
-    """Return the cells of a point: its values, its runs, its estimates."""
+def _row(study: Study, shown: Sequence[EstimateColumn], run_pages: Mapping[int, str], point: int) -> str:
+    """Return the cells of a point: its values, its runs with links to their pages, its estimates."""
     cells = []
     for key, index in zip(study.keys, study.points[point].value_indices, strict=True):
         # The index, as texts would sort 100 MHz before 50 MHz.
@@ -63,7 +75,7 @@ def _row(study: Study, shown: Sequence[EstimateColumn], point: int) -> str:
     text = str(finished)
     if finished < runs:
         text += f" of {runs}"
-    cells.append(f'<td data-sort="{finished}">{text}</td>')
+    cells.append(f'<td data-sort="{finished}">{text}{run_links(study, run_pages, point)}</td>')
     cells += [_cell(column, point) for column in shown]
     return "".join(cells)
 

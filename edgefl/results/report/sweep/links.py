@@ -1,0 +1,81 @@
+"""Links between the page of a sweep and the pages of its runs: relative ones, which stay inside the sweep's folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+from edgefl.core.errors import InputError
+from edgefl.results.report.sweep.study import Study, is_sweep, name_and_folders
+
+PAGE = "report.html"
+MOST_LINKED = 20  # runs of a point, in one cell of a table
+MOST_LEVELS = 3  # from a run's folder up to that of its sweep
+
+
+def pages_of_runs(study: Study, out: Path) -> dict[int, str]:
+    """Return the addresses of the pages that runs of a sweep have, by their rows in the index.
+
+    Args:
+        study: the sweep.
+        out: the page that links to them; one that lies outside the sweep's folder has no links.
+    """
+    here = study.folder.resolve()
+    if out.parent.resolve() != here:
+        return {}
+    addresses = {}
+    for rows in study.finished_rows:
+        for row in rows:
+            try:
+                folder = study.run_folder(row)
+            except InputError:  # it lies outside the sweep's folder, so nobody shall be led there
+                continue
+            page = (folder / PAGE).resolve()
+            if page.is_file() and page.is_relative_to(here):
+                addresses[row] = _address(page, here)
+    return addresses
+
+
+def run_links(study: Study, addresses: Mapping[int, str], point: int) -> str:
+    """Return links to the pages of a point's runs, by their seeds, as HTML; an empty text where there are none."""
+    rows = [row for row in study.finished_rows[point] if row in addresses]
+    links = []
+    for row in rows[:MOST_LINKED]:
+        seed = f"{study.numbers['seed'][row]:.0f}"
+        links.append(f'<a href="{escape(addresses[row])}">seed {seed}</a>')
+    if len(rows) > MOST_LINKED:
+        links.append("…")
+    if not links:
+        return ""
+    return f'<small class="runs">{" ".join(links)}</small>'
+
+
+def sweep_link(folder: Path, out: Path) -> str:
+    """Return a link from the page of a run to that of its sweep, as HTML; an empty text where there is none.
+
+    Args:
+        folder: the run's result folder.
+        out: its page; one that does not lie in this folder has no link.
+    """
+    here = folder.resolve()
+    if out.parent.resolve() != here:
+        return ""
+    for above in list(here.parents)[:MOST_LEVELS]:
+        page = (above / PAGE).resolve()
+        if not is_sweep(above) or not page.is_file() or page.parent != above:
+            continue
+        try:
+            name, folders = name_and_folders(above)
+        except InputError:  # it is damaged, which is no reason to refuse the page of a run
+            return ""
+        if here.relative_to(above).as_posix() in folders:
+            return f'<a href="{escape(_address(page, here))}">sweep {escape(name)}</a>'
+    return ""
+
+
+def _address(page: Path, folder: Path) -> str:
+    """Return the address of a page as links in a folder give it; signs that have a meaning there are quoted."""
+    return quote(Path(os.path.relpath(page, folder)).as_posix())
