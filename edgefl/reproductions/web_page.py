@@ -225,14 +225,15 @@ def _cells_section(comparison: Comparison) -> str:
         return f'<section id="cells"><h2>Numbers</h2><p class="note">{note}</p></section>'
     pairs = {(cell.column, cell.measure) for cell in cells}
     has_measures = len(pairs) > len({cell.column for cell in cells})
-    heads = [*comparison.row_names, "column", "published", "measured", "by seed", "difference", ""]
+    heads = [*comparison.row_names, "column", "published", "measured", "by seed", "difference", "verdict"]
     if has_measures:
         heads.insert(len(comparison.row_names) + 1, "measure")
     lines = "".join(_cell_line(comparison, cell, has_measures=has_measures) for cell in cells)
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     return (
         '<section id="cells"><h2>Numbers</h2><div class="card scroll"><table class="cells">'
-        f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div></section>"
+        f'<caption class="unseen">Numbers</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div></section>"
     )
 
 
@@ -261,7 +262,7 @@ def _orders_section(comparison: Comparison) -> str:
         [escape(order.text), escape(place_text(comparison.row_names, order.row)), answers[order.holds]]
         for order in comparison.orders
     ]
-    content = table(["order, from better to worse", "in", ""], body, "orders")
+    content = table(["order, from better to worse", "in", ""], body, "orders", "Orders")
     return f'<section id="orders"><h2>Orders</h2><div class="card">{content}</div></section>'
 
 
@@ -282,7 +283,7 @@ def _runs_section(comparison: Comparison, runs: Path) -> str:
     state = ""
     if len(rows) <= MOST_OPEN:
         state = " open"
-    content = table(list(map(escape, heads)), body, "measured")
+    content = table(list(map(escape, heads)), body, "measured", "Runs")
     return f'<details{state}><summary>{len(rows)} runs</summary><div class="card">{content}</div></details>'
 
 

@@ -179,7 +179,7 @@ def runs_table(runs: Sequence[StyledRun]) -> str:
         head.append(escape(title))
         for row, text in zip(body, texts, strict=True):
             row.append(escape(text))
-    return table(head, body, "runs") + shared_note(same)
+    return table(head, body, "runs", "Runs") + shared_note(same)
 
 
 def _final_accuracy(run: Run) -> str:
@@ -225,4 +225,4 @@ def differences_table(runs: Sequence[StyledRun]) -> str:
             body.append([f"<code>{escape(key)}</code>", *map(escape, texts)])
     if not body:
         return "<p>Only the name.</p>"
-    return table(["key", *map(swatch, runs)], body, "")
+    return table(["key", *map(swatch, runs)], body, "", "What differs")

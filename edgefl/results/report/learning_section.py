@@ -73,6 +73,6 @@ def comparison_section(runs: Sequence[StyledRun]) -> str:
         return ""
     cards = "".join(titled_card(block.title, tables.runs_table(block, runs)) for block in blocks)
     return (
-        f'<section id="comparison"><h2>Comparison with {tables.swatch(runs[0])}</h2>'
+        f'<section id="comparison"><h2 data-short="Comparison">Comparison with {tables.swatch(runs[0])}</h2>'
         f'<p class="note">{escape(comparison.TABLE_LEGEND)}</p><div class="grid">{cards}</div></section>'
     )

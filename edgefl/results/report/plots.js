@@ -7,7 +7,9 @@
  *
  * Charts are described in the colours of the light page. `edgefl.plot` draws them in those of the dark page where
  * that is shown, and again when the reader changes over; `edgefl.colour` does the same for one colour, and the event
- * `edgefl:theme` of the document says when to ask it again.
+ * `edgefl:theme` of the document says when to ask it again. Elements get theirs by `edgefl.onPage`, once.
+ *
+ * `alternatives.js` says each chart in words. Where a trace's values do not speak for themselves, its `meta.words` do.
  */
 const edgefl = (() => {
   const config = { responsive: true, displayModeBar: false };
@@ -34,6 +36,9 @@ const edgefl = (() => {
 
   /** A colour of the light page as the page shows it now. */
   const colour = (light) => (isDark() ? (data.dark?.[light] ?? light) : light);
+
+  /** A colour of the light page for styles, which change it with the page by themselves. */
+  const onPage = (light) => `light-dark(${light},${data.dark?.[light] ?? light})`;
 
   /** Traces or a layout in the colours that the page shows now. */
   function coloured(value) {
@@ -93,5 +98,5 @@ const edgefl = (() => {
     document.addEventListener("edgefl:theme", repaint);
   }
 
-  return { plot, chartOf, colour, isDark, setPrinting, build, whenBuilt, whenPlotted, start };
+  return { plot, chartOf, colour, onPage, isDark, setPrinting, build, whenBuilt, whenPlotted, start };
 })();

@@ -30,7 +30,9 @@ def as_json(value: Any) -> str:
 
 def scripts(*names: str) -> str:
     """Return the scripts of a page: what all share, those that are named, and the statement that starts them."""
-    return "".join(map(resource, ("plots.js", *names, "contents.js", "print.js"))) + "edgefl.start();"
+    shared = ("plots.js", "alternatives.js", "scrolling.js")
+    around = ("chart_tools.js", "contents.js", "print.js")
+    return "".join(map(resource, (*shared, *names, *around))) + "edgefl.start();"
 
 
 @cache

@@ -63,7 +63,7 @@ def _facts_card(title: str, columns: Sequence[Facts], styled_runs: Sequence[Styl
         cells_of = {name: cells for name, cells in cells_of.items() if name not in same}
         note = shared_note(same)
     body = [[escape(cell) for cell in (name, *cells)] for name, cells in cells_of.items()]
-    rows = table(head, body, "facts") if body else ""
+    rows = table(head, body, "facts", title) if body else ""
     return f'<div class="card"><h3>{escape(title)}</h3>{rows}{note}</div>'
 
 

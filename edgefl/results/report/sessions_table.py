@@ -35,7 +35,7 @@ def sessions_table(run: Run) -> str:
         cells += [_target_cell(target) for target in session.get("targets") or []]
         cells += [column[index] for column in optional_columns.values()]
         body.append([escape(cell) for cell in cells])
-    return table([escape(title) for title in head], body, "facts")
+    return table([escape(title) for title in head], body, "facts", "Sessions")
 
 
 def _target_title(target: Mapping[str, Any]) -> str:

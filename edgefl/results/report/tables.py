@@ -13,17 +13,29 @@ NOT_REACHED = "not reached"
 CSS_LINES = {"solid": "solid", "dot": "dotted"}  # of Plotly's dashes; all others are dashed
 
 
-def table(head: Sequence[str], body: Iterable[Sequence[str]], css_class: str) -> str:
-    """Return a table as HTML. Its cells are HTML already; the first cell of each row is the row's heading."""
+def table(head: Sequence[str], body: Iterable[Sequence[str]], css_class: str, caption: str = "") -> str:
+    """Return a table as HTML. Its cells are HTML already; the first cell of each row is the row's heading.
+
+    The caption is read aloud, not seen: a title stands above each table already.
+    """
     rows = "".join(_table_row(cells) for cells in body)
     table_head = ""  # a table of facts needs no titles
     if head:
         table_head = f"<thead><tr>{_column_titles(head)}</tr></thead>"
-    return f'<div class="scroll"><table class="{css_class}">{table_head}<tbody>{rows}</tbody></table></div>'
+    name = ""
+    if caption:
+        name = f'<caption class="unseen">{escape(caption)}</caption>'
+    return f'<div class="scroll"><table class="{css_class}">{name}{table_head}<tbody>{rows}</tbody></table></div>'
 
 
 def _column_titles(head: Sequence[str]) -> str:
-    return "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    titles = ""
+    for cell in head:
+        if cell:
+            titles += f'<th scope="col">{cell}</th>'
+        else:  # a column without a title is not headed by nothing
+            titles += "<td></td>"
+    return titles
 
 
 def _table_row(cells: Sequence[str]) -> str:
@@ -38,7 +50,7 @@ def runs_table(block: Block, runs: Sequence[StyledRun]) -> str:
     body = []
     for run, cells in zip(runs, block.body, strict=True):
         body.append([swatch(run), *map(escape, cells)])
-    return table(head, body, "runs")
+    return table(head, body, "runs", block.title)
 
 
 def swatch(run: StyledRun) -> str:

@@ -28,6 +28,7 @@ def crossings(run: StyledRun) -> Curve:
         "type": "scatter",
         "mode": "markers",
         "name": plotly_text(run.label),
+        "meta": {"what": "targets reached"},
         "y": [_height(run, target) for target in hits],
         "marker": {"color": "#ffffff", "size": 9, "line": {"color": run.colour, "width": 2.2}},
         "cliponaxis": False,  # a mark at 100 % is not cut in half

@@ -1,6 +1,7 @@
 "use strict";
 edgefl.whenBuilt((data) => {
   const MOST_LINES = 8; // in a chart
+  const MOST_SPOKEN = 8; // points of a line that its chart's label names
   const MOST_LABELLED_CELLS = 120; // of a heat map; in more the numbers would not fit
   const BORDER_COLOUR = "#7d8894";
   const WIDEST_NAMES = 50; // characters of all names of a key's values that fit side by side below a chart
@@ -10,6 +11,7 @@ edgefl.whenBuilt((data) => {
   const { colours, dashes, scale, keys, points, goals, measures, curves } = data;
 
   const find = (id) => document.getElementById(id);
+  const titleOf = (id) => find(id).closest(".card").querySelector("h3");
   const findAll = (selector) => [...document.querySelectorAll(selector)];
   const chosenNumber = (id) => Number(find(id).value);
   const pressedButton = (group) => document.querySelector(`#${group} [aria-pressed="true"]`);
@@ -71,7 +73,7 @@ edgefl.whenBuilt((data) => {
       const swatch = document.createElement("i");
       swatch.className = "swatch";
       const style = dashOf(number) === "solid" ? "solid" : "dashed";
-      swatch.style.borderTop = `3px ${style} ${colourOf(number)}`;
+      swatch.style.borderTop = `3px ${style} ${edgefl.onPage(colourOf(number))}`;
       const item = document.createElement("span");
       item.append(swatch, name);
       return item;
@@ -126,7 +128,8 @@ edgefl.whenBuilt((data) => {
   /** Lay a trace on its side: the key on the vertical axis, the measure on the horizontal one. */
   function upright({ x, y, error_y, marker, ...rest }) {
     const symbol = marker.symbol === "triangle-up-open" ? "triangle-right-open" : marker.symbol;
-    return { ...rest, x: y, y: x, error_x: error_y, marker: { ...marker, symbol } };
+    const meta = { ...rest.meta, isUpright: true };
+    return { ...rest, x: y, y: x, error_x: error_y, marker: { ...marker, symbol }, meta };
   }
 
   /** The value above all points and their intervals, at which missed targets are marked. */
@@ -138,8 +141,15 @@ edgefl.whenBuilt((data) => {
     return 1.06 * Math.max(0, ...tops);
   }
 
+  /** The estimates of a line in words, with their intervals; nothing of many, which are too much to listen to. */
+  function lineWords(name, measure, axis, members) {
+    if (members.length > MOST_SPOKEN) return undefined;
+    const parts = members.map((point) => `${measure.text[point]} at ${keys[axis].texts[points[point][axis]]}`);
+    return { words: [name, parts.join(", ")].filter(Boolean).join(": ") };
+  }
+
   /** The traces of one line: bands, then means and medians, then marks of missed targets. */
-  function lineTraces(measure, axis, members, number, ceiling) {
+  function lineTraces(measure, axis, [name, members], number, ceiling) {
     const ordered = [...members].sort((one, other) => points[one][axis] - points[other][axis]);
     const x = placesOn(axis, ordered);
     const y = ordered.map((point) => measure.y[point]);
@@ -169,6 +179,8 @@ edgefl.whenBuilt((data) => {
       },
       text: ordered.map((point) => hoverText(measure, point)),
       hovertemplate: "%{text}<extra></extra>",
+      name: safe(name),
+      meta: lineWords(name, measure, axis, ordered),
     });
     const missed = ordered.filter((point) => measure.above[point] !== null);
     traces.push({
@@ -178,6 +190,7 @@ edgefl.whenBuilt((data) => {
       y: missed.map(() => ceiling),
       cliponaxis: false,
       marker: { ...marker, size: 12, symbol: "triangle-up-open" },
+      meta: { words: `${missed.length} points missed the target and stand at the top`, isMark: true },
       text: missed.map((point) => hoverText(measure, point)),
       hovertemplate: "%{text}<extra></extra>",
     });
@@ -212,8 +225,9 @@ edgefl.whenBuilt((data) => {
 
   /** Draw a measure over a key. */
   function drawOverKey(id, measure, axis, lines) {
+    titleOf(id).textContent = measure.title.replace(/ \[.*/, ""); // before the chart, which is labelled with it
     const ceiling = ceilingOf(measure, lines.flatMap(([, members]) => members));
-    const traces = lines.flatMap(([, members], number) => lineTraces(measure, axis, members, number, ceiling));
+    const traces = lines.flatMap((line, number) => lineTraces(measure, axis, line, number, ceiling));
     const alongKey = keyAxis(keys[axis]);
     const alongMeasure = measureAxis(measure, ceiling);
     if (isUpright(axis)) {
@@ -226,8 +240,6 @@ edgefl.whenBuilt((data) => {
       find(id).style.height = "";
       plot(id, traces, { xaxis: alongKey, yaxis: alongMeasure });
     }
-    const titleWithoutUnit = measure.title.replace(/ \[.*/, "");
-    find(id).previousElementSibling.textContent = titleWithoutUnit;
   }
 
   function curveTraces(point, view, number) {
@@ -246,6 +258,7 @@ edgefl.whenBuilt((data) => {
       y,
       line: lineStyle(number),
       marker: { color: colourOf(number) },
+      name: pointLabel(point),
       hovertemplate: `${pointLabel(point)}<br>%{y:.4~g} at %{x:.4~g}<extra></extra>`,
     });
     return traces;
@@ -276,6 +289,7 @@ edgefl.whenBuilt((data) => {
 
   /** Draw a measure over two keys; of points that share a cell the lowest. */
   function drawHeatMap(id, measure, visible, [columnKey, rowKey]) {
+    titleOf(id).textContent = measure.title;
     const columns = valuesOf(columnKey, visible);
     const rows = valuesOf(rowKey, visible);
     const z = rows.map(() => columns.map(() => null));
@@ -307,7 +321,6 @@ edgefl.whenBuilt((data) => {
     };
     const categories = (key) => ({ title: { text: safe(keys[key].title) }, type: "category", showgrid: false });
     plot(id, [trace], { xaxis: categories(columnKey), yaxis: categories(rowKey), margin: { r: 8 } });
-    find(id).previousElementSibling.textContent = measure.title;
   }
 
   /** Whether one point is at least as good as another in all costs, and better in one. */
@@ -315,6 +328,15 @@ edgefl.whenBuilt((data) => {
     const isNoWorse = one.every((cost, place) => cost <= other[place]);
     const isBetter = one.some((cost, place) => cost < other[place]);
     return isNoWorse && isBetter;
+  }
+
+  /** The points on the Pareto front in words. */
+  function frontWords(count, onFront, shown) {
+    const named = onFront.slice(0, MOST_SPOKEN).map((point) => {
+      const values = shown.map((measure) => measure.text[point]);
+      return `${pointText(point) || "the only point"} (${values.join(", ")})`;
+    });
+    return `${count} points, ${onFront.length} on the Pareto front: ${named.join("; ")}`;
   }
 
   /** Draw time against energy, with rings around the Pareto front. */
@@ -352,6 +374,7 @@ edgefl.whenBuilt((data) => {
     const trace = {
       ...positions(known),
       marker,
+      meta: { words: frontWords(known.length, onFront, shown) },
       text: known.map((point) => {
         const values = shown.map((measure) => safe(measure.text[point]));
         return [pointLabel(point), ...values].join("<br>");

@@ -45,8 +45,8 @@ def points_table(
     ]
     body = "".join(rows)
     return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="Points">'
-        f'<table class="points"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        '<div class="scroll"><table class="points"><caption class="unseen">Points</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
@@ -120,5 +120,5 @@ def failed_section(study: Study) -> str:
     left_out = len(rows) - MOST_FAILED_SHOWN
     if left_out > 0:
         note = f'<p class="note">index.csv lists {left_out:,} more.</p>'
-    content = table(names, body, "failed")
+    content = table(names, body, "failed", "Failed runs")
     return f'<section id="failed"><h2>Failed runs</h2><div class="card">{content}{note}</div></section>'
