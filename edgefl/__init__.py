@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from edgefl.core.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from edgefl.api import compare, load, read, report, run, sweep
+    from edgefl.api import compare, load, read, report, run, sweep, what_if
     from edgefl.learning.datasets.arrays import arrays
     from edgefl.results.result import Result
 
@@ -29,6 +29,7 @@ __all__ = [
     "report",
     "run",
     "sweep",
+    "what_if",
 ]
 
 _MODULES = {
@@ -39,6 +40,7 @@ _MODULES = {
     "report": "edgefl.api",
     "run": "edgefl.api",
     "sweep": "edgefl.api",
+    "what_if": "edgefl.api",
     "Result": "edgefl.results.result",
 }
 

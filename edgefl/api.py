@@ -8,27 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 from edgefl.core.errors import InputError
 from edgefl.learning.record import Pace
-from edgefl.results import metrics
+from edgefl.results import metrics, what_if_table
 from edgefl.results import report as report_page
+from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report import comparison
 from edgefl.results.report.comparison import ComparedRun, Comparison, ComparisonOptions
 from edgefl.results.report.read import Run, load_all
 from edgefl.results.report.sweep import is_sweep
 from edgefl.results.result import Result, read_result
-from edgefl.runs import sweeps
+from edgefl.runs import sweeps, what_if_points
+from edgefl.runs import what_if as what_if_prices
 from edgefl.runs.emulation import Options, silent
 from edgefl.runs.emulation import run as run_scenario
 from edgefl.runs.report_page import REPORT, write_report
 from edgefl.runs.sweep_folder import INDEX
 from edgefl.runs.sweeps import SweepOptions
-from edgefl.scenario import Scenario, load, load_sweep
+from edgefl.scenario import Scenario, changed, load, load_sweep
 from edgefl.scenario.overrides import with_seed
 from edgefl.server.replay import RoundListener
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["compare", "load", "read", "report", "run", "sweep"]
+__all__ = ["compare", "load", "read", "report", "run", "sweep", "what_if"]
 
 Source = str | Path | Result
 
@@ -76,6 +78,8 @@ def run(
     options = Options(folder, device, train, overwrite, resume, pace, extendable=extendable)
     result = run_scenario(scenario, options, progress)
     if folder is not None:
+        if result.status == FINISHED_STATUS:
+            what_if_prices.price_at_end(folder, scenario)
         write_report(folder)  # also about a run that failed or was interrupted: its finished rounds are results
     return result
 
@@ -92,14 +96,7 @@ def loaded(
     if not isinstance(scenario, Scenario):
         return load(scenario, changes)
     if changes:
-        # The changed scenario is read anew, so that overrides meet the same checks as a file's keys.
-        content = scenario.model_dump(mode="json")
-        dataset = scenario.data.dataset
-        if dataset.only_in_python:
-            own_keys = type(dataset).model_fields
-            rest = {key: value for key, value in content["data"].items() if key not in own_keys}
-            content["data"] = {**rest, "dataset": dataset}
-        return load(content, changes)
+        return changed(scenario, changes)
     return scenario
 
 
@@ -177,6 +174,40 @@ def _index(path: Path) -> pd.DataFrame:
 
     # Only empty cells and nan are no value: pandas would also take texts such as "None" and "NA" for one.
     return pd.read_csv(path, keep_default_na=False, na_values=["", "nan"])
+
+
+def what_if(
+    folder: str | Path, over: Mapping[str, Sequence[Any] | str], *, out: str | Path | None = None
+) -> pd.DataFrame:
+    """Price a finished run again with other values of some keys, one at a time, without learning (docs/what-if.md).
+
+    Args:
+        folder: the run's result folder.
+        over: by key, a list of values or a range such as "5e6..100e6" or "5e6..100e6:16".
+        out: file for the table; by default the table and the page in the folder are written.
+
+    Returns:
+        The run itself, and one row for each value, with the columns of what_if.csv; NaN for empty cells.
+
+    Raises:
+        InputError: the folder holds no finished run, or a key or a value cannot be priced; nothing was written.
+        RunError: the table or the page cannot be written.
+    """
+    import pandas as pd
+
+    listed: dict[str, Sequence[Any]] = {}
+    for key, values in over.items():
+        listed[key] = values
+        if isinstance(values, str):
+            listed[key] = what_if_points.parse_over(f"{key}={values}")[1]
+    path = Path(folder)
+    file = None
+    if out is not None:
+        file = Path(out)
+    rows = what_if_prices.price_folder(path, listed, lambda _: "what_if", out=file)
+    if file is None:
+        write_report(path)
+    return pd.DataFrame(what_if_table.columns_of(rows))
 
 
 def report(sources: Source | Sequence[Source], out: str | Path | None = None, *, runs: bool = False) -> Path:

@@ -17,6 +17,7 @@ from edgefl.cli.result_verbs import add_compare, add_export, add_report
 from edgefl.cli.run import add_run
 from edgefl.cli.scenario_verbs import add_init, add_list, add_schema, add_validate
 from edgefl.cli.sweep import add_sweep
+from edgefl.cli.what_if import add_what_if
 from edgefl.core.errors import InputError, RunError, trail
 from edgefl.core.machine import more_memory, unmapped_library
 
@@ -110,6 +111,7 @@ def command_parser() -> argparse.ArgumentParser:
     add_schema(verbs)
     add_report(verbs)
     add_compare(verbs)
+    add_what_if(verbs)
     add_export(verbs)
     add_data(verbs)
     add_doctor(verbs)

@@ -39,6 +39,32 @@ RATE = (Unit("/s", 1, 0),)
 HERTZ = (Unit("Hz", 1, 0), Unit("kHz", 1e3, 1e3), Unit("MHz", 1e6, 1e6), Unit("GHz", 1e9, 1e9))
 
 
+# By the ending of a key's name, the first that fits. A value in a unit that has no larger one is shown as it is.
+UNITS_OF_KEYS: dict[str, Sequence[Unit]] = {
+    "_per_s": RATE,
+    "_dbm_hz": (Unit("dBm/Hz", 1, 0),),
+    "_hz": HERTZ,
+    "_s": TIME,
+    "_j": ENERGY,
+    "_dbm": (Unit("dBm", 1, 0),),
+    "_dbi": (Unit("dBi", 1, 0),),
+    "_db": (Unit("dB", 1, 0),),
+    "_deg": (Unit("°", 1, 0),),
+    "_mps": (Unit("m/s", 1, 0),),
+    "_m": (Unit("m", 1, 0),),
+    "_w": (Unit("W", 1, 0),),
+    "_bits": (Unit("bit", 1, 0), Unit("kbit", 1e3, 1e3), Unit("Mbit", 1e6, 1e6), Unit("Gbit", 1e9, 1e9)),
+}
+
+
+def units_of_key(key: str) -> Sequence[Unit]:
+    """Return the units of a key of a scenario, which the end of its name tells."""
+    for ending, units in UNITS_OF_KEYS.items():
+        if key.endswith(ending):
+            return units
+    return PLAIN
+
+
 def fitting(value: float, units: Sequence[Unit]) -> Unit:
     """Return the largest unit that ``value`` reaches; the base unit for zero and for what is not finite."""
     if not value or not math.isfinite(value):  # by size alone zero would get the smallest unit, and "0 µs" reads oddly

@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
-from edgefl.core.section import Count, Section
+from edgefl.core.section import Count, Section, fault, shown
+from edgefl.core.value_ranges import MOST_VALUES, is_range, values_of_range
+
+
+def _listed(values: Any) -> Any:
+    """Return the values of a range; a list as it is.
+
+    Raises:
+        PydanticCustomError: it is neither, or no range.
+    """
+    if isinstance(values, str) and is_range(values):
+        try:
+            return tuple(values_of_range(values))
+        except ValueError as error:
+            raise fault(f"{values}: {error}") from None
+    if not isinstance(values, list | tuple):
+        raise fault(f"must be a list of values or a range such as 5e6..100e6, got {shown(values)}")
+    return tuple(values)
+
+
+WhatIfValues = Annotated[
+    tuple[Any, ...],
+    BeforeValidator(_listed, json_schema_input_type=list[Any] | str),
+    Field(min_length=1, max_length=MOST_VALUES),
+]
 
 
 class Contributions(Section):
@@ -32,3 +57,12 @@ class ReportSection(Section):
     geometry: bool = False  # true: coupling loss, and SINR while all cells send, of each participant in devices.csv
     strict_auc: bool = False  # true: of a ranking also the AUC that gives nothing for equal scores
     last_tests: Count = 50  # number of last evaluations whose mean and standard deviation the summary gives
+    what_if: Mapping[str, WhatIfValues] = {}  # keys whose other values are priced at the end: lists, or 5e6..100e6
+
+    @model_serializer(mode="wrap")
+    def _dump_what_is_asked(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave `what_if` out where nothing is asked, so that folders of earlier versions have the same scenario."""
+        content: dict[str, Any] = handler(self)
+        if not self.what_if:
+            del content["what_if"]
+        return content

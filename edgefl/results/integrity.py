@@ -14,6 +14,8 @@ from edgefl.results.provenance import digest
 MANIFEST_FILE = "manifest.json"
 SUMMARY_FILE = "summary.json"
 SUMMARY_DIGEST = "summary_digest"  # beside `digests`, as the summary has wall-clock times, which no run repeats
+WHAT_IF_FILE = "what_if.csv"
+WHAT_IF_DIGEST = "what_if_digest"  # beside `digests`, as it may be written long after the run, and removed again
 
 
 def check_file(folder: Path, name: str) -> None:
@@ -49,6 +51,8 @@ def check_all(folder: Path) -> None:
     faults = []
     for name in expected(folder):
         if not (folder / name).is_file():
+            if name == WHAT_IF_FILE:  # anybody may remove it, and have it computed again
+                continue
             faults.append(f"{folder / name}: is missing; {_AGAIN}")
             continue
         try:
@@ -88,6 +92,8 @@ def expected(folder: Path) -> Mapping[str, str]:
     found = dict(digests)
     if SUMMARY_DIGEST in manifest:
         found[SUMMARY_FILE] = manifest[SUMMARY_DIGEST]
+    if WHAT_IF_DIGEST in manifest:
+        found[WHAT_IF_FILE] = manifest[WHAT_IF_DIGEST]
     for name in found:
         if Path(name).name != name:
             raise InputError(f"{path}: digests: {name!r} is no file of the folder; {_AGAIN}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from edgefl.server.columns import COLUMNS_OF, INDEX_COLUMNS, ResultColumn
+from edgefl.server.columns import COLUMNS_OF, INDEX_COLUMNS, WHAT_IF_COLUMNS, ResultColumn
 
 INTRODUCTION = """\
 # Results
@@ -35,6 +35,7 @@ FILES = """\
 | `summary.json` | totals, costs of reaching the targets, last tests (`docs/metrics.md`), fairness, wall-clock times |
 | `parameters.npy` | the final global model, flat float32; `model: {init: {kind: file, path: ...}}` starts from it |
 | `model.safetensors` | the same model: tensors by name, with the statistics of batch normalisation (`docs/python.md`) |
+| `what_if.csv` | costs with other values of some keys, where they were asked for (`docs/what-if.md`) |
 | `report.html` | one self-contained page (`docs/report.md`) |
 
 Times and energies are virtual. Numbers have 12 significant digits; an empty cell means that nothing was measured. If a
@@ -48,6 +49,9 @@ OUTRO_OF = {
 INDEX_INTRODUCTION = """\
 The folder of a sweep has a folder for each run, and one row for each of them in `index.csv` (`docs/sweeps.md`). `<key>`
 stands for the dotted keys that the sweep varies, `<A>` for each accuracy in `targets`.
+"""
+WHAT_IF_INTRODUCTION = """\
+The first row is the run itself (`docs/what-if.md`). `<A>` stands for each accuracy in `targets`.
 """
 TYPE_NAMES = {bool: "`true` / `false`", int: "integer", float: "number", str: "text"}
 
@@ -65,6 +69,7 @@ def sections() -> list[str]:
         if file in OUTRO_OF:
             section += f"\n{OUTRO_OF[file]}\n"
         texts.append(section)
+    texts.append(f"## what_if.csv\n{WHAT_IF_INTRODUCTION}\n{_table(WHAT_IF_COLUMNS)}")
     texts.append(f"## index.csv\n{INDEX_INTRODUCTION}\n{_table(INDEX_COLUMNS)}")
     return texts
 

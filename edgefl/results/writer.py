@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -11,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from edgefl.core.errors import InputError
+from edgefl.core.errors import InputError, RunError
 from edgefl.core.files import write_atomically
 from edgefl.core.version import edgefl_version
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.results.csv_format import csv_bytes
+from edgefl.results.integrity import MANIFEST_FILE, WHAT_IF_DIGEST, WHAT_IF_FILE
 from edgefl.server.columns import EVENT_COLUMNS
 from edgefl.server.ledger import Columns, Ledger
 
@@ -41,6 +43,7 @@ RESULT_FILES = (  # which a new run in the same folder replaces
     "summary.json",
     PARAMETERS_FILE,
     MODEL_FILE,
+    WHAT_IF_FILE,
     "report.html",
 )
 CHECKPOINTS = "checkpoints"  # folder of what a run can be resumed from
@@ -145,6 +148,25 @@ def write_model(folder: Path, trained: TrainedModel, scenario: Mapping[str, Any]
         version=edgefl_version(), scenario=str(scenario["name"]), model=str(scenario["model"]["kind"])
     )
     write_atomically(folder / MODEL_FILE, content)
+
+
+def write_what_if(folder: Path, columns: Columns) -> None:
+    """Write what a finished run would cost with other values, and note the file's digest in the manifest.
+
+    Raises:
+        RunError: the folder cannot be written.
+    """
+    manifest_file = folder / MANIFEST_FILE
+    content = csv_bytes(columns)
+    try:
+        manifest = json.loads(manifest_file.read_bytes())
+        # A kill between two of these steps leaves a file without a digest, and never one with the digest of another.
+        if manifest.pop(WHAT_IF_DIGEST, None) is not None:
+            write_json(manifest_file, manifest)
+        write_atomically(folder / WHAT_IF_FILE, content)
+        write_json(manifest_file, {**manifest, WHAT_IF_DIGEST: hashlib.sha256(content).hexdigest()})
+    except OSError as error:
+        raise RunError(f"{folder}: {WHAT_IF_FILE} cannot be written: {error.strerror}") from None
 
 
 def write_json(path: Path, value: Any) -> None:

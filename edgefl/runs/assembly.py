@@ -29,7 +29,7 @@ from edgefl.learning.losses import LOSSES
 from edgefl.learning.memory_needs import MemoryNeeds, check_memory, memory_needs
 from edgefl.learning.models import MODELS
 from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
-from edgefl.learning.record import Record
+from edgefl.learning.record import Pace, Record
 from edgefl.learning.report_section import ReportSection
 from edgefl.learning.workload import Workload
 from edgefl.radio.backhaul import routes
@@ -37,9 +37,11 @@ from edgefl.radio.link import Link
 from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.transfers import OnAir, ignore_on_air
 from edgefl.runs.data_division import Divided, divide
+from edgefl.runs.known_learning import KnownLearning, refuse_to_learn
 from edgefl.runs.learning_key import learning_key
 from edgefl.runs.plan_keys import PlanKeys, keys_of, with_keys
 from edgefl.runs.result_needs import Expected, check_ledger, expected_rows
+from edgefl.runs.what_if_points import check_points
 from edgefl.scenario import Scenario
 from edgefl.scenario.plausibility import too_late
 from edgefl.server.base_station_energy import BaseStationEnergy
@@ -86,6 +88,7 @@ def build(
     divided: Divided | None = None,
     keeping: Keeping | None = None,
     control: Control = BY_SCENARIO,
+    known: KnownLearning | None = None,
 ) -> Server:
     """Put the parts of a run together.
 
@@ -97,6 +100,7 @@ def build(
         divided: the data of all devices; None: they are loaded and divided here.
         keeping: what has been learned before, and when states are put on record; None keeps nothing.
         control: takes decisions in place of the scenario.
+        known: what a finished run has learned, which takes the place of learning; `train` must be False.
 
     Raises:
         InputError: the data, partition, model or devices cannot be what the scenario says.
@@ -104,7 +108,7 @@ def build(
     if divided is None:
         divided = divide(scenario)
     # Only now is it known that nothing is learned: --no-train is no key of the scenario.
-    if scenario.server.selection.needs_losses and not train:
+    if scenario.server.selection.needs_losses and not train and known is None:
         name = SELECTIONS.name_of(scenario.server.selection)
         raise InputError(
             f"server.selection: {name} chooses by losses, which a run without learning does not have: "
@@ -119,7 +123,10 @@ def build(
     if train:
         check_memory(needed_memory(scenario, divided), device)  # before anything of that size is made
     ledger = Ledger()
-    replay = _replay(scenario, device, divided, outside, ledger, streams, progress, keeping, train=train)
+    if known is not None:
+        replay = _replay_of_known(scenario, known, ledger, streams, progress)
+    else:
+        replay = _replay(scenario, device, divided, outside, ledger, streams, progress, keeping, train=train)
     return _server(scenario, divided, outside, replay, ledger, streams, control, ends_s)
 
 
@@ -133,6 +140,7 @@ def rehearse(scenario: Scenario) -> None:
     with attributing(plugins_in(scenario), InputError), without_reading():
         divided = divide(scenario)
         check_ledger(rows_of(scenario))
+        check_points(scenario)
         _outside(scenario, divided, Streams(scenario.seed))
         check_memory(needed_memory(scenario, divided), None)
 
@@ -198,6 +206,27 @@ def _outside(scenario: Scenario, divided: Divided, streams: Streams, control: Co
     if late:
         log.warning("warning: %s", late)
     return Outside(world, groups, payload, split, cut)
+
+
+def _replay_of_known(
+    scenario: Scenario, known: KnownLearning, ledger: Ledger, streams: Streams, progress: RoundListener
+) -> Replay:
+    """Build the server's side of learning for a run that learns nothing but what another run has learned."""
+    return Replay(
+        refuse_to_learn,
+        scenario.learning,
+        scenario.in_sessions,
+        scenario.devices.count,
+        scenario.report.eval_every,
+        ledger,
+        streams,
+        progress,
+        edge_models=scenario.server.policy.edge_models,
+        sectors=scenario.cells.sectors,
+        learning_rates="training.lr",  # which no message names, as nothing is learned
+        keeping=(known.record, Pace()),
+        base=known.base,
+    )
 
 
 def _replay(

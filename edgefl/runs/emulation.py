@@ -37,6 +37,7 @@ from edgefl.runs.data_division import Divided, accuracy_columns, divide
 from edgefl.runs.extension import check_begun
 from edgefl.runs.plan_keys import as_begun, keys_of_plan, with_keys
 from edgefl.runs.result_needs import check_disk, check_ledger, disk_needs
+from edgefl.runs.what_if_points import check_points
 from edgefl.scenario import Scenario, dump
 from edgefl.scenario.yaml_reader import NotYaml, parse
 from edgefl.server import clock
@@ -203,6 +204,7 @@ class Emulation:
         self._divided = divide(self.scenario)
         rows = rows_of(self.scenario)
         check_ledger(rows)
+        check_points(self.scenario)
         if self.options.out is not None:
             check_loads("pyarrow.parquet")  # which writes the event log
         # Only now, as it imports torch: most scenarios that cannot be run have been refused by then.

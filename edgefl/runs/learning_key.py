@@ -70,6 +70,8 @@ def learning_setting(scenario: Scenario) -> str:
     if policy.edge_models:  # models of base stations are learned, so their number matters
         edges = len(scenario.cells.sites_m)
     devices = content["devices"]
+    content["model"]["cost"] = None  # a price tag: what is learned does not depend on it
+    content["report"].pop("what_if", None)  # priced when everything has been learned
     if rounds_matter(scenario) is None:  # then a longer run learns the same as a shorter one in the rounds of that one
         content["rounds"] = None
         if content["sessions"] is not None:

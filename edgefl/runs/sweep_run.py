@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from edgefl.core.errors import InputError, RunError
+from edgefl.results.integrity import WHAT_IF_FILE
 from edgefl.results.writer import CHECKPOINTS
 from edgefl.runs.workers import Died
 from edgefl.scenario import SweepPoint
@@ -33,6 +34,8 @@ class SweepRun:
         try:
             manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
             self.begun_before = manifest["status"] != "finished"
+            if self.point.scenario.report.what_if and not (self.folder / WHAT_IF_FILE).exists():
+                return  # it was stopped before its other values were priced, which is all that is left to do
             if not self.begun_before:
                 self.summary = json.loads((self.folder / "summary.json").read_text(encoding="utf-8"))
                 self.status = "finished"

@@ -17,7 +17,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.files import locked, write_atomically
 from edgefl.core.machine import cores
 from edgefl.learning.torch_device import gpu_count
-from edgefl.runs import emulation
+from edgefl.runs import emulation, what_if
 from edgefl.runs.cluster import Cluster
 from edgefl.runs.emulation import RESULTS, Options
 from edgefl.runs.families import Family, families_of, unfinished
@@ -217,7 +217,10 @@ def work(task: Task) -> tuple[str, str | None, Mapping[str, Any]]:
     options = Options(
         task.out, task.device, task.train, resume=True, share=task.share, shared=task.shared, extendable=False
     )
-    result = emulation.run(load(task.scenario), options)
+    scenario = load(task.scenario)
+    result = emulation.run(scenario, options)
+    if result.status == "finished":
+        what_if.price_at_end(task.out, scenario)
     return result.status, result.error, result.summary
 
 

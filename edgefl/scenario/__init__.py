@@ -5,7 +5,7 @@ composes the sections, checks them against each other, and reads and writes them
 """
 
 from edgefl.scenario.dump import dump
-from edgefl.scenario.load import load, load_model, load_with_source
+from edgefl.scenario.load import changed, load, load_model, load_with_source
 from edgefl.scenario.scenario import Scenario
 from edgefl.scenario.sections import Stop
 from edgefl.scenario.sessions_section import RoundKey, Sessions
@@ -20,6 +20,7 @@ __all__ = [
     "Stop",
     "Sweep",
     "SweepPoint",
+    "changed",
     "dump",
     "is_sweep",
     "load",

@@ -87,6 +87,21 @@ def load_with_source(
     return _with_folders(scenario), origin
 
 
+def changed(scenario: Scenario, overrides: Sequence[str | Override]) -> Scenario:
+    """Return a loaded scenario with other values of some keys; they meet the same checks as a file's keys.
+
+    Raises:
+        InputError: one finished line for every fault.
+    """
+    content = scenario.model_dump(mode="json")
+    dataset = scenario.data.dataset
+    if dataset.only_in_python:
+        own_keys = type(dataset).model_fields
+        rest = {key: value for key, value in content["data"].items() if key not in own_keys}
+        content["data"] = {**rest, "dataset": dataset}
+    return load(content, overrides)
+
+
 def _context(raw: Mapping[str, Any], base: Path, access: Access) -> dict[str, Any]:
     """Return the context in which a scenario is validated: its folder, and those with code from outside."""
     given: tuple[Path, ...] = ()

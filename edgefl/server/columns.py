@@ -318,6 +318,21 @@ INDEX_COLUMNS = (  # of a sweep's index.csv, in which <key> and <A> stand for ke
         "target_<A>_bs_energy_j", float, "J", "energy drawn by base stations until that round's end", BASE_STATION_RUNS
     ),
 )
+WHAT_IF_COLUMNS = (  # of what_if.csv, in which <A> stands for targets of the scenario
+    ResultColumn("key", str, "", "key of the scenario with another value; empty for the run itself"),
+    ResultColumn("value", str, "", "the other value; mappings, lists as JSON"),
+    ResultColumn("refused", str, "", "why the run with this value is not priced; empty if it is"),
+    ResultColumn("rounds", int, "", "rounds that ended"),
+    ResultColumn("time_s", float, "s", "virtual time of the whole run"),
+    ResultColumn("energy_j", float, "J", "energy that all devices spent on taking part"),
+    ResultColumn("bs_energy_j", float, "J", "energy that base stations have drawn", BASE_STATION_RUNS),
+    ResultColumn("target_<A>_round", int, "", "first round with that accuracy; empty if it was not reached"),
+    ResultColumn("target_<A>_time_s", float, "s", "virtual time of that round's end"),
+    ResultColumn("target_<A>_energy_j", float, "J", "energy spent until that round's end"),
+    ResultColumn(
+        "target_<A>_bs_energy_j", float, "J", "energy drawn by base stations until that round's end", BASE_STATION_RUNS
+    ),
+)
 COLUMNS_OF = {
     "rounds.csv": ROUND_COLUMNS,
     "devices.csv": DEVICE_COLUMNS,

@@ -156,6 +156,11 @@ class Replay:
         self._awaited = NO_IDS  # devices that the algorithm waits for before it changes the model
         self._await(NO_IDS, 0)
 
+    @property
+    def key(self) -> str:
+        """The digest of all commands so far: runs with the same one have learned the same from the same devices."""
+        return self._key
+
     # Which devices take part
 
     def admit(self, ids: Ids, index: int) -> Ids:

@@ -11,7 +11,7 @@ from html import escape
 from string import Template
 
 from edgefl.core.units import NO_NUMBER, TIME, quantity
-from edgefl.results.report import describe, headline, label_heatmap, learning_curves, tables
+from edgefl.results.report import describe, headline, label_heatmap, learning_curves, tables, what_if
 from edgefl.results.report.detail_sections import (
     data_figures,
     data_section,
@@ -45,7 +45,7 @@ def render(runs: Sequence[Run], above: str = "") -> str:
     world = [world_cards(index, runs) for index in range(len(runs))]
     costs = [cost_cards(index, runs) for index in range(len(runs))]
     # The page's script finds figures by name and draws each in the element that has this name.
-    figures = learning_figures | label_figures
+    figures = learning_figures | label_figures | what_if.figures(styled_runs)
     for cards in (*world, *costs):
         figures |= {card.name: card.figure for card in cards}
 
@@ -57,16 +57,19 @@ def render(runs: Sequence[Run], above: str = "") -> str:
         "banners": "".join(headline.banner(run.data, _banner_name(run, runs)) for run in styled_runs),
         "headline": _headline(styled_runs),
         "learning": learning_section(styled_runs, learning_figures) + comparison_section(styled_runs),
+        "what_if": what_if.section(styled_runs),
         "details": detail_sections(styled_runs, world, costs, data),
         "results_title": "Results",
         "results": results(styled_runs),
         "sources": _sources_section(styled_runs),
         "footer": escape(_footer(runs)),
-        "style": resource("style.css"),
+        "style": resource("style.css") + resource("what_if.css"),
         "early": resource("theme.js"),
         "plotly": plotly(),
-        "figures": as_json({"template": template(), "dark": DARK, "figures": figures}),
-        "script": scripts("page.js"),
+        "figures": as_json(
+            {"template": template(), "dark": DARK, "figures": figures, "what_if": what_if.data(styled_runs)}
+        ),
+        "script": scripts("page.js", "what_if.js"),
     }
     return Template(resource("template.html")).substitute(values)
 

@@ -15,6 +15,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
 from edgefl.results.metrics import numbers
 from edgefl.results.reader import ColumnArrays, Documents, arrays_from, arrays_of, read_documents
+from edgefl.results.what_if_table import WhatIfRow, read_table
 from edgefl.server.statuses import REPORTED
 
 LEARNED_COLUMNS = ("test_accuracy", "test_loss", "train_loss", "distance_to_optimum")
@@ -33,6 +34,7 @@ class Run:
     devices: ColumnArrays
     labels: ColumnArrays | None  # samples by device and label; folders of earlier versions lack it
     tracks: ColumnArrays | None  # where some devices have moved, if any moves
+    what_if: Sequence[WhatIfRow] = ()  # costs with other values of some keys, after those of the run itself
 
     @property
     def learned(self) -> bool:
@@ -140,11 +142,13 @@ def load(folder: Path, *, details: bool = True) -> Run:
     devices: ColumnArrays = {}
     labels = None
     tracks = None
+    what_if: list[WhatIfRow] = []
     if details:
         devices = _finished_devices(arrays_of(folder, "devices.csv"), rounds)
         labels = _optional_table(folder, "labels.csv")
         _check_counts(folder, labels)
         tracks = _optional_table(folder, "tracks.csv")
+        what_if = read_table(folder)
     return Run(
         folder=folder,
         scenario=documents.scenario,
@@ -155,6 +159,7 @@ def load(folder: Path, *, details: bool = True) -> Run:
         devices=devices,
         labels=labels,
         tracks=tracks,
+        what_if=what_if,
     )
 
 

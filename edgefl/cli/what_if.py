@@ -1,0 +1,133 @@
+"""`edgefl what-if`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from edgefl.cli.common import access, begin, printable
+from edgefl.cli.exits import EXIT_DONE
+
+if TYPE_CHECKING:
+    from edgefl.results.what_if_table import WhatIfRow
+
+
+def add_what_if(verbs: Any) -> None:
+    """Add `edgefl what-if` and its options."""
+    about = "price a finished run again with another bandwidth, power, clock, ..., without learning (docs/what-if.md)"
+    parser = verbs.add_parser("what-if", help=about, description=about)
+    parser.add_argument("folder", metavar="DIR", type=Path, help="result folder of a finished run")
+    parser.add_argument(
+        "--over",
+        metavar="KEY=VALUES",
+        action="append",
+        required=True,
+        help="a key and its values: a range such as radio.bandwidth_hz=5e6..100e6, with :16 for sixteen of them, or a "
+        "list such as devices.tx_power_dbm=10,17,23; may be repeated, and each key varies alone",
+    )
+    parser.add_argument(
+        "-o", "--out", metavar="FILE", type=Path, help="write the table there, and leave the folder as it is"
+    )
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument(
+        "--no-plugins", action="store_true", help="refuse a scenario that names code from outside edgefl"
+    )
+    parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
+    parser.set_defaults(verb=_what_if)
+
+
+def _what_if(options: argparse.Namespace) -> int:
+    from edgefl.results.integrity import WHAT_IF_FILE
+    from edgefl.runs.report_page import write_report
+    from edgefl.runs.what_if import price_folder
+    from edgefl.runs.what_if_points import parse_over
+
+    over: dict[str, list[Any]] = {}
+    where: dict[str, str] = {}
+    for text in options.over:
+        key, values = parse_over(text)
+        over.setdefault(key, []).extend(values)  # a key that is named twice has the values of both
+        where[key] = f"--over {text}"
+    begin(quiet=options.quiet)
+    rows = price_folder(
+        options.folder,
+        over,
+        where.__getitem__,
+        out=options.out,
+        access=access(allowed=not options.no_plugins),
+        on_point=_progress(quiet=options.quiet),
+    )
+    written = [("table", options.out or options.folder / WHAT_IF_FILE)]
+    if options.out is None:
+        written.append(("report", write_report(options.folder)))
+    if options.json:
+        print(_as_json(rows))
+    elif not options.quiet:
+        print(_table(rows))
+        print("\n".join(f"{name:<14}{path}" for name, path in written))
+    for row in rows:
+        if row.refused:
+            print(f"edgefl: {printable(row.key)}={printable(row.value)}: {printable(row.refused)}", file=sys.stderr)
+    return EXIT_DONE
+
+
+def _progress(*, quiet: bool) -> Any:
+    """Return what shows how many points have been priced: a line that is written over, on a terminal only."""
+    shows = sys.stderr.isatty() and not quiet
+
+    def on_point(done: int, points: int) -> None:
+        if shows:
+            end = "\n" if done == points else ""
+            print(f"\rpriced {done} of {points}", end=end, file=sys.stderr, flush=True)
+
+    return on_point
+
+
+def _as_json(rows: list[WhatIfRow]) -> str:
+    """Return the rows as a JSON list of objects, with the columns of the table as keys; null for an empty cell."""
+    import json
+
+    return json.dumps([_as_object(row) for row in rows], indent=2, allow_nan=False)
+
+
+def _as_object(row: WhatIfRow) -> dict[str, Any]:
+    texts = {"key": row.key or None, "value": row.value or None, "refused": row.refused or None}
+    return {**texts, **row.costs}
+
+
+def _table(rows: list[WhatIfRow]) -> str:
+    """Return a short table: time and energy of the whole run and to each target, each also relative to the run."""
+    from edgefl.core.units import ENERGY, TIME
+    from edgefl.results.what_if_table import measures_of, ratio_text, value_text
+
+    own = rows[0]
+    measures = measures_of(own)
+    head = [""]
+    for measure in measures:
+        suffix = "" if measure is measures[0] else f" {measure.name}"
+        head += [f"time{suffix}", f"energy{suffix}"]
+    lines = [head]
+    for row in rows:
+        name = "this run"
+        if row.key:
+            name = f"{row.key}={value_text(row.key, row.value)}"
+        if row.refused:
+            lines.append([name, "refused"])
+            continue
+        cells = [name]
+        for measure in measures:
+            for column, units in ((measure.time, TIME), (measure.energy, ENERGY)):
+                cells.append(ratio_text(row.costs.get(column), own.costs.get(column), units))
+        lines.append(cells)
+    widths = [max(len(line[place]) for line in lines if place < len(line)) for place in range(len(head))]
+    return "\n".join(_line(line, widths) for line in lines)
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    """Return cells as a line: the first at the left, numbers at the right of their columns."""
+    first, *others = cells
+    texts = [first.ljust(widths[0])]
+    texts += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=False)]
+    return printable("  ".join(texts).rstrip())

@@ -1,0 +1,179 @@
+"""The table of what a finished run would cost with other values of some keys: `what_if.csv`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from edgefl.core.errors import InputError
+from edgefl.core.units import Unit, as_number, digits, percent, quantity, units_of_key
+from edgefl.results.csv_format import csv_cell
+from edgefl.results.integrity import WHAT_IF_FILE
+from edgefl.results.reader import text_of
+from edgefl.server.ledger import Columns
+
+TOTALS = ("rounds", "time_s", "energy_j")
+OF_TARGET = ("round", "time_s", "energy_j")
+BS_ENERGY = "bs_energy_j"  # a further one of both, where a run accounts for base stations
+TEXTS = ("key", "value", "refused")
+AGAIN = "remove the file, and run edgefl what-if again"
+
+
+@dataclass(frozen=True)
+class WhatIfRow:
+    """A row: the run itself, or the run with another value of one key."""
+
+    key: str = ""  # empty: the run itself
+    value: str = ""  # as the cell has it
+    refused: str = ""  # why it is not priced; empty if it is
+    costs: Mapping[str, float | None] = field(default_factory=dict)  # by column; empty if it is not priced
+
+
+class Measure(NamedTuple):
+    """What a row tells the cost of: the whole run, or the way to a target."""
+
+    name: str
+    time: str  # the column of its virtual time
+    energy: str  # the column of its energy
+    round: str  # the column of its round
+
+
+def measures_of(own: WhatIfRow) -> list[Measure]:
+    """Return what the row of a run tells the cost of: the whole run, and each target that it has reached."""
+    found = [Measure("whole run", "time_s", "energy_j", "rounds")]
+    for column, value in own.costs.items():
+        accuracy = column.removeprefix("target_").removesuffix("_round")
+        if column == f"target_{accuracy}_round" and value is not None:
+            columns = [f"target_{accuracy}_{name}" for name in ("time_s", "energy_j", "round")]
+            found.append(Measure(f"to {percent(accuracy)}", *columns))
+    return found
+
+
+def value_text(key: str, cell: str) -> str:
+    """Return a value of a key for people: with its unit if it is a number, as it stands in the table otherwise."""
+    number = as_number(cell)
+    if number is None:
+        return cell.strip('"')
+    return quantity(number, units_of_key(key))
+
+
+def ratio(value: float | None, own: float | None) -> str:
+    """Return how many times the run's own cost a cost is: "× 1.23"; an empty text where that has no meaning."""
+    if value is None or not own:
+        return ""
+    return f"× {digits(value / own)}"
+
+
+def ratio_text(value: float | None, own: float | None, units: Sequence[Unit]) -> str:
+    """Return a cost with its unit, and how many times the run's own cost it is."""
+    return f"{quantity(value, units)} {ratio(value, own)}".rstrip()
+
+
+def row_of(key: str, value: Any, summary: Mapping[str, Any]) -> WhatIfRow:
+    """Return the row of a run that has been priced.
+
+    Args:
+        key: with another value than the run has; empty for the run itself.
+        value: of the key.
+        summary: of the run with that value, as summary.json would hold it.
+    """
+    totals = [*TOTALS]
+    of_target = [*OF_TARGET]
+    if BS_ENERGY in summary:
+        totals.append(BS_ENERGY)
+        of_target.append(BS_ENERGY)
+    costs = {name: summary[name] for name in totals}
+    for target in summary["targets"]:
+        if target["accuracy"] is not None:
+            costs |= {target_column(target["accuracy"], name): target[name] for name in of_target}
+    return WhatIfRow(key, value_cell(value) if key else "", "", costs)
+
+
+def target_column(accuracy: float, name: str) -> str:
+    """Return the column of what a target took, as the index of a sweep calls it."""
+    return f"target_{accuracy:.6g}_{name}"
+
+
+def value_cell(value: Any) -> str:
+    """Return a value of a scenario as a cell: numbers and texts as they are, mappings and lists as JSON."""
+    if value is None or isinstance(value, bool | dict | list | tuple):
+        return json.dumps(value)
+    return csv_cell(value)
+
+
+def columns_of(rows: Sequence[WhatIfRow]) -> Columns:
+    """Return rows as the columns of the file."""
+    columns: Columns = {name: [getattr(row, name) for row in rows] for name in TEXTS}
+    for name in dict.fromkeys(name for row in rows for name in row.costs):
+        columns[name] = [row.costs.get(name) for row in rows]
+    return columns
+
+
+def merged(before: Sequence[WhatIfRow], now: Sequence[WhatIfRow]) -> list[WhatIfRow]:
+    """Return the rows of an earlier table, but for those of keys that have new ones, and the new ones.
+
+    Earlier rows count only if they are of the same run: if their first rows are alike.
+    """
+    if not before or cells(before[0]) != cells(now[0]):
+        return list(now)
+    new_keys = {row.key for row in now}
+    return [now[0], *(row for row in before if row.key not in new_keys), *now[1:]]
+
+
+def cells(row: WhatIfRow) -> dict[str, str]:
+    """Return a row as its cells stand in the file, by column."""
+    texts = {name: csv_cell(getattr(row, name)) for name in TEXTS}
+    return texts | {name: csv_cell(value) for name, value in row.costs.items()}
+
+
+def read_table(folder: Path) -> list[WhatIfRow]:
+    """Return the rows of a result folder's table, the run itself first; none if the folder has no table.
+
+    Raises:
+        InputError: the table is damaged, in one line.
+    """
+    if not (folder / WHAT_IF_FILE).is_file():
+        return []
+    text = text_of(folder, WHAT_IF_FILE)
+    try:
+        rows = [_row(line) for line in csv.DictReader(io.StringIO(text, newline=""), strict=True)]
+        _check(rows)
+    except (ValueError, TypeError, csv.Error) as error:
+        raise InputError(f"{folder / WHAT_IF_FILE}: is damaged ({error}): {AGAIN}") from None
+    return rows
+
+
+def _row(line: Mapping[str, str]) -> WhatIfRow:
+    """Return a line of the file as a row.
+
+    Raises:
+        ValueError: a cell is no number.
+        TypeError: a line has more or fewer cells than the header.
+    """
+    if None in line or None in line.values():
+        raise ValueError("a line has more or fewer cells than the header")
+    if not {*TEXTS, *TOTALS} <= line.keys():
+        raise ValueError("a column is missing")
+    numbers = {name: cell for name, cell in line.items() if name not in TEXTS}
+    costs: dict[str, float | None] = {}
+    if not line["refused"]:
+        costs = {name: float(cell) if cell else None for name, cell in numbers.items()}
+    return WhatIfRow(line["key"], line["value"], line["refused"], costs)
+
+
+def _check(rows: Iterable[WhatIfRow]) -> None:
+    """Check that the first row, and no other one, is the run itself, and that all rows have their totals.
+
+    Raises:
+        ValueError: they do not.
+    """
+    for place, row in enumerate(rows):
+        if (row.key == "") != (place == 0):
+            raise ValueError("the first row, and no other one, must be the run itself")
+        if not row.refused and any(as_number(row.costs[name]) is None for name in TOTALS):
+            raise ValueError("a total is no number")

@@ -1,0 +1,309 @@
+"""What if: a finished run, priced again with other values of a key, without learning.
+
+A run is a world and what is learned in it. The world is run again for each value, which takes as long as `--no-train`;
+what was learned is known. That is right only if the server gives the same commands to learning as in the run: the same
+updates, from the same models, in the same rounds. Their digest says so, and a value for which it differs is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from edgefl.coordination.policies import POLICIES
+from edgefl.core.catalogue import plugins_in
+from edgefl.core.errors import InputError, RunError
+from edgefl.core.files import locked, write_for_user
+from edgefl.core.machine import rare_collections
+from edgefl.core.plugin_import import Access
+from edgefl.core.plugins import attributing
+from edgefl.results import what_if_table, writer
+from edgefl.results.csv_format import csv_bytes, csv_cell
+from edgefl.results.integrity import MANIFEST_FILE
+from edgefl.results.reader import FINISHED_STATUS, json_of, rows_of, text_of
+from edgefl.results.summary import summarize
+from edgefl.results.what_if_table import WhatIfRow
+from edgefl.runs.assembly import build
+from edgefl.runs.data_division import Divided, divide
+from edgefl.runs.known_learning import KnownLearning, LearnsOtherwise, RowsOfRun, known_learning
+from edgefl.runs.what_if_points import Over, WhatIfPoint, Where, points_of
+from edgefl.scenario import Scenario, load
+from edgefl.server import clock
+from edgefl.server.server import Server
+
+log = logging.getLogger(__name__)
+
+ROUNDS_FILE = "rounds.csv"
+LOCK = Path(".what-if") / "lock"  # locked by the process that prices the run
+OnPoint = Callable[[int, int], None]  # called with how many points have been priced, and how many there are
+
+
+def ignore(done: int, points: int) -> None:
+    """Report nothing."""
+
+
+class Priced(NamedTuple):
+    """A scenario that has been priced."""
+
+    summary: Mapping[str, Any]
+    key: str  # digest of all commands to learning
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run of a folder, as its prices need it."""
+
+    folder: Path
+    scenario: Scenario
+    rows: Sequence[Mapping[str, Any]]  # of rounds.csv
+
+
+def price_folder(
+    folder: Path,
+    over: Over,
+    where: Where = str,
+    *,
+    out: Path | None = None,
+    access: Access | None = None,
+    on_point: OnPoint = ignore,
+) -> list[WhatIfRow]:
+    """Price a finished run with other values of some keys, one key at a time, and write the table.
+
+    Args:
+        folder: of the run.
+        over: the values of each key.
+        where: names the place where a key's values were given, for messages.
+        out: file for the table; None: the table of the folder, in which rows of other keys stay.
+        access: whether code from outside that the scenario names is imported.
+        on_point: called after each point.
+
+    Returns:
+        The rows that were asked for, after one of the run itself.
+
+    Raises:
+        InputError: the folder holds no finished run, a key or value makes no sense, or no value of a key can be priced.
+            Nothing was written.
+        RunError: the table cannot be written.
+    """
+    if not over:
+        raise InputError("what-if: name at least one key and its values, such as radio.bandwidth_hz=5e6..100e6")
+    run = read_finished(folder, access)
+    points = points_of(run.scenario, over, where)
+    rows = _priced_rows(run, points, on_point)
+    _check_any(rows, where)
+    if out is not None:
+        write_for_user(out, csv_bytes(what_if_table.columns_of(rows)))
+        return rows
+    _write(folder, rows)
+    return rows
+
+
+def price_at_end(folder: Path, scenario: Scenario) -> None:
+    """Price what the scenario of a run that has just finished asks for, unless its folder has it already.
+
+    A value that cannot be priced is named in a warning: the run itself has finished, and its results are right.
+
+    Raises:
+        RunError: the table cannot be written.
+    """
+    over = scenario.report.what_if
+    if not over:
+        return
+    points = points_of(scenario, over, lambda _: "report.what_if")
+    wanted = {(point.key, what_if_table.value_cell(point.value)) for point in points}
+    try:
+        if wanted <= {(row.key, row.value) for row in what_if_table.read_table(folder)}:
+            return
+    except InputError as error:
+        log.warning("warning: %s", error)
+    try:
+        rows = _priced_rows(FinishedRun(folder, scenario, _rows(folder)), points, ignore)
+    except InputError as error:
+        log.warning("warning: report.what_if: %s", error)
+        return
+    for row in rows:
+        if row.refused:
+            log.warning("warning: report.what_if: %s: %s", row.key, row.refused)
+    _write(folder, rows)
+
+
+def read_finished(folder: Path, access: Access | None = None) -> FinishedRun:
+    """Return the finished run of a folder.
+
+    Raises:
+        InputError: it holds none, or a run whose scenario cannot be loaded here.
+    """
+    text_of(folder, "scenario.yaml")  # which says what is wrong with a folder that holds no results
+    manifest = json_of(folder, MANIFEST_FILE)
+    status = manifest.get("status")
+    if status != FINISHED_STATUS:
+        text = f"its run is {status}, and only a finished one can be priced again"
+        raise InputError(f"{folder}: {text}: go on with edgefl run --resume")
+    scenario = load(folder / "scenario.yaml", access=access)
+    return FinishedRun(folder, scenario, _rows(folder))
+
+
+def _rows(folder: Path) -> list[Mapping[str, Any]]:
+    """Return the rows of a folder's rounds.csv.
+
+    Raises:
+        InputError: it is missing or damaged.
+    """
+    try:
+        return list(rows_of(folder, ROUNDS_FILE))
+    except (ValueError, KeyError) as error:
+        raise InputError(f"{folder / ROUNDS_FILE}: is damaged: {error}") from None
+
+
+def _check_any(rows: Sequence[WhatIfRow], where: Where) -> None:
+    """Check that each key has a value that could be priced.
+
+    Raises:
+        InputError: one line for each key that has none.
+    """
+    faults = []
+    for key in dict.fromkeys(row.key for row in rows[1:]):
+        of_key = [row for row in rows if row.key == key]
+        if all(row.refused for row in of_key):
+            first = of_key[0]
+            others = "; none of its other values can be priced either" if len(of_key) > 1 else ""
+            faults.append(f"{where(key)}: {key}: {first.value}: {first.refused}{others}")
+    if faults:
+        raise InputError(*faults)
+
+
+def _write(folder: Path, rows: Sequence[WhatIfRow]) -> None:
+    """Write the rows into the table of the folder.
+
+    Raises:
+        InputError: another process does the same.
+        RunError: the folder cannot be written.
+    """
+    try:
+        before = what_if_table.read_table(folder)
+    except InputError:
+        before = []  # a damaged table is replaced
+    with _alone_in(folder):
+        writer.write_what_if(folder, what_if_table.columns_of(what_if_table.merged(before, rows)))
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing the table."""
+    lock = folder / LOCK
+    with closing(locked(lock)):
+        yield
+        lock.unlink(missing_ok=True)
+        lock.parent.rmdir()
+
+
+# Prices
+
+
+def _priced_rows(run: FinishedRun, points: Sequence[WhatIfPoint], on_point: OnPoint) -> list[WhatIfRow]:
+    """Return a row of the run itself, and one for each point.
+
+    Raises:
+        InputError: the run cannot be run again, or gives other results here than its folder has.
+    """
+    selection = run.scenario.server.selection
+    known = known_learning(run.folder, run.rows, needs_losses=selection.needs_losses)
+    with attributing(plugins_in(run.scenario), InputError), rare_collections():
+        divided = divide(run.scenario)  # the same for all points, which learn the same
+        own = _priced_itself(run, divided, known)
+        rows = [what_if_table.row_of("", None, own.summary)]
+        for done, point in enumerate(points, 1):
+            rows.append(_priced_point(run, point, divided, known, own))
+            on_point(done, len(points))
+    return rows
+
+
+def _priced_itself(run: FinishedRun, divided: Divided, known: KnownLearning) -> Priced:
+    """Price the run as it was, which tells under which commands it has learned what.
+
+    Raises:
+        InputError: that gives other results than the folder has.
+    """
+    try:
+        server = _finished_server(run.scenario, divided, known)
+    except RunError as error:
+        raise InputError(f"{run.folder}: cannot be run again here: {error}") from None
+    if isinstance(known.record, RowsOfRun):
+        known.record.close_keys()
+    difference = _difference(run.rows, server.ledger.rounds)
+    if difference:
+        text = f"gives other results here than its folder has ({difference}), so it is not priced"
+        hint = "it was made by another version, with other data, or steered from outside; run its scenario again"
+        raise InputError(f"{run.folder}: {text}: {hint}")
+    return Priced(_summary(run.scenario, server), server.replay.key)
+
+
+def _difference(rows: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first difference between the rows of a rounds.csv and those computed here, or an empty text."""
+    if len(rows) != len(here):
+        return f"{len(here)} rounds instead of {len(rows)}"
+    for number, (row, row_here) in enumerate(zip(rows, here, strict=True), 1):
+        # Only what both have: earlier versions wrote fewer columns, and what was learned is not all told here.
+        for name in row.keys() & row_here.keys():
+            if csv_cell(row[name]) != csv_cell(row_here[name]):
+                return f"row {number}, {name}: {csv_cell(row_here[name])} instead of {csv_cell(row[name])}"
+    return ""
+
+
+def _priced_point(
+    run: FinishedRun, point: WhatIfPoint, divided: Divided, known: KnownLearning, own: Priced
+) -> WhatIfRow:
+    """Return the row of a point: its costs, or why it cannot be priced."""
+    value = what_if_table.value_cell(point.value)
+    try:
+        server = _finished_server(point.scenario, divided, known, own)
+    except LearnsOtherwise as error:
+        policy = POLICIES.name_of(point.scenario.server.policy)
+        reason = f"{error} (server.policy: {policy}), so something else is learned: use edgefl sweep"
+        return WhatIfRow(point.key, value, reason)
+    except (InputError, RunError) as error:
+        return WhatIfRow(point.key, value, " ".join(str(error).split()))
+    return what_if_table.row_of(point.key, point.value, _summary(point.scenario, server))
+
+
+def _finished_server(scenario: Scenario, divided: Divided, known: KnownLearning, own: Priced | None = None) -> Server:
+    """Run a scenario to its end, with what another run has learned, and return its server.
+
+    Args:
+        scenario: what to run.
+        divided: the data of all devices.
+        known: what the other run has learned.
+        own: the other run; None if it is this one.
+
+    Raises:
+        LearnsOtherwise: it would learn something else than the other run.
+        InputError: it cannot be run.
+        RunError: it has failed.
+    """
+    server = build(scenario, "cpu", train=False, progress=_silent, divided=divided, known=known)
+    rounds = scenario.server.policy.run(server)
+    try:
+        clock.advance(server.env, server.env.process(rounds))
+    except LearnsOtherwise:
+        number = len(server.ledger.rounds) + 1
+        raise LearnsOtherwise(f"from round {number} on other updates arrive than in the run") from None
+    if own is not None and server.replay.key != own.key:
+        count = len(server.ledger.rounds)
+        if count != own.summary["rounds"]:
+            raise LearnsOtherwise(f"ends after {count} rounds instead of {own.summary['rounds']}")
+        raise LearnsOtherwise("devices leave at other times than in the run")
+    server.replay.finish()
+    return server
+
+
+def _silent(row: Mapping[str, Any]) -> None:
+    """Report no progress."""
+
+
+def _summary(scenario: Scenario, server: Server) -> Mapping[str, Any]:
+    """Return what the summary of a run would hold."""
+    return summarize(server.ledger, scenario.targets, scenario.report.last_tests, None)

@@ -1,0 +1,148 @@
+"""The points of a what-if: a finished run with another value of one key, which must not change what is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from edgefl.core.errors import InputError
+from edgefl.core.section import shown
+from edgefl.core.value_ranges import MOST_VALUES, is_range, plain, values_of_range
+from edgefl.runs.learning_key import learning_setting
+from edgefl.scenario import Scenario, changed
+from edgefl.scenario.overrides import Override
+from edgefl.scenario.yaml_reader import NotYaml, parse
+
+SWEEP = "use `edgefl sweep`"
+# Keys that are no price, and change nothing of what is learned either.
+NO_PRICES = {
+    "name": "is only a name",
+    "targets": "says what is reported, and is no price",
+    "report": "says what is reported, and is no price",
+    "rounds": f"says when the run ends, and so what is learned: {SWEEP}",
+    "sessions": f"says when the run ends, and what its sessions begin with: {SWEEP}",
+    "stop": f"says when the run ends, and so what is learned: {SWEEP}",
+    "import_from": "says where code is found, and is no price",
+}
+CODEC = "training.codec"
+LEARNED_FROM = "changes what is learned, so that a run has to learn with it"
+PAYLOADS = "to price another payload of the same learning, vary model.cost.parameters or cost"
+
+Over = Mapping[str, Sequence[Any]]  # the values of each key
+Where = Callable[[str], str]  # names the place where the values of a key were given
+
+
+class WhatIfPoint(NamedTuple):
+    """A run with another value of one key."""
+
+    key: str  # dotted
+    value: Any
+    scenario: Scenario
+
+
+def parse_over(text: str) -> tuple[str, list[Any]]:
+    """Read "dotted.key=values": a range such as 5e6..100e6, or values in YAML between commas.
+
+    Raises:
+        InputError: the text has another form.
+    """
+    key, equals, values = text.partition("=")
+    key = key.strip()
+    if not equals or not all(key.split(".")) or not values.strip():
+        raise InputError(f"--over {text}: must be KEY=VALUES, such as radio.bandwidth_hz=5e6..100e6 or KEY=5e6,10e6")
+    if is_range(values):
+        try:
+            return key, list(values_of_range(values))
+        except ValueError as error:
+            raise InputError(f"--over {text}: {values.strip()}: {error}") from None
+    try:
+        listed, _ = parse(f"[{values}]")  # as a file would be read: names and mappings work here too
+    except NotYaml as error:
+        raise InputError(f"--over {text}: not valid YAML: {error.problem}") from None
+    if not isinstance(listed, list):  # a bracket in the text has closed the list
+        raise InputError(f"--over {text}: must be values between commas, such as 5e6,10e6")
+    return key, listed
+
+
+def points_of(scenario: Scenario, over: Over, where: Where) -> list[WhatIfPoint]:
+    """Return a point for each value of each key; every point is checked as a scenario.
+
+    Args:
+        scenario: of the run.
+        over: the values of each key; equal ones count once, and numbers are put in order.
+        where: names the place of a key's values, for messages.
+
+    Raises:
+        InputError: one finished line for every fault: a key that does not exist, that changes what is learned, or a
+            value that it cannot have.
+    """
+    learned = learning_setting(scenario)
+    faults: list[str] = []
+    points: list[WhatIfPoint] = []
+    for key, values in over.items():
+        try:
+            points += _points(scenario, key, _in_order(values), where(key), learned)
+        except InputError as error:
+            faults += error.faults
+    if faults:
+        raise InputError(*dict.fromkeys(faults))
+    return points
+
+
+def check_points(scenario: Scenario) -> None:
+    """Check what a scenario asks to be priced when it ends (`report.what_if`).
+
+    Raises:
+        InputError: one finished line for every fault.
+    """
+    points_of(scenario, scenario.report.what_if, lambda _: "report.what_if")
+
+
+def _in_order(values: Sequence[Any]) -> list[Any]:
+    """Return the values without repetitions; numbers alone are put in order."""
+    distinct: list[Any] = []
+    for value in values:
+        if isinstance(value, float):
+            value = plain(value)  # noqa: PLW2901
+        if not any(value == other and type(value) is type(other) for other in distinct):
+            distinct.append(value)
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in distinct):
+        return sorted(distinct)
+    return distinct
+
+
+def _points(scenario: Scenario, key: str, values: Sequence[Any], where: str, learned: str) -> Iterator[WhatIfPoint]:
+    """Yield the points of a key.
+
+    Args:
+        scenario: of the run.
+        key: dotted.
+        values: of the key.
+        where: the place where they were given, for messages.
+        learned: what the learning of the run depends on.
+    """
+    parts = tuple(key.split("."))
+    if not 1 <= len(values) <= MOST_VALUES:
+        raise InputError(f"{where}: {key}: must have 1 to {MOST_VALUES} values, got {len(values)}")
+    if parts[0] in NO_PRICES:
+        raise InputError(f"{where}: {key}: {NO_PRICES[parts[0]]}")
+    for value in values:
+        try:
+            point = changed(scenario, [Override(parts, value, where)])
+        except InputError as error:
+            raise InputError(*(_placed(fault, where, key, value) for fault in error.faults)) from None
+        if learning_setting(point) != learned:
+            reason = f"{LEARNED_FROM}: {SWEEP}"
+            if key == CODEC or key.startswith(f"{CODEC}."):
+                reason = f"{reason}; {PAYLOADS}"
+            raise InputError(f"{where}: {key}: {reason}")
+        yield WhatIfPoint(key, value, point)
+
+
+def _placed(fault: str, where: str, key: str, value: Any) -> str:
+    """Return a fault of a point with the place of its value; faults at other keys do not know it."""
+    if fault.startswith(f"{where}: "):
+        return fault
+    return (
+        f"{where}: {key}: {shown(value)} does not go with the rest of the scenario: {fault.removeprefix('scenario: ')}"
+    )
