@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[2]
 PLACES = (
     "*.md",
     "Makefile",
+    "Dockerfile",
     "pyproject.toml",
     "docs/**/*.md",
     "docs/slurm/*",

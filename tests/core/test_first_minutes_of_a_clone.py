@@ -1,0 +1,108 @@
+"""Which installations `make` asks for, by a Makefile whose Python writes down what it is told."""
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+LIGHT = "pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ."
+FULL = f"{LIGHT}[dev]"
+DEMO = "run scenarios/quickstart.yaml -o results/demo --overwrite"
+
+
+class Clone:
+    """A fresh clone, in which nothing is really installed or run."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+            shutil.copy(ROOT / name, folder)
+        (folder / ".venv").mkdir()
+        (folder / "bin").mkdir()
+        for name in ("python", "edgefl"):
+            program = folder / "bin" / name
+            program.write_text('#!/bin/sh\necho "$*" >> asked\n')
+            program.chmod(0o755)
+
+    def make(self, *arguments):
+        """Return what the programs were asked for, line by line; the exit code; and what make printed."""
+        asked = self.folder / "asked"
+        asked.write_text("")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+        done = subprocess.run(
+            ["make", *arguments, "BIN=bin"],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        lines = [line.removeprefix("-m ") for line in asked.read_text().splitlines()]
+        return lines, done.returncode, done.stdout + done.stderr
+
+    def age(self, name):
+        """Make a stamp older than the files that it depends on."""
+        os.utime(self.folder / ".venv" / name, (0, 0))
+
+
+@pytest.fixture
+def clone(tmp_path):
+    return Clone(tmp_path)
+
+
+def test_the_demo_installs_what_a_run_needs_and_no_more(clone):
+    assert clone.make("demo")[0] == [LIGHT, DEMO]
+    assert clone.make("demo")[0] == [DEMO]
+
+
+def test_the_set_up_completes_what_the_demo_has_installed(clone):
+    clone.make("demo")
+    assert clone.make("setup")[0] == [FULL]
+    assert clone.make("setup", "demo")[0] == [DEMO]
+
+
+def test_a_set_up_of_its_own_serves_the_demo(clone):
+    assert clone.make("setup")[0] == [LIGHT, FULL]
+    assert clone.make("demo")[0] == [DEMO]
+
+
+def test_other_versions_are_installed_in_both(clone):
+    clone.make("setup")
+    clone.age(".light")
+    assert clone.make("setup")[0] == [LIGHT, FULL]
+
+
+def test_locked_files_serve_the_demo_too(clone):
+    (clone.folder / "requirements").mkdir()
+    lines, code, _ = clone.make("setup-locked")
+    assert code == 0
+    assert "--require-hashes" in lines[0]
+    assert clone.make("setup", "demo")[0] == [DEMO]
+
+
+def test_wheels_without_cuda_come_first_and_alone_from_their_index(clone):
+    lines, _, _ = clone.make("demo", "TORCH=cpu")
+    assert lines[1:] == [LIGHT, DEMO]
+    assert "--index-url https://download.pytorch.org/whl/cpu --no-deps torch torchvision" in lines[0]
+    assert "--constraint constraints.txt" in lines[0]
+
+
+def test_an_unknown_choice_of_torch_installs_nothing(clone):
+    lines, code, said = clone.make("demo", "TORCH=gpu")
+    assert (lines, code) == ([], 2)
+    assert "TORCH=gpu is unknown: leave it out, or write TORCH=cpu" in said
+
+
+def test_all_files_name_the_same_version():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    newest = re.search(r"^## \[(\d.*)\] - (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert (newest[1], newest[2]) == (version, citation["date-released"])
+    assert citation["version"] == version
