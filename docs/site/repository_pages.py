@@ -22,7 +22,7 @@ ALWAYS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 SAME = {"README.md": "index.md", "results/README.md": "reference/columns.md"}
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".csv": "text", ".sbatch": "sh", "Makefile": "make", ".toml": "toml"}
 
-NAMES_IN_FULL = re.compile(r"<!-- in full: ([\w. ]+) -->")  # in the pages of Python names
+NAMES_IN_FULL = re.compile(r"<!-- in full: ([\w.= ]+) -->")  # in the pages of Python names
 FENCE = re.compile(r"^\s*(```|~~~)")
 LINK = re.compile(r"\]\((?!\w+:|#|/)([^)\s#]+)(#[^)\s]*)?\)")
 NAMED = re.compile(r"(?<![`\[])`((?:docs|scenarios|results|benchmarks)/[\w./-]+\.\w+|[A-Z]{4,}\.md)`(?![`\]])")
@@ -68,13 +68,24 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return f"[`{target}`]({_from(own, site_path)})"
 
     lines = []
-    markdown = NAMES_IN_FULL.sub(lambda match: "".join(f"::: {name}\n\n" for name in match[1].split()), markdown)
+    markdown = NAMES_IN_FULL.sub(_in_full, markdown)
     for line, is_code in _lines(markdown):
         if is_code:
             lines.append(line)
         else:
             lines.append(NAMED.sub(named, LINK.sub(linked, line)))
     return "\n".join(lines)
+
+
+def _in_full(match: re.Match[str]) -> str:
+    """Return what mkdocstrings replaces by all that is to be said about some names."""
+    texts = []
+    for pair in match[1].split():
+        name, _, definition = pair.partition("=")
+        texts.append(
+            f"::: {definition}\n    options:\n      heading: {name}\n      toc_label: {name.rpartition('.')[2]}\n"
+        )
+    return "\n".join(texts)
 
 
 def _outside_links(source: str, text: str, root: Path) -> set[str]:

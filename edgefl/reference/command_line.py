@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from edgefl.cli import EPILOG, command_parser
-from edgefl.reference.markdown_text import code, escaped, link, page, table
+from edgefl.reference.markdown_text import code, escaped, link, page, table, words
 
 OWN = "reference/command-line.md"
 INTRODUCTION = """\
@@ -92,4 +92,4 @@ def _help(action: argparse.Action) -> str:
 
 def _text(text: str) -> str:
     """Return a help text, in which the names of pages are links."""
-    return _PAGE_NAME.sub(lambda match: link(code(match[1]), OWN, match[1]), escaped(text))
+    return _PAGE_NAME.sub(lambda match: link(words(match[1]), OWN, match[1]), escaped(text))

@@ -16,10 +16,11 @@ def escaped(text: str) -> str:
 
     The text may stand in a cell of a table.
     """
-    parts = re.split(r"(`+[^`]*`+)", " ".join(text.split()))
+    # YAML in a text, such as {kind: time}, is code, too.
+    parts = re.split(r"(`+[^`]*`+|\{[^{}`]*\})", " ".join(text.split()))
     for number, part in enumerate(parts):
-        if number % 2:  # code
-            parts[number] = re.sub("`+", "`", part).replace("|", "\\|")
+        if number % 2:
+            parts[number] = code(part.strip("`"))
         else:
             parts[number] = re.sub(r"([|*\[])", r"\\\1", part).replace("<", "&lt;")
     return "".join(parts)
@@ -43,6 +44,11 @@ def link(text: str, own: str, target: str) -> str:
     if anchor:
         href = f"#{anchor}" if path == own else f"{href}#{anchor}"
     return f"[{text}]({href})"
+
+
+def words(name: str) -> str:
+    """Return what a link to a page in docs/ says: the name of its file, as words."""
+    return posixpath.basename(name).removesuffix(".md").replace("-", " ")
 
 
 def slug(heading: str) -> str:

@@ -98,9 +98,14 @@ def _module_page(module: str) -> str:
 def _names(module: str) -> list[str]:
     """Return the table of a module's public names, and a comment in whose place the site puts each of them in full."""
     names = public_names(module)
-    rows = [[code(name), escaped(_summary(_docstring_of(module, name)))] for name in names]
-    in_full = " ".join(f"{module}.{name}" for name in names)
-    return [table(("name", "what it returns or does"), rows), f"<!-- in full: {in_full} -->"]
+    rows = []
+    in_full = []
+    for name in names:
+        definition, docstring = _definition(module, name)
+        rows.append([code(name), escaped(_summary(docstring))])
+        in_full.append(f"{module}.{name}={definition}")
+    comment = f"<!-- in full: {' '.join(in_full)} -->"
+    return [table(("name", "what it returns or does"), rows), comment]
 
 
 def _path(module: str) -> str:
@@ -118,16 +123,16 @@ def _docstring(module: str) -> str:
     return ast.get_docstring(_tree(module)) or ""
 
 
-def _docstring_of(module: str, name: str) -> str:
-    """Return the docstring of a name, which may be imported from another module."""
+def _definition(module: str, name: str) -> tuple[str, str]:
+    """Return the full name under which a name is defined, which may be in another module, and its docstring."""
     tree = _tree(module)
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef) and statement.name == name:
-            return ast.get_docstring(statement) or ""
+            return f"{module}.{name}", ast.get_docstring(statement) or ""
     for node in ast.walk(tree):  # imports may stand under `if TYPE_CHECKING`
-        if isinstance(node, ast.ImportFrom) and any(alias.name == name for alias in node.names):
-            return _docstring_of(str(node.module), name)
-    return ""
+        if isinstance(node, ast.ImportFrom) and any(alias.name == name and not alias.asname for alias in node.names):
+            return _definition(str(node.module), name)
+    return f"{module}.{name}", ""
 
 
 def _summary(docstring: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from edgefl.reference.markdown_text import code, link, page
+from edgefl.reference.markdown_text import link, page, words
 from edgefl.results.readme import sections
 
 OWN = "reference/columns.md"
@@ -17,5 +17,5 @@ _PAGE_NAME = re.compile(r"`docs/([\w/-]+\.md)`")
 
 def pages() -> dict[str, str]:
     """Return the text of the page by its path in docs/."""
-    texts = [_PAGE_NAME.sub(lambda match: link(code(match[1]), OWN, match[1]), text) for text in sections()]
+    texts = [_PAGE_NAME.sub(lambda match: link(words(match[1]), OWN, match[1]), text) for text in sections()]
     return {OWN: page("Columns of result files", INTRODUCTION, *texts)}

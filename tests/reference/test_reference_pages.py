@@ -108,7 +108,8 @@ def test_numbers_read_as_a_person_writes_them(text, expected):
 
 
 def test_texts_are_no_markup_outside_of_code():
-    assert escaped("|grad F|^2 in [0, 1], a * b, `x|y` <b>") == r"\|grad F\|^2 in \[0, 1], a \* b, `x\|y` &lt;b>"
+    assert escaped("|grad F|^2 in [0, 1], a * b <c>") == r"\|grad F\|^2 in \[0, 1], a \* b &lt;c>"
+    assert escaped("``x|y`` or {kind: time}") == r"`x\|y` or `{kind: time}`"
 
 
 def test_a_link_is_relative_to_its_page():
