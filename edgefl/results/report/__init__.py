@@ -11,6 +11,8 @@ Where to find what:
   (colours and axes), `tables`, `share_bars` and `card`.
 - `comparison` compares runs with a reference, also for ``edgefl compare``; `formats` writes a comparison as text.
 - `sweep` is the page of a sweep.
+- Scripts: `plots.js` says what they share. `alternatives.js` tells charts in words and numbers, `chart_tools.js` saves
+  them, `contents.js` lists sections, `theme.js` chooses light or dark, `print.js` prepares paper. All pages have them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from html import escape
 
 from edgefl.core.arrays import Floats
 from edgefl.core.units import digits
-from edgefl.results.report.style import AXIS_COLOUR, GRID_COLOUR, INK, MUTED
+from edgefl.results.report.style import AXIS_COLOUR, GRID_COLOUR, INK, MUTED, on_page
 
 # All in pixels
 WIDTH = 420
@@ -45,14 +45,37 @@ def line_chart(
     points = [(_horizontal(px, right_end), _vertical(py, ceiling)) for px, py in zip(x, y, strict=True)]
     if len(points) > 1:
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts.append(f'<polyline points="{path}" fill="none" {_painted("stroke", colour)} stroke-width="2"/>')
     else:  # a line of one point would not be seen
-        parts += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="{POINT_RADIUS}" fill="{colour}"/>' for px, py in points]
-    label = escape(f"{titles[1]} over {titles[0]}")
+        fill = _painted("fill", colour)
+        parts += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="{POINT_RADIUS}" {fill}/>' for px, py in points]
+    label = escape(_in_words(x, y, titles, levels))
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}" font-size="11" fill="{INK}">'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}" font-size="11" {_painted("fill", INK)}>'
         f"{''.join(parts)}</svg>"
     )
+
+
+def _in_words(x: Floats, y: Floats, titles: tuple[str, str], levels: Sequence[float]) -> str:
+    """Return the chart as a sentence: its axes, where the line begins and ends, its extremes, and the levels."""
+    lowest = int(y.argmin())
+    highest = int(y.argmax())
+    text = f"{titles[1]} over {titles[0]}: "
+    if len(y) == 1:
+        text += f"{digits(y[0])} at {digits(x[0])}"
+    else:
+        text += f"from {digits(y[0])} at {digits(x[0])} to {digits(y[-1])} at {digits(x[-1])}; "
+        text += (
+            f"lowest {digits(y[lowest])} at {digits(x[lowest])}, highest {digits(y[highest])} at {digits(x[highest])}"
+        )
+    if levels:
+        text += f"; dashed lines at {', '.join(map(digits, levels))}"
+    return text
+
+
+def _painted(kind: str, colour: str) -> str:
+    """Return the attributes that paint with a colour: a style for light and dark pages, and one for old browsers."""
+    return f'{kind}="{colour}" style="{kind}:{on_page(colour)}"'
 
 
 def _grid(right_end: float, ceiling: float) -> str:
@@ -96,8 +119,8 @@ def _vertical(value: float, end: float) -> float:
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, colour: str, more: str = "") -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{more}/>'
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {_painted("stroke", colour)}{more}/>'
 
 
 def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{MUTED}"{more}>{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {_painted("fill", MUTED)}{more}>{escape(text)}</text>'

@@ -9,19 +9,18 @@ edgefl.whenBuilt(({ figures }) => {
     return edgefl.plot(div, traces, { ...figure.layout, ...layout });
   }
 
-  const start = document.querySelector('.toggle [aria-pressed="true"]')?.dataset.view;
+  const start = document.querySelector('#learning .toggle [aria-pressed="true"]')?.dataset.view;
   const shown = (div) => !div.closest("details:not([open])");
   const plots = [...document.querySelectorAll(".plot")];
   plots.filter(shown).forEach((div) => draw(div, start));
 
   // A folded chart has no width: it is drawn when its details are unfolded.
+  edgefl.drawUnfolded = (details) => details.querySelectorAll(".plot").forEach((div) => draw(div));
   for (const details of document.querySelectorAll("details.run:not([open])")) {
-    details.addEventListener("toggle", () => details.querySelectorAll(".plot").forEach((div) => draw(div)), {
-      once: true,
-    });
+    details.addEventListener("toggle", () => edgefl.drawUnfolded(details), { once: true });
   }
 
-  const buttons = [...document.querySelectorAll(".toggle button")];
+  const buttons = [...document.querySelectorAll("#learning .toggle button")];
   for (const button of buttons) {
     button.addEventListener("click", () => {
       buttons.forEach((other) => other.setAttribute("aria-pressed", String(other === button)));

@@ -13,6 +13,8 @@
  */
 const edgefl = (() => {
   const config = { responsive: true, displayModeBar: false };
+  const PAPER_WIDTH = 686; // pixels of a chart in a card over the whole width of A4
+  const HIGHEST_ON_PAPER = 430; // pixels: at least two charts on a page
   const builders = [];
   const afterPlot = [];
   // These hold values, texts and names, which may look like colours.
@@ -52,9 +54,16 @@ const edgefl = (() => {
     return copy;
   }
 
+  /** The size of a chart on paper, which nobody can measure before it is printed; of the window Plotly knows it. */
+  function sizeOf(div) {
+    if (!printing) return {};
+    return { width: PAPER_WIDTH, height: Math.min(div.clientHeight, HIGHEST_ON_PAPER), autosize: false };
+  }
+
   function draw(div, { traces, layout }) {
+    const whole = { template: data.template, ...layout, ...sizeOf(div) };
     // Plotly writes into what it is given: it gets copies, so that the page's data stay as they are.
-    return Plotly.react(div, coloured(traces), coloured({ template: data.template, ...layout }), config);
+    return Plotly.react(div, coloured(traces), coloured(whole), config);
   }
 
   /** Draws a chart in an element, or draws it anew. */
@@ -76,10 +85,11 @@ const edgefl = (() => {
     }
   }
 
-  /** Charts for paper, and those for the window again. */
+  /** Draws all charts for paper, or for the window again. */
   function setPrinting(isPrinting) {
     printing = isPrinting;
     repaint();
+    if (!printing) document.querySelectorAll(".js-plotly-plot").forEach((div) => Plotly.Plots.resize(div));
   }
 
   /** Reads the page's data and has every script build its part of the page. */
