@@ -177,7 +177,11 @@ def _index(path: Path) -> pd.DataFrame:
 
 
 def what_if(
-    folder: str | Path, over: Mapping[str, Sequence[Any] | str], *, out: str | Path | None = None
+    folder: str | Path,
+    over: Mapping[str, Sequence[Any] | str],
+    *,
+    out: str | Path | None = None,
+    workers: int | None = None,
 ) -> pd.DataFrame:
     """Price a finished run again with other values of some keys, one at a time, without learning (docs/what-if.md).
 
@@ -185,6 +189,7 @@ def what_if(
         folder: the run's result folder.
         over: by key, a list of values or a range such as "5e6..100e6" or "5e6..100e6:16".
         out: file for the table; by default the table and the page in the folder are written.
+        workers: values at a time; as many as there are cores, if not given.
 
     Returns:
         The run itself, and one row for each value, with the columns of what_if.csv; NaN for empty cells.
@@ -204,7 +209,7 @@ def what_if(
     file = None
     if out is not None:
         file = Path(out)
-    rows = what_if_prices.price_folder(path, listed, lambda _: "what_if", out=file)
+    rows = what_if_prices.price_folder(path, listed, lambda _: "what_if", out=file, workers=workers)
     if file is None:
         write_report(path)
     return pd.DataFrame(what_if_table.columns_of(rows))

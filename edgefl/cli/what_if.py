@@ -30,6 +30,9 @@ def add_what_if(verbs: Any) -> None:
     parser.add_argument(
         "-o", "--out", metavar="FILE", type=Path, help="write the table there, and leave the folder as it is"
     )
+    parser.add_argument(
+        "--workers", metavar="N", type=int, help="values at a time (default: as many as there are cores)"
+    )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument(
         "--no-plugins", action="store_true", help="refuse a scenario that names code from outside edgefl"
@@ -57,6 +60,7 @@ def _what_if(options: argparse.Namespace) -> int:
         where.__getitem__,
         out=options.out,
         access=access(allowed=not options.no_plugins),
+        workers=options.workers,
         on_point=_progress(quiet=options.quiet),
     )
     written = [("table", options.out or options.folder / WHAT_IF_FILE)]

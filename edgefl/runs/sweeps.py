@@ -220,7 +220,7 @@ def work(task: Task) -> tuple[str, str | None, Mapping[str, Any]]:
     scenario = load(task.scenario)
     result = emulation.run(scenario, options)
     if result.status == "finished":
-        what_if.price_at_end(task.out, scenario)
+        what_if.price_at_end(task.out, scenario, workers=1)  # the sweep keeps all cores busy
     return result.status, result.error, result.summary
 
 

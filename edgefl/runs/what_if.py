@@ -8,6 +8,7 @@ updates, from the same models, in the same rounds. Their digest says so, and a v
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from edgefl.results.integrity import MANIFEST_FILE
 from edgefl.results.reader import FINISHED_STATUS, json_of, rows_of, text_of
 from edgefl.results.summary import summarize
 from edgefl.results.what_if_table import WhatIfRow
+from edgefl.runs import side_by_side
 from edgefl.runs.assembly import build
 from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.known_learning import KnownLearning, LearnsOtherwise, RowsOfRun, known_learning
@@ -69,6 +71,7 @@ def price_folder(
     *,
     out: Path | None = None,
     access: Access | None = None,
+    workers: int | None = None,
     on_point: OnPoint = ignore,
 ) -> list[WhatIfRow]:
     """Price a finished run with other values of some keys, one key at a time, and write the table.
@@ -79,6 +82,7 @@ def price_folder(
         where: names the place where a key's values were given, for messages.
         out: file for the table; None: the table of the folder, in which rows of other keys stay.
         access: whether code from outside that the scenario names is imported.
+        workers: points at a time, at most; None: one for each core.
         on_point: called after each point.
 
     Returns:
@@ -89,11 +93,13 @@ def price_folder(
             Nothing was written.
         RunError: the table cannot be written.
     """
+    if workers is not None and workers < 1:
+        raise InputError(f"--workers {workers}: must be >= 1")
     if not over:
         raise InputError("what-if: name at least one key and its values, such as radio.bandwidth_hz=5e6..100e6")
     run = read_finished(folder, access)
     points = points_of(run.scenario, over, where)
-    rows = _priced_rows(run, points, on_point)
+    rows = _priced_rows(run, points, workers, on_point)
     _check_any(rows, where)
     if out is not None:
         write_for_user(out, csv_bytes(what_if_table.columns_of(rows)))
@@ -102,10 +108,15 @@ def price_folder(
     return rows
 
 
-def price_at_end(folder: Path, scenario: Scenario) -> None:
+def price_at_end(folder: Path, scenario: Scenario, workers: int | None = None) -> None:
     """Price what the scenario of a run that has just finished asks for, unless its folder has it already.
 
     A value that cannot be priced is named in a warning: the run itself has finished, and its results are right.
+
+    Args:
+        folder: of the run.
+        scenario: of the run.
+        workers: points at a time, at most; None: one for each core.
 
     Raises:
         RunError: the table cannot be written.
@@ -121,7 +132,7 @@ def price_at_end(folder: Path, scenario: Scenario) -> None:
     except InputError as error:
         log.warning("warning: %s", error)
     try:
-        rows = _priced_rows(FinishedRun(folder, scenario, _rows(folder)), points, ignore)
+        rows = _priced_rows(FinishedRun(folder, scenario, _rows(folder)), points, workers, ignore)
     except InputError as error:
         log.warning("warning: report.what_if: %s", error)
         return
@@ -204,7 +215,9 @@ def _alone_in(folder: Path) -> Iterator[None]:
 # Prices
 
 
-def _priced_rows(run: FinishedRun, points: Sequence[WhatIfPoint], on_point: OnPoint) -> list[WhatIfRow]:
+def _priced_rows(
+    run: FinishedRun, points: Sequence[WhatIfPoint], workers: int | None, on_point: OnPoint
+) -> list[WhatIfRow]:
     """Return a row of the run itself, and one for each point.
 
     Raises:
@@ -214,11 +227,17 @@ def _priced_rows(run: FinishedRun, points: Sequence[WhatIfPoint], on_point: OnPo
     known = known_learning(run.folder, run.rows, needs_losses=selection.needs_losses)
     with attributing(plugins_in(run.scenario), InputError), rare_collections():
         divided = divide(run.scenario)  # the same for all points, which learn the same
+        began_s = time.monotonic()
         own = _priced_itself(run, divided, known)
+        count = side_by_side.processes(workers, len(points), time.monotonic() - began_s)
+
+        def priced(number: int) -> WhatIfRow:
+            return _priced_point(points[number], divided, known, own)
+
         rows = [what_if_table.row_of("", None, own.summary)]
-        for done, point in enumerate(points, 1):
-            rows.append(_priced_point(run, point, divided, known, own))
-            on_point(done, len(points))
+        for row in side_by_side.each(priced, len(points), count):
+            rows.append(row)
+            on_point(len(rows) - 1, len(points))
     return rows
 
 
@@ -254,9 +273,7 @@ def _difference(rows: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, A
     return ""
 
 
-def _priced_point(
-    run: FinishedRun, point: WhatIfPoint, divided: Divided, known: KnownLearning, own: Priced
-) -> WhatIfRow:
+def _priced_point(point: WhatIfPoint, divided: Divided, known: KnownLearning, own: Priced) -> WhatIfRow:
     """Return the row of a point: its costs, or why it cannot be priced."""
     value = what_if_table.value_cell(point.value)
     try:

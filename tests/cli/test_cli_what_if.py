@@ -50,6 +50,8 @@ def test_wrong_input_is_refused_in_one_line_each(shell):
     assert shell.refused("what-if", "out", "--over", "radio.bandwidth_hz=20e6..1e6") == [
         "--over radio.bandwidth_hz=20e6..1e6: 20e6..1e6: must lead from a smaller number to a larger one"
     ]
+    (line,) = shell.refused("what-if", "out", "--over", BAND, "--workers", "0")
+    assert line == "--workers 0: must be >= 1"
     (line,) = shell.refused("what-if", "out")
     assert "--over" in line
 
@@ -60,3 +62,10 @@ def test_a_key_of_the_scenario_names_its_line(shell):
     assert line.startswith("asks.yaml:4: report.what_if: training.lr: changes what is learned")
     (line,) = shell.refused("validate", "asks.yaml")
     assert line.startswith("asks.yaml:4: report.what_if: training.lr: changes what is learned")
+
+
+def test_workers_change_no_byte(shell):
+    many = ("what-if", "out", "--over", "radio.bandwidth_hz=1e6..100e6:60", "--quiet", "-o")
+    assert shell(*many, "one.csv", "--workers", "1").returncode == 0
+    assert shell(*many, "two.csv", "--workers", "2").returncode == 0
+    assert (shell.folder / "one.csv").read_bytes() == (shell.folder / "two.csv").read_bytes()
