@@ -13,7 +13,9 @@ import yaml
 ROOT = Path(__file__).parents[2]
 LIGHT = "pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ."
 FULL = f"{LIGHT}[dev]"
-DEMO = "run scenarios/quickstart.yaml -o results/demo --overwrite"
+RUN = "run scenarios/quickstart.yaml -o results/demo --overwrite"
+PRICES = "what-if results/demo --over radio.bandwidth_hz=5e6,10e6,15e6,20e6,30e6,40e6,60e6,100e6 --quiet"
+DEMO = [RUN, PRICES]
 
 
 class Clone:
@@ -57,19 +59,19 @@ def clone(tmp_path):
 
 
 def test_the_demo_installs_what_a_run_needs_and_no_more(clone):
-    assert clone.make("demo")[0] == [LIGHT, DEMO]
-    assert clone.make("demo")[0] == [DEMO]
+    assert clone.make("demo")[0] == [LIGHT, *DEMO]
+    assert clone.make("demo")[0] == DEMO
 
 
 def test_the_set_up_completes_what_the_demo_has_installed(clone):
     clone.make("demo")
     assert clone.make("setup")[0] == [FULL]
-    assert clone.make("setup", "demo")[0] == [DEMO]
+    assert clone.make("setup", "demo")[0] == DEMO
 
 
 def test_a_set_up_of_its_own_serves_the_demo(clone):
     assert clone.make("setup")[0] == [LIGHT, FULL]
-    assert clone.make("demo")[0] == [DEMO]
+    assert clone.make("demo")[0] == DEMO
 
 
 def test_other_versions_are_installed_in_both(clone):
@@ -83,12 +85,12 @@ def test_locked_files_serve_the_demo_too(clone):
     lines, code, _ = clone.make("setup-locked")
     assert code == 0
     assert "--require-hashes" in lines[0]
-    assert clone.make("setup", "demo")[0] == [DEMO]
+    assert clone.make("setup", "demo")[0] == DEMO
 
 
 def test_wheels_without_cuda_come_first_and_alone_from_their_index(clone):
     lines, _, _ = clone.make("demo", "TORCH=cpu")
-    assert lines[1:] == [LIGHT, DEMO]
+    assert lines[1:] == [LIGHT, *DEMO]
     assert "--index-url https://download.pytorch.org/whl/cpu --no-deps torch torchvision" in lines[0]
     assert "--constraint constraints.txt" in lines[0]
 
