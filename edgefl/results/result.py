@@ -140,7 +140,7 @@ class Result:
         """
         require("matplotlib", "plot", "plot")
         from edgefl.results.export import figures
-        from edgefl.results.export.groups import grouped
+        from edgefl.results.report.seed_groups import grouped
 
         views = figures.accuracy_views()
         if over is not None and over not in {*views, figures.ENERGY_BY_PHASE}:

@@ -230,7 +230,7 @@ class TestWriting:
     def test_a_failure_on_the_way_leaves_the_older_page_and_nothing_else(self, result, tmp_path, monkeypatch):
         out, folder = tmp_path / "page.html", result()
         out.write_text("old", encoding="utf-8")
-        monkeypatch.setattr(edgefl.results.report, "render", lambda _runs: "half a \ud800 page")  # cannot be encoded
+        monkeypatch.setattr(edgefl.results.report, "render", lambda *_: "half a \ud800 page")  # cannot be encoded
         with pytest.raises(UnicodeEncodeError):
             write([folder], out)
         assert out.read_text(encoding="utf-8") == "old"

@@ -50,17 +50,18 @@ def detail_sections(
     shared: list[str] = []
     if len(drawn_runs) == len(runs):
         shared = narrative.shared_sentences([run.data for run in runs])
-    run_blocks = [_shared_story(shared)]
+    run_blocks = []
     for index, run in enumerate(runs):
         if costs[index]:
             is_open = len(runs) <= MOST_UNFOLDED or index < FIRST_UNFOLDED
             run_blocks.append(_run_block(run, [*costs[index], *world[index]], shared, is_open=is_open))
     cost_section = _grid("costs", "Where a round goes", share_blocks)
-    return cost_section + data_section + _grid("each-run", "Run by run", run_blocks)
+    return cost_section + data_section + _grid("each-run", "Run by run", run_blocks, _shared_story(shared))
 
 
-def _grid(name: str, title: str, blocks: Iterable[str]) -> str:
-    return f'<section id="{name}"><h2>{title}</h2><div class="grid whole">{"".join(blocks)}</div></section>'
+def _grid(name: str, title: str, blocks: Iterable[str], lead: str = "") -> str:
+    """Return a section with blocks side by side, below what is said of all of them."""
+    return f'<section id="{name}"><h2>{title}</h2>{lead}<div class="grid whole">{"".join(blocks)}</div></section>'
 
 
 def _run_block(run: StyledRun, cards: Sequence[Card], shared: Sequence[str], *, is_open: bool) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
 from edgefl.results.report import describe
+from edgefl.results.report.pooled_seeds import PooledRuns
 from edgefl.results.report.read import Run, energy_of, reached
 from edgefl.results.report.style import StyledRun
 from edgefl.results.report.tables import NOT_REACHED, number_or_dash, shared_note, swatch, table
@@ -226,3 +227,10 @@ def differences_table(runs: Sequence[StyledRun]) -> str:
     if not body:
         return "<p>Only the name.</p>"
     return table(["key", *map(swatch, runs)], body, "", "What differs")
+
+
+def differences_of_groups(groups: Sequence[PooledRuns]) -> str:
+    """Return a table of the scenario keys in which groups differ whose runs differ in their seeds alone."""
+    if len(groups) == 1:
+        return f"<p>Only the seed: {escape(', '.join(groups[0].seeds))}.</p>"
+    return differences_table([group.look for group in groups])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -12,8 +12,11 @@ import numpy as np
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import Unit, digits, power_of_ten, short, top
 from edgefl.results.report import target_marks, views
+from edgefl.results.report.pooled_seeds import PooledRuns
 from edgefl.results.report.read import Run, reached
+from edgefl.results.report.seed_bands import SeedBand, seed_band
 from edgefl.results.report.style import MUTED, Figure, StyledRun, even_pick, plotly_text
+from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 
 MOST_CURVE_POINTS = 600
 LINE_BREAK = -1  # in place of a row: the line is broken there
@@ -38,18 +41,23 @@ DISTANCE = RoundMeasure("distance_to_optimum", "distance to the optimum", "%{y:.
 TITLES = {"accuracy": "Test accuracy", "distance": "Distance to the optimum", "loss": "Loss"}
 
 
-def figures(runs: Sequence[StyledRun]) -> dict[str, Figure]:
-    """Return the learning figures that the runs have data for, by their names in `TITLES`."""
-    candidates = {"accuracy": accuracy(runs), "distance": distance(runs), "loss": loss(runs)}
+def figures(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> dict[str, Figure]:
+    """Return the learning figures that the runs have data for, by their names in `TITLES`.
+
+    Args:
+        runs: the runs.
+        groups: the same runs, where several of them differ only in their seed and are to be pooled.
+    """
+    candidates = {"accuracy": accuracy(runs, groups), "distance": distance(runs, groups), "loss": loss(runs, groups)}
     return {name: figure for name, figure in candidates.items() if figure["data"]}
 
 
-def accuracy(runs: Sequence[StyledRun]) -> Figure:
+def accuracy(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure:
     """Return the test accuracy, with the targets as lines and a mark where a run first reached one."""
     marks = []
     targets: set[float] = set()
     for run in runs:
-        if any(map(reached, run.data.targets)):
+        if any(map(reached, run.data.targets)) and not groups:  # a mean reaches a target when no run need do so
             marks.append(target_marks.crossings(run))
         targets.update(target["accuracy"] for target in run.data.targets)
     highest = max([top([run.data.rounds["test_accuracy"] for run in runs]), *targets])
@@ -64,13 +72,13 @@ def accuracy(runs: Sequence[StyledRun]) -> Figure:
         "margin": {"r": 52},  # the targets are written there
     }
     target_lines = partial(target_marks.lines, sorted(targets), alone, ceiling)
-    return views.figure(runs, _curves(runs, ACCURACY) + marks, layout, target_lines)
+    return views.figure(runs, _curves(runs, ACCURACY, groups) + marks, layout, target_lines)
 
 
-def loss(runs: Sequence[StyledRun]) -> Figure:
+def loss(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure:
     """Return the test loss of every run, the training loss where no run was tested; of a single run both."""
-    test = _curves(runs, TEST_LOSS)
-    train = _curves(runs, TRAIN_LOSS)
+    test = _curves(runs, TEST_LOSS, groups)
+    train = _curves(runs, TRAIN_LOSS, groups)
     both = len(runs) == 1 and bool(test) and bool(train)
     if both:
         _tell_apart(test[0], train[0])
@@ -100,9 +108,9 @@ def _tell_apart(test: views.Curve, train: views.Curve) -> None:
     train.trace["marker"] = {"color": MUTED, "size": 8}
 
 
-def distance(runs: Sequence[StyledRun]) -> Figure:
+def distance(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure:
     """Return the quadratic problem's distance to the optimum, which is known, on a logarithmic axis."""
-    curves = _curves(runs, DISTANCE)
+    curves = _curves(runs, DISTANCE, groups)
     axis: Figure = {"title": {"text": DISTANCE.name}, "type": "log"}
     values = _drawn_values(curves)
     if values:
@@ -132,9 +140,13 @@ def _log_ticks(low: float, high: float) -> Figure:
     return {}
 
 
-def _curves(runs: Sequence[StyledRun], measure: RoundMeasure) -> list[views.Curve]:
-    """Return a curve for every run that has the measure."""
+def _curves(runs: Sequence[StyledRun], measure: RoundMeasure, groups: Sequence[PooledRuns] = ()) -> list[views.Curve]:
+    """Return a curve for every run that has the measure; of pooled runs the mean, with a band or the single curves."""
     curves = []
+    if groups:
+        for group in groups:
+            curves += _pooled_curves(group, measure)
+        return curves
     for run in runs:
         values = run.data.rounds[measure.column]
         rows = np.flatnonzero(np.isfinite(values) & (values > measure.above))
@@ -176,3 +188,102 @@ def _curve(run: StyledRun, measure: RoundMeasure, rows: Rows) -> views.Curve:
         return {"x": values, "hovertemplate": hover}
 
     return views.Curve(trace, horizontal)
+
+
+def _pooled_curves(group: PooledRuns, measure: RoundMeasure) -> list[views.Curve]:
+    """Return the curves of runs that differ only in their seed: a band or thin single curves, then their mean."""
+    single = _curves(group.runs, measure)
+    bands = {view.name: _band(group, measure, view) for view in views.VIEWS}
+    if len(single) < 2 or None in bands.values():  # there is nothing to take a mean of
+        return single
+    enough = len(group.runs) >= FEWEST_FOR_INTERVAL
+    if enough:
+        others = [_band_curve(group, measure, bands)]
+    else:
+        others = [_thin_curve(group, measure, bands, place) for place in range(len(group.runs))]
+    return [*others, _mean_curve(group, measure, bands)]
+
+
+def _band(group: PooledRuns, measure: RoundMeasure, view: views.View) -> SeedBand | None:
+    columns = [(run.data.rounds[view.column], run.data.rounds[measure.column]) for run in group.runs]
+    return seed_band(columns, whole=view.name == "round")
+
+
+def _thin_curve(
+    group: PooledRuns, measure: RoundMeasure, bands: Mapping[str, SeedBand | None], place: int
+) -> views.Curve:
+    """Return the curve of a single seed, beside the mean that the reader is to look at."""
+    run = group.runs[place]
+
+    def horizontal(view: views.View, unit: Unit) -> Figure:
+        band = _known(bands, view)
+        hover = f"{measure.name} {measure.hover_format}"
+        values = short(measure.factor * band.runs[place])
+        return {"x": short(band.x / unit.size, 5), "y": values, "hovertemplate": hover}
+
+    trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": plotly_text(run.label),
+        "y": horizontal(views.VIEWS[0], views.VIEWS[0].units[0])["y"],
+        "line": {"color": run.colour, "width": 1, "dash": run.dash},
+        "opacity": 0.6,
+    }
+    return views.Curve(trace, horizontal)
+
+
+def _mean_curve(group: PooledRuns, measure: RoundMeasure, bands: Mapping[str, SeedBand | None]) -> views.Curve:
+    """Return the curve of the mean over seeds."""
+    look = group.look
+
+    def horizontal(view: views.View, unit: Unit) -> Figure:
+        band = _known(bands, view)
+        hover = f"mean {measure.name} {measure.hover_format} of {len(group.runs)} seeds<br>"
+        hover += "round %{x}" if view.name == "round" else f"%{{x:.4~g}} {unit.name}"
+        values = short(measure.factor * band.mean)
+        return {"x": short(band.x / unit.size, 5), "y": values, "hovertemplate": hover}
+
+    trace = {
+        "type": "scatter",
+        "mode": "lines" if _known(bands, views.VIEWS[0]).x.size > 1 else "markers",
+        "name": plotly_text(look.label),
+        "y": horizontal(views.VIEWS[0], views.VIEWS[0].units[0])["y"],
+        "line": {"color": look.colour, "width": 2.6, "dash": look.dash},
+        "marker": {"color": look.colour, "size": 8},
+    }
+    return views.Curve(trace, horizontal)
+
+
+def _band_curve(group: PooledRuns, measure: RoundMeasure, bands: Mapping[str, SeedBand | None]) -> views.Curve:
+    """Return the confidence interval of the mean: along its upper edge, and back along the lower one."""
+
+    def horizontal(view: views.View, unit: Unit) -> Figure:
+        band = _known(bands, view)
+        half = np.zeros(band.x.size) if band.half is None else band.half
+        lower = band.mean - half
+        if np.isfinite(measure.above):  # on a logarithmic axis
+            lower = np.maximum(lower, band.runs.min())
+        edges = np.concatenate([band.mean + half, lower[::-1]])
+        x = np.concatenate([band.x, band.x[::-1]]) / unit.size
+        return {"x": short(x, 5), "y": short(measure.factor * edges)}
+
+    trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": plotly_text(f"{group.look.label}: 95 % confidence interval of the mean"),
+        "y": horizontal(views.VIEWS[0], views.VIEWS[0].units[0])["y"],
+        "line": {"width": 0, "color": group.look.colour},
+        "fill": "toself",
+        "fillcolor": group.look.colour,
+        "opacity": 0.22,
+        "hoverinfo": "skip",
+    }
+    return views.Curve(trace, horizontal)
+
+
+def _known(bands: Mapping[str, SeedBand | None], view: views.View) -> SeedBand:
+    """Return the band over a view, which is there once `_pooled_curves` has found it on all of them."""
+    band = bands[view.name]
+    if band is None:
+        raise AssertionError("a group without a band on every axis has no mean curve")
+    return band

@@ -5,21 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from edgefl.results.report import comparison, learning_curves, tables, views
+from edgefl.results.report import comparison, learning_curves, pooled_seeds, tables, views
 from edgefl.results.report.card import plot_area, titled_card
+from edgefl.results.report.pooled_seeds import PooledRuns
 from edgefl.results.report.style import Figure, StyledRun
 
 AXIS_BUTTONS = {"round": "Rounds", "time": "Virtual time", "energy": "Energy"}  # by the names of the views
 
 
-def learning_section(runs: Sequence[StyledRun], figures: Mapping[str, Figure]) -> str:
-    """Return the learning curves with the choice of their horizontal axis, or the reason why there are none."""
+def learning_section(
+    runs: Sequence[StyledRun], figures: Mapping[str, Figure], groups: Sequence[PooledRuns] = ()
+) -> str:
+    """Return the learning curves with the choice of their horizontal axis, or the reason why there are none.
+
+    Args:
+        runs: the runs.
+        figures: the curves.
+        groups: the same runs, where those that differ only in their seed are pooled.
+    """
+    key = _run_key(runs)
+    if groups:
+        key = _run_key([group.look for group in groups])
+        key += f'<p class="note">{escape(pooled_seeds.curves_note(groups))}</p>'
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in _notes(runs))
     if not figures:
         return f'<section id="learning"><h2>Learning</h2>{notes}</section>'
     cards = "".join(titled_card(learning_curves.TITLES[name], plot_area(name)) for name in figures)
     return (
-        f'<section id="learning"><div class="head"><h2>Learning</h2>{_axis_buttons(runs)}</div>{notes}{_run_key(runs)}'
+        f'<section id="learning"><div class="head"><h2>Learning</h2>{_axis_buttons(runs)}</div>{notes}{key}'
         f'<div class="grid lead">{cards}</div></section>'
     )
 
@@ -62,8 +75,13 @@ def _axis_buttons(runs: Sequence[StyledRun]) -> str:
     return f'<div class="toggle" role="group" aria-label="Horizontal axis">{buttons}</div>'
 
 
-def comparison_section(runs: Sequence[StyledRun]) -> str:
-    """Return several runs compared with the first: accuracies, and what the targets took."""
+def comparison_section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> str:
+    """Return several runs compared with the first: accuracies, and what the targets took.
+
+    Where seeds are pooled, each run is compared with that of the first group under the same seed.
+    """
+    if groups:
+        return _comparison_by_seed(groups)
     if len(runs) < 2:
         return ""
     compared_runs = [comparison.compared_run(run.data, run.label) for run in runs]
@@ -74,5 +92,38 @@ def comparison_section(runs: Sequence[StyledRun]) -> str:
     cards = "".join(titled_card(block.title, tables.runs_table(block, runs)) for block in blocks)
     return (
         f'<section id="comparison"><h2 data-short="Comparison">Comparison with {tables.swatch(runs[0])}</h2>'
+        f'<p class="note">{escape(comparison.TABLE_LEGEND)}</p><div class="grid">{cards}</div></section>'
+    )
+
+
+def _comparison_by_seed(groups: Sequence[PooledRuns]) -> str:
+    """Return the runs of all groups but the first, compared with that of the first group under the same seed.
+
+    Runs of other seeds are not compared, as they met other devices and channels.
+    """
+    first, *others = groups
+    bodies: dict[str, list[Sequence[str]]] = {}
+    heads: dict[str, Sequence[str]] = {}
+    compared: list[StyledRun] = []
+    for group in others:
+        for seed, run in group.seeds.items():
+            if seed not in first.seeds:
+                continue
+            pair = [comparison.compared_run(one.data, one.label) for one in (first.seeds[seed], run)]
+            blocks = comparison.accuracy_blocks(comparison.compare(pair, comparison.ComparisonOptions()))
+            if blocks:
+                compared.append(run)
+            for block in blocks:
+                heads[block.title] = block.head
+                bodies.setdefault(block.title, []).append(block.body[1])
+    cards = ""
+    for title, body in bodies.items():
+        if len(body) == len(compared):  # a block that all pairs have
+            block = comparison.Block(title, heads[title], body)
+            cards += titled_card(title, tables.runs_table(block, compared))
+    if not cards:
+        return ""
+    return (
+        f'<section id="comparison"><h2>Comparison with {tables.swatch(first.look)}, seed by seed</h2>'
         f'<p class="note">{escape(comparison.TABLE_LEGEND)}</p><div class="grid">{cards}</div></section>'
     )

@@ -11,7 +11,7 @@ from html import escape
 from string import Template
 
 from edgefl.core.units import NO_NUMBER, TIME, quantity
-from edgefl.results.report import describe, headline, label_heatmap, learning_curves, tables, what_if
+from edgefl.results.report import describe, headline, label_heatmap, learning_curves, pooled_seeds, tables, what_if
 from edgefl.results.report.detail_sections import (
     data_figures,
     data_section,
@@ -19,6 +19,7 @@ from edgefl.results.report.detail_sections import (
     narrative_text,
 )
 from edgefl.results.report.learning_section import comparison_section, learning_section
+from edgefl.results.report.pooled_seeds import PooledRuns
 from edgefl.results.report.read import Run
 from edgefl.results.report.resources import as_json, plotly, resource, scripts
 from edgefl.results.report.results_section import results
@@ -37,9 +38,17 @@ def render(runs: Sequence[Run], above: str = "") -> str:
         above: a link to the page of the sweep that they are from, as HTML.
     """
     # The label, colour and dash of a run are the same in all charts and tables of the page.
-    labels = describe.labels(runs)
-    styled_runs = [styled_run(run, label, index) for index, (run, label) in enumerate(zip(runs, labels, strict=True))]
-    learning_figures = learning_curves.figures(styled_runs)
+    groups = pooled_seeds.pooled(runs)
+    if pooled_seeds.are_pooled(groups):
+        look_of = {id(run.data): run for group in groups for run in group.runs}
+        styled_runs = [look_of[id(run)] for run in runs]
+    else:
+        groups = []
+        labels = describe.labels(runs)
+        styled_runs = [
+            styled_run(run, label, place) for place, (run, label) in enumerate(zip(runs, labels, strict=True))
+        ]
+    learning_figures = learning_curves.figures(styled_runs, groups)
     data_tables = label_heatmap.runs_by_data(styled_runs)
     label_figures = data_figures(data_tables)
     world = [world_cards(index, runs) for index in range(len(runs))]
@@ -50,13 +59,13 @@ def render(runs: Sequence[Run], above: str = "") -> str:
         figures |= {card.name: card.figure for card in cards}
 
     data = data_section(styled_runs, data_tables, label_figures)
-    title, subtitle = _title_and_subtitle(runs)
+    title, subtitle = _title_and_subtitle(runs, groups)
     values = {
         "title": escape(title),
         "subtitle": " · ".join(part for part in (escape(subtitle), above) if part),
         "banners": "".join(headline.banner(run.data, _banner_name(run, runs)) for run in styled_runs),
-        "headline": _headline(styled_runs),
-        "learning": learning_section(styled_runs, learning_figures) + comparison_section(styled_runs),
+        "headline": _headline(styled_runs, groups),
+        "learning": learning_section(styled_runs, learning_figures, groups) + comparison_section(styled_runs, groups),
         "what_if": what_if.section(styled_runs),
         "details": detail_sections(styled_runs, world, costs, data),
         "results_title": "Results",
@@ -74,10 +83,12 @@ def render(runs: Sequence[Run], above: str = "") -> str:
     return Template(resource("template.html")).substitute(values)
 
 
-def _title_and_subtitle(runs: Sequence[Run]) -> tuple[str, str]:
+def _title_and_subtitle(runs: Sequence[Run], groups: Sequence[PooledRuns]) -> tuple[str, str]:
     """Return the page's title and, as its subtitle, the facts that all runs share."""
     names = list(dict.fromkeys(describe.name(run) for run in runs))
     facts = describe.facts(describe.shared([run.scenario for run in runs]))
+    if groups and pooled_seeds.seeds_text(groups):
+        facts.append(pooled_seeds.seeds_text(groups))
     if len(runs) == 1:
         return names[0], " · ".join(facts)
     if len(names) == 1:
@@ -100,13 +111,18 @@ def _banner_name(run: StyledRun, runs: Sequence[Run]) -> str:
     return run.label
 
 
-def _headline(runs: Sequence[StyledRun]) -> str:
+def _headline(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> str:
     """Return the main results: tiles and sentences of one run, or a table of several."""
     # Tiles of several runs would fill the page; a table sets their numbers below each other.
     if len(runs) > 1:
+        results_table = headline.runs_table(runs)
         differences = headline.differences_table(runs)
+        if groups:
+            single = f"<details><summary>Each run</summary>{results_table}</details>"
+            results_table = pooled_seeds.table_of_means(groups) + single
+            differences = headline.differences_of_groups(groups)
         return (
-            f'<section id="runs"><h2>Runs</h2><div class="card">{headline.runs_table(runs)}</div></section>'
+            f'<section id="runs"><h2>Runs</h2><div class="card">{results_table}</div></section>'
             f'<section id="differences"><h2>What differs</h2><div class="card">{differences}</div></section>'
         )
     run = runs[0].data
