@@ -23,6 +23,7 @@ SAME = {"README.md": "index.md", "results/README.md": "reference/columns.md"}
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".csv": "text", ".sbatch": "sh", "Makefile": "make", ".toml": "toml"}
 
 NAMES_IN_FULL = re.compile(r"<!-- in full: ([\w.= ]+) -->")  # in the pages of Python names
+FETCHING = re.compile(r"<script type=\"module\">(?:(?!</script>).)*https://(?:(?!</script>).)*</script>", re.DOTALL)
 FENCE = re.compile(r"^\s*(```|~~~)")
 LINK = re.compile(r"\]\((?!\w+:|#|/)([^)\s#]+)(#[^)\s]*)?\)")
 NAMED = re.compile(r"(?<![`\[])`((?:docs|scenarios|results|benchmarks)/[\w./-]+\.\w+|[A-Z]{4,}\.md)`(?![`\]])")
@@ -75,6 +76,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         else:
             lines.append(NAMED.sub(named, LINK.sub(linked, line)))
     return "\n".join(lines)
+
+
+def on_page_content(html: str, page: Page, **_: object) -> str:
+    """Return the content of a page without the script with which notebooks would fetch a drawing program."""
+    if page.file.src_uri.endswith(".ipynb"):
+        return FETCHING.sub("", html)
+    return html
 
 
 def _in_full(match: re.Match[str]) -> str:

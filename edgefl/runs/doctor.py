@@ -25,7 +25,7 @@ EXTRAS = {
     "flower": "flwr",
     "gym": "gymnasium",
     "onnx": "onnx",
-    "docs": "mkdocs-material",
+    "docs": "mkdocs",
 }
 """A package of each extra that only the extra installs."""
 
