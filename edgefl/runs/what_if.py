@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -209,7 +209,8 @@ def _alone_in(folder: Path) -> Iterator[None]:
     with closing(locked(lock)):
         yield
         lock.unlink(missing_ok=True)
-        lock.parent.rmdir()
+        with suppress(OSError):  # another process has just begun to wait there
+            lock.parent.rmdir()
 
 
 # Prices

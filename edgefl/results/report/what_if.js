@@ -1,13 +1,31 @@
 "use strict";
 /** The cards "What if?": a slider for each key, the costs of the chosen value beside the run's own, and a chart. */
 edgefl.whenBuilt(({ what_if: cards = {} }) => {
+  const NARROW = 620; // pixels
   for (const root of document.querySelectorAll(".what-if")) {
     const keys = cards[root.dataset.whatIf];
     const sliders = [...root.querySelectorAll("input")];
     const plot = root.querySelector(".plot");
 
+    /** On a narrow screen time and energy stand above each other. */
+    function panels({ xaxis, xaxis2, yaxis, yaxis2 }) {
+      const isNarrow = root.clientWidth < NARROW;
+      if (plot.classList.contains("stacked") !== isNarrow) {
+        plot.classList.toggle("stacked");
+        Plotly.Plots.resize(plot); // which has another height now
+      }
+      if (!isNarrow) return {};
+      return {
+        xaxis: { ...xaxis, domain: [0, 1] },
+        xaxis2: { ...xaxis2, domain: [0, 1] },
+        yaxis: { ...yaxis, domain: [0.6, 1] },
+        yaxis2: { ...yaxis2, domain: [0, 0.4] },
+      };
+    }
+
     /** Marks the chosen point: a line across both panels, and a filled mark on each curve. */
-    function draw({ figure }, place) {
+    function draw({ figure, gap }, chosen) {
+      const place = chosen > 0 ? chosen + gap : chosen; // in the chart
       const line = { color: "#1f5d99", width: 1.5, dash: "dot" };
       const marks = figure.data.map((trace) => ({
         ...trace,
@@ -15,6 +33,7 @@ edgefl.whenBuilt(({ what_if: cards = {} }) => {
         x: [trace.x[place]],
         y: [trace.y[place]],
         marker: { color: trace.line.color, size: 12 },
+        hoverinfo: "skip", // the point below it is shown
       }));
       const shapes = ["", "2"].map((panel) => ({
         type: "line",
@@ -27,7 +46,7 @@ edgefl.whenBuilt(({ what_if: cards = {} }) => {
         y1: 1,
         line,
       }));
-      edgefl.plot(plot, [...figure.data, ...marks], { ...figure.layout, shapes });
+      edgefl.plot(plot, [...figure.data, ...marks], { ...figure.layout, ...panels(figure.layout), shapes });
     }
 
     /** Shows the costs of a value of a key; all other keys go back to the run's own value, as one varies at a time. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -22,9 +22,10 @@ LOGARITHMIC_COST_RATIO = 30
 PANELS = ([0.0, 0.455], [0.545, 1.0])  # of the chart's width: time, energy
 PLOT_HEIGHT = 300
 NOTE = (
-    "The same learning in another world: each value has been priced with all rounds of the run, and nothing in between "
-    "is interpolated. One key varies at a time; all others stay as in the run."
+    "The same learning in another world: each value has been priced with all rounds of the run, and lines between "
+    "values only guide the eye. One key varies at a time; all others stay as in the run."
 )
+TITLE = "Time and energy with another value"
 STALE = "what_if.csv belongs to another run than the rest of the folder: run edgefl what-if again."
 
 
@@ -50,6 +51,12 @@ class KeyPoints:
     def own(self) -> int:
         """The place of the run's own value."""
         return next(place for place, point in enumerate(self.points) if point.own)
+
+    @property
+    def gap(self) -> int:
+        """How many places of the chart stay empty behind the first one: after a distribution, which is no number."""
+        others = [point for point in self.points if not point.own]
+        return int(not self.numeric and all(point.value is not None for point in others))
 
     @property
     def numeric(self) -> bool:
@@ -107,6 +114,8 @@ def keys_of(run: Run) -> list[KeyPoints]:
 def _points(run: Run, key: str, rows: Sequence[WhatIfRow]) -> list[Point]:
     """Return the values of a key as points, with the run's own one among them."""
     own_value = at(run.scenario, key)
+    if isinstance(own_value, Mapping) and list(own_value) == ["kind"]:
+        own_value = own_value["kind"]  # the name of a member without keys
     own_cell = value_cell(own_value)
     own_number = None if isinstance(own_value, bool) else as_number(own_value)
     points = []
@@ -130,7 +139,7 @@ def _name(index: int) -> str:
 
 def _card(run: StyledRun, index: int, *, alone: bool) -> str:
     """Return the card of a run."""
-    title = "" if alone else f"<h3>{swatch(run)}</h3>"
+    title = f"<h3>{TITLE}</h3>" if alone else f"<h3>{TITLE}: {swatch(run)}</h3>"
     if not is_current(run.data):
         none_left = _refused([row for row in run.data.what_if if row.refused])
         inner = none_left or f'<p class="note">{escape(STALE)}</p>'
@@ -142,7 +151,9 @@ def _card(run: StyledRun, index: int, *, alone: bool) -> str:
     sentence = '<p class="what-if-sentence" role="status">Move a slider.</p>'
     costs = f'<div class="what-if-costs">{_costs(run.data)}{sentence}</div>'
     refused = _refused([row for row in run.data.what_if if row.refused])
-    inner = f'<div class="what-if-top">{controls}{costs}</div>{_colour_key(run)}{plot_area(_name(index), PLOT_HEIGHT)}'
+    # A block of its own, at whose top the page's script puts the tools of the chart.
+    chart = f'<div class="what-if-chart">{_colour_key(run)}{plot_area(_name(index), PLOT_HEIGHT)}</div>'
+    inner = f'<div class="what-if-top">{controls}{costs}</div>{chart}'
     return f'<div class="card what-if" data-what-if="{_name(index)}">{title}{inner}{refused}</div>'
 
 
@@ -208,7 +219,7 @@ def _colour_key(run: StyledRun) -> str:
     for number, measure in enumerate(measures_of(run.data.what_if[0])):
         colour = colours[number % len(colours)]
         entries += f'<span><i class="dot" style="background:{colour}"></i>{escape(measure.name)}</span>'
-    return f'<p class="key">{entries}<span>○ this run</span></p>'
+    return f'<p class="key">{entries}<span>○ as in the run</span></p>'
 
 
 # The chart
@@ -226,7 +237,9 @@ def _figure(run: StyledRun, key_points: KeyPoints) -> Figure:
     energies = [measure.energy for measure in measures]
     for panel, (name, units, columns) in enumerate((("time", TIME, times), ("energy", ENERGY, energies))):
         number = "" if panel == 0 else "2"
-        costs = [[point.row.costs.get(column) for point in key_points.points] for column in columns]
+        costs = [
+            _with_gap(key_points, [point.row.costs.get(column) for point in key_points.points]) for column in columns
+        ]
         unit = _unit(costs, units)
         layout[f"yaxis{number}"] = {"title": {"text": with_unit(name, unit)}, "anchor": f"x{number}"}
         layout[f"yaxis{number}"] |= _scale(costs)
@@ -235,7 +248,10 @@ def _figure(run: StyledRun, key_points: KeyPoints) -> Figure:
             colour = colours[place % len(colours)]
             y = [None if cost is None else cost / unit.size for cost in costs[place]]
             axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-            traces.append(axes | _line(measure, x, y, colour, unit, own=key_points.own))
+            trace = axes | _line(measure, x, y, colour, unit, own=key_points.own)
+            if not key_points.numeric and not key_points.gap:
+                trace["mode"] = "markers"  # there is nothing between two names
+            traces.append(trace)
     return {"data": traces, "layout": layout | {"hovermode": "closest"}}
 
 
@@ -266,13 +282,18 @@ def _x_axis(key_points: KeyPoints) -> tuple[list[Any], Figure]:
     title = plotly_text(key_points.key)
     values = [point.value for point in key_points.points if point.value is not None]
     if not key_points.numeric:
-        labels = [plotly_text(point.label) for point in key_points.points]
+        labels = _with_gap(key_points, [plotly_text(point.label) for point in key_points.points])
         return labels, {"type": "category", "title": {"text": title}}
     unit = fitting(max(map(abs, values)), units_of_key(key_points.key))
-    axis: Figure = {"title": {"text": with_unit(title, unit)}}
+    axis: Figure = {"title": {"text": with_unit(title, unit)}, "tickformat": "~g" if unit.name else "~s"}
     if min(values) > 0 and max(values) / min(values) > LOGARITHMIC_RATIO:
-        axis |= {"type": "log", "dtick": "D2", "tickformat": "~g"}
+        axis |= {"type": "log", "dtick": "D2"}
     return [value / unit.size for value in values], axis
+
+
+def _with_gap(key_points: KeyPoints, values: list[Any]) -> list[Any]:
+    """Return the values of all points, with None where a place of the chart stays empty."""
+    return [values[0], *[None] * key_points.gap, *values[1:]]
 
 
 def _unit(costs: Sequence[Sequence[float | None]], units: Sequence[Unit]) -> Unit:
@@ -297,6 +318,7 @@ def _key_data(run: StyledRun, key_points: KeyPoints) -> dict[str, Any]:
     return {
         "key": key_points.key,
         "own": key_points.own,
+        "gap": key_points.gap,
         "figure": _figure(run, key_points),
         "points": [{"label": point.label, "costs": _texts(own, point.row)} for point in key_points.points],
     }
