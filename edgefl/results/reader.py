@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -27,6 +27,8 @@ ColumnArrays = dict[str, npt.NDArray[Any]]
 
 ROWS_AT_A_TIME = 20_000  # that are held as text: a million rows of strings would not fit in memory
 FINISHED_STATUS = "finished"
+EVENTS_FILE = "events.parquet"
+_NUMPY_TYPES: dict[type, type[np.generic]] = {str: np.str_, int: np.int64, float: np.float64}
 _YAML_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C's is much faster
 
 
@@ -209,6 +211,41 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
     unknown = np.full(len(arrays[present[0].name]), np.nan)
     for column in columns:
         arrays.setdefault(column.name, unknown)
+    return arrays
+
+
+def events_of(folder: Path, kinds: Collection[str]) -> ColumnArrays | None:
+    """Return the columns [events] of the event log, of these kinds alone; None where the folder has no event log.
+
+    Raises:
+        InputError: it has been changed or cannot be read, in one line.
+    """
+    path = folder / EVENTS_FILE
+    if not path.is_file():
+        return None
+    import pyarrow.parquet as pq  # late: most pages need no events
+
+    check_file(folder, EVENTS_FILE)
+    names = [column.name for column in COLUMNS_OF[EVENTS_FILE]]
+    try:
+        table = pq.read_table(path, columns=names, filters=[("kind", "in", list(kinds))])
+    except (OSError, ValueError, KeyError) as error:  # those of pyarrow are among them
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: cannot be read: {reason}") from None
+    return _event_arrays({name: table[name].to_pylist() for name in names})
+
+
+def events_from(columns: Mapping[str, Sequence[Any]], kinds: Collection[str]) -> ColumnArrays:
+    """Return an event log that is in memory as `events_of` returns that of a folder."""
+    arrays = _event_arrays(columns)
+    wanted = np.isin(arrays["kind"], list(kinds))
+    return {name: values[wanted] for name, values in arrays.items()}
+
+
+def _event_arrays(columns: Mapping[str, Sequence[Any]]) -> ColumnArrays:
+    arrays = {}
+    for column in COLUMNS_OF[EVENTS_FILE]:
+        arrays[column.name] = np.array(columns[column.name], dtype=_NUMPY_TYPES[column.type])
     return arrays
 
 

@@ -17,7 +17,7 @@ from edgefl.core.units import ENERGY, TIME, digits, quantity, score
 from edgefl.learning.models import Model
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.results.integrity import check_file
-from edgefl.results.reader import FINISHED_STATUS, Documents, read_documents
+from edgefl.results.reader import EVENTS_FILE, FINISHED_STATUS, Documents, read_documents
 from edgefl.results.saved_model import no_model, read_model, read_parameters
 from edgefl.results.writer import DEVICE_ACCURACY_FILE
 from edgefl.scenario import Scenario, dump, load_model
@@ -173,7 +173,11 @@ class Result:
         if self.resolved is not None:
             scenario_text = dump(self.resolved)
         manifest = {**self.manifest, "status": self.status, "error": self.error}
-        tables = {ROUNDS_FILE: self.ledger.round_columns(), "devices.csv": self.ledger.device_columns()}
+        tables = {
+            ROUNDS_FILE: self.ledger.round_columns(),
+            "devices.csv": self.ledger.device_columns(),
+            EVENTS_FILE: self.ledger.event_columns(),
+        }
         tables |= {name: columns() for name, columns in self.more_tables.items()}
         return from_memory(Documents(scenario_text, self.scenario, manifest, self.summary), tables)
 
@@ -218,7 +222,7 @@ class Result:
     @cached_property
     def events(self) -> pd.DataFrame:
         """The event log."""
-        return self._frame("events.parquet", Ledger.event_columns)
+        return self._frame(EVENTS_FILE, Ledger.event_columns)
 
     def _frame(self, name: str, columns: Callable[[Ledger], Columns]) -> pd.DataFrame:
         """Return columns of the ledger, or else the file of that name as a table."""

@@ -7,6 +7,7 @@ Where to find what:
 - A figure is a module: `learning_curves`, `cell_map`, `timeline`, `population`, `handovers`, `battery`, `phase_bars`,
   `device_energy`, `wasted_energy`, `label_heatmap`. To add one, see `run_cards`.
 - `bottleneck` is the story's first sentence, from what `critical_path` counts.
+- `replay` is the player below the map; `replay_tape` makes what it plays.
 - Figures are made of `views` (a choice of the horizontal axis), `time_charts` (panels over virtual time), `style`
   (colours and axes), `tables`, `share_bars` and `card`.
 - `comparison` compares runs with a reference, also for ``edgefl compare``; `formats` writes a comparison as text.

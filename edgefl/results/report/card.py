@@ -9,7 +9,7 @@ from edgefl.results.report.style import Figure
 
 
 class Card(NamedTuple):
-    """A figure with its title, a line of text and, as HTML, what stands between that line and the figure."""
+    """A figure with its title, a line of text and, as HTML, what stands above and below the figure."""
 
     name: str
     title: str
@@ -17,12 +17,13 @@ class Card(NamedTuple):
     note: str = ""
     above: str = ""
     height: int = 0  # pixels; the style sheet's where 0
+    below: str = ""
 
 
 def card_html(card: Card, title: str = "", above: str = "") -> str:
     """Return a card as HTML, with another title and with more above its figure where these are given."""
-    # From top to bottom: the line of text, what stands above the figure, the figure.
-    inner = f"{above}{card.above}{plot_area(card.name, card.height)}"
+    # From top to bottom: the line of text, what stands above the figure, the figure, what stands below it.
+    inner = f"{above}{card.above}{plot_area(card.name, card.height)}{card.below}"
     if card.note:
         inner = f'<p class="note">{escape(card.note)}</p>{inner}'
     return titled_card(title or card.title, inner)

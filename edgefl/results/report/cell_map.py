@@ -62,7 +62,7 @@ def card(run: Run, _runs: Sequence[Run]) -> Card:
 def figure(run: Run) -> Figure:
     """Return the map; devices are points: colour for path loss, size for participations, diamonds without sight."""
     cells = coverage.cells_of(run)
-    frame = _frame(run, cells)
+    frame = frame_of(run, cells)
     devices = _devices(run)
     traces: list[Figure] = []  # later ones are drawn upon earlier ones
     if cells:
@@ -94,7 +94,7 @@ def caption(run: Run) -> str:
     """Return the meaning of the marks, in one line."""
     devices = run.participations
     cells = coverage.cells_of(run)
-    frame = _frame(run, cells)
+    frame = frame_of(run, cells)
     count = len(np.unique(devices["device"]))
     drawn = f"{count:,}"
     if count > MOST_MARKS:
@@ -122,7 +122,7 @@ def _is_true(texts: NDArray[np.str_]) -> Bools:
     return np.isin(np.char.lower(texts), TRUE_TEXTS)
 
 
-def _frame(run: Run, cells: Cells | None) -> MapFrame:
+def frame_of(run: Run, cells: Cells | None) -> MapFrame:
     """Return the part of the plane to draw, such that devices can be told from each other.
 
     It is all that is covered and all places of devices; only devices and base stations where these are close

@@ -11,7 +11,16 @@ from html import escape
 from string import Template
 
 from edgefl.core.units import NO_NUMBER, TIME, quantity
-from edgefl.results.report import describe, headline, label_heatmap, learning_curves, pooled_seeds, tables, what_if
+from edgefl.results.report import (
+    describe,
+    headline,
+    label_heatmap,
+    learning_curves,
+    pooled_seeds,
+    replay,
+    tables,
+    what_if,
+)
 from edgefl.results.report.detail_sections import (
     data_figures,
     data_section,
@@ -72,13 +81,19 @@ def render(runs: Sequence[Run], above: str = "") -> str:
         "results": results(styled_runs),
         "sources": _sources_section(styled_runs),
         "footer": escape(_footer(runs)),
-        "style": resource("style.css") + resource("what_if.css"),
+        "style": resource("style.css") + resource("what_if.css") + resource("replay.css"),
         "early": resource("theme.js"),
         "plotly": plotly(),
         "figures": as_json(
-            {"template": template(), "dark": DARK, "figures": figures, "what_if": what_if.data(styled_runs)}
+            {
+                "template": template(),
+                "dark": DARK,
+                "figures": figures,
+                "what_if": what_if.data(styled_runs),
+                "replays": replay.tapes(runs),
+            }
         ),
-        "script": scripts("page.js", "what_if.js"),
+        "script": scripts("page.js", "what_if.js", "replay.js"),
     }
     return Template(resource("template.html")).substitute(values)
 

@@ -23,13 +23,17 @@ const edgefl = (() => {
   let data = {};
   let printing = false;
 
-  /** The page carries Plotly as gzip, which takes less than half of the space. */
-  async function loadPlotly() {
-    const packed = document.getElementById("plotly").textContent;
+  /** The text that gzip and base64 have packed. */
+  async function unpacked(packed) {
     const bytes = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).text();
+  }
+
+  /** The page carries Plotly as gzip, which takes less than half of the space. */
+  async function loadPlotly() {
     const script = document.createElement("script");
-    script.textContent = await new Response(stream).text();
+    script.textContent = await unpacked(document.getElementById("plotly").textContent);
     document.head.append(script);
   }
 
@@ -108,5 +112,5 @@ const edgefl = (() => {
     document.addEventListener("edgefl:theme", repaint);
   }
 
-  return { plot, chartOf, colour, onPage, isDark, setPrinting, build, whenBuilt, whenPlotted, start };
+  return { plot, chartOf, colour, onPage, isDark, setPrinting, unpacked, build, whenBuilt, whenPlotted, start };
 })();

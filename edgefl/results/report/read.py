@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,21 @@ import numpy.typing as npt
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
 from edgefl.results.metrics import numbers
-from edgefl.results.reader import ColumnArrays, Documents, arrays_from, arrays_of, read_documents
+from edgefl.results.reader import (
+    EVENTS_FILE,
+    ColumnArrays,
+    Documents,
+    arrays_from,
+    arrays_of,
+    events_from,
+    events_of,
+    read_documents,
+)
 from edgefl.results.what_if_table import WhatIfRow, read_table
 from edgefl.server.statuses import REPORTED
 
+# Returns the events of some kinds; None where there is no event log.
+ReadEvents = Callable[[Collection[str]], ColumnArrays | None]
 LEARNED_COLUMNS = ("test_accuracy", "test_loss", "train_loss", "distance_to_optimum")
 
 
@@ -34,6 +45,7 @@ class Run:
     devices: ColumnArrays
     labels: ColumnArrays | None  # samples by device and label; folders of earlier versions lack it
     tracks: ColumnArrays | None  # where some devices have moved, if any moves
+    read_events: ReadEvents  # reads the event log, which few pages need
     what_if: Sequence[WhatIfRow] = ()  # costs with other values of some keys, after those of the run itself
 
     @property
@@ -160,6 +172,7 @@ def load(folder: Path, *, details: bool = True) -> Run:
         labels=labels,
         tracks=tracks,
         what_if=what_if,
+        read_events=partial(events_of, folder),
     )
 
 
@@ -170,7 +183,8 @@ def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence
         documents: its scenario, manifest and summary.
         tables: the columns of each table by the name of its file; rounds.csv and devices.csv at least.
     """
-    arrays = {name: arrays_from(columns, name) for name, columns in tables.items()}
+    events = tables.get(EVENTS_FILE)
+    arrays = {name: arrays_from(columns, name) for name, columns in tables.items() if name != EVENTS_FILE}
     rounds = arrays["rounds.csv"]
     rounds |= {"number": numbers(rounds["round"])}
     return Run(
@@ -183,7 +197,12 @@ def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence
         devices=_finished_devices(arrays["devices.csv"], rounds),
         labels=arrays.get("labels.csv"),
         tracks=arrays.get("tracks.csv"),
+        read_events=partial(events_from, events) if events else _no_events,
     )
+
+
+def _no_events(_kinds: Collection[str]) -> None:
+    return None
 
 
 def load_rounds(folder: Path) -> ColumnArrays:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 from edgefl.results.report import (
     battery,
-    cell_map,
     device_energy,
     handovers,
     phase_bars,
     population,
+    replay,
     timeline,
     times_chosen,
     wasted_energy,
@@ -25,7 +25,7 @@ from edgefl.results.report.read import Run
 # Each returns the card of the first argument; the second are all runs on the page, whose charts may share a scale.
 MakeCard = Callable[[Run, Sequence[Run]], Card | None]
 WORLD_CARDS: tuple[MakeCard, ...] = (
-    cell_map.card,
+    replay.card,
     timeline.card,
     population.card,
     times_chosen.card,

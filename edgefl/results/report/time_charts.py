@@ -54,6 +54,7 @@ def figure(run: Run, panels: Sequence[Panel]) -> Figure:
     layout["shapes"] = views.session_marks(run, "time_s", unit)
     layout["barmode"] = "relative"  # bars below zero stack downwards: departures hang under arrivals
     layout["bargap"] = 0
+    layout["meta"] = views.virtual_time_axis(unit)
     return {"data": data, "layout": layout}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import TIME, Unit, fitting, short, top
-from edgefl.results.report import wasted_energy
+from edgefl.results.report import phase_times, views, wasted_energy
 from edgefl.results.report.card import Card
 from edgefl.results.report.describe import kind
 from edgefl.results.report.read import Run
@@ -40,8 +40,8 @@ def card(run: Run, _runs: Sequence[Run]) -> Card:
 def figure(run: Run) -> Figure:
     """Return a bar of four slices for each participation, and the rounds' borders as lines."""
     rows = chosen(run)
-    durations_s = _durations_s(run, rows)
-    starts_s = _starts_s(run, rows, durations_s)
+    durations_s = phase_times.durations_s(run, rows)
+    starts_s = phase_times.starts_s(run, rows, durations_s)
     round_rows = np.unique(run.devices["row"][rows])
     round_ends_s = run.rounds["time_s"][round_rows]
     unit = fitting(top([round_ends_s]), TIME)
@@ -131,8 +131,8 @@ def chosen(run: Run) -> Rows:
     """
     every_row = np.flatnonzero(run.devices["status"] != REPORTED)
     round_row = run.devices["row"][every_row]
-    durations_s = _durations_s(run, every_row)
-    starts_s = _starts_s(run, every_row, durations_s)
+    durations_s = phase_times.durations_s(run, every_row)
+    starts_s = phase_times.starts_s(run, every_row, durations_s)
     working_s = durations_s[:3].sum(axis=0)  # without the wait for the end of the round
     order: Rows = np.lexsort((working_s, starts_s.round(START_DECIMALS), round_row))
     first_round: Rows = every_row[order[round_row[order] == round_row.min()]]
@@ -145,21 +145,6 @@ def chosen(run: Run) -> Rows:
     return every_row[np.compress(round_row[order] <= last_round, order)]
 
 
-def _durations_s(run: Run, rows: Rows) -> Floats:
-    """Return how long each phase of participations [rows] took [phase, n]; 0 for a phase that never began."""
-    return np.array([np.nan_to_num(run.devices[phase.column][rows]) for phase in TIME_PHASES])
-
-
-def _starts_s(run: Run, rows: Rows, durations_s: Floats) -> Floats:
-    """Return when participations [rows] began; folders of earlier versions only say that they ended with their round.
-
-    ``durations_s`` [phase, n] are their phases.
-    """
-    start_s = run.devices["start_s"][rows]
-    round_end_s = run.rounds["time_s"][run.devices["row"][rows]]
-    return np.where(np.isfinite(start_s), start_s, round_end_s - durations_s.sum(axis=0))
-
-
 def _layout(run: Run, round_rows: Rows, devices: list[str], unit: Unit, begin_s: float) -> Figure:
     """Return the layout: the rounds' borders and numbers, and one row for each device."""
     ends = run.rounds["time_s"][round_rows] / unit.size
@@ -169,6 +154,7 @@ def _layout(run: Run, round_rows: Rows, devices: list[str], unit: Unit, begin_s:
     height = max(LOWEST_HEIGHT, min(HIGHEST_HEIGHT, AXIS_HEIGHT + ROW_HEIGHT * rows))
     return {
         "barmode": "overlay",
+        "meta": views.virtual_time_axis(unit),
         "bargap": 1 - min(WIDEST_BAR, THICKEST_BAR * rows / (height - AXIS_HEIGHT)),
         "height": height,
         "margin": {"t": 28},

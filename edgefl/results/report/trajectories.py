@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgefl.core.arrays import Floats, Rows
+from edgefl.core.arrays import Bools, Floats, Rows
 from edgefl.core.units import TIME, fitting, short, top
 from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.style import Figure, even_pick
@@ -25,7 +25,7 @@ def figure(tracks: ColumnArrays, half_m: float) -> Figure | None:
     # One trace for all: Plotly is slow with many, and a gap separates lines as well.
     pieces: list[Rows] = []
     for rows in chosen(tracks, half_m):
-        pieces += np.split(rows, _breaks(tracks, rows) + 1)
+        pieces += np.split(rows, breaks(tracks, rows) + 1)
     if not pieces:
         return None
     unit = fitting(top([tracks["time_s"]]), TIME)
@@ -68,16 +68,32 @@ def _steps_m(tracks: ColumnArrays, rows: Rows) -> Floats:
     return np.asarray(np.hypot(np.diff(tracks["x_m"][rows]), np.diff(tracks["y_m"][rows])))
 
 
-def _breaks(tracks: ColumnArrays, rows: Rows) -> Rows:
+def breaks(tracks: ColumnArrays, rows: Rows) -> Rows:
     """Return the positions in a device's rows after which its line is broken: it was away or was put elsewhere."""
+    return np.flatnonzero(_jumped(tracks, rows) | was_away(tracks, rows))
+
+
+def _jumped(tracks: ColumnArrays, rows: Rows) -> Bools:
+    """Return whether the device was put elsewhere after each of its rows but the last [n - 1]."""
     steps_m = _steps_m(tracks, rows)
+    moves = steps_m > 0
+    if not moves.any():
+        return moves
+    return np.asarray(steps_m > JUMP * np.median(steps_m[moves]))
+
+
+def was_away(tracks: ColumnArrays, rows: Rows) -> Bools:
+    """Return whether the device was away between each of its rows and the next [n - 1]."""
     pauses_s = np.diff(tracks["time_s"][rows])
-    usual_step_m = np.median(steps_m[steps_m > 0])
-    # All devices share the instants of the table; a device that is away has no row at some of them.
-    interval_s = np.diff(np.unique(tracks["time_s"])).min()
-    jumped = steps_m > JUMP * usual_step_m
-    was_away = pauses_s > PAUSE * interval_s
-    return np.flatnonzero(jumped | was_away)
+    return np.asarray(pauses_s > PAUSE * interval_s(tracks))
+
+
+def interval_s(tracks: ColumnArrays) -> float:
+    """Return the time between successive instants of the table, which all devices share.
+
+    A device that is away has no row at some of them.
+    """
+    return float(np.diff(np.unique(tracks["time_s"])).min(initial=np.inf))
 
 
 def _with_gaps(column: Floats, pieces: list[Rows]) -> Floats:
