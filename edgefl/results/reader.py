@@ -204,7 +204,10 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
             present = _present(columns, header, f"{folder}/{name}")
             places = [header.index(column.name) for column in present]
             pieces = list(_pieces(lines, present, places))
-        except (ValueError, IndexError, csv.Error) as error:
+        except IndexError:
+            reason = "ends too early: the file was cut off, as of a run that was killed or a copy that was not finished"
+            raise InputError(f"{folder}/{name}: line {lines.line_num} {reason}") from None
+        except (ValueError, csv.Error) as error:
             raise InputError(f"{folder}/{name}: near line {lines.line_num}: {error}") from None
     arrays = {column.name: np.concatenate([piece[column.name] for piece in pieces]) for column in present}
     # All columns that the file lacks share one array, which nobody writes to.

@@ -146,8 +146,11 @@ def _targets(runs: Sequence[ComparedRun], options: ComparisonOptions) -> list[Ta
 
 def _scenario_targets(scenario: Mapping[str, Any]) -> list[float]:
     """Return the accuracies that a scenario has as targets."""
-    accuracies = []
-    for target in scenario.get("targets") or []:
+    accuracies: list[float] = []
+    targets = scenario.get("targets")
+    if not isinstance(targets, list):
+        return accuracies
+    for target in targets:
         # A relative target is a mapping whose accuracy is known once its reference is.
         value = target.get("accuracy") if isinstance(target, Mapping) else target
         if isinstance(value, int | float):

@@ -94,7 +94,7 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
     """Return the median path loss outdoors to the nearest base station, in steps, over a square around a point.
 
     The colours span the losses from the least distance of a device to the border of a cell. None where another
-    version wrote a radio that this one does not know.
+    version wrote a radio that this one does not know, or cannot compute.
     """
     radio = _radio_of(run)
     if radio is None or radio.trace is not None:  # with recorded links there is no path loss
@@ -107,9 +107,12 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
     points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     distance_m = cells.distances_m(points).min(axis=1)
     height_m = _device_height_m(run)
-    loss_db = path_loss_db(radio, cells, np.maximum(distance_m, cells.min_distance_m), height_m)
     span_m = np.array([cells.min_distance_m, cells.radius_m])
-    lowest_db, highest_db = path_loss_db(radio, cells, span_m, height_m).tolist()
+    try:
+        loss_db = path_loss_db(radio, cells, np.maximum(distance_m, cells.min_distance_m), height_m)
+        lowest_db, highest_db = path_loss_db(radio, cells, span_m, height_m).tolist()
+    except ValueError:  # the model does not hold for this carrier: no run of this version has had it
+        return None
     return {
         "type": "contour",
         "x": short(x, 5),

@@ -98,8 +98,10 @@ def charted_groups(run: Run) -> list[ChartedGroup]:
 
 
 def group_of_devices(groups: list[ChartedGroup], devices: Floats) -> Rows:
-    """Return the index in ``groups`` of the group of each device [n]."""
-    return np.searchsorted([group.end for group in groups], devices, side="right")
+    """Return the index in ``groups`` of the group of each device [n]; the last one of a device beyond all of them."""
+    index = np.searchsorted([group.end for group in groups], devices, side="right")
+    # A scenario that was changed by hand may know of fewer devices than the tables.
+    return np.minimum(index, max(len(groups) - 1, 0))
 
 
 def labels_text(run: Run, group: ChartedGroup) -> str:

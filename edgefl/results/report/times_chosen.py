@@ -10,6 +10,7 @@ from edgefl.core.arrays import Ints
 from edgefl.core.units import digits, short
 from edgefl.results import participation
 from edgefl.results.participation import Participation
+from edgefl.results.report import describe
 from edgefl.results.report.card import Card
 from edgefl.results.report.read import Run
 from edgefl.results.report.style import RUN_COLOURS, Figure
@@ -29,8 +30,8 @@ def card(run: Run, _runs: Sequence[Run]) -> Card | None:
 
 def of_run(run: Run) -> Participation | None:
     """Return how the participations of a run were spread; None where the folder does not say how many devices are."""
-    count = run.scenario.get("devices", {}).get("count")
-    if not isinstance(count, int):
+    count = describe.at(run.scenario, "devices.count")
+    if type(count) is not int or count < 1:  # not bool, which is an int to isinstance
         return None
     devices = run.devices
     if devices["device"].size and devices["device"].max() >= count:
