@@ -64,6 +64,7 @@ def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
         "banners": _banner(comparison),
         "headline": _tiles(comparison) + _story(comparison),
         "learning": _pictures(pictures) + _charts_section(comparison, drawn),
+        "what_if": "",
         "details": _cells_section(comparison) + _orders_section(comparison),
         "results_title": "Runs",
         "results": _runs_section(comparison, runs),

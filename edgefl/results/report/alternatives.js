@@ -18,9 +18,9 @@ edgefl.alternatives = (() => {
 
   /** The card's title, with the run's name where each run has such a card. */
   function titleOf(div) {
-    const heading = div.closest(".card")?.querySelector("h3")?.textContent ?? "Chart";
+    const heading = (div.closest(".card")?.querySelector("h3") ?? div.closest("section")?.querySelector("h2"))?.textContent;
     const run = div.closest("details.run")?.querySelector("summary")?.textContent;
-    return run ? `${heading}, ${run.trim()}` : heading;
+    return [heading ?? "Chart", run?.trim()].filter(Boolean).join(", ");
   }
 
   function noteOf(div) {

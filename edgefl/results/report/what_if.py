@@ -12,7 +12,7 @@ from edgefl.results.csv_format import csv_cell
 from edgefl.results.report.card import plot_area
 from edgefl.results.report.describe import at
 from edgefl.results.report.read import Run
-from edgefl.results.report.style import RUN_COLOURS, Figure, StyledRun, plotly_text
+from edgefl.results.report.style import RUN_COLOURS, Figure, StyledRun, on_page, plotly_text
 from edgefl.results.report.tables import swatch, table
 from edgefl.results.what_if_table import Measure, WhatIfRow, measures_of, ratio, value_cell, value_text
 
@@ -218,7 +218,7 @@ def _colour_key(run: StyledRun) -> str:
     entries = ""
     for number, measure in enumerate(measures_of(run.data.what_if[0])):
         colour = colours[number % len(colours)]
-        entries += f'<span><i class="dot" style="background:{colour}"></i>{escape(measure.name)}</span>'
+        entries += f'<span><i class="dot" style="background:{on_page(colour)}"></i>{escape(measure.name)}</span>'
     return f'<p class="key">{entries}<span>○ as in the run</span></p>'
 
 
