@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist wo
 TORCH ?= default
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: light setup setup-locked lock demo test test-all lint gpu-check docs reference reproduction-pages benchmarks soak clean
+.PHONY: light setup setup-locked lock demo test test-all lint gpu-check docs pictures notebooks reference reproduction-pages benchmarks soak clean
 
 # What edgefl needs to run, without what its development needs.
 light: .venv/.light
@@ -73,6 +73,15 @@ gpu-check: setup
 # build/site/index.html. A dead link, a missing anchor or a page without a place in the navigation is a failure.
 docs: setup
 	$(SITE)
+
+# The pictures of the documentation, taken anew from pages of runs that are made for them; needs Chromium and chromedriver.
+pictures: setup
+	$(BIN)/python docs/pictures/take.py
+
+# The notebooks, executed and written back with their outputs; the numbers in the tutorial's boxes likewise.
+notebooks: setup
+	$(BIN)/python docs/notebooks/execute.py
+	$(BIN)/python tests/cases/lessons.py docs/tutorial/*.md
 
 # The pages of keys, members, columns, options and Python names follow from the code: write them anew when it changes.
 reference: setup

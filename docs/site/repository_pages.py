@@ -24,6 +24,7 @@ LANGUAGES = {".py": "python", ".yaml": "yaml", ".csv": "text", ".sbatch": "sh", 
 
 NAMES_IN_FULL = re.compile(r"<!-- in full: ([\w.= ]+) -->")  # in the pages of Python names
 FETCHING = re.compile(r"<script type=\"module\">(?:(?!</script>).)*https://(?:(?!</script>).)*</script>", re.DOTALL)
+MARKDOWN_LINK = re.compile(r'href="(?!\w+:)([\w./-]+)\.md(#[^"]*)?"')
 FENCE = re.compile(r"^\s*(```|~~~)")
 LINK = re.compile(r"\]\((?!\w+:|#|/)([^)\s#]+)(#[^)\s]*)?\)")
 NAMED = re.compile(r"(?<![`\[])`((?:docs|scenarios|results|benchmarks)/[\w./-]+\.\w+|[A-Z]{4,}\.md)`(?![`\]])")
@@ -79,9 +80,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, **_: object) -> str:
-    """Return the content of a page without the script with which notebooks would fetch a drawing program."""
+    """Return the content of a page; notebooks fetch no drawing program, and their links lead to pages of the site."""
     if page.file.src_uri.endswith(".ipynb"):
-        return FETCHING.sub("", html)
+        return MARKDOWN_LINK.sub(r'href="\1.html\2"', FETCHING.sub("", html))
     return html
 
 
