@@ -86,6 +86,13 @@ def on_page_content(html: str, page: Page, **_: object) -> str:
     return html
 
 
+def on_post_page(output: str, **_: object) -> str:
+    """Return a page whose search has a name for screen readers, which the theme leaves out."""
+    return output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
+
+
 def _in_full(match: re.Match[str]) -> str:
     """Return what mkdocstrings replaces by all that is to be said about some names."""
     texts = []

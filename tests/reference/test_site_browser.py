@@ -31,6 +31,13 @@ def site(tmp_path_factory):
     return folder
 
 
+CHECK = """
+const done = arguments[0];
+axe.run().then(found => done(found.violations.filter(one => ["serious", "critical"].includes(one.impact)).map(
+  one => one.id + ": " + one.nodes.map(node => node.html.slice(0, 200)).join(" "))));
+"""
+
+
 @pytest.fixture
 def browser(chromium):
     yield chromium
@@ -80,3 +87,16 @@ def test_a_narrow_window_scrolls_tables_and_not_the_page(site, browser):
         browser.get((site / page).as_uri())
         width = browser.execute_script("return document.documentElement.scrollWidth")
         assert width <= 390, page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_kept_out(site, browser, scheme):
+    package = pytest.importorskip("axe_core_python")
+    axe = next(Path(package.__file__).parent.rglob("axe.min.js")).read_text(encoding="utf-8")
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    browser.set_script_timeout(120)
+    for page in PAGES:
+        browser.get((site / page).as_uri())
+        browser.execute_script(axe)
+        assert browser.execute_async_script(CHECK) == [], page
