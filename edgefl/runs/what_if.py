@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgefl.coordination.policies import POLICIES
+from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.files import locked, write_for_user
@@ -281,7 +282,9 @@ def _priced_point(point: WhatIfPoint, divided: Divided, known: KnownLearning, ow
         server = _finished_server(point.scenario, divided, known, own)
     except LearnsOtherwise as error:
         policy = POLICIES.name_of(point.scenario.server.policy)
-        reason = f"{error} (server.policy: {policy}), so something else is learned: use edgefl sweep"
+        selection = SELECTIONS.name_of(point.scenario.server.selection)
+        deciders = f"server.policy: {policy}, server.selection: {selection}"
+        reason = f"{error} ({deciders}), so something else is learned: use edgefl sweep"
         return WhatIfRow(point.key, value, reason)
     except (InputError, RunError) as error:
         return WhatIfRow(point.key, value, " ".join(str(error).split()))

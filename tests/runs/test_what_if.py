@@ -188,7 +188,7 @@ def test_no_value_left(tmp_path):
     with pytest.raises(edgefl.InputError) as caught:
         edgefl.what_if(tmp_path / "run", {"radio.bandwidth_hz": [1e5, 1e6]})
     (line,) = caught.value.faults
-    assert "other updates arrive than in the run (server.policy: asynchronous)" in line
+    assert "other updates arrive than in the run (server.policy: asynchronous, " in line
     assert files(tmp_path / "run") == before
 
 
