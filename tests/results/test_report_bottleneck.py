@@ -1,5 +1,7 @@
 """The bottleneck of a run: tables that are small enough to know the answer, and random ones for what always holds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from edgefl.results.reader import Documents
 from edgefl.results.report import bottleneck, critical_path, narrative
 from edgefl.results.report.page import render
 from edgefl.results.report.read import from_memory, load
+from edgefl.results.what_if_table import WhatIfRow
 
 DEVICE = {
     "session": 1,
@@ -274,6 +277,52 @@ class TestWithoutAPhase:
     def test_uploads_on_a_shared_band_do_not_matter_to_what_comes_before(self):
         run = a_run([[device(0, 1, 1, 8), device(1, 1, 5, 1)]], radio__sharing="processor")
         assert "without upload a round would take 6 s" in bottleneck.sentence(run)
+
+
+class TestOtherPrices:
+    """A run of two rounds of 10 s at 100 MHz and 23 dBm, which has been priced with other values."""
+
+    def said(self, points, **own):
+        run = a_run([[device(0, 1, 1, 8), device(1, 1, 5, 1)]] * 2)
+        summary = {"rounds": 2, "time_s": 20.0, "energy_j": 1.0}
+        rows = [WhatIfRow(costs=summary | own)]
+        rows += [WhatIfRow(key, value, "", summary | {"time_s": time_s, **more}) for key, value, time_s, more in points]
+        return bottleneck.sentence(replace(run, summary=summary, what_if=rows))
+
+    def test_the_next_value_that_saves_most(self):
+        points = [
+            ("radio.bandwidth_hz", "80e6", 26.0, {}),
+            ("radio.bandwidth_hz", "120e6", 12.0, {}),
+            ("radio.bandwidth_hz", "400e6", 5.0, {}),  # what anybody would like to have
+            ("devices.tx_power_dbm", "26", 18.0, {}),
+        ]
+        assert self.said(points).endswith("; 20 MHz more bandwidth would save 4 s a round.")
+
+    def test_less_may_save(self):
+        points = [("radio.bandwidth_hz", "80e6", 16.0, {})]
+        assert self.said(points).endswith("; 20 MHz less bandwidth would save 2 s a round.")
+
+    def test_a_level_is_named_by_its_values(self):
+        points = [("devices.tx_power_dbm", "26", 18.0, {}), ("devices.tx_power_dbm", "20", 25.0, {})]
+        assert self.said(points).endswith("; tx power 26 dBm instead of 23 dBm would save 1 s a round.")
+
+    def test_members_have_no_order(self):
+        points = [("radio.allocation", "max_rate", 14.0, {}), ("radio.allocation", "hungarian", 18.0, {})]
+        assert self.said(points).endswith("; allocation max_rate would save 3 s a round.")
+
+    @pytest.mark.parametrize(
+        "points",
+        [
+            [("radio.bandwidth_hz", "120e6", 20.0, {})],  # which saves nothing
+            [("radio.bandwidth_hz", "120e6", 12.0, {"rounds": 1})],  # of which the learning was cut short
+        ],
+    )
+    def test_where_nothing_helps_the_phase_is_what_is_left(self, points):
+        assert self.said(points).endswith("; without upload a round would take 6 s instead of 10 s.")
+
+    def test_prices_of_another_run_do_not_count(self):
+        points = [("radio.bandwidth_hz", "120e6", 12.0, {})]
+        assert "would save" not in self.said(points, time_s=21.0)
 
 
 class TestPolicies:

@@ -1,6 +1,7 @@
 """The bottleneck of a run in one sentence: what its energy and its time go to, and who sets the pace of its rounds.
 
-Everything in it is counted or added up from ``devices.csv`` and ``rounds.csv``; `critical_path` does so.
+Everything in it is counted or added up from ``devices.csv`` and ``rounds.csv``, which `critical_path` does, or has been
+priced, in ``what_if.csv``.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats
-from edgefl.core.units import TIME, as_number, quantity
-from edgefl.results.report import critical_path, describe, device_groups, phase_bars
+from edgefl.core.units import HERTZ, TIME, as_number, quantity
+from edgefl.results.report import critical_path, describe, device_groups, phase_bars, what_if
 from edgefl.results.report.critical_path import Participations
 from edgefl.results.report.read import Run
 from edgefl.results.report.style import ENERGY_PHASES
+from edgefl.results.report.what_if import KeyPoints, Point
+from edgefl.results.what_if_table import WhatIfRow
 from edgefl.server.statuses import NOT_CHOSEN, POLLED, RECEIVED
 
 # In the order of `ENERGY_PHASES`
@@ -60,7 +63,7 @@ def sentence(run: Run) -> str:
     elif critical_path.overlaps(parts):
         clauses.append(_without_rounds(run, parts))
     else:
-        clauses += [_pace(run, parts), _saving(run, parts)]
+        clauses += [_pace(run, parts), _priced_saving(run) or _saving(run, parts)]
     return "; ".join(clause for clause in clauses if clause) + "."
 
 
@@ -296,6 +299,53 @@ def _speed(run: Run, parts: Participations, samples: Floats) -> Floats:
 
 
 # What would help
+
+
+def _priced_saving(run: Run) -> str:
+    """Return which of the next values of keys would save most time, of those that the run has been priced with."""
+    if not what_if.is_current(run):
+        return ""
+    best_s = 0.0
+    text = ""
+    for key_points in what_if.keys_of(run):
+        own = key_points.points[key_points.own]
+        for point in _next_points(key_points):
+            if point.row.costs["rounds"] != own.row.costs["rounds"]:  # such as a run that stops at a time
+                continue
+            saved_s = _round_s(own.row) - _round_s(point.row)
+            if saved_s > max(best_s, LEAST_SAVED * _round_s(own.row)):
+                best_s = saved_s
+                text = f"{_change_text(key_points.key, own, point)} would save {quantity(saved_s, TIME)} a round"
+    return text
+
+
+def _next_points(key_points: KeyPoints) -> Sequence[Point]:
+    """Return the points next to the run's own value; all others where they have no order."""
+    points = key_points.points
+    own = key_points.own
+    if not key_points.numeric:
+        return [point for point in points if not point.own]
+    # The largest band on a slider would always win, and nobody is offered it.
+    return [*points[max(own - 1, 0) : own], *points[own + 1 : own + 2]]
+
+
+def _round_s(row: WhatIfRow) -> float:
+    """Return the mean time of a round [s]."""
+    time_s = row.costs["time_s"] or 0.0
+    rounds = row.costs["rounds"] or 0.0
+    return time_s / max(rounds, 1.0)
+
+
+def _change_text(key: str, own: Point, point: Point) -> str:
+    """Return a change of a key's value, such as ``20 MHz more bandwidth``."""
+    name = describe.bare(key)
+    # Of levels in decibels, and of ratios, a difference would be read wrongly.
+    if key.endswith("_hz") and own.value is not None and point.value is not None:
+        more = "more" if point.value > own.value else "less"
+        return f"{quantity(abs(point.value - own.value), HERTZ)} {more} {name}"
+    if own.label == what_if.OWN:  # a member, or a distribution, among which the run's own is not
+        return f"{name} {point.label}"
+    return f"{name} {point.label} instead of {own.label}"
 
 
 def _saving(run: Run, parts: Participations) -> str:
