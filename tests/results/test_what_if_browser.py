@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -120,3 +121,18 @@ def test_several_runs_have_a_card_each(open_page, priced, tmp_path):
     second.send_keys(Keys.ARROW_LEFT)
     assert second.get_attribute("aria-valuetext") == "10 MHz"
     assert next(iter(sliders(cards[0]).values())).get_attribute("aria-valuetext") == "20 MHz"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_keeps_anybody_out(card, chromium, theme):
+    package = pytest.importorskip("axe_core_python")
+    script = next(Path(package.__file__).parent.rglob("axe.min.js"))
+    chromium.execute_script("document.documentElement.dataset.theme = arguments[0]", theme)
+    chromium.execute_script(script.read_text(encoding="utf-8"))
+    sliders(card)["what-if-0-0"].send_keys(Keys.ARROW_LEFT)
+    found = chromium.execute_async_script(
+        "const done = arguments[0];"
+        "axe.run({include: [['#what-if']], exclude: [['.svg-container']]}, {resultTypes: ['violations']})"
+        ".then(all => done(all.violations));"
+    )
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
