@@ -124,6 +124,7 @@ def _comparison_by_seed(groups: Sequence[PooledRuns]) -> str:
     if not cards:
         return ""
     return (
-        f'<section id="comparison"><h2>Comparison with {tables.swatch(first.look)}, seed by seed</h2>'
+        '<section id="comparison">'
+        f'<h2 data-short="Comparison">Comparison with {tables.swatch(first.look)}, seed by seed</h2>'
         f'<p class="note">{escape(comparison.TABLE_LEGEND)}</p><div class="grid">{cards}</div></section>'
     )
