@@ -25,6 +25,7 @@ MOST_PACE = 1e9  # rounds or minutes
 # Of the table at the end
 NAME_WIDTH = 14
 LINE_WIDTH = 100
+LAST_PORT = 65535
 
 
 def add_run(verbs: Any) -> None:
@@ -67,7 +68,27 @@ def add_run(verbs: Any) -> None:
         help="write rounds as TensorBoard events while the run goes on (DIR: the result folder's tensorboard/)",
     )
     parser.add_argument("--mlflow", metavar="URI", help="send rounds to an MLflow server or database as they end")
+    parser.add_argument(
+        "--live",
+        metavar="PORT",
+        nargs="?",
+        type=_port,
+        const=0,
+        help="serve the report on this machine while the run goes on (default: a free port); prints its address",
+    )
     parser.set_defaults(verb=_run)
+
+
+def _port(text: str) -> int:
+    """Read the number of a port; 0 is a free one.
+
+    Raises:
+        InputError: it is none.
+    """
+    if text.isascii() and text.isdigit() and int(text) <= LAST_PORT:
+        return int(text)
+    hint = "; the scenario comes before the options" if text.endswith((".yaml", ".yml")) else ""
+    raise InputError(f"--live {text}: must be a port from 0 to {LAST_PORT}{hint}")
 
 
 def _pace(text: str) -> Pace:
@@ -93,13 +114,12 @@ def _pace(text: str) -> Pace:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from edgefl.api import run
-    from edgefl.cli.progress import RoundProgress
-    from edgefl.results.tracking import together
     from edgefl.runs.emulation import default_folder
     from edgefl.scenario import load_with_source
     from edgefl.scenario.overrides import with_seed
 
+    if options.dry_run and options.live is not None:
+        raise InputError("--live: a dry run has no page: leave one of the two out")
     reach = access(allowed=not options.no_plugins)
     # The scenario comes first: while it may still be wrong, nothing is opened and nothing is written.
     scenario, source = load_with_source(options.scenario, with_seed(options.overrides, options.seed), reach)
@@ -109,26 +129,49 @@ def _run(options: argparse.Namespace) -> int:
     try:
         if options.dry_run:
             return _forecast(options, scenario, folder)
-        with ExitStack() as stack:
-            trackers = [stack.enter_context(tracker) for tracker in _trackers(options, scenario, folder)]
-            bar = RoundProgress(scenario.name, scenario.in_sessions.total, quiet=options.quiet)
-            result = run(
-                scenario,
-                out=folder,
-                device=options.device,
-                train=not options.no_train,
-                overwrite=options.overwrite,
-                resume=options.resume,
-                pace=options.pace,
-                extendable=not options.drop_checkpoints,
-                progress=together(stack.enter_context(bar), *trackers),
-            )
-            for tracker in trackers:
-                tracker.note_status(result.status)
+        if options.live is None:
+            return _emulate(options, scenario, folder)
+        return _emulate_live(options, scenario, folder)
     except InputError as error:  # found when data and devices were made, so without file and line
         raise InputError(*(source.place(fault) for fault in error.faults)) from None
+
+
+def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path) -> int:
+    """Run the scenario beside a process that serves its page, and return the exit code."""
+    from edgefl.results import writer
+    from edgefl.results.live import LivePage
+
+    writer.check_folder(folder, overwrite=options.overwrite or options.resume)  # before anything is served
+    with LivePage(folder, options.live, scenario.name) as page:
+        # Also when quiet, as nobody could open the page otherwise; scripts read standard output.
+        print(f"edgefl: live page: {page.address}", file=sys.stderr, flush=True)
+        return _emulate(options, scenario, folder)
+
+
+def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path) -> int:
+    """Run the scenario, print what has come of it, and return the exit code."""
+    from edgefl.api import run
+    from edgefl.cli.progress import RoundProgress
+    from edgefl.results.tracking import together
+
+    with ExitStack() as stack:
+        trackers = [stack.enter_context(tracker) for tracker in _trackers(options, scenario, folder)]
+        bar = RoundProgress(scenario.name, scenario.in_sessions.total, quiet=options.quiet)
+        result = run(
+            scenario,
+            out=folder,
+            device=options.device,
+            train=not options.no_train,
+            overwrite=options.overwrite,
+            resume=options.resume,
+            pace=options.pace,
+            extendable=not options.drop_checkpoints,
+            progress=together(stack.enter_context(bar), *trackers),
+        )
+        for tracker in trackers:
+            tracker.note_status(result.status)
     if not options.quiet:
-        print(result_table(result, folder))
+        print(result_table(result, folder), flush=True)
     # Standard error, also when quiet: scripts read the table from standard output, and people need the reason.
     if result.error:
         print(f"edgefl: {result.status}: {result.error}; finished rounds are in {folder}", file=sys.stderr)

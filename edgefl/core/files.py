@@ -47,10 +47,14 @@ def read_bytes(path: Path) -> bytes:
 
 
 @contextmanager
-def atomically(path: Path) -> Iterator[BinaryIO]:
+def atomically(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` at the end, so that nobody ever reads half a file.
 
     Missing folders are made.
+
+    Args:
+        path: the file.
+        durable: wait until the disk has it, so that it is whole even if the power fails.
 
     Raises:
         OSError: the system does not allow it, or the disk is full; an old file stays as it was.
@@ -66,7 +70,8 @@ def atomically(path: Path) -> Iterator[BinaryIO]:
         with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())  # the content must be on disk before the name points to it
+            if durable:
+                os.fsync(stream.fileno())  # the content must be on disk before the name points to it
         part.replace(path)
     except OSError as error:
         with suppress(OSError):  # a disk that cannot be written any more keeps the temporary file
@@ -85,9 +90,9 @@ def cut_to_bytes(text: str, most: int) -> str:
     return text.encode()[:most].decode(errors="ignore")
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
     """Write a file that is whole or absent; see `atomically`."""
-    with atomically(path) as stream:
+    with atomically(path, durable=durable) as stream:
         stream.write(content)
 
 
@@ -141,6 +146,24 @@ def locked(path: Path, *, make: bool = True) -> BinaryIO:
         raise Taken(f"{path.parent.parent}: {text}")
     _locked_files.add(file)
     return file
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock of a file; True also where the system does not let us ask."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        # Shared: two who ask at the same time do not take each other for the holder.
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)  # which releases what has been locked here
+    return False
 
 
 def _release_inherited() -> None:

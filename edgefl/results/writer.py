@@ -27,6 +27,7 @@ TRACKS_FILE = "tracks.csv"
 DEVICE_ACCURACY_FILE = "device_accuracy.csv"
 PARAMETERS_FILE = "parameters.npy"
 MODEL_FILE = "model.safetensors"
+REPORT_FILE = "report.html"
 RESULT_FILES = (  # which a new run in the same folder replaces
     "manifest.json",
     SCENARIO_FILE,
@@ -44,7 +45,7 @@ RESULT_FILES = (  # which a new run in the same folder replaces
     PARAMETERS_FILE,
     MODEL_FILE,
     WHAT_IF_FILE,
-    "report.html",
+    REPORT_FILE,
 )
 CHECKPOINTS = "checkpoints"  # folder of what a run can be resumed from
 

@@ -29,6 +29,7 @@ from edgefl.learning.storage import storage
 from edgefl.learning.torch_device import choose_device
 from edgefl.results import provenance, writer
 from edgefl.results.integrity import SUMMARY_DIGEST, SUMMARY_FILE, check_all
+from edgefl.results.progress import Progress, SoFar, remove_progress
 from edgefl.results.reader import text_of
 from edgefl.results.result import Result, read_result
 from edgefl.results.summary import summarize
@@ -192,6 +193,9 @@ class Emulation:
         """Build the parts, and note how long that took."""
         self._began_s = time.perf_counter()
         self._cpu_began_s = provenance.cpu_s()
+        self._rows_so_far: Progress | None = None
+        if self.options.out is not None:
+            self._rows_so_far = Progress(self.options.out)
         self._manifest = {
             # To ask git would take longer than many an episode of an agent, which stays in memory.
             **provenance.environment(git=self.options.out is not None),
@@ -214,7 +218,7 @@ class Emulation:
             self.scenario,
             device,
             train=self.options.train,
-            progress=progress,
+            progress=partial(self._note_round, progress),
             divided=self._divided,
             keeping=keeping,
             control=control,
@@ -226,6 +230,22 @@ class Emulation:
         if plan := self._learner_described():
             self._resolved = with_keys(self.scenario, keys_of_plan(plan))
         self._setup_s = time.perf_counter() - self._began_s
+
+    def _note_round(self, progress: RoundListener, row: Mapping[str, Any]) -> None:
+        """Hand on the row of a round, and let pages about the run under way have it now and then."""
+        progress(row)
+        if self._rows_so_far is not None:
+            self._rows_so_far.note_round(self._so_far)
+
+    def _so_far(self) -> SoFar:
+        """Return what the run has recorded so far."""
+        ledger = self.server.ledger
+        tables = {"rounds.csv": ledger.round_columns(), "devices.csv": ledger.device_columns()}
+        tracks = self._more_tables(None).get(writer.TRACKS_FILE)
+        # A model from outside may draw or remember when it is asked: it is asked no more often than the run needs it.
+        if tracks is not None and not self._plugins:
+            tables[writer.TRACKS_FILE] = tracks()
+        return SoFar(tables, self._summary(None))
 
     def _guarded(self, rounds: Generator[clock.Event, Any, None]) -> Generator[clock.Event, Any, None]:
         """Run the policy's process; an exception of a plug-in gets its line before SimPy makes a copy of it."""
@@ -332,14 +352,7 @@ class Emulation:
         except RunError as error:
             self.stop("failed", self.error or str(error))
             log.debug("learning ends: %s", trail(error))
-        summary = summarize(
-            server.ledger,
-            scenario.targets,
-            scenario.report.last_tests,
-            accuracies,
-            by_session=scenario.in_sessions.several,
-            devices=scenario.devices.count,
-        )
+        summary = self._summary(accuracies)
         if scenario.in_sessions.several:
             summary["storage"] = self._storage()
         server.replay.close()
@@ -361,6 +374,21 @@ class Emulation:
         if self.options.out is not None:
             _write(self.options.out, result)
         return result
+
+    def _summary(self, accuracies: Floats | None) -> dict[str, Any]:
+        """Return the summary of the rounds that have ended.
+
+        Args:
+            accuracies: accuracy of the final model on each device's own samples; None if they are not known.
+        """
+        return summarize(
+            self.server.ledger,
+            self.scenario.targets,
+            self.scenario.report.last_tests,
+            accuracies,
+            by_session=self.scenario.in_sessions.several,
+            devices=self.scenario.devices.count,
+        )
 
     def _storage(self) -> dict[str, int]:
         """Return what the server and a device keep from round to round, see `storage`."""
@@ -431,6 +459,8 @@ def _state_of(folder: Path | None) -> FolderState:
     found = []
     if folder is not None:
         for name in writer.RESULT_FILES:
+            if name == writer.REPORT_FILE:
+                continue  # whoever looks at a run may write its page at any time
             with suppress(FileNotFoundError, NotADirectoryError):
                 found.append((name, (folder / name).stat().st_mtime_ns))
     return tuple(found)
@@ -465,6 +495,7 @@ def _open(folder: Path, journal: Journal, scenario: Scenario, divided: Divided, 
     """Write the files that are known before the first round."""
     journal.open()
     writer.open_folder(folder)
+    remove_progress(folder)
     _write_manifest(folder, {**manifest, "wall_s": None, "status": "running", "error": None})
     write_atomically(folder / writer.SCENARIO_FILE, dump(scenario).encode())
     if divided.data.classes:
@@ -539,6 +570,7 @@ def _write(folder: Path, result: Result) -> None:
         if writer.TRACKS_FILE in result.more_tables:
             writer.write_tracks(folder, result.more_tables[writer.TRACKS_FILE]())
         writer.write_json(folder / "summary.json", result.summary)
+        remove_progress(folder)  # before the manifest says that the run has ended: nothing must be left of it then
         _write_manifest(folder, result.manifest)
     except OSError as error:
         raise RunError(f"{folder}: the results cannot be written: {error.strerror}") from None

@@ -48,7 +48,7 @@ def write(sources: Sequence[Path | Run], out: Path) -> Path:
     if sweep_folders:
         return sweep.write(sweep_folders[0], out)
     # All folders are read before the page is begun, so that one error names all that cannot be read.
-    read = iter(load_all(folders))
+    read = iter(load_all(folders, so_far=True))
     runs = [source if isinstance(source, Run) else next(read) for source in sources]
     above = ""
     if len(folders) == len(sources) == 1:

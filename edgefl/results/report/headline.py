@@ -18,7 +18,7 @@ TILES_IN_A_ROW = 6
 STATUS_TEXTS = {
     "interrupted": "was interrupted after",
     "failed": "failed after",
-    "running": "had not finished when this page was made: it stood at",
+    "running": "was killed, or its machine went down, and `edgefl run --resume` goes on with it; it had written",
 }
 
 
@@ -47,18 +47,27 @@ def banner(run: Run, name: str) -> str:
     status = str(run.manifest.get("status"))
     if status == "finished":
         return ""
-    ended = STATUS_TEXTS.get(status, f"has the status {status!r} after")
-    rounds = f"{run.length}"
-    planned_rounds = describe.at(run.scenario, "rounds")
-    is_planned = not describe.app(run.scenario)  # nobody knows how many rounds an app would have run
-    if is_planned and type(planned_rounds) is int:  # a folder of another version may hold something else
-        rounds += f" of {planned_rounds}"
-    text = escape(f"{name} {ended} {rounds} rounds.")
+    if run.under_way:
+        text = f"{name} is still running: {_rounds_of(run)}."
+    else:
+        ended = STATUS_TEXTS.get(status, f"has the status {status!r} after")
+        text = f"{name} {ended} {_rounds_of(run)}."
+    text = escape(text)
     error = run.manifest.get("error")
     if error:
         text += f' <span class="error">{escape(str(error))}</span>'
     severity = "bad" if status == "failed" else ""
     return f'<p class="banner {severity}" role="status">{text}</p>'
+
+
+def _rounds_of(run: Run) -> str:
+    """Return how many rounds have ended, and of how many, as far as anybody knows."""
+    rounds = f"{run.length}"
+    planned_rounds = describe.at(run.scenario, "rounds")
+    is_planned = not describe.app(run.scenario)  # nobody knows how many rounds an app would have run
+    if is_planned and type(planned_rounds) is int:  # a folder of another version may hold something else
+        rounds += f" of {planned_rounds}"
+    return f"{rounds} rounds"
 
 
 def _tile_row(row: Sequence[str]) -> str:
@@ -71,7 +80,8 @@ def _result_tile(run: Run) -> str:
         # The last model is what a run leaves behind; a better one on the way is worth a note.
         best = run.summary.get("best_accuracy")
         note = "" if best is None else f"best {score(best)}"
-        return _tile("Final accuracy", score(run.final_accuracy), note)
+        title = "Accuracy so far" if run.under_way else "Final accuracy"
+        return _tile(title, score(run.final_accuracy), note)
     distance = run.last("distance_to_optimum")
     if distance is not None:
         return _tile("Distance to the optimum", digits(distance), "after the last round")

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
 from edgefl.results.metrics import numbers
+from edgefl.results.progress import FOLDER as ROWS_SO_FAR
+from edgefl.results.progress import is_under_way, is_unfinished
 from edgefl.results.reader import (
     EVENTS_FILE,
     ColumnArrays,
@@ -22,13 +24,16 @@ from edgefl.results.reader import (
     arrays_of,
     events_from,
     events_of,
+    json_of,
     read_documents,
 )
 from edgefl.results.what_if_table import WhatIfRow, read_table
+from edgefl.server.columns import COLUMNS_OF
 from edgefl.server.statuses import REPORTED
 
 # Returns the events of some kinds; None where there is no event log.
 ReadEvents = Callable[[Collection[str]], ColumnArrays | None]
+READ_AGAIN = 3  # times, if a run goes on while its files are read
 LEARNED_COLUMNS = ("test_accuracy", "test_loss", "train_loss", "distance_to_optimum")
 
 
@@ -47,6 +52,7 @@ class Run:
     tracks: ColumnArrays | None  # where some devices have moved, if any moves
     read_events: ReadEvents  # reads the event log, which few pages need
     what_if: Sequence[WhatIfRow] = ()  # costs with other values of some keys, after those of the run itself
+    under_way: bool = False  # a process runs in the folder; the tables have the rows so far
 
     @property
     def learned(self) -> bool:
@@ -125,8 +131,8 @@ def reached(target: Mapping[str, Any]) -> bool:
     return as_number(target.get("round")) is not None
 
 
-def load_all(folders: Sequence[Path], *, details: bool = True) -> list[Run]:
-    """Read result folders.
+def load_all(folders: Sequence[Path], *, details: bool = True, so_far: bool = False) -> list[Run]:
+    """Read result folders; of runs without results, with ``so_far``, the rows that are final.
 
     Raises:
         InputError: one line for every folder that cannot be read.
@@ -135,7 +141,10 @@ def load_all(folders: Sequence[Path], *, details: bool = True) -> list[Run]:
     runs = []
     for folder in folders:
         try:
-            runs.append(load(folder, details=details))
+            if so_far and is_unfinished(folder):
+                runs.append(load_so_far(folder))
+            else:
+                runs.append(load(folder, details=details))
         except InputError as error:
             faults.extend(error.faults)
     if faults:
@@ -149,6 +158,9 @@ def load(folder: Path, *, details: bool = True) -> Run:
     Raises:
         InputError: something is missing or unreadable, in one line.
     """
+    if is_unfinished(folder) and not (folder / "rounds.csv").is_file():
+        text = "its run has not ended: `edgefl report` shows its rounds so far, `edgefl run --resume` goes on with it"
+        raise InputError(f"{folder}: {text}")
     documents = read_documents(folder)
     rounds = load_rounds(folder)
     devices: ColumnArrays = {}
@@ -174,6 +186,60 @@ def load(folder: Path, *, details: bool = True) -> Run:
         what_if=what_if,
         read_events=partial(events_of, folder),
     )
+
+
+def load_so_far(folder: Path) -> Run:
+    """Read the folder of a run that has written no results, because it is under way or was killed.
+
+    Raises:
+        InputError: something is missing or unreadable, in one line.
+    """
+    for _ in range(READ_AGAIN):
+        try:
+            return _load_rows_so_far(folder)
+        except InputError:
+            # The run goes on while its files are read: files may be replaced, or be gone as it has ended.
+            if not is_unfinished(folder):
+                return load(folder)
+    return _load_rows_so_far(folder)
+
+
+def _load_rows_so_far(folder: Path) -> Run:
+    """Read the rows that a run without results has left so far."""
+    under_way = is_under_way(folder)
+    documents = read_documents(folder)
+    summary: Mapping[str, Any] = {}
+    rows = folder / ROWS_SO_FAR
+    if not (rows / "rounds.csv").is_file():
+        rows = folder  # the run is about to end, and writes its results there
+    if (rows / "rounds.csv").is_file():
+        # Rounds come first, as they are written last: participants of later rounds do not count.
+        rounds = load_rounds(rows)
+        devices = arrays_of(rows, "devices.csv")
+    else:
+        rounds = _without_rows("rounds.csv")
+        rounds |= {"number": numbers(rounds["round"])}
+        devices = _without_rows("devices.csv")
+    if (rows / "summary.json").is_file():
+        summary = json_of(rows, "summary.json")
+    return Run(
+        folder=folder,
+        scenario=documents.scenario,
+        scenario_text=documents.scenario_text,
+        manifest=documents.manifest,
+        summary=summary,
+        rounds=rounds,
+        devices=_finished_devices(devices, rounds),
+        labels=_optional_table(folder, "labels.csv"),
+        tracks=_optional_table(rows, "tracks.csv"),
+        read_events=_no_events,
+        under_way=under_way,
+    )
+
+
+def _without_rows(name: str) -> ColumnArrays:
+    """Return the columns of a table that has no rows yet."""
+    return arrays_from({column.name: [] for column in COLUMNS_OF[name]}, name)
 
 
 def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> Run:

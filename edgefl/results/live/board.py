@@ -1,0 +1,64 @@
+"""The board: what the live page shows now, for requests that wait for something newer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Condition
+from time import monotonic
+from typing import NamedTuple
+
+
+class Shown(NamedTuple):
+    """What the live page shows from one change to the next."""
+
+    version: int  # grows from 1
+    page: bytes  # the whole page, for a browser that opens it
+    state: bytes  # what is new of it, as JSON, for a browser that has it open
+
+
+class Board:
+    """Holds what the page shows now, and knows whether anybody looks at it; threads may share it."""
+
+    def __init__(self, first: Shown) -> None:
+        self._changed = Condition()
+        self._shown = first
+        self._open = 0  # requests that are being answered
+        self._last_asked_s: float | None = None  # when the last request came or was answered
+
+    @property
+    def shown(self) -> Shown:
+        """What the page shows now."""
+        return self._shown
+
+    def post(self, shown: Shown) -> None:
+        """Replace what the page shows."""
+        with self._changed:
+            self._shown = shown
+            self._changed.notify_all()
+
+    def newer(self, version: int, patience_s: float) -> Shown | None:
+        """Return what is newer than a version, as soon as there is anything; None if nothing comes in time."""
+        with self._changed:
+            if self._changed.wait_for(lambda: self._shown.version > version, patience_s):
+                return self._shown
+            return None
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Note that a request is being answered."""
+        with self._changed:
+            self._open += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._open -= 1
+                self._last_asked_s = monotonic()
+
+    def asked_within(self, seconds: float) -> bool:
+        """Return whether a request waits, or one has been answered within the last seconds."""
+        with self._changed:
+            if self._open:
+                return True
+            return self._last_asked_s is not None and monotonic() - self._last_asked_s < seconds

@@ -1,0 +1,178 @@
+"""The process beside a run that serves its live page."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import secrets
+import socket
+import time
+from contextlib import suppress
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Thread
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from edgefl.core import interrupts
+from edgefl.core.errors import InputError
+from edgefl.results.integrity import MANIFEST_FILE
+from edgefl.results.live.board import Board
+from edgefl.results.live.server import LOOPBACK, PageServer
+from edgefl.results.progress import FOLDER, ROUNDS_FILE
+
+TOKEN_BYTES = 24
+LOOK_EVERY_S = 0.3  # at the files of the run
+LOOKED_AT_S = 30.0  # a page that has asked for nothing for so long is closed
+REST = 3.0  # times as long as making the page took until it is made again: a run needs the processor more
+QUIET_S = 2.0  # without a request, after which every open page has got the last state
+LAST_S = 15.0  # at most for open pages to get it
+END_S = 120.0  # at most until the process has made the last page and open pages have it
+NICENESS = 5  # the run comes first
+
+FileState = tuple[int, int, int] | None  # None: there is no such file
+
+
+class Watched(NamedTuple):
+    """The run whose page is served, as the process beside it sees it."""
+
+    folder: Path  # of its results
+    title: str
+    before: FileState  # of the folder's manifest before the run, which replaces it when it begins
+    pid: int  # of its process
+    ended: Connection  # becomes readable when it has ended: True, if it has written its results
+
+    def states(self) -> list[FileState]:
+        """Return the states of the files that change while the run goes on, the manifest first."""
+        return [_state_of(self.folder / MANIFEST_FILE), _state_of(self.folder / FOLDER / ROUNDS_FILE)]
+
+    @property
+    def has_begun(self) -> bool:
+        """True if the folder is that of this run, and not of one before it."""
+        return self.states()[0] != self.before
+
+    def goes_on(self, patience_s: float) -> bool:
+        """Wait a little for the run's end, and return whether it still goes on."""
+        # A forked process of the run may hold the other end of the pipe, too: then the run's death leaves it open.
+        return not self.ended.poll(patience_s) and os.getppid() == self.pid
+
+    def has_results(self) -> bool:
+        """Return, once it has ended, whether the folder has what the run has left."""
+        with suppress(EOFError, OSError):
+            if self.ended.poll() and self.ended.recv():
+                return True
+        return self.has_begun
+
+
+class LivePage:
+    """A page about the run in a folder, which is served until the context is left.
+
+    The process that serves it begins at once, and shows the run as soon as its folder is open. It ends with
+    this process, however that ends.
+
+    Args:
+        folder: the result folder of a run that is about to begin.
+        port: where to listen; 0 takes a free one.
+        title: what the run is called.
+
+    Raises:
+        InputError: the port cannot be used.
+    """
+
+    def __init__(self, folder: Path, port: int, title: str) -> None:
+        listener = _listening(port)
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        self.address = f"http://{LOOPBACK}:{listener.getsockname()[1]}/{token}/"
+        context = multiprocessing.get_context("spawn")
+        theirs, self._ours = context.Pipe(duplex=False)
+        before = _state_of(folder / MANIFEST_FILE)
+        # The token goes through a pipe: everybody on the machine may read a process's arguments.
+        watched = Watched(folder.absolute(), title, before, os.getpid(), theirs)
+        self._process = context.Process(target=serve, args=(listener, token, watched))
+        resource_tracker.ensure_running()  # by `start` otherwise, which then lets signals in again
+        with interrupts.blocked():
+            self._process.start()
+        theirs.close()
+        listener.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let open pages get the last state, and end the process."""
+        with suppress(OSError):  # the process is gone
+            self._ours.send(kind is None)
+        self._ours.close()
+        with suppress(KeyboardInterrupt):  # the run has ended; whoever does not want to wait need not
+            self._process.join(END_S)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+
+def _listening(port: int) -> socket.socket:
+    """Return a socket that listens at a port of the loopback address.
+
+    Raises:
+        InputError: the port cannot be used.
+    """
+    try:
+        return socket.create_server((LOOPBACK, port))
+    except OSError as error:
+        reason = error.strerror
+        if error.errno == errno.EADDRINUSE:
+            reason = "is in use"
+        elif error.errno in {errno.EACCES, errno.EPERM}:
+            reason = "is not allowed"
+        raise InputError(f"--live {port}: this port {reason}; name another, or none for a free one") from None
+
+
+def _state_of(path: Path) -> FileState:
+    """Return what changes when a file is replaced."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+
+def serve(listener: socket.socket, token: str, run: Watched) -> None:
+    """Serve the page of a run until its process says that the run has ended, or is gone.
+
+    Args:
+        listener: the socket that listens.
+        token: the first part of every path that is answered.
+        run: the run.
+    """
+    interrupts.ignore()  # Ctrl-C is for the run, which ends this process then
+    os.nice(NICENESS)
+    from edgefl.results.live.page import PageMaker  # the process of the run does not need it
+
+    maker = PageMaker(run.folder, run.title)
+    board = Board(maker.setting_up())
+    server = PageServer(listener, token, board)
+    Thread(target=server.serve_forever, daemon=True).start()
+
+    shown: list[FileState] = []  # states of the files that the page shows
+    rest_until_s = 0.0
+    while run.goes_on(LOOK_EVERY_S):
+        found = run.states()
+        rested = time.monotonic() > rest_until_s
+        if rested and found != shown and run.has_begun and board.asked_within(LOOKED_AT_S):
+            began_s = time.monotonic()
+            page = maker.now()
+            if page is not None:
+                board.post(page)
+                shown = found
+            rest_until_s = time.monotonic() + REST * (time.monotonic() - began_s)
+
+    if board.asked_within(LOOKED_AT_S):
+        board.post(maker.last(has_rounds=run.has_results()))
+        give_up_s = time.monotonic() + LAST_S
+        while board.asked_within(QUIET_S) and time.monotonic() < give_up_s:
+            time.sleep(LOOK_EVERY_S)
+    server.shutdown()

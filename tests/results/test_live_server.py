@@ -1,0 +1,191 @@
+"""What the server of a live page answers, to whom, and what it keeps to itself."""
+
+import json
+import socket
+import threading
+from http.client import HTTPConnection
+
+import pytest
+
+from edgefl.results.live import server as live_server
+from edgefl.results.live.board import Board, Shown
+from edgefl.results.live.server import PageServer
+
+TOKEN = "secret-token"  # noqa: S105 - of this test
+PAGE = Shown(1, b"<p>the page</p>", b'{"version": 1}')
+NEWER = Shown(2, b"<p>newer</p>", b'{"version": 2}')
+
+
+@pytest.fixture
+def served():
+    """A server, its board and its port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    board = Board(PAGE)
+    server = PageServer(listener, TOKEN, board)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield server, board, listener.getsockname()[1]
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def ask(served):
+    """Sends a request as it is, without any help of a library that would mend its path."""
+    port = served[2]
+
+    def asked(path, method="GET", host=None):
+        connection = HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.putrequest(method, path, skip_host=True)
+        if host is not False:
+            connection.putheader("Host", host or f"127.0.0.1:{port}")
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, answer.read(), dict(answer.getheaders())
+
+    return asked
+
+
+def test_the_page_and_what_is_new_of_it(ask):
+    status, content, headers = ask(f"/{TOKEN}/")
+    assert (status, content) == (200, PAGE.page)
+    assert headers["Content-Type"].startswith("text/html")
+    status, content, headers = ask(f"/{TOKEN}/state?after=0")
+    assert (status, content) == (200, PAGE.state)
+    assert headers["Content-Type"].startswith("application/json")
+
+
+def test_answers_are_for_nobody_else(ask):
+    for path in (f"/{TOKEN}/", f"/{TOKEN}/state?after=0", "/"):
+        _, _, headers = ask(path)
+        assert headers["Cache-Control"] == "no-store"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert headers["X-Frame-Options"] == "DENY"
+        assert not {"Access-Control-Allow-Origin", "Set-Cookie"} & headers.keys()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "//",
+        "*",
+        "/state?after=0",
+        "/secret-toke/",
+        "/secret-token2/",
+        "/SECRET-TOKEN/",
+        f"/{TOKEN}",
+        f"/./{TOKEN}/",
+        f"/{TOKEN}//",
+        f"/{TOKEN}/report.html",
+        f"/{TOKEN}/scenario.yaml",
+        f"/{TOKEN}/../../etc/passwd",
+        f"/{TOKEN}/%2e%2e/%2e%2e/etc/passwd",
+        f"/{TOKEN}/state/../../scenario.yaml?after=0",
+        f"/{TOKEN}/./state?after=0",
+        f"/{TOKEN}/state",
+        f"/{TOKEN}/state?after=",
+        f"/{TOKEN}/state?after=-1",
+        f"/{TOKEN}/state?after=1e3",
+        f"/{TOKEN}/state?after={'9' * 5000}",
+        "/favicon.ico",
+        "/%E4/",
+        f"http://elsewhere.example/{TOKEN}/",
+    ],
+)
+def test_nothing_else_is_served(ask, path):
+    status, content, _ = ask(path)
+    assert status == 404
+    assert content == b"Not Found\n"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "0.0.0.0:{port}", False]
+)
+def test_a_name_that_leads_here_is_no_way_in(served, ask, host):
+    """DNS rebinding: a page from elsewhere connects to this port by a name of its own."""
+    if host:
+        host = host.format(port=served[2])
+    assert ask(f"/{TOKEN}/", host=host)[:2] == (403, b"Forbidden\n")
+    assert ask(f"/{TOKEN}/state?after=0", host=host)[:2] == (403, b"Forbidden\n")
+
+
+def test_the_user_may_say_localhost(served, ask):
+    assert ask(f"/{TOKEN}/", host=f"localhost:{served[2]}")[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "GARBAGE"])
+def test_no_other_method(ask, method):
+    status, content, headers = ask(f"/{TOKEN}/", method=method)
+    assert status == 405
+    assert b"page" not in content
+    assert headers["Allow"] == "GET, HEAD"
+
+
+def test_head(ask):
+    status, content, headers = ask(f"/{TOKEN}/", method="HEAD")
+    assert (status, content) == (200, b"")
+    assert int(headers["Content-Length"]) == len(PAGE.page)
+    assert ask(f"/{TOKEN}/state?after=1", method="HEAD")[0] == 204  # at once
+    assert ask("/", method="HEAD")[0] == 404
+
+
+def test_no_request_at_all(served):
+    with socket.create_connection(("127.0.0.1", served[2])) as connection:
+        connection.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n")  # as a browser begins HTTPS
+        assert TOKEN.encode() not in connection.recv(10_000)
+
+
+def test_a_request_waits_for_what_is_newer(served, ask):
+    _, board, _ = served
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(ask(f"/{TOKEN}/state?after=1")))
+    waiting.start()
+    while not board.asked_within(0):
+        pass
+    assert not answers
+    board.post(NEWER)
+    waiting.join()
+    assert json.loads(answers[0][1]) == {"version": 2}
+    assert ask(f"/{TOKEN}/")[1] == NEWER.page
+
+
+def test_patience_ends(ask, monkeypatch):
+    monkeypatch.setattr(live_server, "PATIENCE_S", 0.01)
+    status, content, _ = ask(f"/{TOKEN}/state?after=1")
+    assert (status, content) == (204, b"")
+
+
+def test_only_this_machine_is_listened_to(served):
+    with socket.create_connection(("127.0.0.1", served[2])):
+        pass
+    addresses = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1"}
+    for address in [*addresses, "127.0.0.2"]:
+        with pytest.raises(OSError, match=r"refused|unreachable|cannot"):
+            socket.create_connection((address, served[2]), timeout=5).close()
+
+
+def test_strangers_cannot_take_all_threads(served, ask, monkeypatch):
+    """Connections beyond the limit are closed at once, and the threads of closed ones are free again."""
+    _, _, port = served
+    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(live_server.MOST_CONNECTIONS)]
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as one_more:
+        assert one_more.recv(1) == b""
+    for connection in idle:
+        connection.close()
+    while True:
+        try:
+            assert ask(f"/{TOKEN}/")[0] == 200
+        except OSError:  # their threads have not noticed yet
+            continue
+        return
+
+
+def test_the_board_knows_whether_anybody_looks(served, ask):
+    _, board, _ = served
+    assert not board.asked_within(1e9)
+    ask("/wrong/")
+    assert not board.asked_within(1e9)  # strangers do not count
+    ask(f"/{TOKEN}/")
+    assert board.asked_within(1e9)
+    assert not board.asked_within(0)
