@@ -104,6 +104,7 @@ benchmarks: setup
 	$(BIN)/python benchmarks/world.py
 	$(BIN)/python benchmarks/churn.py
 	$(BIN)/python benchmarks/sweep.py
+	$(BIN)/python benchmarks/launches.py
 
 # 20 minutes: what a long run holds on to, and a sweep that is killed all the time.
 soak: setup

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
 from pydantic import NonNegativeFloat
 
 from edgefl.core.errors import RunError
@@ -43,10 +44,9 @@ class QFedAvg(Algorithm):
             raise ValueError("q-FedAvg needs the participants' losses")
         delta = updates.vectors["delta"]
         curvature = updates.vectors["curvature"][:, 0]
-        loss = delta.new_tensor(updates.losses)
-        if bool((loss < 0).any()):
+        if (np.asarray(updates.losses) < 0).any():
             text = "q-FedAvg takes powers of the training losses, which must not be negative here"
             raise RunError(f"{text}: take another algorithm")
-        loss = loss.clamp(min=SMALLEST_LOSS)
+        loss = delta.new_tensor(updates.losses).clamp(min=SMALLEST_LOSS)
         h = loss**self.q + self.q * loss ** (self.q - 1) * curvature
         return {**server, "w": server["w"] + loss**self.q @ delta / h.sum()}

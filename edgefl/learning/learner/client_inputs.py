@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from edgefl.core.arrays import Floats
 from edgefl.learning.algorithms import RunInfo
 
 
@@ -22,7 +24,7 @@ class ClientInputs:
     received: Mapping[str, Tensor]  # [C or 1, ...] the other vectors that came with it, by name
     state: Mapping[str, Tensor]  # [C, ...] the vectors that each client kept from earlier rounds, by name
     statistics: Tensor  # [C or 1, b] statistics of batch normalisation
-    lr: Tensor  # [C or 1, 1] learning rates
+    lr: Floats  # [C] learning rates, on the host, which compares them
     run: RunInfo  # what all rounds have in common
 
     def to(self, device: torch.device) -> ClientInputs:
@@ -37,7 +39,7 @@ class ClientInputs:
                 return value
             return value[begin:end]
 
-        return self._each(cut)
+        return replace(self._each(cut), lr=self.lr[begin:end])
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> ClientInputs:
         """Return the inputs with each tensor replaced by what `change` makes of it."""
@@ -46,6 +48,11 @@ class ClientInputs:
             received={name: change(value) for name, value in self.received.items()},
             state={name: change(value) for name, value in self.state.items()},
             statistics=change(self.statistics),
-            lr=change(self.lr),
+            lr=self.lr,
             run=self.run,
         )
+
+
+def rounded_rates(rates: Sequence[float], dtype: torch.dtype) -> Floats:
+    """Return learning rates [C] with the precision of the models, which they are multiplied by."""
+    return np.array(rates, dtype=str(dtype).removeprefix("torch."))

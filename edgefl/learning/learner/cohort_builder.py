@@ -51,7 +51,7 @@ class CohortBuilder:
         # `expand` makes views: a model that all clients received stays a single row in memory
         return Cohort(
             start=start.expand(count, -1),
-            lr=inputs.lr.expand(count, -1),
+            lr=np.broadcast_to(inputs.lr, count),
             received={name: value.expand(count, -1) for name, value in inputs.received.items()},
             state=self._with_own_models(jobs, inputs.state),
             statistics=inputs.state.get(OWN_STATISTICS, inputs.statistics).expand(count, -1),

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Indices, Ints
+from edgefl.core.arrays import Floats, Indices, Ints
 from edgefl.learning.algorithms import LocalContext, RunInfo
 from edgefl.learning.algorithms.properties import has_own_loss
 from edgefl.learning.algorithms.steps import upload
@@ -26,7 +26,7 @@ class Cohort:
     """C clients that are trained together; they may differ in everything but the model's architecture."""
 
     start: Tensor  # [C, d] the models that they received
-    lr: Tensor  # [C, 1] learning rates
+    lr: Floats  # [C] learning rates, rounded as the models are
     received: Mapping[str, Tensor]  # [C, d] the other vectors that `downlink` sent, by name
     state: Mapping[str, Tensor]  # [C, d] the vectors that clients kept from earlier rounds, by name
     statistics: Tensor  # [C, b] statistics of batch normalisation
@@ -41,10 +41,13 @@ class Cohort:
 
     def local(self, gradient: Tensor | float = 0.0) -> LocalContext:
         """Return the context of the algorithm's hooks; `gradient` [C, d] is over all samples, if a hook needs it."""
-        steps = self.lr.new_tensor([[len(batch)] for batch in self.batches])
-        lr: Tensor | float = self.lr
-        if bool((self.lr == self.lr[0]).all()):
+        steps = self.start.new_tensor([[len(batch)] for batch in self.batches])
+        lr: Tensor | float
+        # Rates are compared on the host, as a GPU would have to be waited for.
+        if (self.lr == self.lr[0]).all():
             lr = float(self.lr[0])  # a plain number saves a broadcast at every step
+        else:
+            lr = self.start.new_tensor(self.lr)[:, None]
         return LocalContext(
             self.start,
             lr,

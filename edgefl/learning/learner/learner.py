@@ -18,7 +18,7 @@ from edgefl.learning.algorithms.steps import forget as forget_devices
 from edgefl.learning.algorithms.steps import initial_state, new_session
 from edgefl.learning.algorithms.trial import watched_outside
 from edgefl.learning.learner import snapshot
-from edgefl.learning.learner.client_inputs import ClientInputs
+from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
 from edgefl.learning.learner.client_states import ClientStates
 from edgefl.learning.learner.contributions import ContributionGame, unheard_rows
 from edgefl.learning.learner.evaluation import Evaluator, Pending
@@ -95,7 +95,7 @@ class Learner:
             received={name: value[None] for name, value in received.items()},
             state={name: value[None] for name, value in self._states.initial_state.items()},
             statistics=self.statistics[None],
-            lr=self.initial.new_tensor([[self.task.training.lr]]),
+            lr=rounded_rates([self.task.training.lr], self.initial.dtype),
             run=self.run,
         )
 

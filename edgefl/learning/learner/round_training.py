@@ -15,7 +15,7 @@ from torch import Tensor
 from edgefl.core.arrays import Indices, Rows
 from edgefl.core.errors import RunError
 from edgefl.learning.algorithms import RunInfo
-from edgefl.learning.learner.client_inputs import ClientInputs
+from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
 from edgefl.learning.learner.engine import Trained
 from edgefl.learning.learner.job_key import JobKey
 from edgefl.learning.learner.memory import is_out_of_memory
@@ -152,7 +152,7 @@ class RoundTraining:
             received={name: stacked([job.received[name] for job in jobs]) for name in jobs[0].received},
             state=self._state(rows),
             statistics=stacked([job.statistics for job in jobs]),
-            lr=start.new_tensor([[job.lr] for job in jobs]),
+            lr=rounded_rates([job.lr for job in jobs], start.dtype),
             run=self._run,
         )
 

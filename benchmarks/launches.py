@@ -1,0 +1,50 @@
+"""Kernels and copies that a GPU gets in a round, counted on a device without numbers: no GPU is needed.
+
+    python benchmarks/launches.py
+
+A round of participants with equally many samples, trained together by the engine with gradients by hand. Copies are
+those between host and device; a step waits for none of them. Numbers that the host asks for are errors on this device.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "cases"))
+
+import numpy as np
+from fake_gpu import CUDA, Launches, fake_device, task_on, trained_on
+
+from edgefl.learning.learner.plan import Plan
+from edgefl.learning.models import MODELS
+
+WORKLOADS = {  # model, shape of a sample, batch size, steps
+    "W1 FCN": ("fcn", (28, 28), 50, 20),
+    "W2 CNN": ("cnn_mnist", (28, 28), 50, 20),
+    "W3 logistic regression": ("logistic", (28, 28), 10, 50),
+}
+CLIENTS = (2, 10, 50)
+
+
+def counted(name: str, shape: tuple[int, ...], batch_size: int, steps: int, clients: int) -> Launches:
+    """Return what a round of these clients launches."""
+    samples = np.random.default_rng(0).random((clients * batch_size, *shape), dtype=np.float32)
+    sizes = [batch_size] * clients
+    task = task_on(MODELS.load(name)(), samples, 10, sizes=sizes, batch_size=batch_size, local_steps=steps)
+    with fake_device(), Launches() as launches:
+        trained_on(task, CUDA, Plan("batched", "layers", clients))
+    return launches
+
+
+def main() -> None:
+    """Print a table."""
+    print("| workload | steps | clients | kernels | kernels a step | copies |")
+    print("|---|---|---|---|---|---|")
+    for title, (name, shape, batch_size, steps) in WORKLOADS.items():
+        for clients in CLIENTS:
+            launches = counted(name, shape, batch_size, steps, clients)
+            a_step = launches.kernels / steps
+            print(f"| {title} | {steps} | {clients} | {launches.kernels} | {a_step:.1f} | {launches.copies} |")
+
+
+if __name__ == "__main__":
+    main()

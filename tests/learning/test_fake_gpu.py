@@ -1,0 +1,161 @@
+"""The paths of a GPU, on a machine without one: nothing stands on the wrong device, and no step waits for a number."""
+
+import numpy as np
+import pytest
+import torch
+from fake_gpu import AUTOGRAD, CUDA, Launches, fake_device, places, task_on, trained_on
+from model_cases import default, samples
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorDeviceMismatchError
+
+from edgefl.learning.algorithms import ALGORITHMS, Updates
+from edgefl.learning.algorithms.base import Algorithm
+from edgefl.learning.algorithms.properties import has_own_loss
+from edgefl.learning.algorithms.scaffold import Scaffold
+from edgefl.learning.algorithms.steps import initial_state
+from edgefl.learning.data_section import Augmentation
+from edgefl.learning.learner.layers_gradient import LayersGradient
+from edgefl.learning.learner.network import Network
+from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.models import MODELS
+from edgefl.learning.models.cnn import CnnMnist
+from edgefl.learning.models.fcn import Fcn
+
+VMAP = Plan("batched", "vmap", 8)
+LAYERS = Plan("batched", "layers", 8)
+LARGE = 3_000_000  # parameters: fake ones cost nothing, but the initial ones are drawn
+PLACE = {SERIAL: AUTOGRAD, VMAP: AUTOGRAD, LAYERS: CUDA}
+WAITS = {"fednova"}  # its normaliser is a recursion of as many steps as the longest device takes
+NEEDS_TEACHER = {"distilled", "relation_distilled"}  # sessions give it to them
+
+
+def inputs_of(model, shape, count=19):
+    torch.manual_seed(0)
+    return samples(model, shape, count).numpy()
+
+
+def fitting_plans(model, shape, classes):
+    plans = [SERIAL, VMAP]
+    if LayersGradient.fits(Network(model.module(shape, classes)), model):
+        plans.append(LAYERS)
+    return plans
+
+
+@pytest.mark.parametrize("name", list(MODELS.members))
+def test_every_model_in_every_engine(name):
+    model, shape, classes = default(name)
+    if model.parameters(shape, classes) > LARGE:
+        pytest.skip("large: its initial parameters take long to draw")
+    task = task_on(model, inputs_of(model, shape), classes, Scaffold())
+    for plan in fitting_plans(model, shape, classes):
+        with fake_device():
+            trained, *_ = trained_on(task, PLACE[plan], plan)
+            assert places(trained) == {PLACE[plan]}
+            assert trained.uploads["delta"].shape == (3, model.parameters(shape, classes))
+
+
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS.members if name not in WAITS | NEEDS_TEACHER])
+@pytest.mark.parametrize("plan", [SERIAL, VMAP, LAYERS], ids=["serial", "vmap", "layers"])
+def test_every_algorithm_in_every_engine_and_at_the_server(name, plan):
+    algorithm: Algorithm = ALGORITHMS.load(name)()
+    place = PLACE[plan]
+    if has_own_loss(algorithm):  # autograd differentiates it, whatever the kernel
+        place = AUTOGRAD
+    task = task_on(Fcn(hidden=(8,)), inputs_of(Fcn(), (4, 5)), 3, algorithm)
+    with fake_device():
+        trained, _, built = trained_on(task, place, plan)
+        assert places(trained) == {place}
+        after = algorithm.aggregate(initial_state(algorithm, built.initial, 3), updates_of(task, trained, built))
+        assert {str(value.device) for value in after.values()} == {place}
+
+
+def updates_of(task, trained, built):
+    """The updates of a round as the server has them; what is counted is on the host."""
+    return Updates(
+        trained.uploads,
+        np.arange(3),
+        np.array([9, 6, 4]),
+        3,
+        np.full(3, 5.0),
+        np.ones(3),
+        index=0,
+        lr=0.05,
+        starts=(built.initial,) * 3,
+        labels=task.class_counts(task.parts),
+        statistics=trained.statistics,
+        run=task.run_info(),
+    )
+
+
+@pytest.mark.parametrize("name", sorted(WAITS))
+def test_which_algorithms_wait_for_a_number(name):
+    """They are few, and known: once a cohort, not once a step."""
+    task = task_on(Fcn(hidden=(8,)), inputs_of(Fcn(), (4, 5)), 3, ALGORITHMS.load(name)())
+    with fake_device(), pytest.raises(DataDependentOutputException):
+        trained_on(task, CUDA, LAYERS)
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        {"momentum": 0.9, "clip_norm": 1.0, "weight_decay": 0.01},
+        {"optimizer": "adam"},
+        {"epoch_lr_decay": 0.9},
+        {"batch_size": "full"},
+    ],
+    ids=["momentum and clipping", "adam", "rates by epoch", "full batches"],
+)
+@pytest.mark.parametrize("rates", [[0.05] * 3, [0.05, 0.04, 0.03]], ids=["one rate", "three rates"])
+def test_every_solver(training, rates):
+    task = task_on(Fcn(hidden=(8,)), inputs_of(Fcn(), (4, 5)), 3, **training)
+    with fake_device():
+        trained, *_ = trained_on(task, CUDA, LAYERS, rates)
+        assert places(trained) == {CUDA}
+
+
+def test_augmentation():
+    images = np.zeros((19, 3, 16, 16), np.uint8)
+    augmentation = Augmentation(crop_padding=2)
+    task = task_on(CnnMnist(), images, 10, augmentation=augmentation)
+    with fake_device():
+        trained, *_ = trained_on(task, CUDA, LAYERS)
+        assert places(trained) == {CUDA}
+
+
+def test_evaluation():
+    task = task_on(Fcn(hidden=(8,)), inputs_of(Fcn(), (4, 5)), 3)
+    with fake_device():
+        _, trainer, built = trained_on(task, CUDA, LAYERS)
+        w = built.initial
+        results = trainer.test(w, built.statistics, 0, 5, ranked=False)
+        assert {str(value.device) for value in results} == {CUDA}
+        assert str(trainer.loss(w, built.statistics, torch.arange(19)).device) == CUDA
+        assert str(trainer.train_hits(w, built.statistics, torch.arange(19)).device) == CUDA
+
+
+def launched(model, shape, classes, sizes):
+    """The kernels and copies of a round of so many samples a device, trained together."""
+    task = task_on(model, inputs_of(model, shape, sum(sizes)), classes, sizes=sizes)
+    with fake_device():
+        trained_on(task, CUDA, LAYERS)  # the first time, some tensors are made that stay
+        with Launches() as counted:
+            trained_on(task, CUDA, LAYERS)
+    return counted
+
+
+@pytest.mark.parametrize("name", ["logistic", "fcn", "lenet5", "cnn_mnist"])
+def test_launches_do_not_depend_on_the_number_of_clients(name):
+    model, shape, classes = default(name)
+    few = launched(model, shape, classes, [6] * 2)
+    many = launched(model, shape, classes, [6] * 7)
+    assert (few.kernels, few.copies) == (many.kernels, many.copies)
+    assert few.kernels > 20
+
+
+def test_a_number_that_is_asked_for_is_an_error():
+    """What this file relies on."""
+    with fake_device():
+        vector = torch.zeros(3, device=CUDA)
+        with pytest.raises(DataDependentOutputException):
+            vector.sum().item()
+        with pytest.raises(FakeTensorDeviceMismatchError):
+            vector + torch.zeros(3)
