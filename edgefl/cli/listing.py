@@ -74,7 +74,7 @@ def _installed(point: Installed, catalogue: Catalogue[Any]) -> tuple[str, str]:
 
 
 def _scenarios() -> list[tuple[str, str]]:
-    """Return the shipped scenarios and sweeps, each with its first comment line."""
+    """Return the shipped scenarios and sweeps, each with the first sentences of its comment."""
     rows = [(name, shipped.about(path)) for name, path in shipped.scenarios().items()]
     rows += [(name, f"(sweep) {shipped.about(path)}") for name, path in shipped.sweeps().items()]
     return rows

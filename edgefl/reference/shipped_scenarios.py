@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,20 +33,6 @@ def _table(files: Mapping[str, Path]) -> str:
     rows = []
     for name, path in files.items():
         place = path.relative_to(shipped_folder()).as_posix()
-        rows.append([f"[`{name}`](../../scenarios/{place})", escaped(_about(path))])
+        rows.append([f"[`{name}`](../../scenarios/{place})", escaped(shipped.about(path))])
     return table(("name", "what it shows"), rows)
 
-
-def _about(path: Path) -> str:
-    """Return the first sentences of a file's comment: as many as its first line begins."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    comment: list[str] = []
-    for line in lines:
-        if not line.startswith("#"):
-            break
-        comment.append(line.lstrip("# "))
-    text = " ".join(comment)
-    end = re.compile(r"[.:;](?= |$)").search(text, max(0, len(comment[0]) - 1))
-    if end is None:
-        return text
-    return text[: end.start()] + "."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from edgefl.core.errors import InputError
@@ -10,6 +11,7 @@ from edgefl.core.section import nearest
 
 SUFFIXES = {".yaml", ".yml"}
 SWEEPS = "sweeps"  # the folder of the sweeps
+_SENTENCE_END = re.compile(r"[.:;](?= |$)")
 LISTED = "`edgefl list scenarios` shows those that come with edgefl"
 
 
@@ -26,9 +28,19 @@ def sweeps() -> dict[str, Path]:
 
 
 def about(path: Path) -> str:
-    """Return the first comment line of a file: what it shows."""
-    first_line = path.read_text(encoding="utf-8").partition("\n")[0]
-    return first_line.lstrip("# ")
+    """Return the first sentences of a file's comment: as many as its first line begins."""
+    comment: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        comment.append(line.lstrip("# "))
+    text = " ".join(comment)
+    if not comment:
+        return ""
+    end = _SENTENCE_END.search(text, max(0, len(comment[0]) - 1))
+    if end is None:
+        return text
+    return f"{text[: end.start()]}."
 
 
 def find(source: str | Path, folder: Path | None = None) -> Path:

@@ -18,7 +18,8 @@ from edgefl.results.writer import REPORT_FILE
 STRICT_POLICY = "default-src 'none';"  # of a page on disk
 SERVED_POLICY = "default-src 'none'; connect-src 'self';"
 DATA_OPENS = '<script type="application/json" id="data">'
-STYLE = "<style>#live { max-width: 1296px; margin: 18px auto 0; }</style>"
+# Browsers keep the place of what they see when something above it changes its height: here all of it is replaced.
+STYLE = "<style>html { overflow-anchor: none; } #live { max-width: 1296px; margin: 18px auto 0; }</style>"
 ICON = '<link rel="icon" href="data:,">'  # without it browsers ask for /favicon.ico
 SETTING_UP = "The run is being set up: data are loaded and divided, and a plan of training is chosen."
 NEVER_BEGAN = "The run has ended before its first round. The terminal in which it was started says why."
