@@ -35,4 +35,3 @@ def _table(files: Mapping[str, Path]) -> str:
         place = path.relative_to(shipped_folder()).as_posix()
         rows.append([f"[`{name}`](../../scenarios/{place})", escaped(shipped.about(path))])
     return table(("name", "what it shows"), rows)
-

@@ -42,6 +42,16 @@ def test_long_ways_are_fewer():
     assert len(line_of(long)) == trajectories.FEWEST_LINES
 
 
+def test_of_very_long_ways_the_last_part_is_drawn(result):
+    back_and_forth = [(1, t, 80 * (-1) ** t, 0) for t in range(50)]  # 160 m each second, on a map of half width 100 m
+    (part,) = line_of(back_and_forth)
+    longest_m = trajectories.LEGIBLE_LENGTH * 100 / trajectories.FEWEST_LINES
+    assert 160 * (len(part) - 1) <= longest_m < 160 * len(part)
+    assert part[-1] == (80 * (-1) ** 49, 0)
+    run = load(with_tracks(result(), [(1, t, 800 * (-1) ** t, 0) for t in range(50)]))
+    assert "Line: the last part of the trajectory of one device." in cell_map.caption(run)
+
+
 def test_on_the_map(result):
     run = load(with_tracks(result(), [(1, t, 20 * t, 0) for t in range(5)]))
     assert named(cell_map.figure(run), "trajectories")["x"] == [0, 20, 40, 60, 80, None]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from edgefl.core.arrays import Bools, Floats, Rows
 from edgefl.core.units import TIME, fitting, short, top
+from edgefl.results.reader import ColumnArrays
 from edgefl.results.report import coverage, device_groups, trajectories
 from edgefl.results.report.card import Card
 from edgefl.results.report.read import Run
@@ -104,17 +105,23 @@ def caption(run: Run) -> str:
         sentences.append("Rims tell groups apart.")
     if not _is_true(devices["los"]).all():
         sentences.append("Diamonds had no line of sight.")
-    lines = 0
     if run.tracks:
-        lines = len(trajectories.chosen(run.tracks, frame.half_m))
-    if lines == 1:
-        sentences.append("Line: the trajectory of one device.")
-    elif lines:
-        sentences.append(f"Lines: the trajectories of {lines} devices.")
+        sentences.append(_lines_text(run.tracks, frame))
     if cells:
         sentences.append(_base_stations_text(cells, frame))
         sentences.append("Shading: median path loss outdoors.")
-    return " ".join(sentences)
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _lines_text(tracks: ColumnArrays, frame: MapFrame) -> str:
+    """Return what the lines are; nothing where there are none."""
+    lines = trajectories.chosen(tracks, frame.half_m)
+    if not lines:
+        return ""
+    cut = trajectories.are_cut(tracks, lines)
+    if len(lines) == 1:
+        return f"Line: the {'last part of the ' if cut else ''}trajectory of one device."
+    return f"Lines: the {'last parts of the ' if cut else ''}trajectories of {len(lines)} devices."
 
 
 def _is_true(texts: NDArray[np.str_]) -> Bools:

@@ -1,9 +1,21 @@
 "use strict";
 /** Draws the page's figures, each in the element that has its name. */
 edgefl.whenBuilt(({ figures }) => {
+  const LEAST_MAP = 280; // pixels
+  const BESIDE_MAP = 90; // pixels: what the titles and the colour bar take of its width more than of its height
+
+  /** Makes a map no higher than it is wide: both axes have one scale, so the rest would be blank. */
+  function fitMap(div, layout) {
+    if (!layout.yaxis?.scaleanchor) return;
+    div.dataset.most ??= String(div.clientHeight);
+    const height = Math.max(LEAST_MAP, div.clientWidth - BESIDE_MAP);
+    div.style.height = `${Math.min(Number(div.dataset.most), height)}px`;
+  }
+
   /** Draws a figure, with the horizontal axis of the view where it has several. */
   function draw(div, view) {
     const figure = figures[div.dataset.figure];
+    fitMap(div, figure.layout);
     const { data, layout } = figure.views?.[view] ?? { data: [], layout: {} };
     const traces = figure.data.map((trace, place) => ({ ...trace, ...data[place] }));
     return edgefl.plot(div, traces, { ...figure.layout, ...layout });

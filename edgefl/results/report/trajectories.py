@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Rows
@@ -47,7 +49,8 @@ def figure(tracks: ColumnArrays, half_m: float) -> Figure | None:
 def chosen(tracks: ColumnArrays, half_m: float) -> list[Rows]:
     """Return the rows of each device whose trajectory is drawn: an even pick of those that move.
 
-    The longer the trajectories are, the fewer are drawn, so that the map stays legible.
+    The longer the trajectories are, the fewer are drawn, and of very long ones the last parts only, so that the map
+    stays legible.
     """
     moving = []
     total_m = 0.0
@@ -60,7 +63,21 @@ def chosen(tracks: ColumnArrays, half_m: float) -> list[Rows]:
     if not moving:
         return []
     legible_lines = int(LEGIBLE_LENGTH * half_m * len(moving) / total_m)
-    return [moving[index] for index in even_pick(len(moving), max(legible_lines, FEWEST_LINES))]
+    picked = even_pick(len(moving), max(legible_lines, FEWEST_LINES))
+    longest_m = LEGIBLE_LENGTH * half_m / FEWEST_LINES
+    return [_last_part(tracks, moving[index], longest_m) for index in picked]
+
+
+def are_cut(tracks: ColumnArrays, lines: Sequence[Rows]) -> bool:
+    """Return whether only the last parts of these trajectories are drawn."""
+    return any(np.count_nonzero(tracks["device"] == tracks["device"][rows[0]]) > len(rows) for rows in lines)
+
+
+def _last_part(tracks: ColumnArrays, rows: Rows, longest_m: float) -> Rows:
+    """Return the last rows of a device, whose line is no longer than this; at least two of them."""
+    to_the_end_m = np.cumsum(_steps_m(tracks, rows)[::-1])
+    steps = max(1, int((to_the_end_m <= longest_m).sum()))
+    return rows[-(steps + 1) :]
 
 
 def _steps_m(tracks: ColumnArrays, rows: Rows) -> Floats:
