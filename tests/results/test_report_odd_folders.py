@@ -98,7 +98,7 @@ class TestHalfRuns:
         (folder / "rounds.csv").write_text("".join(lines[:9]), encoding="utf-8")
         code, text, _ = report(folder)
         assert code == 0
-        assert "it stood at 8 of 60 rounds" in text
+        assert "it had written 8 of 60 rounds" in text
 
     @pytest.mark.parametrize("name", ["rounds.csv", "devices.csv"])
     def test_a_table_that_was_cut_off(self, report, tmp_path, name):
@@ -114,7 +114,12 @@ class TestHalfRuns:
         (folder / name).write_text("", encoding="utf-8")
         assert name in refused(report(folder))
         (folder / name).unlink()
-        assert name in refused(report(folder))
+        if name == "rounds.csv":  # before its first rows a run has none: the page has no rounds
+            code, text, _ = report(folder)
+            assert code == 0
+            assert "it had written 0 of 60 rounds" in text
+        else:
+            assert name in refused(report(folder))
 
 
 class TestSweeps:

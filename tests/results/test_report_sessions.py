@@ -25,7 +25,7 @@ def test_sessions_have_their_table(result):
         for n, target in ((1, reached), (2, missed))
     ]
     page = render([load(with_summary(result("two"), sessions=both))])
-    assert "<h3>Sessions</h3>" in page
+    assert "<h2>Sessions</h2>" in page
     assert "round 3 · 5 s · 2 J" in page
     assert sessions_table(load(with_summary(result("one"), sessions=both[:1]))) == ""
 
