@@ -95,7 +95,8 @@ def check_points(scenario: Scenario) -> None:
     Raises:
         InputError: one finished line for every fault.
     """
-    points_of(scenario, scenario.report.what_if, lambda _: "report.what_if")
+    if scenario.report.what_if:
+        points_of(scenario, scenario.report.what_if, lambda _: "report.what_if")
 
 
 def _in_order(values: Sequence[Any]) -> list[Any]:

@@ -190,9 +190,13 @@ def test_a_killed_run(live, gate, chromium, edgefl):
 
 def test_ctrl_c_ends_run_and_server(live, gate, edgefl):
     process, address = live("--no-train")
-    gate.open(5)
-    while not (edgefl.folder / "out" / "checkpoints" / "progress").exists():
-        time.sleep(0.05)
+    progress = edgefl.folder / "out" / "checkpoints" / "progress"
+    for number in range(1, 31):  # rows are written when a round ends, some time after those before
+        gate.open(number)
+        if progress.exists():
+            break
+        time.sleep(PAUSE_S)
+    assert progress.exists()
     assert ask(address, urlsplit(address).path)[0] == 200
     os.killpg(process.pid, signal.SIGINT)  # as terminals send it
     _, error = process.communicate(timeout=PATIENCE_S)

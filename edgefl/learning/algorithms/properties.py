@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgefl.core.catalogue import Member, Unknown
+from edgefl.core.plugin_import import NotImported
 from edgefl.learning.algorithms.averaging import Averaging
 from edgefl.learning.algorithms.base import Algorithm, Updates
 from edgefl.learning.algorithms.fedavg import FedAvg
@@ -97,6 +99,9 @@ def has_own_loss(algorithm: Algorithm) -> bool:
 
 def depends_on_rounds(algorithm: Algorithm) -> bool:
     """Return whether a round may depend on how many rounds there are: of a class from outside, unless it says no."""
+    member: Member = algorithm
+    if isinstance(member, Unknown):
+        raise NotImported(member.import_path)
     if isinstance(algorithm, Wrapper | Watched):
         return depends_on_rounds(algorithm.base) or type(algorithm).depends_on_rounds is True
     if type(algorithm).depends_on_rounds is None:
