@@ -39,10 +39,11 @@ RATE = (Unit("/s", 1, 0),)
 HERTZ = (Unit("Hz", 1, 0), Unit("kHz", 1e3, 1e3), Unit("MHz", 1e6, 1e6), Unit("GHz", 1e9, 1e9))
 
 
-# By the ending of a key's name, the first that fits. A value in a unit that has no larger one is shown as it is.
+# By the ending of a key's name, the first that fits: longer endings come first.
 UNITS_OF_KEYS: dict[str, Sequence[Unit]] = {
     "_per_s": RATE,
     "_dbm_hz": (Unit("dBm/Hz", 1, 0),),
+    "_bps_hz": (Unit("bit/s/Hz", 1, 0),),
     "_hz": HERTZ,
     "_s": TIME,
     "_j": ENERGY,
@@ -53,16 +54,19 @@ UNITS_OF_KEYS: dict[str, Sequence[Unit]] = {
     "_mps": (Unit("m/s", 1, 0),),
     "_m": (Unit("m", 1, 0),),
     "_w": (Unit("W", 1, 0),),
-    "_bits": (Unit("bit", 1, 0), Unit("kbit", 1e3, 1e3), Unit("Mbit", 1e6, 1e6), Unit("Gbit", 1e9, 1e9)),
+    "_bits": BITS,
+    "_bps": BIT_RATE,
 }
 
 
 def units_of_key(key: str) -> Sequence[Unit]:
     """Return the units of a key of a scenario, which the end of its name tells."""
-    for ending, units in UNITS_OF_KEYS.items():
-        if key.endswith(ending):
-            return units
-    return PLAIN
+    return UNITS_OF_KEYS.get(unit_ending(key), PLAIN)
+
+
+def unit_ending(key: str) -> str:
+    """Return the end of a key's name that tells its unit; an empty text if it has none."""
+    return next((ending for ending in UNITS_OF_KEYS if key.endswith(ending)), "")
 
 
 def fitting(value: float, units: Sequence[Unit]) -> Unit:

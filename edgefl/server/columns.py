@@ -291,6 +291,19 @@ TRACK_COLUMNS = (
     ResultColumn("x_m", float, "m", "position, relative to the base station in the middle"),
     ResultColumn("y_m", float, "m", "position, relative to the base station in the middle"),
 )
+TOTAL_COSTS = (
+    ResultColumn("rounds", int, "", "rounds that ended"),
+    ResultColumn("time_s", float, "s", "virtual time of the whole run"),
+    ResultColumn("energy_j", float, "J", "energy that all devices spent on taking part"),
+)
+COSTS_TO_TARGETS = (  # <A> stands for a target
+    ResultColumn("target_<A>_round", int, "", "first round with that accuracy; empty if it was not reached"),
+    ResultColumn("target_<A>_time_s", float, "s", "virtual time of that round's end"),
+    ResultColumn("target_<A>_energy_j", float, "J", "energy spent until that round's end"),
+    ResultColumn(
+        "target_<A>_bs_energy_j", float, "J", "energy drawn by base stations until that round's end", BASE_STATION_RUNS
+    ),
+)
 INDEX_COLUMNS = (  # of a sweep's index.csv, in which <key> and <A> stand for keys and targets of the sweep
     ResultColumn("point", str, "", "label of the point of the sweep"),
     ResultColumn("seed", int, "", "seed of the run"),
@@ -300,9 +313,7 @@ INDEX_COLUMNS = (  # of a sweep's index.csv, in which <key> and <A> stand for ke
     ResultColumn("status", str, "", "`pending` (not begun), `running`, `finished`, `interrupted` or `failed`"),
     ResultColumn("error", str, "", "why the run failed"),
     ResultColumn("folder", str, "", "result folder, relative to the index"),
-    ResultColumn("rounds", int, "", "rounds that ended"),
-    ResultColumn("time_s", float, "s", "virtual time of the whole run"),
-    ResultColumn("energy_j", float, "J", "energy that all devices spent on taking part"),
+    *TOTAL_COSTS,
     ResultColumn("final_accuracy", float, "", "accuracy of the last test"),
     ResultColumn("best_accuracy", float, "", "highest accuracy"),
     ResultColumn("bytes_down", int, "B", "bytes that devices received"),
@@ -311,27 +322,15 @@ INDEX_COLUMNS = (  # of a sweep's index.csv, in which <key> and <A> stand for ke
     ResultColumn("jain_index", float, "", "how evenly devices took part: Jain's index, 1 if all equally often"),
     ResultColumn("mean_age_rounds", float, "", "age of a device's last update in rounds, mean over devices and rounds"),
     ResultColumn("bs_energy_j", float, "J", "energy that base stations have drawn", BASE_STATION_RUNS),
-    ResultColumn("target_<A>_round", int, "", "first round with that accuracy; empty if it was not reached"),
-    ResultColumn("target_<A>_time_s", float, "s", "virtual time of that round's end"),
-    ResultColumn("target_<A>_energy_j", float, "J", "energy spent until that round's end"),
-    ResultColumn(
-        "target_<A>_bs_energy_j", float, "J", "energy drawn by base stations until that round's end", BASE_STATION_RUNS
-    ),
+    *COSTS_TO_TARGETS,
 )
 WHAT_IF_COLUMNS = (  # of what_if.csv, in which <A> stands for targets of the scenario
     ResultColumn("key", str, "", "key of the scenario with another value; empty for the run itself"),
     ResultColumn("value", str, "", "the other value; mappings, lists as JSON"),
     ResultColumn("refused", str, "", "why the run with this value is not priced; empty if it is"),
-    ResultColumn("rounds", int, "", "rounds that ended"),
-    ResultColumn("time_s", float, "s", "virtual time of the whole run"),
-    ResultColumn("energy_j", float, "J", "energy that all devices spent on taking part"),
+    *TOTAL_COSTS,
     ResultColumn("bs_energy_j", float, "J", "energy that base stations have drawn", BASE_STATION_RUNS),
-    ResultColumn("target_<A>_round", int, "", "first round with that accuracy; empty if it was not reached"),
-    ResultColumn("target_<A>_time_s", float, "s", "virtual time of that round's end"),
-    ResultColumn("target_<A>_energy_j", float, "J", "energy spent until that round's end"),
-    ResultColumn(
-        "target_<A>_bs_energy_j", float, "J", "energy drawn by base stations until that round's end", BASE_STATION_RUNS
-    ),
+    *COSTS_TO_TARGETS,
 )
 COLUMNS_OF = {
     "rounds.csv": ROUND_COLUMNS,

@@ -7,27 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from edgefl.core.units import BIT_RATE, BITS, ENERGY, HERTZ, NO_NUMBER, PLAIN, RATE, TIME, Unit, as_number, quantity
+from edgefl.core.units import HERTZ, NO_NUMBER, as_number, quantity, unit_ending, units_of_key
 from edgefl.results.report.read import Run
 
 ScenarioTree = Mapping[str, Any]  # a scenario as plain mappings, as it stands in scenario.yaml
-UNITS_OF_ENDINGS: Mapping[str, Sequence[Unit]] = {  # the first that fits, so longer endings come first
-    "_per_s": RATE,
-    "_dbm_hz": (Unit("dBm/Hz", 1, 0),),
-    "_bps_hz": (Unit("bit/s/Hz", 1, 0),),
-    "_hz": HERTZ,
-    "_j": ENERGY,
-    "_s": TIME,
-    "_mps": (Unit("m/s", 1, 0),),
-    "_m": (Unit("m", 1, 0),),
-    "_w": (Unit("W", 1, 0),),
-    "_dbm": (Unit("dBm", 1, 0),),
-    "_dbi": (Unit("dBi", 1, 0),),
-    "_db": (Unit("dB", 1, 0),),
-    "_deg": (Unit("°", 1, 0),),
-    "_bps": BIT_RATE,
-    "_bits": BITS,
-}
 MOST_LABEL_KEYS = 3
 LONGEST = 60  # characters of a label or a table cell
 # The plan of training follows from the other keys and from the processor. Plans differ only by rounding.
@@ -96,11 +79,7 @@ def _distinguishing_keys(runs: Sequence[Run], titles: Sequence[str]) -> list[lis
 def bare(path: str) -> str:
     """Return a key without its block and without the unit in its name; instead of ``kind`` the name of its block."""
     key = path.removesuffix(".kind").rpartition(".")[2]
-    for ending in UNITS_OF_ENDINGS:
-        if key.endswith(ending):
-            key = key.removesuffix(ending)
-            break
-    return key.replace("_", " ")
+    return key.removesuffix(unit_ending(key)).replace("_", " ")
 
 
 def _numbered(texts: Sequence[str]) -> list[str]:
@@ -153,7 +132,7 @@ def _shared_part(block: ScenarioTree, others: Sequence[Any]) -> ScenarioTree:
 
 def readable(key: str, texts: Sequence[str]) -> list[str]:
     """Return the values of a key with their unit, unless rounding would make two of them look the same."""
-    units = _units_of(key)
+    units = units_of_key(key)
     rounded = []
     for text in texts:
         is_number = as_number(text) is not None  # a key may also hold a word or a distribution
@@ -161,14 +140,6 @@ def readable(key: str, texts: Sequence[str]) -> list[str]:
     if len(set(rounded)) < len(set(texts)):
         rounded = list(texts)
     return [cut(text) for text in rounded]
-
-
-def _units_of(key: str) -> Sequence[Unit]:
-    """Return the units of a key by the end of its name."""
-    for ending, units in UNITS_OF_ENDINGS.items():
-        if key.endswith(ending):
-            return units
-    return PLAIN
 
 
 def flatten(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from edgefl.core.arrays import Floats
 from edgefl.results.report.read import Run
 
 Figure = dict[str, Any]
@@ -28,6 +29,7 @@ RADIO_UP = "#1f5d99"
 IDLE = "#d9dee4"
 # Okabe and Ito's palette, yellow left out: it vanishes on white.
 RUN_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
+LOGARITHMIC_FROM = 30  # largest over smallest value; a linear axis would squeeze the small ones together
 DASHES = ("solid", "dash", "dot", "dashdot")
 # Charts and tables name the colours of the light page. These are what stands for them on the dark one, where data must
 # be lighter than the ground. White is what shines through: the card of the page.
@@ -164,6 +166,11 @@ def plotly_text(text: str) -> str:
 def prose(text: str) -> str:
     """Return sentences as HTML in which no line ends between a number and its unit."""
     return html.escape(_NO_LINE_BREAK.sub("\N{NO-BREAK SPACE}", text))
+
+
+def spans_decades(values: Floats) -> bool:
+    """Return whether values [n] need a logarithmic axis, which has no place for zero."""
+    return bool(values.min() > 0 and values.max() > LOGARITHMIC_FROM * values.min())
 
 
 def template() -> Figure:

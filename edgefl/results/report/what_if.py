@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from edgefl.core.units import ENERGY, TIME, Unit, as_number, digits, fitting, quantity, units_of_key, with_unit
 from edgefl.results.csv_format import csv_cell
 from edgefl.results.report.card import plot_area
 from edgefl.results.report.describe import at
 from edgefl.results.report.read import Run
-from edgefl.results.report.style import RUN_COLOURS, Figure, StyledRun, on_page, plotly_text
+from edgefl.results.report.style import RUN_COLOURS, Figure, StyledRun, on_page, plotly_text, spans_decades
 from edgefl.results.report.tables import swatch, table
 from edgefl.results.what_if_table import Measure, WhatIfRow, measures_of, ratio, value_cell, value_text
 
 OWN = "as in the run"
-LOGARITHMIC_RATIO = 10  # of the largest to the smallest value of an axis
-LOGARITHMIC_COST_RATIO = 30
+LOGARITHMIC_RATIO = 10  # of a key's largest to its smallest value: from there on ranges are geometric, too
 PANELS = ([0.0, 0.455], [0.545, 1.0])  # of the chart's width: time, energy
 PLOT_HEIGHT = 300
 NOTE = (
@@ -303,8 +304,8 @@ def _unit(costs: Sequence[Sequence[float | None]], units: Sequence[Unit]) -> Uni
 
 def _scale(costs: Sequence[Sequence[float | None]]) -> Figure:
     """Return the scale of an axis of costs: from 0, or logarithmic where small ones would vanish."""
-    positive = [cost for line in costs for cost in line if cost]
-    if positive and max(positive) / min(positive) > LOGARITHMIC_COST_RATIO:
+    positive = np.array([cost for line in costs for cost in line if cost])
+    if positive.size and spans_decades(positive):
         return {"type": "log", "dtick": "D2", "tickformat": "~g"}
     return {"rangemode": "tozero"}
 

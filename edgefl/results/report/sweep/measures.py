@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from edgefl.core.arrays import Floats
 from edgefl.core.units import BYTES, ENERGY, PLAIN, TIME, Unit, percent
 from edgefl.results.report.sweep.study import Study
 
@@ -20,7 +19,6 @@ TOTAL_TITLES = {
     "bytes_up": "sent by devices",
     **SPREAD_TITLES,
 }
-LOGARITHMIC_FROM = 30  # largest over smallest value; a linear axis would squeeze the small ones together
 ACCURACY_TITLES = {"final_accuracy": "final accuracy", "best_accuracy": "best accuracy"}
 UNITS_BY_NAME: Mapping[str, Sequence[Unit]] = {
     "time_s": TIME,
@@ -102,8 +100,3 @@ def measure_title(measure: SweepMeasure, goal: Goal) -> str:
     if goal.target:
         return measure.title
     return f"{measure.title} of {goal.title}"
-
-
-def spans_decades(values: Floats) -> bool:
-    """Return whether values [n] need a logarithmic axis, which has no place for zero."""
-    return bool(values.min() > 0 and values.max() > LOGARITHMIC_FROM * values.min())

@@ -15,11 +15,11 @@ from edgefl.core.units import fitting, short, top, with_unit
 from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.label_heatmap import SAMPLES_SCALE
 from edgefl.results.report.resources import as_json, plotly, resource, scripts
-from edgefl.results.report.style import DARK, DASHES, RUN_COLOURS, Figure, prose, template
+from edgefl.results.report.style import DARK, DASHES, RUN_COLOURS, Figure, prose, spans_decades, template
 from edgefl.results.report.sweep.answer import answer
 from edgefl.results.report.sweep.curves import SweepCurves
 from edgefl.results.report.sweep.estimates import EstimateColumn, first_goal, values_by_seed
-from edgefl.results.report.sweep.measures import WHOLE_RUN, Goal, goals, spans_decades
+from edgefl.results.report.sweep.measures import WHOLE_RUN, Goal, goals
 from edgefl.results.report.sweep.study import FAILED_STATUS, Study, SweptKey
 from edgefl.results.report.sweep.tables import POINTS_LEGEND, failed_section, points_table
 from edgefl.results.report.sweep.texts import estimate_text
@@ -201,7 +201,7 @@ def _spread_text(study: Study) -> str:
     if counts & set(range(2, FEWEST_FOR_INTERVAL)):
         few = f"fewer than {FEWEST_FOR_INTERVAL} seeds"
         sentences.append(
-            f"Of points with {few} small dots and thin lines show each seed: so few make no useful interval."
+            f"Of points with {few}, small dots and thin lines show each seed: so few give no useful interval."
         )
     return " ".join(sentences)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
-from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting
+from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting, units_of_key
 from edgefl.results.reader import FINISHED_STATUS, text_of, yaml_of
 from edgefl.results.report import describe
 from edgefl.server.columns import index_column
@@ -250,19 +250,11 @@ def _swept_key(path: str, title: str, cells: Sequence[str]) -> tuple[SweptKey, l
         key = SweptKey(path, title, _category_texts(values), None, PLAIN[0])
     else:
         values.sort(key=float)
-        units = _units(path)
+        units = units_of_key(path)
         unit = fitting(max(map(abs, numbers)), units)
         in_unit = [float(value) / unit.size for value in values]
         key = SweptKey(path, title, describe.readable(path, values), in_unit, unit)
     return key, [values.index(cell) for cell in cells]
-
-
-def _units(path: str) -> Sequence[Unit]:
-    """Return the units of a key, which the end of its name tells."""
-    for ending, units in describe.UNITS_OF_ENDINGS.items():
-        if path.endswith(ending):
-            return units
-    return PLAIN
 
 
 def _category_texts(values: Sequence[str]) -> list[str]:
