@@ -3,6 +3,8 @@
 import pytest
 from result_folders import make
 
+from edgefl.results.report import write
+
 
 @pytest.fixture
 def result(tmp_path):
@@ -12,3 +14,16 @@ def result(tmp_path):
         return make(tmp_path / folder, **options)
 
     return build
+
+
+@pytest.fixture
+def opened(chromium, open_page, tmp_path):
+    """Makes the page of some folders and opens it; afterwards the console is empty, and nothing was fetched."""
+
+    def build(*folders):
+        return open_page(write(folders, tmp_path / "page.html"))
+
+    chromium.get_log("browser")
+    yield build
+    assert chromium.get_log("browser") == []
+    assert chromium.execute_script("return performance.getEntriesByType('resource').length") == 0

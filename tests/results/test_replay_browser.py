@@ -9,7 +9,6 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 import edgefl
-from edgefl.results.report import write
 from edgefl.results.report.read import load
 from edgefl.runs.assembly import build
 from edgefl.runs.emulation import silent
@@ -64,19 +63,6 @@ class Player:
     @property
     def tick(self):
         return int(self.button("input").get_attribute("value"))
-
-
-@pytest.fixture
-def opened(chromium, open_page, tmp_path):
-    """Makes the page of some folders and opens it; afterwards the console is empty, and nothing was fetched."""
-
-    def build_and_open(*folders):
-        return open_page(write(folders, tmp_path / "page.html"))
-
-    chromium.get_log("browser")
-    yield build_and_open
-    assert chromium.get_log("browser") == []
-    assert chromium.execute_script("return performance.getEntriesByType('resource').length") == 0
 
 
 @pytest.fixture(scope="module")

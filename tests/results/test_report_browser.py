@@ -5,7 +5,6 @@ from result_folders import rewrite, write_csv
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from edgefl.results.report import write
 from edgefl.results.report.style import INK
 
 pytestmark = pytest.mark.browser
@@ -16,18 +15,6 @@ return [...document.querySelectorAll('.js-plotly-plot')].map(div => {
   return [div.dataset.figure, paths.length, div.querySelectorAll('svg.main-svg').length];
 });
 """
-
-
-@pytest.fixture
-def opened(chromium, open_page, tmp_path):
-    """Makes the page of some folders and opens it; afterwards the console must be without errors."""
-
-    def build(*folders):
-        return open_page(write(folders, tmp_path / "page.html"))
-
-    chromium.get_log("browser")
-    yield build
-    assert [entry for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
 def drawn(browser):

@@ -6,23 +6,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 from sweep_folders import FAILED, NEVER, make
 
-from edgefl.results.report import write
-
 pytestmark = pytest.mark.browser
 TWO = {"radio.bandwidth_hz": [50e6, 100e6, 200e6], "server.participants": [5, 10]}
 TRACES = "return document.getElementById(arguments[0]).data.map(one => [one.mode ?? one.type, one.x.length])"
-
-
-@pytest.fixture
-def opened(chromium, open_page, tmp_path):
-    """Make the page of a sweep and open it; afterwards the console must be without errors."""
-
-    def build(folder):
-        return open_page(write([folder], tmp_path / "page.html"))
-
-    chromium.get_log("browser")
-    yield build
-    assert [entry for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
 def lines(browser, chart):

@@ -15,6 +15,7 @@ from edgefl.learning.record import Pace
 from edgefl.results import writer
 from edgefl.results.integrity import check_all
 from edgefl.results.what_if_table import read_table
+from edgefl.runs.known_learning import RowsOfRun
 from edgefl.runs.what_if_points import parse_over
 from edgefl.server.columns import WHAT_IF_COLUMNS
 
@@ -377,3 +378,13 @@ def test_a_sweep_prices_each_of_its_runs(tmp_path):
     (tmp_path / "sweep" / index["folder"][0] / "what_if.csv").unlink()
     edgefl.sweep(tmp_path / "sweep.yaml", out=tmp_path / "sweep", workers=1, resume=True)
     assert len(read_table(tmp_path / "sweep" / index["folder"][0])) == 2
+
+
+def test_what_was_learned_is_told_under_the_run_s_own_commands_alone():
+    rows = [{"train_loss": 1.0, "test_loss": 2.0, "test_accuracy": 0.5}, {"train_loss": 0.5}]
+    known = RowsOfRun(rows)
+    first = known.outcome("own")
+    assert first["columns"]["train_loss"] == 1.0
+    known.close_keys()
+    assert known.outcome("own") == first
+    assert known.outcome("other") is None  # else it would be taken for the second round

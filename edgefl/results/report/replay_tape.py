@@ -6,8 +6,6 @@ values. Columns hold the steps from one row to the next: these are small numbers
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 from typing import Any, NamedTuple
 
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 from edgefl.core.arrays import Floats, Ids, Ints, Rows
 from edgefl.core.units import short
 from edgefl.results.reader import ColumnArrays
-from edgefl.results.report import cell_map, coverage, phase_times, trajectories, wasted_energy
+from edgefl.results.report import cell_map, coverage, phase_times, resources, trajectories, wasted_energy
 from edgefl.results.report.describe import at
 from edgefl.results.report.read import Run
 from edgefl.results.report.style import even_pick
@@ -111,8 +109,7 @@ def _tracked(run: Run) -> Ids:
 def packed(run: Run, choice: Choice) -> str:
     """Return the tape as JSON, as gzip in base64."""
     text = json.dumps(tape(run, choice), separators=(",", ":"), allow_nan=False)
-    # Without a time stamp the same run always gives the same tape.
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")
+    return resources.packed(text.encode())
 
 
 def tape(run: Run, choice: Choice) -> dict[str, Any]:

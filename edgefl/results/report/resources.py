@@ -49,5 +49,10 @@ def plotly() -> str:
     if package is None or package.origin is None:
         raise ModuleNotFoundError("edgefl's reports need the plotly package: install plotly")
     script = Path(package.origin).parent / "package_data" / "plotly.min.js"
-    # Without a time stamp the same script always gives the same page.
-    return base64.b64encode(gzip.compress(script.read_bytes(), mtime=0)).decode("ascii")
+    return packed(script.read_bytes())
+
+
+def packed(content: bytes) -> str:
+    """Return bytes as gzip in base64, which the page's scripts unpack (`edgefl.unpacked`)."""
+    # Without a time stamp the same content always gives the same page.
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
