@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linear_sum_assignment
 
 from channel._arrays import Ints
 from channel._checks import non_negative
@@ -31,6 +30,8 @@ def best_blocks(worth: ArrayLike) -> Ints:
         >>> best_blocks([[3.0, 2.0], [2.0, 0.0], [0.0, 1.0]])
         array([ 1,  0, -1])
     """
+    from scipy.optimize import linear_sum_assignment  # takes longer to import than all of channel
+
     table = non_negative("worth", worth)
     if table.ndim != 2:
         raise ValueError(f"worth of shape {table.shape} must have a row a device and a column a block")

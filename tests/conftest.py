@@ -12,6 +12,9 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 
+# Tests start edgefl hundreds of times. Without compiled modules each start would compile all of edgefl anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 @pytest.fixture(scope="session")
 def data_folder():

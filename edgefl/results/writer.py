@@ -6,9 +6,9 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from edgefl.results.csv_format import csv_bytes
 from edgefl.results.integrity import MANIFEST_FILE, WHAT_IF_DIGEST, WHAT_IF_FILE
 from edgefl.server.columns import EVENT_COLUMNS
 from edgefl.server.ledger import Columns, Ledger
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SCENARIO_FILE = "scenario.yaml"
 LABELS_FILE = "labels.csv"
@@ -183,6 +186,22 @@ def _event_bytes(columns: Columns) -> bytes:
     # Types come from the table of columns: a run without events would otherwise have columns of type null.
     types = {float: pa.float64(), int: pa.int64(), str: pa.string()}
     schema = pa.schema([(column.name, types[column.type]) for column in EVENT_COLUMNS])
+    arrays = [_arrow_array(columns[field.name], field.type) for field in schema]
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns, schema=schema), sink)
+    pq.write_table(pa.table(arrays, schema=schema), sink)
     return bytes(sink.getvalue())
+
+
+def _arrow_array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return values, of which none is missing, as an Arrow array.
+
+    `pa.array` would do the same, and import all of pandas first to see whether the values come from there.
+    """
+    import pyarrow as pa
+
+    if kind == pa.string():
+        encoded = [value.encode() for value in values]
+        ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+        return pa.StringArray.from_buffers(len(values), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
+    numbers = np.asarray(values, dtype=kind.to_pandas_dtype())
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(numbers)])

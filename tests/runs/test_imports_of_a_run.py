@@ -1,0 +1,29 @@
+"""What a run imports: packages that it does not need would make every start slower."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+SCENARIO = Path(__file__).parents[2] / "scenarios" / "00-hello.yaml"
+# pyarrow imports pandas when it is handed Python lists; the others are modules that only some scenarios need.
+HEAVY = ("pandas", "plotly", "networkx", "sklearn", "scipy.optimize", "scipy.signal", "scipy.stats", "torchvision")
+
+
+def imported_by(arguments):
+    """Return the heavy modules, and torch, that one command has imported at its end."""
+    program = (
+        "import sys\n"
+        "from edgefl.cli import main\n"
+        f"assert main({arguments!r}) == 0\n"
+        f"print([name for name in {(*HEAVY, 'torch')!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1]
+
+
+def test_a_run_with_its_report_imports_no_package_that_it_does_not_need(tmp_path):
+    assert imported_by(["run", str(SCENARIO), "-o", str(tmp_path / "out"), "--quiet"]) == "['torch']"
+
+
+def test_a_run_without_learning_does_not_import_torch(tmp_path):
+    assert imported_by(["run", str(SCENARIO), "-o", str(tmp_path / "out"), "--no-train", "--quiet"]) == "[]"
