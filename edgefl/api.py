@@ -42,6 +42,7 @@ def run(
     seed: int | None = None,
     out: str | Path | None = None,
     device: str = "auto",
+    cluster: str | None = None,
     train: bool = True,
     overwrite: bool = False,
     resume: bool = False,
@@ -57,6 +58,7 @@ def run(
         seed: replaces the scenario's seed.
         out: result folder; None keeps everything in memory.
         device: auto, cpu, cuda or cuda:i.
+        cluster: address of a Ray cluster whose machines train, or auto (docs/cluster.md); this machine if not given.
         train: False prices the world (latency, energy, participation) without any learning.
         overwrite: replace the results that are in `out` already.
         resume: go on with the run of the same scenario that is in `out`; begin it if there is none.
@@ -75,7 +77,7 @@ def run(
     folder = None
     if out is not None:
         folder = Path(out)
-    options = Options(folder, device, train, overwrite, resume, pace, extendable=extendable)
+    options = Options(folder, device, train, overwrite, resume, pace, cluster=cluster, extendable=extendable)
     result = run_scenario(scenario, options, progress)
     if folder is not None:
         if result.status == FINISHED_STATUS:

@@ -46,6 +46,9 @@ def add_run(verbs: Any) -> None:
     parser.add_argument("--seed", metavar="N", type=int, help="replace the scenario's seed")
     add_running(parser)
     parser.add_argument(
+        "--cluster", metavar="HOST:PORT|auto", help="train on the machines of a Ray cluster (docs/cluster.md)"
+    )
+    parser.add_argument(
         "--resume", action="store_true", help="go on with the run that is in the folder; begin it if there is none"
     )
     parser.add_argument(
@@ -120,6 +123,8 @@ def _run(options: argparse.Namespace) -> int:
 
     if options.dry_run and options.live is not None:
         raise InputError("--live: a dry run has no page: leave one of the two out")
+    if options.dry_run and options.cluster is not None:
+        raise InputError("--cluster: a dry run tries the first rounds on this machine: leave one of the two out")
     reach = access(allowed=not options.no_plugins)
     # The scenario comes first: while it may still be wrong, nothing is opened and nothing is written.
     scenario, source = load_with_source(options.scenario, with_seed(options.overrides, options.seed), reach)
@@ -161,6 +166,7 @@ def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path) -> i
             scenario,
             out=folder,
             device=options.device,
+            cluster=options.cluster,
             train=not options.no_train,
             overwrite=options.overwrite,
             resume=options.resume,

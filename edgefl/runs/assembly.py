@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +79,13 @@ class Outside(NamedTuple):
     cut: int | None  # number of parameters of the front half; None if the model is not cut
 
 
+class Place(NamedTuple):
+    """Where is trained."""
+
+    device: str  # cpu, cuda or cuda:i
+    cluster: Any  # a Ray cluster, see `core.ray_cluster.connected`; None: this machine
+
+
 def build(
     scenario: Scenario,
     device: str,
@@ -89,6 +96,7 @@ def build(
     keeping: Keeping | None = None,
     control: Control = BY_SCENARIO,
     known: KnownLearning | None = None,
+    cluster: Any = None,
 ) -> Server:
     """Put the parts of a run together.
 
@@ -101,6 +109,7 @@ def build(
         keeping: what has been learned before, and when states are put on record; None keeps nothing.
         control: takes decisions in place of the scenario.
         known: what a finished run has learned, which takes the place of learning; `train` must be False.
+        cluster: a Ray cluster whose machines train, see `core.ray_cluster.connected`; None: this machine.
 
     Raises:
         InputError: the data, partition, model or devices cannot be what the scenario says.
@@ -126,7 +135,8 @@ def build(
     if known is not None:
         replay = _replay_of_known(scenario, known, ledger, streams, progress)
     else:
-        replay = _replay(scenario, device, divided, outside, ledger, streams, progress, keeping, train=train)
+        place = Place(device, cluster)
+        replay = _replay(scenario, place, divided, outside, ledger, streams, progress, keeping, train=train)
     return _server(scenario, divided, outside, replay, ledger, streams, control, ends_s)
 
 
@@ -231,7 +241,7 @@ def _replay_of_known(
 
 def _replay(
     scenario: Scenario,
-    device: str,
+    place: Place,
     divided: Divided,
     outside: Outside,
     ledger: Ledger,
@@ -254,7 +264,7 @@ def _replay(
     # Called only when an outcome is not on record. Until then there is no learner, and no worker is started.
     def model() -> GlobalModel:
         return GlobalModel(
-            _learner(scenario, device, divided, outside.cut, record),
+            _learner(scenario, place, divided, outside.cut, record),
             scenario.learning,
             scenario.training,
             scenario.in_sessions,
@@ -270,7 +280,7 @@ def _replay(
     base = ""
     begins = True
     if train and keeping:
-        base, begins = _base(record, scenario, device, divided, probabilities.tolist())
+        base, begins = _base(record, scenario, place.device, divided, probabilities.tolist())
     build_model = None
     if train:
         build_model = model
@@ -565,7 +575,7 @@ def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, 
     return payload, measure_split(scenario.model, front, *measured), front.parameters
 
 
-def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None, record: Record) -> Learner:
+def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None, record: Record) -> Learner:
     """Return the learner, with the plan on record if there is one."""
     from edgefl.learning.learner import Learner, LearningTask
     from edgefl.learning.learner.memory import is_out_of_memory
@@ -591,7 +601,7 @@ def _learner(scenario: Scenario, device: str, divided: Divided, cut: int | None,
     if recorded:
         plan = Plan(**recorded)
     try:
-        learner = Learner(task, device, plan=plan)
+        learner = Learner(task, place.device, plan=plan, cluster=place.cluster)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise

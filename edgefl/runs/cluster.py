@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import re
-import signal
-import socket
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from edgefl.core.errors import InputError
-from edgefl.core.version import DISTRIBUTION
+from edgefl.core.ray_cluster import connected, on_one_line
 from edgefl.runs.workers import Answer, Died, answered
 
 RETRIES = 5  # how often a task begins again if its machine or process is lost
-ANSWER_S = 5.0  # how long to wait for a cluster's answer; Ray itself would try for many minutes
 CANCEL_S = 10.0  # how long interrupted tasks have to write their results
-
-ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):(\d{1,5})")  # host:port, the host in brackets if it is IPv6
 
 
 class Cluster:
@@ -51,7 +43,7 @@ class Cluster:
             is_whole = gpus > 0 and gpus % 1 == 0
             if not is_part and not is_whole:
                 raise InputError(f"--gpus-per-run {gpus:g}: must be a part of one GPU, such as 0.5, or a whole number")
-        self._ray = _connected(address)
+        self._ray = connected(address)
         self._work = work
         self._most = most
         if gpus is None:
@@ -128,60 +120,10 @@ def _serve(work: Callable[[Any], Any], task: Any, settings: Mapping[str, str]) -
     return answered(work, task)
 
 
-def _connected(address: str) -> Any:
-    """Join a cluster, and return the module `ray`.
-
-    Raises:
-        InputError: the cluster cannot be joined; the message says why in one line.
-    """
-    try:
-        import ray
-    except ModuleNotFoundError:
-        raise InputError(f"--cluster needs Ray, which is not installed: pip install '{DISTRIBUTION}[ray]'") from None
-    named = address
-    if address == "auto":
-        named = os.environ.get("RAY_ADDRESS", "auto")
-    if named != "auto":
-        _check_address(named)  # fails within seconds, while Ray would try for minutes
-    on_term = signal.getsignal(signal.SIGTERM)
-    try:
-        ray.init(address=named, log_to_driver=False, logging_level=logging.ERROR)
-    except ConnectionError:
-        hint = "ray start --address HOST:PORT, or name its head"
-        raise InputError(f"--cluster {address}: this machine is in no Ray cluster; {hint}") from None
-    except (RuntimeError, ValueError) as error:
-        raise InputError(f"--cluster {address}: {_on_one_line(str(error).splitlines())}") from None
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, on_term)  # Ray's handler would end the program without any message
-    return ray
-
-
-def _check_address(address: str) -> None:
-    """Check that something answers at an address.
-
-    Raises:
-        InputError: nothing does, or it is not an address.
-    """
-    form = ADDRESS.fullmatch(address)
-    if form is None:
-        raise InputError(f"--cluster {address}: must be auto, or the host:port of a Ray cluster's head")
-    host = form[1].strip("[]")
-    port = int(form[2])
-    try:
-        socket.create_connection((host, port), ANSWER_S).close()
-    except (OSError, OverflowError) as error:
-        hint = "is it running? (ray start --head)"
-        raise InputError(f"--cluster {address}: nothing answers there ({error}); {hint}") from None
-
-
 def _reason(error: Exception) -> str:
     """Return Ray's reason why a task ended without an answer, on one line."""
     lines = str(error).strip().splitlines()
     # The last line of a traceback is the reason.
     if "Traceback" in str(error):
         lines = lines[-1:]
-    return _on_one_line(lines)
-
-
-def _on_one_line(lines: Sequence[str]) -> str:
-    return " ".join(" ".join(lines).split())
+    return on_one_line(lines)

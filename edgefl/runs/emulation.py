@@ -23,6 +23,7 @@ from edgefl.core.extras import check_loads
 from edgefl.core.files import MOST_NAME_BYTES, cut_to_bytes, locked, write_atomically
 from edgefl.core.machine import rare_collections
 from edgefl.core.plugins import Plugin, attributing
+from edgefl.core.ray_cluster import connected
 from edgefl.learning.partitions.base import holdings
 from edgefl.learning.record import JOURNAL, Journal, Pace
 from edgefl.learning.storage import storage
@@ -66,6 +67,7 @@ class Options:
     pace: Pace | None = None  # how often checkpoints are written; None: they take at most two per cent of the time
     share: bool = False  # keep the record of what has been learned, for other runs
     shared: tuple[Path, ...] = ()  # result folders of other runs that have kept theirs
+    cluster: str | None = None  # address of a Ray cluster whose machines train, or auto; None: this machine
     extendable: bool = True  # keep the last state of a finished run that took long, for further rounds
 
 
@@ -135,9 +137,29 @@ def begin(
 
 def _learning_device(options: Options) -> str:
     """Return where to train; without learning torch is not even imported."""
-    if not options.train:
+    if not options.train or options.cluster is not None:
         return "cpu"
     return choose_device(options.device)
+
+
+def _joined(options: Options, undo: ExitStack) -> Any:
+    """Return the Ray cluster whose machines train, which is left at the end; None: this machine trains.
+
+    Raises:
+        InputError: it cannot be joined, or the options do not go together.
+    """
+    if options.cluster is None:
+        return None
+    if not options.train:
+        raise InputError("--cluster: its machines train, and --no-train means that nobody does: leave one of them out")
+    if options.device not in {"auto", "cpu"}:
+        raise InputError(
+            f"--device {options.device}: a run on a cluster trains on its processors: leave it out, "
+            "or run on the machine that has the GPU, without --cluster"
+        )
+    ray = connected(options.cluster)
+    undo.callback(ray.shutdown)
+    return ray
 
 
 class Emulation:
@@ -177,7 +199,8 @@ class Emulation:
             before = _state_of(options.out)
             if options.out is not None:
                 self._journal = undo.enter_context(closing(_journal(options, options.out)))
-            self._begin(progress, control)
+            cluster = _joined(options, undo)
+            self._begin(progress, control, cluster)
             undo.callback(self.server.replay.close)
             rounds: object = scenario.server.policy.run(self.server)  # what a plug-in returns is not known
             if not isinstance(rounds, Generator):
@@ -189,8 +212,8 @@ class Emulation:
             self._rounds = self.server.env.process(self._guarded(rounds))
             self._held = undo.pop_all()
 
-    def _begin(self, progress: RoundListener, control: Control) -> None:
-        """Build the parts, and note how long that took."""
+    def _begin(self, progress: RoundListener, control: Control, cluster: Any) -> None:
+        """Build the parts, and note how long that took; see `build`."""
         self._began_s = time.perf_counter()
         self._cpu_began_s = provenance.cpu_s()
         self._rows_so_far: Progress | None = None
@@ -222,6 +245,7 @@ class Emulation:
             divided=self._divided,
             keeping=keeping,
             control=control,
+            cluster=cluster,
         )
         if self.options.out is not None:  # only now that the scenario's classes from outside have been tried
             check_disk(self.options.out, disk_needs(self.scenario, self._divided, rows, train=self.options.train))

@@ -17,7 +17,7 @@ from torch import Tensor
 from edgefl.core.arrays import Floats, Ids
 from edgefl.learning.learner.ranking import ranking
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.learner.workers import CallResult, TrainingWorkers, as_is
+from edgefl.learning.learner.workers import CallResult, Workers, as_is
 
 EVALUATION_SAMPLES = 2_500  # tested by one worker at a time
 
@@ -81,7 +81,7 @@ class Evaluator:
         task: the learning task.
     """
 
-    def __init__(self, workers: TrainingWorkers, task: LearningTask) -> None:
+    def __init__(self, workers: Workers, task: LearningTask) -> None:
         self._workers = workers
         self._data = task.data
         self._strict_auc = task.report.strict_auc

@@ -31,6 +31,7 @@ from edgefl.learning.learner.setup import build_trainers, multiply_exactly, torc
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.learner.workers import (
     TrainingWorkers,
+    Workers,
     as_is,
     cores,
     keep_memory,
@@ -50,6 +51,7 @@ class Learner:
         device: cpu, cuda (all GPUs) or cuda:i.
         plan: how to train; chosen as the scenario says if None.
         processes: workers on the CPU; one a core if None.
+        cluster: a Ray cluster, see `core.ray_cluster.connected`, whose machines train in place of this one.
 
     Raises:
         InputError: the model does not fit the data, or the initial parameters do not fit the model.
@@ -58,7 +60,13 @@ class Learner:
     run: RunInfo  # what all rounds have in common; `begin` says how many there are
 
     def __init__(
-        self, task: LearningTask, device: str, *, plan: Plan | None = None, processes: int | None = None
+        self,
+        task: LearningTask,
+        device: str,
+        *,
+        plan: Plan | None = None,
+        processes: int | None = None,
+        cluster: Any = None,
     ) -> None:
         self.task = task
         self.run = task.run_info()
@@ -68,14 +76,21 @@ class Learner:
         self.statistics = built.statistics  # [b] of the global model's batch normalisation
         self._network = built.network
         self._states = ClientStates(task, self.initial, self.statistics)
-        processes = _processes(device, processes)
-        if processes:
+        if cluster is None:
+            processes = _processes(device, processes)
+        if processes or cluster is not None:
             return_memory()
         else:  # this process trains by itself
             keep_memory()
         if device != "cpu":
             multiply_exactly(exact=task.training.precision != "tf32")
-        self._workers = TrainingWorkers(built.trainers, processes)
+        self._workers: Workers
+        if cluster is not None:
+            from edgefl.learning.learner.cluster_workers import ClusterWorkers  # late: most runs have no cluster
+
+            self._workers = ClusterWorkers(task, cluster)
+        else:
+            self._workers = TrainingWorkers(built.trainers, processes or 0)
         self._evaluator = Evaluator(self._workers, task)
         self._pending: list[Job] = []
         self._members: Ids | None = None  # the devices that the server's state is about, ascending; None: all

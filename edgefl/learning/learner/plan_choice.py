@@ -25,14 +25,14 @@ from edgefl.learning.learner.plan import SERIAL, CannotBatchError, Plan, Trial, 
 from edgefl.learning.learner.plan_cache import processor, remembered
 from edgefl.learning.learner.plan_rule import Work, plan_by_rule
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.learner.workers import TrainingWorkers, as_is
+from edgefl.learning.learner.workers import Workers, as_is
 from edgefl.learning.losses import LOSSES
 from edgefl.learning.training_section import Training
 
 log = logging.getLogger("edgefl")
 
 
-def choose_plan(task: LearningTask, network: Network, workers: TrainingWorkers, inputs: ClientInputs) -> Plan:
+def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
     """Return the plan by which clients are trained.
 
     Args:
@@ -61,7 +61,7 @@ def choose_plan(task: LearningTask, network: Network, workers: TrainingWorkers, 
         raise InputError(f"training.engine: batched: the model cannot be batched ({error}); use serial") from None
 
 
-def _by_rule(task: LearningTask, network: Network, workers: TrainingWorkers, inputs: ClientInputs) -> Plan:
+def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
     """Return the plan by rule, with the scenario's width if it names one.
 
     Raises:
@@ -87,7 +87,7 @@ def _by_rule(task: LearningTask, network: Network, workers: TrainingWorkers, inp
     return plan
 
 
-def _work_of_rule(task: LearningTask, network: Network, workers: TrainingWorkers, device: str) -> Work:
+def _work_of_rule(task: LearningTask, network: Network, workers: Workers, device: str) -> Work:
     """Return what the rule looks at."""
     training = task.training
     activations = 0
@@ -112,7 +112,7 @@ def _by_hand(task: LearningTask, network: Network) -> bool:
     return task.training.precision != "bfloat16" and LayersGradient.fits(network, task.model)
 
 
-def _measured(task: LearningTask, network: Network, workers: TrainingWorkers, inputs: ClientInputs) -> Plan:
+def _measured(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
     """Return the fastest plan on this machine, measured if it is not in the cache.
 
     Raises:

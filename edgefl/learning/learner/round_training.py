@@ -21,7 +21,7 @@ from edgefl.learning.learner.job_key import JobKey
 from edgefl.learning.learner.memory import is_out_of_memory
 from edgefl.learning.learner.plan import Plan
 from edgefl.learning.learner.store import StateStore
-from edgefl.learning.learner.workers import TrainingWorkers
+from edgefl.learning.learner.workers import Workers
 
 MESSAGES = 2  # to each worker in a round: few, as each costs time, but so that all workers end together
 
@@ -56,7 +56,7 @@ class RoundTraining:
         run: facts that all rounds share.
     """
 
-    def __init__(self, jobs: Sequence[Job], workers: TrainingWorkers, store: StateStore | None, run: RunInfo) -> None:
+    def __init__(self, jobs: Sequence[Job], workers: Workers, store: StateStore | None, run: RunInfo) -> None:
         self.jobs = jobs
         self.uploads: dict[str, Tensor] = {}  # [C, ...] each, in the order of the jobs
         self.outcome: dict[str, Tensor] = {}  # losses [C] and statistics [C, b], in the same order

@@ -38,6 +38,7 @@ from edgefl.core.plugins import calls_noted, note_calls
 log = logging.getLogger("edgefl")
 
 CallResult = TypeVar("CallResult")
+Packed = TypeVar("Packed")
 SLAB_BYTES = 2**30  # address space for tensors in each direction; it takes memory only where it is touched
 LEAST_SLAB_BYTES = 2**20  # where a limit such as `ulimit -v` leaves no room for more
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
@@ -54,6 +55,37 @@ class Worker(Protocol):
 
     def close(self) -> None:
         """End it."""
+
+
+class Workers(Protocol):
+    """Workers that run calls in the background: of this machine, or of a cluster."""
+
+    def __len__(self) -> int:
+        """Return how many calls can run at once."""
+
+    def submit(
+        self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], CallResult]
+    ) -> Future[CallResult]:
+        """Have a method called by the first worker that is free.
+
+        Args:
+            method: name of the handler's method.
+            arguments: makes the method's arguments, in a thread, when a worker is free.
+            take: gets the method's result, in a thread; what it returns is the future's result.
+        """
+
+    def close(self) -> None:
+        """End the workers; calls that have not begun are dropped."""
+
+
+class Packing(Protocol[Packed]):
+    """A way to pack messages for the other side, and to unpack its own."""
+
+    def pack(self, message: object) -> Packed:
+        """Return a message as it travels."""
+
+    def unpack(self, content: Packed) -> Any:
+        """Return the message."""
 
 
 class InlineWorker:
@@ -216,7 +248,7 @@ def _serve(connection: Connection, handler: object, received: Slab, sent: Slab) 
     torch.set_num_threads(1)
     with suppress(EOFError, OSError):
         while True:
-            connection.send_bytes(_reply(connection.recv_bytes(), handler, received, sent))
+            connection.send_bytes(reply(connection.recv_bytes(), handler, received, sent))
 
 
 def _end_with(descriptor: int) -> None:
@@ -231,8 +263,15 @@ def _end_with(descriptor: int) -> None:
     os._exit(0)
 
 
-def _reply(message: bytes, handler: object, received: Slab, sent: Slab) -> bytes:
-    """Return the packed result of a call, or the packed error that it ended with."""
+def reply(message: Packed, handler: object, received: Packing[Packed], sent: Packing[Packed]) -> Packed:
+    """Return the packed result of a call, or the packed error that it ended with.
+
+    Args:
+        message: the packed name of a method, and its arguments.
+        handler: the object whose method is called.
+        received: unpacks messages.
+        sent: packs replies.
+    """
     try:
         method, args = received.unpack(message)
         return sent.pack((True, getattr(handler, method)(*args)))
@@ -252,7 +291,7 @@ def _reply(message: bytes, handler: object, received: Slab, sent: Slab) -> bytes
 
 
 class TrainingWorkers:
-    """Runs calls on the workers, in the background.
+    """Runs calls on workers of this machine, in the background; see `Workers`.
 
     Args:
         handlers: one for each GPU, or a single one that all processes share.
@@ -277,13 +316,7 @@ class TrainingWorkers:
     def submit(
         self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], CallResult]
     ) -> Future[CallResult]:
-        """Have a method called by the first worker that is free.
-
-        Args:
-            method: name of the handler's method.
-            arguments: makes the method's arguments, in a thread, when a worker is free.
-            take: gets the method's result, in a thread; what it returns is the future's result.
-        """
+        """See Workers."""
         return self._threads.submit(self._call, method, arguments, take)
 
     def _call(
@@ -296,7 +329,7 @@ class TrainingWorkers:
             self._idle.put(worker)
 
     def close(self) -> None:
-        """End the workers; calls that have not begun are dropped."""
+        """See Workers."""
         self._threads.shutdown(cancel_futures=True, wait=False)
         for worker in self._workers:
             worker.close()
