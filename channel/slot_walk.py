@@ -23,6 +23,7 @@ from channel.innovations import Innovations
 from channel.rate import SHANNON, Efficiency, Shannon, mean_rayleigh_bps_hz
 
 CHUNK_VALUES = 2**17  # complex values walked at once, 2 MiB: bounds the memory, whatever the payload
+FEW_VALUES = 2**11  # as many draws take less time than the calls of one more step
 GROUP_ROWS = 64  # transfers walked side by side, so that chunks are long
 
 
@@ -354,7 +355,8 @@ def _chunk(blocks_left: Floats) -> int:
 
     Whole groups of the compiled loop, so that where a chunk begins leaves no trace in its sums either.
     """
-    wanted = 1.05 * max(np.median(blocks_left), 0.0) + 32
+    median = float(np.sort(blocks_left)[blocks_left.size // 2])  # np.median takes as long as a whole step of few rows
+    wanted = max(1.05 * median + 32, FEW_VALUES // blocks_left.size)
     count = int(min(wanted, CHUNK_VALUES // blocks_left.size))
     return max(count - count % _compiled.GROUP_SLOTS, _compiled.GROUP_SLOTS)
 

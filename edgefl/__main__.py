@@ -1,7 +1,5 @@
 """`python -m edgefl`."""
 
-import sys
+from edgefl.cli import program
 
-from edgefl.cli import main
-
-sys.exit(main())
+program()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -49,6 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if getattr(options, "verbose", 0) > 1:
             print(trail(error), file=sys.stderr)
     return code
+
+
+def program() -> NoReturn:
+    """Run the command of this process's arguments, and end the process with its exit code."""
+    code = main()
+    # Python would look for garbage among all objects before it ends, a second's work once torch is there.
+    gc.freeze()
+    sys.exit(code)
 
 
 def _explained(error: BaseException) -> tuple[int, Sequence[str]]:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from edgefl.core.errors import InputError
 from edgefl.core.extras import check_loads
 
+# On Linux a GPU's driver has one of these: CUDA, under Windows (WSL), of AMD, and of NVIDIA's small boards.
+DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd", "/dev/nvhost-ctrl", "/dev/nvgpu")
+
 
 def gpu_count() -> int:
-    """Return the number of GPUs that torch sees here.
+    """Return the number of GPUs that torch sees here; torch is not even imported where no driver is.
 
     Raises:
         InputError: torch cannot be loaded.
     """
+    if sys.platform == "linux" and not any(Path(driver).exists() for driver in DRIVERS):
+        return 0
     check_loads("torch")
     import torch
 
@@ -44,7 +52,7 @@ def choose_device(name: str) -> str:
     """Return the torch device behind auto, cpu, cuda or cuda:i.
 
     Raises:
-        InputError: there is no such device, or torch cannot be loaded.
+        InputError: there is no such device, or torch cannot be loaded where there is a GPU.
     """
     count = gpu_count()
     if name == "auto":

@@ -136,7 +136,7 @@ def begin(
 
 
 def _learning_device(options: Options) -> str:
-    """Return where to train; without learning torch is not even imported."""
+    """Return where to train."""
     if not options.train or options.cluster is not None:
         return "cpu"
     return choose_device(options.device)
@@ -234,7 +234,9 @@ class Emulation:
         check_points(self.scenario)
         if self.options.out is not None:
             check_loads("pyarrow.parquet")  # which writes the event log
-        # Only now, as it imports torch: most scenarios that cannot be run have been refused by then.
+        # Only now, as torch takes long to import: most scenarios that cannot be run have been refused by then.
+        if self.options.train and not self.options.shared:  # what others have learned needs no torch
+            check_loads("torch")
         device = _learning_device(self.options)
         self._manifest["device"] = device
         self.server = build(

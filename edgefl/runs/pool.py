@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -18,6 +19,7 @@ from edgefl.core.machine import available_bytes
 from edgefl.runs.workers import Answer, Died, answered
 
 HEADROOM = 1.2  # free memory before another process is started, relative to the most that any has taken
+AHEAD_BYTES = 2**31  # free memory before a process is started that has no task yet; with torch it takes half a gigabyte
 EXIT_S = 10.0  # how long a process has to end by itself before it is killed
 
 
@@ -69,6 +71,13 @@ class Pool:
                 process.end()
         process.number = number
         self._busy[process.connection] = process
+        self._start_ahead()
+
+    def _start_ahead(self) -> None:
+        """Start a second process while the first one is at its first task, so that it is ready when that ends."""
+        is_first = len(self._busy) == 1 and not self._idle and not self._most_bytes
+        if is_first and self._count > 1 and available_bytes() > AHEAD_BYTES:
+            self._idle.append(self._started())
 
     def _started(self) -> _Process:
         used = {process.slot for process in (*self._busy.values(), *self._idle)}
@@ -98,6 +107,8 @@ class Pool:
         """End all processes; busy ones end their task as an interrupt would."""
         for process in self._busy.values():
             process.process.terminate()  # all at once, as each may take a while to write what it has
+        for process in self._idle:
+            process.connection.close()  # all at once here, too
         for process in (*self._busy.values(), *self._idle):
             process.end()
         self._busy = {}
@@ -148,6 +159,7 @@ def _serve(connection: Connection, work: Callable[[Any], Any], settings: dict[st
             children = resource.getrusage(resource.RUSAGE_CHILDREN)
             taken_kb = own.ru_maxrss + children.ru_maxrss
             connection.send((value, taken_kb * 1024))
+    gc.freeze()  # Python would look for garbage before it ends, a second's work once torch is there
 
 
 def _end_with_parent() -> None:

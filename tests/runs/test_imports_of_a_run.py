@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from edgefl.learning.torch_device import gpu_count
+
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "00-hello.yaml"
 # pyarrow imports pandas when it is handed Python lists; the others are modules that only some scenarios need.
 HEAVY = ("pandas", "plotly", "networkx", "sklearn", "scipy.optimize", "scipy.signal", "scipy.stats", "torchvision")
@@ -27,3 +31,9 @@ def test_a_run_with_its_report_imports_no_package_that_it_does_not_need(tmp_path
 
 def test_a_run_without_learning_does_not_import_torch(tmp_path):
     assert imported_by(["run", str(SCENARIO), "-o", str(tmp_path / "out"), "--no-train", "--quiet"]) == "[]"
+
+
+@pytest.mark.skipif(gpu_count() > 0, reason="to count GPUs torch is asked")
+def test_a_sweep_leaves_torch_to_its_processes(tmp_path):
+    (tmp_path / "sweep.yaml").write_text(f"base: {SCENARIO}\ngrid: {{radio.bandwidth_hz: [1.0e6, 2.0e6]}}\n")
+    assert imported_by(["sweep", str(tmp_path / "sweep.yaml"), "-o", str(tmp_path / "out"), "--quiet"]) == "[]"
