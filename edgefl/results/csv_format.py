@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 FORMULA_OPENS = ("=", "+", "-", "@", "\t", "\r")
@@ -34,9 +34,23 @@ def _is_number(text: str) -> bool:
 
 def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:
     """Return columns of equal length as a CSV file with a header."""
+    return b"".join(csv_pieces(list(columns), [columns]))
+
+
+def csv_pieces(names: Sequence[str], blocks: Iterable[Mapping[str, list[Any]]]) -> Iterator[bytes]:
+    """Yield a CSV file piece by piece: the header, then the rows of each block.
+
+    Args:
+        names: of the columns, as they stand in the header.
+        blocks: the columns of some rows each, of equal length.
+    """
+    yield _csv_lines([names])
+    for columns in blocks:
+        cells = [[csv_cell(value) for value in columns[name]] for name in names]
+        yield _csv_lines(zip(*cells, strict=True))  # transposed: a file has rows
+
+
+def _csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    cells = [[csv_cell(value) for value in values] for values in columns.values()]
-    writer.writerows(zip(*cells, strict=True))  # transposed: a file has rows
+    csv.writer(stream, lineterminator="\n").writerows(rows)
     return stream.getvalue().encode()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.arrays import Floats, Ints
+from edgefl.core.row_store import Block
 from edgefl.server.statuses import NOT_CHOSEN, RECEIVED
 
 
@@ -43,52 +44,73 @@ def jain_index(amounts: npt.ArrayLike) -> float:
     return float(x.sum() ** 2 / (x.size * squares))
 
 
-def participation(round_of: Ints, device: Ints, status: npt.NDArray[Any], devices: int, rounds: int) -> Participation:
-    """Return how participations [n] were spread over the devices.
+class ParticipationCount:
+    """Counts how participations are spread over the devices, some rounds at a time.
 
     The age of a device's update counts the rounds that have ended since the one that received it last; before the
     first, since the run began (Yang, Arafa, Quek, Poor, ICASSP 2020).
 
     Args:
-        round_of: [n] numbers of the rounds in which they ended, over the whole run, from 1.
-        device: [n] their devices.
-        status: [n] how they ended.
         devices: the number of devices.
-        rounds: the number of rounds.
     """
-    chosen = ~np.isin(status, NOT_CHOSEN)
-    times = np.bincount(device[chosen], minlength=devices)
-    received = status == RECEIVED
-    # Each device's rounds in order, between round 0 and the one after the last: ages begin anew at each of them.
-    everybody = np.arange(devices)
-    of_device = np.concatenate([everybody, device[received], everybody])
-    at_round = np.concatenate([np.zeros(devices, dtype=np.int64), round_of[received], np.full(devices, rounds + 1)])
-    order = np.lexsort((at_round, of_device))
-    gaps = np.diff(at_round[order])
-    same_device = np.diff(of_device[order]) == 0
-    # In a gap of g rounds the ages are 0, 1, ..., g - 1. That of round 0, before anything, is 0 and adds nothing.
-    sums = np.bincount(
-        of_device[order][1:][same_device], gaps[same_device] * (gaps[same_device] - 1) / 2, minlength=devices
-    )
-    return Participation(times, sums / max(rounds, 1))
+
+    def __init__(self, devices: int) -> None:
+        self._times = np.zeros(devices, dtype=np.int64)
+        self._last = np.zeros(devices, dtype=np.int64)  # round that received the device's last update
+        self._age_sums = np.zeros(devices)  # over the rounds before that one
+
+    def add(self, round_of: Ints, device: Ints, status: npt.NDArray[Any]) -> None:
+        """Add participations [n].
+
+        Args:
+            round_of: [n] numbers of the rounds in which they ended, over the whole run, from 1; none comes before a
+                round that was added earlier.
+            device: [n] their devices.
+            status: [n] how they ended.
+        """
+        np.add.at(self._times, device[~np.isin(status, NOT_CHOSEN)], 1)
+        received = status == RECEIVED
+        # Each device's rounds in order, after the last one known: ages begin anew at each of them.
+        ids = np.unique(device[received])
+        of_device = np.concatenate([ids, device[received]])
+        at_round = np.concatenate([self._last[ids], round_of[received]])
+        order = np.lexsort((at_round, of_device))
+        gaps = np.diff(at_round[order])
+        same_device = np.diff(of_device[order]) == 0
+        np.add.at(self._age_sums, of_device[order][1:][same_device], _ages(gaps[same_device]))
+        np.maximum.at(self._last, device[received], round_of[received])
+
+    def spread(self, rounds: int) -> Participation:
+        """Return how the participations were spread over the first `rounds` rounds, which are all."""
+        sums = self._age_sums + _ages(rounds + 1 - self._last)
+        return Participation(self._times, sums / max(rounds, 1))
 
 
-def of_rounds(parts: Sequence[Mapping[str, npt.NDArray[Any]]], devices: int, rounds: int) -> Participation:
+def _ages(gaps: Ints) -> Floats:
+    """Return the sum of the ages in gaps [n] between two updates: in one of g rounds they are 0, 1, ..., g - 1."""
+    # Before round 1 there is nothing; the age of "round 0" is 0 and adds nothing.
+    sums: Floats = gaps * (gaps - 1) / 2
+    return sums
+
+
+def participation(round_of: Ints, device: Ints, status: npt.NDArray[Any], devices: int, rounds: int) -> Participation:
+    """Return how participations [n] were spread over the devices; see `ParticipationCount`."""
+    count = ParticipationCount(devices)
+    count.add(round_of, device, status)
+    return count.spread(rounds)
+
+
+def of_rounds(blocks: Iterable[Block], devices: int, rounds: int) -> Participation:
     """Return how the participations of a run were spread.
 
     Args:
-        parts: the participants' columns, one mapping a round; what was cut off after the last round may come as well.
+        blocks: the participants' devices and statuses, one entry a round; what was cut off after the last round may
+            come as well.
         devices: the number of devices.
         rounds: the number of rounds.
     """
-    if not parts:
-        return Participation(np.zeros(devices, dtype=np.int64), np.zeros(devices))
-    lengths = [len(part["device"]) for part in parts]
-    numbers = np.minimum(np.arange(len(parts)) + 1, rounds)
-    return participation(
-        np.repeat(numbers, lengths),
-        np.concatenate([part["device"] for part in parts]).astype(np.int64),
-        np.concatenate([part["status"] for part in parts]),
-        devices,
-        rounds,
-    )
+    count = ParticipationCount(devices)
+    for block in blocks:
+        numbers = np.minimum(block.first + 1 + np.arange(len(block.lengths)), rounds)
+        count.add(np.repeat(numbers, block.lengths), block.columns["device"], block.columns["status"])
+    return count.spread(rounds)

@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import monotonic  # by its name: an app of Flower gets other functions in `time` while it runs
 from typing import Any, NamedTuple
 
-from edgefl.core.files import is_locked, write_atomically
-from edgefl.results.csv_format import csv_bytes
+from edgefl.core.files import atomically, is_locked
 from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_FILE
 from edgefl.results.reader import json_of
 from edgefl.results.writer import CHECKPOINTS
@@ -33,7 +32,7 @@ log = logging.getLogger(__name__)
 class SoFar(NamedTuple):
     """What a run under way has recorded."""
 
-    tables: Mapping[str, dict[str, list[Any]]]  # columns by the name of their file
+    tables: Mapping[str, Iterable[bytes]]  # pieces of CSV files by their names
     summary: Mapping[str, Any]
 
 
@@ -62,14 +61,14 @@ class Progress:
         self._took_s = self._last_s - began_s
 
     def _write(self, so_far: SoFar) -> None:
-        contents = {name: csv_bytes(columns) for name, columns in so_far.tables.items()}
-        contents[SUMMARY_FILE] = json.dumps(so_far.summary).encode()
+        contents = {**so_far.tables, SUMMARY_FILE: [json.dumps(so_far.summary).encode()]}
         # Rounds come last: whoever reads them first finds the participants of all of them.
         contents[ROUNDS_FILE] = contents.pop(ROUNDS_FILE)
         try:
-            for name, content in contents.items():
+            for name, pieces in contents.items():
                 # A disk may take long, and what is lost if the power fails is no result.
-                write_atomically(self._folder / name, content, durable=False)
+                with atomically(self._folder / name, durable=False) as stream:
+                    stream.writelines(pieces)
         except OSError as error:
             log.info(
                 "%s: cannot be written: %s; pages about the run lack its last rounds", self._folder, error.strerror

@@ -71,7 +71,7 @@ def summarize(
 
 def _spread(ledger: Ledger, devices: int) -> dict[str, float | None]:
     """Return how evenly devices took part, and how old their updates were on average."""
-    found = of_rounds(ledger.participants_since(0), devices, len(ledger.rounds))
+    found = of_rounds(ledger.participant_blocks(["device", "status"]), devices, ledger.finished)
     return {"jain_index": _number(found.jain_index), "mean_age_rounds": found.mean_age}
 
 

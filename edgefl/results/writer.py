@@ -6,17 +6,17 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from edgefl.core.errors import InputError, RunError
-from edgefl.core.files import write_atomically
+from edgefl.core.files import atomically, write_atomically
 from edgefl.core.version import edgefl_version
 from edgefl.learning.trained_model import TrainedModel
-from edgefl.results.csv_format import csv_bytes
+from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import MANIFEST_FILE, WHAT_IF_DIGEST, WHAT_IF_FILE
 from edgefl.server.columns import EVENT_COLUMNS
 from edgefl.server.ledger import Columns, Ledger
@@ -50,6 +50,7 @@ RESULT_FILES = (  # which a new run in the same folder replaces
     WHAT_IF_FILE,
     REPORT_FILE,
 )
+ROW_GROUP = 2**20  # rows of events.parquet that are compressed together, as Arrow does by itself
 CHECKPOINTS = "checkpoints"  # folder of what a run can be resumed from
 
 
@@ -126,7 +127,8 @@ def write_device_accuracies(folder: Path, accuracies: Columns) -> None:
 def write_ledger(folder: Path, ledger: Ledger) -> None:
     """Write rounds, devices, contributions if there are any, and events."""
     write_atomically(folder / "rounds.csv", csv_bytes(ledger.round_columns()))
-    write_atomically(folder / "devices.csv", csv_bytes(ledger.device_columns()))
+    with atomically(folder / "devices.csv") as stream:
+        stream.writelines(csv_pieces(ledger.device_names, ledger.device_blocks()))
     contributions = ledger.contribution_columns()  # Shapley values, which few scenarios ask for
     if contributions["device"]:
         write_atomically(folder / "contributions.csv", csv_bytes(contributions))
@@ -139,7 +141,8 @@ def write_ledger(folder: Path, ledger: Ledger) -> None:
     labels = ledger.labels_by_round_columns()  # on request
     if labels["device"]:
         write_atomically(folder / "labels_by_round.csv", csv_bytes(labels))
-    write_atomically(folder / "events.parquet", _event_bytes(ledger.event_columns()))
+    with atomically(folder / "events.parquet") as stream:
+        _write_events(stream, ledger.event_blocks())
 
 
 def write_model(folder: Path, trained: TrainedModel, scenario: Mapping[str, Any]) -> None:
@@ -178,18 +181,39 @@ def write_json(path: Path, value: Any) -> None:
     write_atomically(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
 
 
-def _event_bytes(columns: Columns) -> bytes:
-    """Return the event log as a Parquet file."""
+def _write_events(stream: BinaryIO, blocks: Iterable[Columns]) -> None:
+    """Write the event log as a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     # Types come from the table of columns: a run without events would otherwise have columns of type null.
     types = {float: pa.float64(), int: pa.int64(), str: pa.string()}
     schema = pa.schema([(column.name, types[column.type]) for column in EVENT_COLUMNS])
-    arrays = [_arrow_array(columns[field.name], field.type) for field in schema]
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(arrays, schema=schema), sink)
-    return bytes(sink.getvalue())
+    with pq.ParquetWriter(stream, schema) as file:
+        for table in _row_groups(_arrow_tables(blocks, schema), schema):
+            file.write_table(table)
+
+
+def _arrow_tables(blocks: Iterable[Columns], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield blocks of columns as Arrow tables."""
+    import pyarrow as pa
+
+    for columns in blocks:
+        arrays = [_arrow_array(columns[field.name], field.type) for field in schema]
+        yield pa.table(arrays, schema=schema)
+
+
+def _row_groups(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield the rows of tables in groups of `ROW_GROUP`, the last one being the rest."""
+    import pyarrow as pa
+
+    waiting = schema.empty_table()
+    for table in tables:
+        waiting = pa.concat_tables([waiting, table])
+        while len(waiting) > ROW_GROUP:
+            yield waiting.slice(0, ROW_GROUP).combine_chunks()
+            waiting = waiting.slice(ROW_GROUP)
+    yield waiting.combine_chunks()
 
 
 def _arrow_array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -97,6 +98,7 @@ def build(
     control: Control = BY_SCENARIO,
     known: KnownLearning | None = None,
     cluster: Any = None,
+    rows_in: Path | None = None,
 ) -> Server:
     """Put the parts of a run together.
 
@@ -110,6 +112,7 @@ def build(
         control: takes decisions in place of the scenario.
         known: what a finished run has learned, which takes the place of learning; `train` must be False.
         cluster: a Ray cluster whose machines train, see `core.ray_cluster.connected`; None: this machine.
+        rows_in: the folder whose disk takes rows that are too many for the memory; None: memory holds all of them.
 
     Raises:
         InputError: the data, partition, model or devices cannot be what the scenario says.
@@ -131,7 +134,7 @@ def build(
     outside = _outside(scenario, divided, streams, control)
     if train:
         check_memory(needed_memory(scenario, divided), device)  # before anything of that size is made
-    ledger = Ledger()
+    ledger = Ledger(rows_in)
     if known is not None:
         replay = _replay_of_known(scenario, known, ledger, streams, progress)
     else:
@@ -149,7 +152,7 @@ def rehearse(scenario: Scenario) -> None:
     """
     with attributing(plugins_in(scenario), InputError), without_reading():
         divided = divide(scenario)
-        check_ledger(rows_of(scenario))
+        check_ledger(rows_of(scenario), on_disk=True)  # as on the command line
         check_points(scenario)
         _outside(scenario, divided, Streams(scenario.seed))
         check_memory(needed_memory(scenario, divided), None)

@@ -6,7 +6,7 @@ import json
 import logging
 import shutil
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +29,7 @@ from edgefl.learning.record import JOURNAL, Journal, Pace
 from edgefl.learning.storage import storage
 from edgefl.learning.torch_device import choose_device
 from edgefl.results import provenance, writer
+from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import SUMMARY_DIGEST, SUMMARY_FILE, check_all
 from edgefl.results.progress import Progress, SoFar, remove_progress
 from edgefl.results.reader import text_of
@@ -230,7 +231,7 @@ class Emulation:
             keeping = (self._journal, self.options.pace or Pace())
         self._divided = divide(self.scenario)
         rows = rows_of(self.scenario)
-        check_ledger(rows)
+        check_ledger(rows, on_disk=self.options.out is not None)
         check_points(self.scenario)
         if self.options.out is not None:
             check_loads("pyarrow.parquet")  # which writes the event log
@@ -248,6 +249,7 @@ class Emulation:
             keeping=keeping,
             control=control,
             cluster=cluster,
+            rows_in=self.options.out,
         )
         if self.options.out is not None:  # only now that the scenario's classes from outside have been tried
             check_disk(self.options.out, disk_needs(self.scenario, self._divided, rows, train=self.options.train))
@@ -266,11 +268,14 @@ class Emulation:
     def _so_far(self) -> SoFar:
         """Return what the run has recorded so far."""
         ledger = self.server.ledger
-        tables = {"rounds.csv": ledger.round_columns(), "devices.csv": ledger.device_columns()}
+        tables: dict[str, Iterable[bytes]] = {
+            "rounds.csv": [csv_bytes(ledger.round_columns())],
+            "devices.csv": csv_pieces(ledger.device_names, ledger.device_blocks()),
+        }
         tracks = self._more_tables(None).get(writer.TRACKS_FILE)
         # A model from outside may draw or remember when it is asked: it is asked no more often than the run needs it.
         if tracks is not None and not self._plugins:
-            tables[writer.TRACKS_FILE] = tracks()
+            tables[writer.TRACKS_FILE] = [csv_bytes(tracks())]
         return SoFar(tables, self._summary(None))
 
     def _guarded(self, rounds: Generator[clock.Event, Any, None]) -> Generator[clock.Event, Any, None]:

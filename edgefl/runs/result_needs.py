@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.core.machine import memory_limits
+from edgefl.core.row_store import MOST_HELD_BYTES
 from edgefl.core.units import BYTES, quantity
 from edgefl.learning.memory_needs import BYTES_OF, vectors_of
 from edgefl.learning.record import KEPT_STATES
@@ -28,9 +29,10 @@ LEAST_ROUND_BYTES = 40  # of rounds.csv: 20 columns, each of a character and a s
 ROUND_BYTES = 99  # of rounds.csv
 PARTICIPANT_BYTES = 190  # of devices.csv
 EVENT_BYTES = 12  # of events.parquet, for all events of a participant
-LEAST_LEDGER_BYTES = 1500  # of memory for a round: a mapping of 20 numbers, and the arrays of its participants
-LEDGER_ROUND_BYTES = 5000  # of memory for a round
-LEDGER_PARTICIPANT_BYTES = 500  # of memory for a participant
+LEAST_LEDGER_BYTES = 1200  # of memory for a round: a mapping of 20 numbers
+LEDGER_ROUND_BYTES = 3500  # of memory for a round
+LEDGER_PARTICIPANT_BYTES = 220  # for a participant and its events, of memory or of the file to which they move
+MOST_PARTICIPANT_BYTES = 2 * MOST_HELD_BYTES  # of memory, if they can move: participants, and events
 
 
 class DiskNeed(NamedTuple):
@@ -72,15 +74,22 @@ def expected_rows(scenario: Scenario, participants: float) -> Expected:
     return Expected(rounds, rounds * max(1.0, rows))
 
 
-def check_ledger(rows: Expected) -> None:
+def check_ledger(rows: Expected, *, on_disk: bool) -> None:
     """Check that a run's rows fit into the memory; warn if they are likely not to.
+
+    Args:
+        rows: how many there are.
+        on_disk: whether there is a folder to which participants move when they are too many.
 
     Raises:
         InputError: they cannot.
     """
     limits = memory_limits()
     name = min(limits, key=lambda limit: limits[limit])
-    likely_bytes = rows.rounds * LEDGER_ROUND_BYTES + rows.participants * LEDGER_PARTICIPANT_BYTES
+    participant_bytes = rows.participants * LEDGER_PARTICIPANT_BYTES
+    if on_disk:
+        participant_bytes = min(participant_bytes, MOST_PARTICIPANT_BYTES)
+    likely_bytes = rows.rounds * LEDGER_ROUND_BYTES + participant_bytes
     least_bytes = rows.rounds * LEAST_LEDGER_BYTES
     there = f"and there are {quantity(limits[name], BYTES)} ({name})"
     if least_bytes > limits[name]:
@@ -107,6 +116,9 @@ def disk_needs(scenario: Scenario, divided: Divided, rows: Expected, *, train: b
         DiskNeed("devices.csv", 0.0, rows.participants * PARTICIPANT_BYTES),
         DiskNeed("events.parquet", 0.0, rows.participants * EVENT_BYTES),
     ]
+    moved_bytes = rows.participants * LEDGER_PARTICIPANT_BYTES
+    if moved_bytes > MOST_PARTICIPANT_BYTES:
+        needs.append(DiskNeed("participants until the run ends", 0.0, moved_bytes))
     if not train:
         return needs
     data = divided.data

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from edgefl.core.row_store import Block, RowStore
 from edgefl.server.columns import (
     CONTRIBUTION_COLUMNS,
     DEVICE_COLUMNS,
@@ -24,6 +26,9 @@ from edgefl.server.columns import (
 
 RoundRow = Mapping[str, Any]
 Columns = dict[str, list[Any]]
+Event = tuple[float, str, int, int, str]
+
+MOST_LOOSE_EVENTS = 4096  # before they become columns, which take a fifth of the memory
 
 
 class Ledger:
@@ -32,15 +37,21 @@ class Ledger:
     A round is entered when it ends, and its row is final from then on. What becomes known later is an entry of its own,
     which is merged when rows are read: the evaluation of the round's model, which runs in the background; devices that
     arrive or leave between two rounds; the cost of participations that the end of the run cuts off.
+
+    Participants and events are many. Where there is a folder, they move to a file without a name as the run goes on.
+
+    Args:
+        folder: where that file lies; None: all is kept in memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self._closed: list[RoundRow] = []
         self._evaluations: dict[int, RoundRow] = {}  # by row number
         self._additions: defaultdict[int, list[Mapping[str, float]]] = defaultdict(list)  # by row number
-        self._devices: list[Mapping[str, npt.NDArray[Any]]] = []
-        self._events: list[tuple[float, str, int, int, str]] = []
-        self._pending: list[tuple[float, str, int, int, str]] = []  # events since the last round ended
+        self._participants = RowStore(folder)
+        self._events = RowStore(folder)
+        self._loose: list[Event] = []  # the last events in their order, which `_events` does not have yet
+        self._pending: list[Event] = []  # events since the last round ended, in any order
         self._contributions: list[tuple[int, int, int, float]] = []
         self._device_losses: list[tuple[int, int, int, float, float, float]] = []
         self._predictions: list[tuple[int, int, int, int, int]] = []
@@ -87,13 +98,18 @@ class Ledger:
     @property
     def participants(self) -> npt.NDArray[np.int64]:
         """Ids [n] of the devices that took part in any finished round, ascending."""
-        if not self._devices:
-            return np.empty(0, dtype=np.int64)
-        return np.unique(np.concatenate([devices["device"] for devices in self._devices]))
+        found = np.empty(0, dtype=np.int64)
+        for block in self._participants.blocks(["device"]):
+            found = np.union1d(found, block.columns["device"])
+        return found
 
     def participants_since(self, entered: int) -> list[Mapping[str, npt.NDArray[Any]]]:
         """Return the participants' columns that were entered later than the first `entered` ones, in order."""
-        return self._devices[entered:]
+        return self._participants.since(entered)
+
+    def participant_blocks(self, names: Sequence[str]) -> Iterator[Block]:
+        """Yield columns of all participants in blocks; an entry is a round, or what the end of the run has cut off."""
+        return self._participants.blocks(names)
 
     def event(self, time_s: float, kind: str, device: int = -1, cell: int = 0, detail: str = "") -> None:
         """Record an event; device -1 is the server."""
@@ -112,6 +128,7 @@ class Ledger:
 
         Raises:
             KeyError: a column stands in no table (edgefl.server.columns).
+            RunError: the file of participants and events cannot be written.
         """
         check_known(row.keys() - set(traced), ROUND_COLUMNS)
         self._closed.append(MappingProxyType(dict(row)))
@@ -123,13 +140,25 @@ class Ledger:
 
         Raises:
             KeyError: a column stands in no table (edgefl.server.columns).
+            RunError: the file of participants and events cannot be written; they stay in memory.
         """
         check_known(devices, DEVICE_COLUMNS)
-        self._devices.append(MappingProxyType(dict(devices)))
+        self._participants.append(devices)
         # Sort by time, kind and device, so that the order in which the event loop ran simultaneous events leaves no
         # trace in the results.
-        self._events += sorted(self._pending)
+        self._loose += sorted(self._pending)
         self._pending.clear()
+        if len(self._loose) >= MOST_LOOSE_EVENTS:
+            self._store_events()
+        # Only now that all is entered: the disk may be full.
+        self._participants.make_room()
+        self._events.make_room()
+
+    def _store_events(self) -> None:
+        """Make columns of the last events."""
+        columns = _columns(self._loose, fixed_names(EVENT_COLUMNS))
+        self._events.append({column.name: np.array(columns[column.name], column.type) for column in EVENT_COLUMNS})
+        self._loose.clear()
 
     def add_to_last_round(self, numbers: Mapping[str, float]) -> None:
         """Add numbers to columns of the last round, which has ended already."""
@@ -166,13 +195,19 @@ class Ledger:
             names |= dict.fromkeys(row)
         return {name: [row.get(name) for row in rows] for name in names}
 
+    @property
+    def device_names(self) -> tuple[str, ...]:
+        """The names of the participants' columns; those that only some runs have come last."""
+        return tuple(dict.fromkeys([*fixed_names(DEVICE_COLUMNS), *self._participants.names]))
+
+    def device_blocks(self) -> Iterator[Columns]:
+        """Yield the participants as columns, some rounds at a time."""
+        for block in self._participants.blocks(self.device_names):
+            yield {name: values.tolist() for name, values in block.columns.items()}
+
     def device_columns(self) -> Columns:
         """Return the participants as columns, round after round."""
-        names = dict.fromkeys(fixed_names(DEVICE_COLUMNS))
-        if not self._devices:
-            return {name: [] for name in names}
-        names |= dict.fromkeys(self._devices[0])
-        return {name: np.concatenate([part[name] for part in self._devices]).tolist() for name in names}
+        return _appended(self.device_names, self.device_blocks())
 
     def contribution_columns(self) -> Columns:
         """Return the contributions as columns, round after round."""
@@ -190,9 +225,25 @@ class Ledger:
         """Return which labels participants held as columns, round after round."""
         return _columns(self._labels, fixed_names(LABELS_BY_ROUND_COLUMNS))
 
+    def event_blocks(self) -> Iterator[Columns]:
+        """Yield the events as columns in order of time, some thousands at a time."""
+        for block in self._events.blocks():
+            yield {name: values.tolist() for name, values in block.columns.items()}
+        if self._loose:
+            yield _columns(self._loose, fixed_names(EVENT_COLUMNS))
+
     def event_columns(self) -> Columns:
         """Return the events as columns, in order of time."""
-        return _columns(self._events, fixed_names(EVENT_COLUMNS))
+        return _appended(fixed_names(EVENT_COLUMNS), self.event_blocks())
+
+
+def _appended(names: Sequence[str], blocks: Iterable[Columns]) -> Columns:
+    """Return columns that go on from block to block as single ones."""
+    whole: Columns = {name: [] for name in names}
+    for block in blocks:
+        for name in names:
+            whole[name] += block[name]
+    return whole
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> Columns:

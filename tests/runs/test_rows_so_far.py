@@ -191,10 +191,10 @@ def test_a_run_that_is_interrupted_leaves_nothing_of_it(at_each_round, tmp_path)
 
 
 def test_rows_that_cannot_be_written_are_no_loss(at_each_round, monkeypatch, tmp_path):
-    def full(path, content, **_):
+    def full(path, **_):
         raise OSError(28, os.strerror(28), str(path))
 
-    monkeypatch.setattr(progress, "write_atomically", full)
+    monkeypatch.setattr(progress, "atomically", full)
     edgefl.run(LEARNS, out=tmp_path / "full", device="cpu")
     edgefl.run(LEARNS, out=tmp_path / "whole", device="cpu")
     assert results(tmp_path / "full") == results(tmp_path / "whole")
