@@ -18,6 +18,7 @@ from edgefl.learning.learner.plan import SERIAL, Plan
 from edgefl.learning.models import MODELS, Model
 from edgefl.learning.models.fcn import Fcn, Mlp
 from edgefl.learning.models.lenet import LeNetFemnist
+from edgefl.learning.models.logistic import Logistic
 from edgefl.learning.models.resnet import ResNet18
 from edgefl.learning.models.svhn import SvhnCnn
 
@@ -277,3 +278,19 @@ class TestDropout:
     def test_other_kinds_are_refused(self):
         with pytest.raises(NotImplementedError, match="Dropout2d cannot be keyed"):
             Network(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Dropout2d(0.5)))
+
+
+class SquaredOutputs(Moon):
+    """MOON with a loss of its own, about which the gradient by hand that it inherits says nothing."""
+
+    def loss(self, losses, own, references, batch):
+        return losses + 0.5 * own.z.square().sum(dim=-1)
+
+
+@pytest.mark.parametrize("algorithm", [Moon(first_previous="random"), Moon(), SquaredOutputs()])
+@pytest.mark.parametrize("model", [Logistic(), Mlp(hidden=(6,)), Fcn(hidden=(7, 6))])
+def test_a_contrast_by_hand_is_that_of_autograd(model, algorithm):
+    """Also of dense layers whose references are computed by one product, and where outputs are representations."""
+    oracle = trained(model, (4,), 3, SERIAL, algorithm, local_steps=4)
+    for width in (1, 2, 8):
+        assert_alike(oracle, trained(model, (4,), 3, Plan("batched", "layers", width), algorithm, local_steps=4), 1e-10)

@@ -51,6 +51,13 @@ class ForwardPass(NamedTuple):
     z: Tensor  # [..., B, features] representations: inputs of the last linear layer; the outputs if it is the only one
 
 
+class AddedLoss(NamedTuple):
+    """What an algorithm adds to the losses of the task, with its gradient."""
+
+    losses: Tensor  # [..., B]
+    z_gradient: Tensor  # [..., B, features] of each sample's loss, in its representation
+
+
 class Batch(NamedTuple):
     """The samples of a local step, as the hook `loss` sees them."""
 
@@ -294,6 +301,13 @@ class Algorithm(Member):
             batch: the samples' labels and weights.
         """
         return losses
+
+    def added_loss(self, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> AddedLoss | None:
+        """Return what `loss` adds to the task's losses, with its gradient by hand; None leaves that to autograd.
+
+        It only makes steps faster, and only counts beside a `loss` of the same class, of which it must say the same.
+        """
+        return None
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Return the corrected gradient, before clipping and weight decay."""

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import NonNegativeFloat, PositiveFloat
 
-from edgefl.learning.algorithms.base import Batch, ForwardPass, LocalContext
+from edgefl.learning.algorithms.base import AddedLoss, Batch, ForwardPass, LocalContext
 from edgefl.learning.algorithms.fedavg import FedAvg
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+SHORTEST = 1e-8  # length of a representation below which torch's cosine_similarity counts it as one of that length
 
 
 class Moon(FedAvg):
@@ -54,6 +56,23 @@ class Moon(FedAvg):
         near = cosine_similarity(own.z, references["received"].z, dim=-1)
         far = cosine_similarity(own.z, references["previous"].z, dim=-1)
         return losses + self.mu * softplus((far - near) / self.temperature)
+
+    def added_loss(self, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> AddedLoss:
+        """Return the contrast, and its gradient in `z`.
+
+        With `u = z / |z|` and `a = z_previous / |z_previous| - z_received / |z_received|` the contrast is
+        `mu softplus(c)` for `c = u a / temperature`; its gradient is `mu sigmoid(c) (a - (u a) u) / (temperature |z|)`.
+        """
+        from torch.nn.functional import normalize, softplus
+
+        length = own.z.norm(dim=-1, keepdim=True).clamp_min(SHORTEST)
+        u = own.z / length
+        a = normalize(references["previous"].z, dim=-1, eps=SHORTEST)
+        a = a - normalize(references["received"].z, dim=-1, eps=SHORTEST)
+        along = (u * a).sum(dim=-1, keepdim=True)
+        c = along / self.temperature
+        gradient = (a - along * u) * (self.mu / self.temperature * c.sigmoid() / length)
+        return AddedLoss(self.mu * softplus(c.squeeze(-1)), gradient)
 
     def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """Return the trained model, and the flag."""

@@ -97,6 +97,12 @@ def has_own_loss(algorithm: Algorithm) -> bool:
     return isinstance(algorithm, Wrapper) and has_own_loss(algorithm.base)
 
 
+def has_loss_by_hand(algorithm: Algorithm) -> bool:
+    """Return whether `added_loss` speaks of the algorithm's `loss`, and not of one that a derived class replaces."""
+    cls = type(algorithm)
+    return _definer(cls, "added_loss") is _definer(cls, "loss")
+
+
 def depends_on_rounds(algorithm: Algorithm) -> bool:
     """Return whether a round may depend on how many rounds there are: of a class from outside, unless it says no."""
     member: Member = algorithm
