@@ -259,7 +259,8 @@ class _Transfers:
         while rows.size:
             slots_left = (np.minimum(self.expected_slots, self.limit) - self.used)[rows]
             blocks_left = slots_left / self.hold[rows]  # one draw each
-            draws = _drawn(innovations, rows, _chunk(blocks_left))
+            most_left = ((self.limit[rows] - self.used[rows]) / self.hold[rows]).max()
+            draws = _drawn(innovations, rows, _chunk(blocks_left, most_left))
             if compiled is None:
                 self._step(rows, draws)
             else:
@@ -350,13 +351,18 @@ class _Transfers:
         self.used[rows] = used
 
 
-def _chunk(blocks_left: Floats) -> int:
+def _chunk(blocks_left: Floats, most_left: float) -> int:
     """Return how many draws to take at once: about what half of the rows still need, so that few are left over.
 
     Whole groups of the compiled loop, so that where a chunk begins leaves no trace in its sums either.
+
+    Args:
+        blocks_left: [r] how many draws rows are expected to need.
+        most_left: how many any of them may need.
     """
     median = float(np.sort(blocks_left)[blocks_left.size // 2])  # np.median takes as long as a whole step of few rows
-    wanted = max(1.05 * median + 32, FEW_VALUES // blocks_left.size)
+    few = min(FEW_VALUES // blocks_left.size, most_left)
+    wanted = max(1.05 * median + 32, few)
     count = int(min(wanted, CHUNK_VALUES // blocks_left.size))
     return max(count - count % _compiled.GROUP_SLOTS, _compiled.GROUP_SLOTS)
 

@@ -55,8 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def program() -> NoReturn:
     """Run the command of this process's arguments, and end the process with its exit code."""
     code = main()
-    # Python would look for garbage among all objects before it ends, a second's work once torch is there.
-    gc.freeze()
+    # Python would look for garbage among all objects before it ends, a second's work once torch is there. But triton,
+    # with which torch exports models, complains of all that it has not seen go.
+    if "triton" not in sys.modules:
+        gc.freeze()
     sys.exit(code)
 
 

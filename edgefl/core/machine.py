@@ -12,6 +12,7 @@ from pathlib import Path
 
 MEMINFO = Path("/proc/meminfo")
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+ADDRESS_SPACE = "ulimit -v"  # the name of a limit that a shell sets
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 RARE_COLLECTIONS = (20_000, 50, 50)  # thresholds of the three generations; Python's own first one is 700 or 2,000
 # What glibc's loader says where an address space ends (elf/dl-map-segments.h, elf/dl-load.c).
@@ -50,7 +51,7 @@ def memory_limits() -> dict[str, int]:
         limits["container"] = int(container)
     address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
     if address_space != resource.RLIM_INFINITY:
-        limits["ulimit -v"] = address_space
+        limits[ADDRESS_SPACE] = address_space
     return limits
 
 

@@ -207,7 +207,8 @@ def _row_groups(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Ta
     """Yield the rows of tables in groups of `ROW_GROUP`, the last one being the rest."""
     import pyarrow as pa
 
-    waiting = schema.empty_table()
+    # `schema.empty_table()` would do, and import all of pandas; see `_arrow_array`.
+    waiting = pa.table([_arrow_array((), field.type) for field in schema], schema=schema)
     for table in tables:
         waiting = pa.concat_tables([waiting, table])
         while len(waiting) > ROW_GROUP:

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from pydantic_core import PydanticSerializationError
 
 from edgefl.core.errors import InputError
+from edgefl.core.extras import check_loads
 from edgefl.core.files import locked, write_atomically
-from edgefl.core.machine import cores
+from edgefl.core.machine import ADDRESS_SPACE, cores, memory_limits
 from edgefl.learning.torch_device import gpu_count
 from edgefl.runs import emulation, what_if
 from edgefl.runs.cluster import Cluster
@@ -228,9 +229,13 @@ def _gpus(options: SweepOptions, *, train: bool) -> int:
     """Return how many GPUs of this machine the runs may use.
 
     Raises:
-        InputError: torch cannot be loaded.
+        InputError: torch cannot be loaded here, and so in no run.
     """
-    if not train or options.device == "cpu" or options.cluster is not None:
+    if not train or options.cluster is not None:
+        return 0
+    if ADDRESS_SPACE in memory_limits():
+        check_loads("torch")  # or each run would fail for it
+    if options.device == "cpu":
         return 0
     return gpu_count()
 

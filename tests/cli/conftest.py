@@ -56,7 +56,9 @@ class Shell:
         return [line.removeprefix("edgefl: ") for line in lines]
 
     def _files(self):
-        return {path: path.stat().st_mtime_ns for path in self.folder.rglob("*")}
+        """What is there; Python itself writes the compiled modules of a user's package."""
+        paths = [path for path in self.folder.rglob("*") if "__pycache__" not in path.parts]
+        return {path: path.stat().st_mtime_ns if path.is_file() else None for path in paths}
 
 
 @pytest.fixture

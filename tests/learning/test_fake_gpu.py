@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy  # noqa: F401 - torch imports it with the first fake tensor: here once, and not in each test's process
 import torch
 from fake_gpu import AUTOGRAD, CUDA, Launches, fake_device, places, task_on, trained_on
 from model_cases import default, samples
@@ -20,6 +21,8 @@ from edgefl.learning.models import MODELS
 from edgefl.learning.models.cnn import CnnMnist
 from edgefl.learning.models.fcn import Fcn
 
+# Once autograd has met a device other than the CPU, torch refuses backward passes in all processes forked later.
+pytestmark = pytest.mark.own_process
 VMAP = Plan("batched", "vmap", 8)
 LAYERS = Plan("batched", "layers", 8)
 LARGE = 3_000_000  # parameters: fake ones cost nothing, but the initial ones are drawn
