@@ -17,7 +17,9 @@ BAR_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} rounds [{elap
 class RoundProgress:
     """Shows each finished round; a context manager, as the bar needs to be closed."""
 
-    def __init__(self, name: str, rounds: int, *, quiet: bool, stream: TextIO = sys.stderr) -> None:
+    def __init__(self, name: str, rounds: int, *, quiet: bool, stream: TextIO | None = None) -> None:
+        if stream is None:
+            stream = sys.stderr  # asked for now: a program that embeds this one may have put another in its place
         self._rounds = rounds
         self._quiet = quiet
         self._stream = stream
@@ -70,7 +72,9 @@ class RoundProgress:
 class SweepProgress:
     """Shows each run of a sweep that has ended, and an estimate of the time that is left."""
 
-    def __init__(self, name: str, *, quiet: bool, stream: TextIO = sys.stderr) -> None:
+    def __init__(self, name: str, *, quiet: bool, stream: TextIO | None = None) -> None:
+        if stream is None:
+            stream = sys.stderr  # asked for now: a program that embeds this one may have put another in its place
         self._name = name
         self._quiet = quiet
         self._stream = stream

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from edgefl.learning.algorithms.base import Batch, ForwardPass
+from edgefl.learning.algorithms.feddisco import FedDisco
 from edgefl.learning.algorithms.moon import Moon
 from edgefl.learning.algorithms.properties import has_loss_by_hand
 
@@ -44,3 +45,8 @@ class OtherLoss(Moon):
 def test_a_derived_class_with_another_loss_is_left_to_autograd():
     assert has_loss_by_hand(Moon())
     assert not has_loss_by_hand(OtherLoss())
+
+
+def test_a_wrapper_says_what_its_base_says():
+    assert has_loss_by_hand(FedDisco(base=Moon()))
+    assert not has_loss_by_hand(FedDisco(base=OtherLoss()))

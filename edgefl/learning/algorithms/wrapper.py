@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from edgefl.learning.algorithms.base import Algorithm, Batch, ForwardPass, LocalContext, Updates
+from edgefl.learning.algorithms.base import AddedLoss, Algorithm, Batch, ForwardPass, LocalContext, Updates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,6 +88,9 @@ class Wrapper(Algorithm):
 
     def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
         return self.base.loss(losses, own, references, batch)
+
+    def added_loss(self, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> AddedLoss | None:
+        return self.base.added_loss(own, references, batch)
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         return self.base.correct(gradient, w, local)
