@@ -1,12 +1,10 @@
 """What all tests share."""
 
-import multiprocessing
 import os
 import shutil
-import traceback
-import warnings
 from pathlib import Path
 
+import own_process
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -76,38 +74,9 @@ def chromium(tmp_path_factory):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """Run a test that is marked `own_process` in a forked process, whose traces in torch end with it."""
+    """Run a test that is marked `own_process` in a second process."""
     if pyfuncitem.get_closest_marker("own_process") is None:
         return None
     wanted = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    ours, theirs = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_tell, args=(theirs, pyfuncitem.obj, wanted))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, none of which holds a lock now
-        process.start()
-    theirs.close()
-    try:
-        outcome, text = ours.recv()
-    except EOFError:
-        process.join()
-        outcome, text = "failed", f"the test's process ended with exit code {process.exitcode}"
-    process.join()
-    if outcome == "skipped":
-        pytest.skip(text)
-    if outcome == "failed":
-        pytest.fail(text, pytrace=False)
+    own_process.run(pyfuncitem.obj, wanted)
     return True
-
-
-def _tell(connection, test, arguments):
-    """Run a test, and tell how it ended."""
-    told = ("passed", "")
-    try:
-        test(**arguments)
-    except pytest.skip.Exception as skipped:
-        told = ("skipped", str(skipped))
-    except BaseException:  # noqa: BLE001 - also what `pytest.fail` raises
-        told = ("failed", traceback.format_exc())
-    connection.send(told)
-    connection.close()
-    os._exit(0)  # exit handlers belong to the process that was forked

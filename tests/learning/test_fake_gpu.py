@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import sympy  # noqa: F401 - torch imports it with the first fake tensor: here once, and not in each test's process
 import torch
 from fake_gpu import AUTOGRAD, CUDA, Launches, fake_device, places, task_on, trained_on
 from model_cases import default, samples
