@@ -1,4 +1,4 @@
-"""The machine's memory and processor cores, and how often Python collects garbage."""
+"""The machine's memory and processor cores, how many threads NumPy uses, and how often Python collects garbage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import platform
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 MEMINFO = Path("/proc/meminfo")
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -41,6 +46,25 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
+
+
+@contextmanager
+def one_numpy_thread() -> Iterator[None]:
+    """Let NumPy compute every matrix product in the thread that asks for it, as long as the context lasts.
+
+    Several threads would divide sums among them, and round otherwise for each number of threads; and between products
+    they would wait for the next one on cores that workers need.
+    """
+    with _matrix_libraries().limit(limits=1):
+        yield
+
+
+@cache
+def _matrix_libraries() -> ThreadpoolController:
+    """Return the matrix libraries that this process has loaded; NumPy's is one of them."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
 
 
 def memory_limits() -> dict[str, int]:

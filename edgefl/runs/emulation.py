@@ -21,7 +21,7 @@ from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError, Taken, trail
 from edgefl.core.extras import check_loads
 from edgefl.core.files import MOST_NAME_BYTES, cut_to_bytes, locked, write_atomically
-from edgefl.core.machine import rare_collections
+from edgefl.core.machine import one_numpy_thread, rare_collections
 from edgefl.core.plugins import Plugin, attributing
 from edgefl.core.ray_cluster import connected
 from edgefl.learning.partitions.base import holdings
@@ -307,7 +307,7 @@ class Emulation:
         """
         if self.status != "running":
             return False
-        with self._noting_errors(), rare_collections():
+        with self._noting_errors(), rare_collections(), one_numpy_thread():
             ended = clock.advance(self.server.env, self._rounds, until)
         if ended:
             self.status = "finished"

@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -260,7 +259,7 @@ class Replay:
         """Change the model by a command that counts in the key; return its outcome."""
         if self._build is None:
             return {"columns": NOT_EVALUATED}
-        text = json.dumps([self._key, type(command).__name__, asdict(command)])
+        text = json.dumps([self._key, type(command).__name__, vars(command)], default=vars)
         self._key = hashlib.sha256(text.encode()).hexdigest()
         self._stage += 1
         self._last_command = command

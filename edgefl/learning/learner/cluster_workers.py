@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from edgefl.core.errors import InputError, RunError
-from edgefl.core.machine import processor_model
+from edgefl.core.machine import one_numpy_thread, processor_model
 from edgefl.core.version import edgefl_version
 from edgefl.learning.learner.parcels import Parcel, Parcels
 from edgefl.learning.learner.setup import build_trainers
@@ -57,7 +57,8 @@ class ClusterTrainer:
     def call(self, rest: bytes, *tensors: Any) -> tuple[Any, ...]:
         """Return the parcel of the reply to a call; see `reply`."""
         parcels = Parcels()
-        answer = reply(Parcel(rest, list(tensors)), self._trainer, parcels, parcels)
+        with one_numpy_thread():
+            answer = reply(Parcel(rest, list(tensors)), self._trainer, parcels, parcels)
         return (answer.rest, *answer.tensors)
 
 

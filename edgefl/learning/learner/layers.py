@@ -2,7 +2,7 @@
 
 Autograd keeps a graph, a copy of each gradient, and an activation before and after each ReLU; a stack of known layers
 needs none of that: docs/benchmarks.md shows what it saves. Activations are [C, B, ...], the C clients first; dense
-layers are batched matrix products over the clients, convolutions grouped ones.
+layers are matrix products of each client, convolutions grouped ones.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
+from edgefl.learning.learner.arithmetic import product
 from edgefl.learning.learner.dropout import kept_by
 from edgefl.learning.learner.flat_vectors import Tensors
 
 IMAGES = 5  # axes of clients' batches of images
-LANES = 16  # float32 numbers in a vector register: rows of a product that do not fill one waste it
 aten = torch.ops.aten
 Saved = Any  # what a layer's backward pass needs of its forward pass
 
@@ -50,26 +50,23 @@ class ManualLayer:
 
 
 class Linear(ManualLayer):
-    """Fully connected: `x W^T + b`; `(W x^T)^T + b` if that has the longer rows."""
+    """Fully connected: `x W^T + b`."""
 
     parameters = 2
 
     @override
     def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
-        weight, bias, transposed = p
-        # A single model takes the other way in any case, which gives what its module gives, bit by bit.
-        if weight.shape[1] < LANES and len(x) > 1:
-            return torch.baddbmm(bias.transpose(1, 2), weight, x.transpose(1, 2)).transpose(1, 2), x
-        return torch.baddbmm(bias, x, transposed), x
+        _, bias, transposed = p
+        return product(x, transposed).add_(bias), x
 
     @override
     def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
-        return torch.bmm(dy, p[0])
+        return product(dy, p[0])
 
     @override
     def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
         # written straight into the flat vector of gradients: no copy of a weight matrix is made
-        torch.bmm(dy.transpose(1, 2), saved, out=into[0])
+        product(dy.transpose(1, 2), saved, out=into[0])
         torch.sum(dy, 1, keepdim=True, out=into[1])
 
     @override

@@ -10,6 +10,7 @@ from torch import Tensor
 from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
 from edgefl.learning.algorithms.base import AddedLoss
 from edgefl.learning.algorithms.properties import has_loss_by_hand
+from edgefl.learning.learner.arithmetic import exponential_
 from edgefl.learning.learner.gradients import References, Step
 from edgefl.learning.learner.layers import IMAGES, Convolution, Dropout, Linear, Saved, layers_of
 from edgefl.learning.learner.network import Network
@@ -72,28 +73,20 @@ class LayersGradient:
     def _comparison(self, references: References) -> Callable[[Tensor], dict[str, ForwardPass]]:
         """Return a function that computes the forward pass of each reference for samples x [C, B, ...].
 
-        If the first layer with parameters is dense, a single product gives what it puts out in all references: samples
-        are read once, and rows of few numbers waste less of the processor.
+        Full-batch training hands in the same tensor at every step: the references then see it only once.
         """
         models = {name: self._by_layer(model) for name, model in references.models.items()}
-        first = self.layers[self.first]
-        if not isinstance(first, Linear) or len(models) < 2:
-            return lambda x: {name: self._forward(own, x, None)[0] for name, own in models.items()}
-        weights = [own[self.first][0] for own in models.values()]
-        biases = [own[self.first][1].squeeze(1) for own in models.values()]
-        merged = first.bound([torch.cat(weights, dim=1), torch.cat(biases, dim=1)])
+        seen: Tensor | None = None
+        passes: dict[str, ForwardPass] = {}
 
-        def passes(x: Tensor) -> dict[str, ForwardPass]:
-            for layer in self.layers[: self.first]:
-                x, _ = layer.forward(x, [], None)
-            y, _ = first.forward(x, merged, None)
-            parts = y.chunk(len(models), dim=2)
-            return {
-                name: self._forward(own, part, None, self.first + 1)[0]
-                for (name, own), part in zip(models.items(), parts, strict=True)
-            }
+        def compare(x: Tensor) -> dict[str, ForwardPass]:
+            nonlocal seen, passes
+            if x is not seen:
+                seen = x
+                passes = {name: self._forward(own, x, None)[0] for name, own in models.items()}
+            return passes
 
-        return passes
+        return compare
 
     def outputs(self, w: Tensor, x: Tensor) -> Tensor:
         """Return the outputs [B, classes] of one model w [d] for x [B, ...], for evaluation."""
@@ -101,7 +94,7 @@ class LayersGradient:
         return forward.outputs[0]
 
     def _forward(
-        self, parameters: list[list[Tensor]], x: Tensor, keys: Tensor | None, begin: int = 0
+        self, parameters: list[list[Tensor]], x: Tensor, keys: Tensor | None
     ) -> tuple[ForwardPass, list[Saved]]:
         """Return outputs and representations, as `network.representation` has it, and what each layer saves.
 
@@ -109,12 +102,10 @@ class LayersGradient:
             parameters: of each layer.
             x: [C, B, ...] what goes into the first of the layers.
             keys: [C] those of dropout; None in tests.
-            begin: number of the first of the layers; not above the one whose input is the representation.
         """
         saved_by_layer = []
         z: Tensor | None = None
-        layers = zip(self.layers[begin:], parameters[begin:], strict=True)
-        for number, (layer, p) in enumerate(layers, begin):
+        for number, (layer, p) in enumerate(zip(self.layers, parameters, strict=True)):
             if number == self.head:
                 z = x
             x, saved = layer.forward(x, p, keys)
@@ -150,9 +141,7 @@ class LayersGradient:
         added: AddedLoss | None = None
         if others is not None:
             if self._loss_by_hand:
-                # Of one layout: arithmetic on transposed and plain numbers together takes three times as long.
-                plain = ForwardPass(own.outputs, own.z.contiguous())
-                added = self.algorithm.added_loss(plain, others, batch)
+                added = self.algorithm.added_loss(own, others, batch)
             if added is None:
                 return self._differentiated(own, others, batch)
         losses, dy = cross_entropy(own.outputs, batch.y, batch.weight)
@@ -216,9 +205,10 @@ def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]
     """
     label = y.unsqueeze(2)
     z = z - z.amax(2, keepdim=True)  # the largest exponential is 1: none overflows
-    p = z.exp()  # in few plain steps, as torch's log_softmax is slow for a handful of classes
+    label_z = z.gather(2, label)
+    p = exponential_(z)  # in few plain steps, as torch's log_softmax is slow for a handful of classes
     total = p.sum(2, keepdim=True)
-    losses = ((total.log() - z.gather(2, label)).squeeze(2) * weight).sum(1)
+    losses = ((total.log() - label_z).squeeze(2) * weight).sum(1)
     # the gradient is softmax minus the label's indicator; in the memory of the exponentials
     dz = p.div_(total).scatter_(2, label, -1.0, reduce="add")
     return losses, dz.mul_(weight.unsqueeze(2))

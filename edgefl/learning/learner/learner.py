@@ -154,6 +154,8 @@ class Learner:
         """
         self._members = members
         run = self.task.run_info(members)
+        if all(probability == 1 for probability in presence):
+            presence = ()  # every worker gets these numbers with every message
         self.run = replace(
             run, rounds=self.run.rounds, began=self.run.began, participants=participants, presence=tuple(presence)
         )
@@ -311,7 +313,7 @@ class Learner:
         training = RoundTraining(jobs, self._workers, self._states.store, self.run)
         with one_thread_each():
             self.plan = training.train(order, self.plan)
-        training.check_finite(where)
+            training.check_finite(where)
         return training
 
     def _samples_of(self, job: Job) -> Indices:

@@ -33,6 +33,7 @@ from torch import Tensor
 
 from edgefl.core import interrupts
 from edgefl.core.errors import RunError
+from edgefl.core.machine import one_numpy_thread
 from edgefl.core.plugins import calls_noted, note_calls
 
 log = logging.getLogger("edgefl")
@@ -246,7 +247,7 @@ def _serve(connection: Connection, handler: object, received: Slab, sent: Slab) 
     keep_memory()
     gc.freeze()  # a collection would write to pages that are shared with the parent, and so copy them
     torch.set_num_threads(1)
-    with suppress(EOFError, OSError):
+    with suppress(EOFError, OSError), one_numpy_thread():
         while True:
             connection.send_bytes(reply(connection.recv_bytes(), handler, received, sent))
 
@@ -307,8 +308,9 @@ class TrainingWorkers:
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
-        # a thread for each worker, which only packs, waits for the worker and unpacks
-        self._threads = ThreadPoolExecutor(len(self._workers), "edgefl-worker")
+        # A thread for each worker, which only packs, waits for the worker and unpacks. Torch's threads beside it would
+        # wait for more to do on the cores that the workers need.
+        self._threads = ThreadPoolExecutor(len(self._workers), "edgefl-worker", torch.set_num_threads, (1,))
 
     def __len__(self) -> int:
         return len(self._workers)
