@@ -2,6 +2,7 @@
 
 import textwrap
 
+import numpy as np
 import pytest
 import yaml
 
@@ -68,12 +69,15 @@ def run(tmp_path, request):
 
 
 @pytest.mark.parametrize("name", ["stack", "Net", "Narrow"])
-def test_the_same_network_gives_the_same_bytes_as_ours(run, name):
+def test_the_same_network_trains_to_the_same_bytes_as_ours(run, name):
     ours = edgefl.run({**SMALL, "model": {"kind": "fcn", "hidden": [8]}})
     own = run(name)
     assert (own.parameters == ours.parameters).all()
-    assert own.rounds.equals(ours.rounds)
     assert own.devices.equals(ours.devices)
+    # Tests run a plain stack by the layers that we have written out, and any other module as it is: other roundings.
+    losses = ["test_loss", "train_loss"]
+    assert own.rounds.drop(columns=losses).equals(ours.rounds.drop(columns=losses))
+    assert np.allclose(own.rounds[losses], ours.rounds[losses], rtol=1e-6, atol=0)
 
 
 def test_its_keys_stand_beside_kind_and_are_kept_in_the_scenario(run):

@@ -30,6 +30,13 @@ def product(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
     return out
 
 
+def affine(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """Return x[c] @ a[c] + b[c] as [C, n, k], of x [C, n, m], a [C, m, k] and b [C, 1, k]; see `product`."""
+    if not _numpy_can_read(x):
+        return torch.baddbmm(b, x, a)
+    return product(x, a).add_(b)
+
+
 def exponential_(x: Tensor) -> Tensor:
     """Return exp(x), in the place of x, which needs no gradient."""
     if not _numpy_can_read(x):

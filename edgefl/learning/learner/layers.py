@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from edgefl.learning.learner.arithmetic import product
+from edgefl.learning.learner.arithmetic import affine, product
 from edgefl.learning.learner.dropout import kept_by
 from edgefl.learning.learner.flat_vectors import Tensors
 
@@ -57,7 +57,7 @@ class Linear(ManualLayer):
     @override
     def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
         _, bias, transposed = p
-        return product(x, transposed).add_(bias), x
+        return affine(x, transposed, bias), x
 
     @override
     def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:

@@ -1,0 +1,64 @@
+"""Products and exponentials on the CPU: right, of one client alone, and in one thread."""
+
+import numpy as np
+import pytest
+import torch
+from threadpoolctl import threadpool_info
+
+from edgefl.core.machine import one_numpy_thread
+from edgefl.learning.learner.arithmetic import affine, exponential_, product
+
+SHAPES = [(1, 1, 1, 1), (3, 1, 7, 5), (3, 50, 784, 10), (2, 60, 33, 1)]
+
+
+def drawn(*shape):
+    return torch.from_numpy(np.random.default_rng(sum(shape)).standard_normal(shape, dtype=np.float32))
+
+
+def room(a, b):
+    """What m float32 additions and products may be off at most, in any order (Higham, Accuracy and Stability, 3.5)."""
+    m = a.shape[2]
+    return (m + 2) * np.finfo(np.float32).eps * (a.double().abs() @ b.double().abs())
+
+
+@pytest.mark.parametrize(("clients", "n", "m", "k"), SHAPES)
+def test_products_are_those_in_double_precision(clients, n, m, k):
+    a, b, c = drawn(clients, n, m), drawn(clients, k, m).transpose(1, 2), drawn(clients, 1, k)
+    exact = a.double() @ b.double()
+    assert ((product(a, b).double() - exact).abs() <= room(a, b)).all()
+    assert torch.equal(affine(a, b, c), product(a, b) + c)
+
+
+@pytest.mark.parametrize(("clients", "n", "m", "k"), SHAPES)
+def test_products_are_written_into_rows_of_a_longer_vector(clients, n, m, k):
+    x, dy = drawn(clients, n, m), drawn(clients, n, k)
+    flat = torch.zeros(clients, m * k + 3)
+    view = flat[:, : m * k].view(clients, k, m)
+    assert product(dy.transpose(1, 2), x, out=view) is view
+    exact = dy.double().transpose(1, 2) @ x.double()
+    assert ((view.double() - exact).abs() <= room(dy.transpose(1, 2), x)).all()
+    assert (flat[:, m * k :] == 0).all()
+
+
+def test_a_client_has_the_same_bits_alone_as_among_others():
+    a, b = drawn(32, 50, 784), drawn(32, 784, 200)
+    together = product(a, b)
+    alone = torch.cat([product(a[i : i + 1], b[i : i + 1]) for i in range(32)])
+    assert torch.equal(together, alone)
+
+
+def test_exponentials_in_place_and_beyond_the_largest_number():
+    x = torch.tensor([[-np.inf, -2.0, 0.0, 3.0, 200.0]])
+    y = exponential_(x)
+    assert y is x
+    assert torch.allclose(y, torch.tensor([[0.0, np.exp(-2.0), 1.0, np.exp(3.0), np.inf]]).float(), rtol=1e-6)
+
+
+def test_numpy_computes_in_one_thread_inside_the_context_only():
+    def threads():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    before = threads()
+    with one_numpy_thread():
+        assert set(threads()) == {1}
+    assert threads() == before
