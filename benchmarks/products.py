@@ -1,4 +1,4 @@
-"""Matrix products and exponentials of dense layers: NumPy against torch, on one core.
+"""Matrix products of dense layers: NumPy against torch, on one core.
 
     python benchmarks/products.py [--repeats 9]
 
@@ -16,7 +16,7 @@ from collections.abc import Callable
 import torch
 
 from edgefl.core.machine import one_numpy_thread
-from edgefl.learning.learner.arithmetic import exponential_, product
+from edgefl.learning.learner.arithmetic import product
 
 CASES = {"W1's first layer": (50, 784, 200), "W1's second layer": (50, 200, 200), "W3": (60, 784, 10)}
 CLIENTS = 4
@@ -69,8 +69,6 @@ def main() -> None:
 
                 size = f"{samples} x {inputs} x {outputs}"
                 print(row(f"{title}, {name} ({size})", ours, theirs, work, repeats), flush=True)
-        z = -torch.rand(CLIENTS, 60, 10)
-        print(row("exponentials of 60 x 10", lambda: exponential_(z.clone()), lambda: z.clone().exp_(), 1e5, repeats))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Matrix products and exponentials, each by the library that is fastest where the numbers are.
+"""Matrix products, by the library that is fastest where the numbers are.
 
-On the CPU that is NumPy: its OpenBLAS and its vector functions have code for all processors, where the MKL in torch
-takes a slow path on those that are not Intel's (docs/benchmarks.md). What is on a GPU stays with torch.
+On the CPU that is NumPy: its OpenBLAS has code for all processors, where the MKL in torch takes a slow path on those
+that are not Intel's (docs/benchmarks.md). What is on a GPU stays with torch.
 """
 
 from __future__ import annotations
@@ -35,16 +35,6 @@ def affine(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
     if not _numpy_can_read(x):
         return torch.baddbmm(b, x, a)
     return product(x, a).add_(b)
-
-
-def exponential_(x: Tensor) -> Tensor:
-    """Return exp(x), in the place of x, which needs no gradient."""
-    if not _numpy_can_read(x):
-        return x.exp_()
-    numbers = x.numpy()
-    with np.errstate(all="ignore"):
-        np.exp(numbers, out=numbers)
-    return x
 
 
 def _numpy_can_read(x: Tensor) -> bool:

@@ -10,7 +10,6 @@ from torch import Tensor
 from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
 from edgefl.learning.algorithms.base import AddedLoss
 from edgefl.learning.algorithms.properties import has_loss_by_hand
-from edgefl.learning.learner.arithmetic import exponential_
 from edgefl.learning.learner.gradients import References, Step
 from edgefl.learning.learner.layers import IMAGES, Convolution, Dropout, Linear, Saved, layers_of
 from edgefl.learning.learner.network import Network
@@ -206,7 +205,7 @@ def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]
     label = y.unsqueeze(2)
     z = z - z.amax(2, keepdim=True)  # the largest exponential is 1: none overflows
     label_z = z.gather(2, label)
-    p = exponential_(z)  # in few plain steps, as torch's log_softmax is slow for a handful of classes
+    p = z.exp_()  # in few plain steps, as torch's log_softmax is slow for a handful of classes
     total = p.sum(2, keepdim=True)
     losses = ((total.log() - label_z).squeeze(2) * weight).sum(1)
     # the gradient is softmax minus the label's indicator; in the memory of the exponentials
