@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,6 +32,16 @@ class Routes:
             cell: of the base stations, [n] or one; all of them where not given.
         """
         return np.asarray(self.delay_s[cell] + bits / self.rate_bps[cell])
+
+    def of_message_s(self, bits: float, cell: int) -> float:
+        """Return the seconds of one message between the server and a base station."""
+        delay_s, rate_bps = self._by_cell[cell]
+        return delay_s + bits / rate_bps
+
+    @cached_property
+    def _by_cell(self) -> list[tuple[float, float]]:
+        """The delay and the rate of each cell, as plain numbers: those of NumPy take longer to read one by one."""
+        return list(zip(self.delay_s.tolist(), self.rate_bps.tolist(), strict=True))
 
 
 def routes(backhaul: Backhaul | None, sites: int, sectors: int = 1) -> Routes:

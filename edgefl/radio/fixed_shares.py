@@ -36,14 +36,15 @@ class PricedTurn:
         columns = (self.duration_s, air_s, air_s * offer.power_share, priced.sent_bits, priced.delivered)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         self._results = [TransferResult(*row) for row in rows]
+        shares = zip(participants.drop.ids.tolist(), offer.air.tolist(), offer.power_share.tolist(), strict=True)
+        # what the listener is told when a transfer begins
+        self._switched_on = [(device, offer.way, air, power_share) for device, air, power_share in shares]
 
     def send(self, env: simpy.Environment, row: int) -> Generator[simpy.Event, Any, TransferResult]:
         """Carry one of them from now on: its duration is known, so it is one timeout."""
         began_s = env.now
         result = self._results[row]
-        device = int(self._participants.drop.ids[row])
-        offer = self._offer
-        self._on_air(device, offer.way, float(offer.air[row]), float(offer.power_share[row]))
+        self._on_air(*self._switched_on[row])
         try:
             yield env.timeout(result.duration_s)
         except simpy.Interrupt as cut:

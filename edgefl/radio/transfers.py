@@ -29,11 +29,13 @@ class TransferResult(NamedTuple):
 
     def after(self, earlier: TransferResult) -> TransferResult:
         """Return this result with the time and the bits of an earlier transfer added to its own."""
-        return self._replace(
+        return TransferResult(
             duration_s=earlier.duration_s + self.duration_s,
             air_s=earlier.air_s + self.air_s,
             full_power_s=earlier.full_power_s + self.full_power_s,
             sent_bits=earlier.sent_bits + self.sent_bits,
+            delivered=self.delivered,
+            cut=self.cut,
         )
 
 

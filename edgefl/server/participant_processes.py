@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import simpy
@@ -76,8 +77,7 @@ class ParticipantProcesses:
 
     def _download(self, part: Participation) -> ParticipantProcess:
         """Carry the model to the device; return "" if it arrived, otherwise the status of the participation."""
-        bits = np.broadcast_to(self.down_bits, self.computing.flops.shape)[part.row]
-        backhaul_s = float(self.routes.one_way_s(bits, part.cell))
+        backhaul_s = self.routes.of_message_s(self._down_bits[part.row], part.cell)
         cut = yield from part.wait_for_backhaul(self.env, backhaul_s)
         if cut:
             return cut
@@ -94,11 +94,24 @@ class ParticipantProcesses:
         part.add_upload(transfer, self.env.now)
         if not transfer.delivered:
             return transfer.cut or "upload_failed"
-        bits = np.broadcast_to(self.up_bits, self.computing.flops.shape)[part.row]
-        backhaul_s = float(self.routes.one_way_s(bits, part.serving))
+        backhaul_s = self.routes.of_message_s(self._up_bits[part.row], part.serving)
         # What has reached the base station arrives, even if the device leaves meanwhile. A handover may have changed
         # the base station since the download, so the route starts at the one that serves the device now.
         return (yield from part.wait_for_backhaul(self.env, backhaul_s, arrives=True))
+
+    @cached_property
+    def _down_bits(self) -> list[float]:
+        """Size of each participant's download."""
+        return self._of_each(self.down_bits)
+
+    @cached_property
+    def _up_bits(self) -> list[float]:
+        """Size of each participant's upload."""
+        return self._of_each(self.up_bits)
+
+    def _of_each(self, bits: Floats | float) -> list[float]:
+        sizes: list[float] = np.broadcast_to(np.asarray(bits, dtype=float), self.computing.flops.shape).tolist()
+        return sizes
 
     def _note(self, kind: str, part: Participation) -> None:
         self.ledger.event(self.env.now, kind, part.device, part.serving)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -79,9 +80,21 @@ class LocalComputation:
 
     def of_device(self, row: int, download_s: float) -> tuple[float, float]:
         """Return the clock [Hz] and the computing time [s] of the device in a row, after its download."""
+        if not self._depends_on_download:
+            return self._at_highest_clocks[row]
         rows = slice(row, row + 1)
         clock_hz = self.clock_hz(np.array([download_s]), rows)
         return clock_hz.item(), self._durations_s(clock_hz, rows).item()
+
+    @property
+    def _depends_on_download(self) -> bool:
+        return self.dvfs.scales_clock or self.clock_share is not None
+
+    @cached_property
+    def _at_highest_clocks(self) -> list[tuple[float, float]]:
+        """What `of_device` returns for each of the devices: at once, as calls on single numbers take long."""
+        clock_hz = self.clock_hz(np.zeros(len(self.cpu_hz)))
+        return list(zip(clock_hz.tolist(), self._durations_s(clock_hz).tolist(), strict=True))
 
     def _durations_s(self, clock_hz: Floats, rows: slice = slice(None)) -> Floats:
         return compute_s(self.flops[rows], flops_per_s(clock_hz, self.flops_per_cycle[rows]))
