@@ -9,6 +9,7 @@ on "meta", which is like a GPU in all other respects; what does not runs on "cud
 
 import gc
 import warnings
+from concurrent.futures import Future
 from contextlib import contextmanager
 from unittest.mock import patch
 
@@ -25,7 +26,9 @@ from edgefl.learning.datasets import Data
 from edgefl.learning.learner import LearningTask
 from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
 from edgefl.learning.learner.job_key import JobKey
+from edgefl.learning.learner.round_training import Job, RoundTraining
 from edgefl.learning.learner.setup import build_trainers
+from edgefl.learning.learner.store import StateStore
 from edgefl.learning.training_section import Training
 
 CUDA = "cuda:0"
@@ -54,7 +57,16 @@ def fake_device():
                     part._buffers[name] = like(buffer, target)
         return module
 
-    with warnings.catch_warnings(), FakeTensorMode(allow_non_fake_inputs=True), patch.object(nn.Module, "to", to):
+    def new_tensor(tensor, values):
+        # Torch's own knows the kind of a fake tensor's device, but not which of several GPUs it is.
+        return torch.tensor(values, dtype=tensor.dtype, device=tensor.device)
+
+    with (
+        warnings.catch_warnings(),
+        FakeTensorMode(allow_non_fake_inputs=True),
+        patch.object(nn.Module, "to", to),
+        patch.object(torch.Tensor, "new_tensor", new_tensor),
+    ):
         warnings.filterwarnings("ignore", "Accessing the data pointer of FakeTensor")  # by a deepcopy of a module
         yield
         gc.collect()
@@ -121,3 +133,38 @@ def places(trained):
     """Return on which devices the results of local training are."""
     tensors = [*trained.uploads.values(), *trained.state.values(), trained.losses, trained.statistics]
     return {str(tensor.device) for tensor in tensors}
+
+
+class Alternating:
+    """Workers that take calls in turn and at once: fake tensors exist only in the thread that has made them."""
+
+    def __init__(self, handlers):
+        self._handlers = handlers
+        self.calls = 0
+
+    def __len__(self):
+        return len(self._handlers)
+
+    def submit(self, method, arguments, take):
+        handler = self._handlers[self.calls % len(self)]
+        self.calls += 1
+        future = Future()
+        try:
+            future.set_result(take(getattr(handler, method)(*arguments())))
+        except RuntimeError as error:
+            future.set_exception(error)
+        return future
+
+
+def round_on(task, devices, plan, home="device"):
+    """Return a round of the task's devices on several fake GPUs, after it: its trainers, workers and states."""
+    built = build_trainers(task, devices)
+    algorithm = task.algorithm
+    received = algorithm.downlink(algorithm.server_state(built.initial))
+    store = StateStore(algorithm.client_state(built.initial), len(task.parts), home)
+    lr = task.training.lr
+    jobs = [Job(number, 0, built.initial, received, built.statistics, lr) for number in range(len(task.parts))]
+    workers = Alternating(built.trainers)
+    training = RoundTraining(jobs, workers, store, task.run_info())
+    training.train(np.argsort([-len(part) for part in task.parts], kind="stable"), plan)
+    return training, built, workers, store

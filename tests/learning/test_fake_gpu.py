@@ -1,14 +1,18 @@
 """The paths of a GPU, on a machine without one: nothing stands on the wrong device, and no step waits for a number."""
 
+from contextlib import nullcontext
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import torch
-from fake_gpu import AUTOGRAD, CUDA, Launches, fake_device, places, task_on, trained_on
+from fake_gpu import AUTOGRAD, CUDA, Launches, fake_device, places, round_on, task_on, trained_on
 from model_cases import default, samples
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorDeviceMismatchError
 
 from edgefl.learning.algorithms import ALGORITHMS, Updates
 from edgefl.learning.algorithms.base import Algorithm
+from edgefl.learning.algorithms.fednova import FedNova
 from edgefl.learning.algorithms.properties import has_own_loss
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.algorithms.steps import initial_state
@@ -16,6 +20,7 @@ from edgefl.learning.data_section import Augmentation
 from edgefl.learning.learner.layers_gradient import LayersGradient
 from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.trainer import Trainer
 from edgefl.learning.models import MODELS
 from edgefl.learning.models.cnn import CnnMnist
 from edgefl.learning.models.fcn import Fcn
@@ -26,7 +31,6 @@ VMAP = Plan("batched", "vmap", 8)
 LAYERS = Plan("batched", "layers", 8)
 LARGE = 3_000_000  # parameters: fake ones cost nothing, but the initial ones are drawn
 PLACE = {SERIAL: AUTOGRAD, VMAP: AUTOGRAD, LAYERS: CUDA}
-WAITS = {"fednova"}  # its normaliser is a recursion of as many steps as the longest device takes
 NEEDS_TEACHER = {"distilled", "relation_distilled"}  # sessions give it to them
 
 
@@ -55,7 +59,7 @@ def test_every_model_in_every_engine(name):
             assert trained.uploads["delta"].shape == (3, model.parameters(shape, classes))
 
 
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS.members if name not in WAITS | NEEDS_TEACHER])
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS.members if name not in NEEDS_TEACHER])
 @pytest.mark.parametrize("plan", [SERIAL, VMAP, LAYERS], ids=["serial", "vmap", "layers"])
 def test_every_algorithm_in_every_engine_and_at_the_server(name, plan):
     algorithm: Algorithm = ALGORITHMS.load(name)()
@@ -88,12 +92,13 @@ def updates_of(task, trained, built):
     )
 
 
-@pytest.mark.parametrize("name", sorted(WAITS))
-def test_which_algorithms_wait_for_a_number(name):
-    """They are few, and known: once a cohort, not once a step."""
-    task = task_on(Fcn(hidden=(8,)), inputs_of(Fcn(), (4, 5)), 3, ALGORITHMS.load(name)())
-    with fake_device(), pytest.raises(DataDependentOutputException):
-        trained_on(task, CUDA, LAYERS)
+def test_only_fednova_with_a_pull_waits_for_a_number():
+    """Its normaliser is a recursion of as many steps as the longest device takes: it asks once a cohort."""
+    for algorithm in (FedNova(), FedNova(mu=0.1)):
+        task = task_on(Fcn(hidden=(8,)), inputs_of(Fcn(), (4, 5)), 3, algorithm, momentum=0.5)
+        waits = pytest.raises(DataDependentOutputException) if algorithm.mu else nullcontext()
+        with fake_device(), waits:
+            trained_on(task, CUDA, LAYERS)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +137,44 @@ def test_evaluation():
         assert {str(value.device) for value in results} == {CUDA}
         assert str(trainer.loss(w, built.statistics, torch.arange(19)).device) == CUDA
         assert str(trainer.train_hits(w, built.statistics, torch.arange(19)).device) == CUDA
+
+
+@pytest.mark.parametrize("home", ["device", "host"])
+def test_a_round_on_two_gpus(home):
+    """Each trains its share where it is; results meet on the first, and states go to their home."""
+    task = task_on(Fcn(hidden=(8,)), inputs_of(Fcn(), (4, 5)), 3, Scaffold(), sizes=[5, 5, 4, 3, 2])
+    with fake_device():
+        training, built, workers, store = round_on(task, [CUDA, "cuda:1"], LAYERS, home)
+        for trainer, place in zip(built.trainers, [CUDA, "cuda:1"], strict=True):
+            assert str(trainer.samples["train"].x.device) == place
+        assert workers.calls == 2  # five clients on two GPUs: three and two, though eight may train together
+        tensors = [*training.uploads.values(), *training.outcome.values()]
+        assert {str(value.device) for value in tensors} == {CUDA}
+        assert {len(value) for value in tensors} == {5}
+        kept = store.gather(np.arange(5))
+        assert {str(value.device) for value in kept.values()} == {CUDA}
+        rows = [row for table in store._tables.values() for row in table._views]
+        assert {row.device.type for row in rows} == {"cuda" if home == "device" else "cpu"}
+
+
+def test_a_round_on_two_gpus_whose_memory_is_too_small():
+    """A GPU that refuses more than one client at a time gets them one by one, and the round ends."""
+    task = task_on(Fcn(hidden=(8,)), inputs_of(Fcn(), (4, 5)), 3, Scaffold(), sizes=[5, 5, 4, 3, 2])
+    train = Trainer.train
+    refused = []
+
+    def cramped(self, plan, cohorts, inputs):
+        widest = max(len(cohort) for cohort in cohorts)
+        if widest > 1:
+            refused.append(widest)
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return train(self, plan, cohorts, inputs)
+
+    with fake_device(), patch.object(Trainer, "train", cramped):
+        training, *_ = round_on(task, [CUDA, "cuda:1"], LAYERS)
+        assert sorted(refused, reverse=True) == refused == [3, 2, 2]
+        assert {str(value.device) for value in training.uploads.values()} == {CUDA}
+        assert {len(value) for value in training.uploads.values()} == {5}
 
 
 def launched(model, shape, classes, sizes):

@@ -48,9 +48,20 @@ class FedNova(Averaging):
         authors' program counts each step twice then.
         """
         steps = 0 * local.start[..., :1] + local.steps
-        # One recursion for a batch of devices: those with fewer steps stop moving earlier.
+        if self.mu:
+            return self._with_pull(steps, local)
+        rho = local.run.momentum
+        if not rho:
+            return steps
+        exact = steps.double()  # the difference of two large numbers, if rho is near 1
+        a = (exact - rho * (1 - rho**exact) / (1 - rho)) / (1 - rho)
+        return a.to(steps.dtype)
+
+    def _with_pull(self, steps: Tensor, local: LocalContext) -> Tensor:
+        """Return the normaliser [1] by the recursion of SGD with momentum and a pull."""
         velocity = 0 * steps
         a = 0 * steps
+        # One recursion for a batch of devices: those with fewer steps stop moving earlier.
         for step in range(int(steps.max())):
             velocity = local.run.momentum * velocity + 1 - local.lr * self.mu * a
             a = a + (step < steps) * velocity
