@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import yaml
 
 from edgefl.scenario.scenario import Scenario
@@ -18,13 +20,18 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
-    style = None  # PyYAML decides
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=_style(value))
+
+
+@lru_cache(maxsize=4096)
+def _style(text: str) -> str | None:
+    """Return the quotes that a text needs; None if PyYAML decides. The points of a sweep have most texts in common."""
     try:
-        if not isinstance(parse(value)[0], str):
-            style = '"'
+        if not isinstance(parse(text)[0], str):
+            return '"'
     except NotYaml:
         pass  # PyYAML quotes such a text anyway
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+    return None
 
 
 _Dumper.add_representer(str, _text)

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
 import pytest
@@ -177,7 +177,7 @@ def test_a_killed_run(live, gate, chromium, edgefl):
     while True:
         try:
             ask(address, "/")
-        except OSError:
+        except (OSError, HTTPException):  # refused, or the process has ended in the middle of an answer
             break
     gate.open(1000)
     again = edgefl("run", "own.yaml", "-o", "out", "--device", "cpu", "--no-train", "--resume", "--live", "--quiet")
