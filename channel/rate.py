@@ -97,7 +97,9 @@ class Shannon:
         with np.errstate(over="ignore"):  # no cap: an infinite SNR, beyond which nothing is left to subtract
             cap_snr = np.expm1(self.max_bps_hz * np.log(2.0) / self.attenuation)
         floor = self.bps_hz(self.min_snr) * np.exp(-self.min_snr / np.maximum(mean_snr, LEAST_DENOMINATOR))
-        nats = _tail_nats(mean_snr, self.min_snr) - _tail_nats(mean_snr, max(self.min_snr, cap_snr))
+        nats = _tail_nats(mean_snr, self.min_snr)
+        if np.isfinite(cap_snr):
+            nats = nats - _tail_nats(mean_snr, max(self.min_snr, cap_snr))
         return np.asarray(floor + self.attenuation * (nats / np.log(2.0)))
 
 
@@ -234,9 +236,12 @@ def _tail_nats(s: Floats, snr: float) -> Floats:
 
 def _rayleigh_nats(s: Floats) -> Floats:
     """Return `E[ln(1 + s|h|^2)] = e^(1/s) E1(1/s)`."""
-    # `np.where` evaluates both, so each side sees only numbers that it can take.
     inverse = 1.0 / np.maximum(s, SERIES_BELOW)
-    return np.where(s < SERIES_BELOW, _small_snr_nats(s), np.exp(inverse) * exp1(inverse))
+    nats = np.exp(inverse) * exp1(inverse)
+    small = s < SERIES_BELOW
+    if not small.any():
+        return np.asarray(nats)
+    return np.where(small, _small_snr_nats(s), nats)
 
 
 def _small_snr_nats(s: Floats) -> Floats:

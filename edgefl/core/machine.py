@@ -7,9 +7,10 @@ import os
 import platform
 import resource
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,6 +49,41 @@ def rare_collections() -> Iterator[None]:
         gc.set_threshold(*usual)
 
 
+class _NumpyThreads:
+    """The number of threads of NumPy's matrix products, which is one number for the whole process."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._holders = 0  # runs under way, of which the last one to end gives the threads back
+        self._limit: AbstractContextManager[object] = nullcontext()
+
+    def hold_one(self) -> None:
+        """Use one thread until `release` has been called as often as this."""
+        with self._lock:
+            if not self._holders:
+                self._limit = _matrix_libraries().limit(limits=1)
+                self._limit.__enter__()
+            self._holders += 1
+
+    def release(self) -> None:
+        """Use as many threads as before, if nobody else holds it at one."""
+        with self._lock:
+            self._holders -= 1
+            if not self._holders:
+                self._limit.__exit__(None, None, None)
+
+
+_numpy_threads = _NumpyThreads()
+
+
+@cache
+def _matrix_libraries() -> ThreadpoolController:
+    """Return the matrix libraries that this process has loaded; NumPy's is one of them."""
+    from threadpoolctl import ThreadpoolController  # late: many commands compute nothing
+
+    return ThreadpoolController().select(user_api="blas")
+
+
 @contextmanager
 def one_numpy_thread() -> Iterator[None]:
     """Let NumPy compute every matrix product in the thread that asks for it, as long as the context lasts.
@@ -55,16 +91,11 @@ def one_numpy_thread() -> Iterator[None]:
     Several threads would divide sums among them, and round otherwise for each number of threads; and between products
     they would wait for the next one on cores that workers need.
     """
-    with _matrix_libraries().limit(limits=1):
+    _numpy_threads.hold_one()
+    try:
         yield
-
-
-@cache
-def _matrix_libraries() -> ThreadpoolController:
-    """Return the matrix libraries that this process has loaded; NumPy's is one of them."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController().select(user_api="blas")
+    finally:
+        _numpy_threads.release()
 
 
 def memory_limits() -> dict[str, int]:

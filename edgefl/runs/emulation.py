@@ -196,6 +196,7 @@ class Emulation:
             ExitStack() as undo,
         ):
             # A run that cannot begin releases what it holds.
+            undo.enter_context(one_numpy_thread())  # to the end: models are tested in the background, after `advance`
             self._journal: Journal | None = None
             before = _state_of(options.out)
             if options.out is not None:
@@ -307,7 +308,7 @@ class Emulation:
         """
         if self.status != "running":
             return False
-        with self._noting_errors(), rare_collections(), one_numpy_thread():
+        with self._noting_errors(), rare_collections():
             ended = clock.advance(self.server.env, self._rounds, until)
         if ended:
             self.status = "finished"

@@ -20,7 +20,7 @@ from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.files import locked, write_for_user
-from edgefl.core.machine import rare_collections
+from edgefl.core.machine import one_numpy_thread, rare_collections
 from edgefl.core.plugin_import import Access
 from edgefl.core.plugins import attributing
 from edgefl.results import what_if_table, writer
@@ -227,7 +227,7 @@ def _priced_rows(
     """
     selection = run.scenario.server.selection
     known = known_learning(run.folder, run.rows, needs_losses=selection.needs_losses)
-    with attributing(plugins_in(run.scenario), InputError), rare_collections():
+    with attributing(plugins_in(run.scenario), InputError), rare_collections(), one_numpy_thread():
         divided = divide(run.scenario)  # the same for all points, which learn the same
         began_s = time.monotonic()
         own = _priced_itself(run, divided, known)

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from importlib.metadata import version
 from queue import Empty, SimpleQueue
 from threading import Lock
@@ -48,6 +49,8 @@ class ClusterTrainer:
     def __init__(self, task: LearningTask) -> None:
         keep_memory()
         torch.set_num_threads(1)
+        self._threads = ExitStack()  # as long as this process lives
+        self._threads.enter_context(one_numpy_thread())
         self._trainer = build_trainers(task, ["cpu"]).trainers[0]
 
     def facts(self) -> dict[str, str]:
@@ -57,8 +60,7 @@ class ClusterTrainer:
     def call(self, rest: bytes, *tensors: Any) -> tuple[Any, ...]:
         """Return the parcel of the reply to a call; see `reply`."""
         parcels = Parcels()
-        with one_numpy_thread():
-            answer = reply(Parcel(rest, list(tensors)), self._trainer, parcels, parcels)
+        answer = reply(Parcel(rest, list(tensors)), self._trainer, parcels, parcels)
         return (answer.rest, *answer.tensors)
 
 
