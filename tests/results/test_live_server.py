@@ -189,3 +189,14 @@ def test_the_board_knows_whether_anybody_looks(served, ask):
     ask(f"/{TOKEN}/")
     assert board.asked_within(1e9)
     assert not board.asked_within(0)
+
+
+def test_the_board_knows_whether_a_page_has_the_last_state(served, ask):
+    """A browser may draw for seconds what it got before: until it has asked again, it lacks what was posted since."""
+    _, board, _ = served
+    ask(f"/{TOKEN}/state?after=0")
+    assert board.is_fetched
+    board.post(NEWER)
+    assert not board.is_fetched
+    ask(f"/{TOKEN}/state?after=1")
+    assert board.is_fetched

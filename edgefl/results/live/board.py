@@ -25,6 +25,7 @@ class Board:
         self._shown = first
         self._open = 0  # requests that are being answered
         self._last_asked_s: float | None = None  # when the last request came or was answered
+        self._newest_fetched = 0  # the newest version that a request has got
 
     @property
     def shown(self) -> Shown:
@@ -41,8 +42,15 @@ class Board:
         """Return what is newer than a version, as soon as there is anything; None if nothing comes in time."""
         with self._changed:
             if self._changed.wait_for(lambda: self._shown.version > version, patience_s):
+                self._newest_fetched = self._shown.version
                 return self._shown
             return None
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether an open page has got what is shown now."""
+        with self._changed:
+            return self._newest_fetched == self._shown.version
 
     @contextmanager
     def answering(self) -> Iterator[None]:

@@ -27,7 +27,8 @@ TOKEN_BYTES = 24
 LOOK_EVERY_S = 0.3  # at the files of the run
 LOOKED_AT_S = 30.0  # a page that has asked for nothing for so long is closed
 REST = 3.0  # times as long as making the page took until it is made again: a run needs the processor more
-QUIET_S = 2.0  # without a request, after which every open page has got the last state
+QUIET_S = 2.0  # without a request, after which every open page has got the last state, if one has
+DRAWING_S = 10.0  # without a request, as long as none has: a browser asks again when it has drawn what came before
 LAST_S = 15.0  # at most for open pages to get it
 END_S = 120.0  # at most until the process has made the last page and open pages have it
 NICENESS = 5  # the run comes first
@@ -173,6 +174,9 @@ def serve(listener: socket.socket, token: str, run: Watched) -> None:
     if board.asked_within(LOOKED_AT_S):
         board.post(maker.last(has_rounds=run.has_results()))
         give_up_s = time.monotonic() + LAST_S
-        while board.asked_within(QUIET_S) and time.monotonic() < give_up_s:
+        while time.monotonic() < give_up_s:
+            quiet_s = QUIET_S if board.is_fetched else DRAWING_S
+            if not board.asked_within(quiet_s):
+                break
             time.sleep(LOOK_EVERY_S)
     server.shutdown()
