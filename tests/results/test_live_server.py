@@ -188,7 +188,8 @@ def test_the_board_knows_whether_anybody_looks(served, ask):
     assert not board.asked_within(1e9)  # strangers do not count
     ask(f"/{TOKEN}/")
     assert board.asked_within(1e9)
-    assert not board.asked_within(0)
+    while board.asked_within(0):  # until the thread that has answered notes that it is done
+        pass
 
 
 def test_the_board_knows_whether_a_page_has_the_last_state(served, ask):
