@@ -35,6 +35,9 @@ TwoNumbers = Annotated[tuple[float, float], Field(strict=False)]
 class Distribution(Section):
     """Base class of all distributions from which devices draw a number."""
 
+    needs_draws: ClassVar[bool] = True
+    """Values depend on the uniform numbers."""
+
     def span(self) -> tuple[float, float]:
         """Return the least and the greatest value that can be drawn; infinite if there is no bound."""
         raise NotImplementedError
@@ -46,6 +49,8 @@ class Distribution(Section):
 
 class Constant(Distribution):
     """The same number for every device."""
+
+    needs_draws: ClassVar[bool] = False
 
     value: float  # of every device
 
@@ -141,6 +146,8 @@ class ChoiceDistribution(Distribution):
 
 class ColumnDistribution(Distribution):
     """{file: devices.csv, column: cpu_hz}: row i is device i."""
+
+    needs_draws: ClassVar[bool] = False
 
     file: UserPath  # a CSV file whose row i is device i
     column: str  # of the file
@@ -428,7 +435,9 @@ def draw(name: str, distribution: Distribution, bound: PerDevice, ids: Ids, stre
     Raises:
         InputError: a value outside the bound was drawn, or a file has no row for a device.
     """
-    uniforms = streams.uniform("attribute", ids, list(ATTRIBUTES).index(name))
+    uniforms = np.broadcast_to(0.5, ids.shape)
+    if distribution.needs_draws:  # a million draws take long
+        uniforms = streams.uniform("attribute", ids, list(ATTRIBUTES).index(name))
     try:
         values = distribution.quantile(uniforms, ids)
     except InputError as error:
