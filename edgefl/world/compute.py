@@ -81,18 +81,18 @@ class LocalComputation:
     def of_device(self, row: int, download_s: float) -> tuple[float, float]:
         """Return the clock [Hz] and the computing time [s] of the device in a row, after its download."""
         if not self._depends_on_download:
-            return self._at_highest_clocks[row]
+            return self._at_once[row]
         rows = slice(row, row + 1)
         clock_hz = self.clock_hz(np.array([download_s]), rows)
         return clock_hz.item(), self._durations_s(clock_hz, rows).item()
 
     @property
     def _depends_on_download(self) -> bool:
-        return self.dvfs.scales_clock or self.clock_share is not None
+        return self.clock_share is None and self.dvfs.scales_clock
 
     @cached_property
-    def _at_highest_clocks(self) -> list[tuple[float, float]]:
-        """What `of_device` returns for each of the devices: at once, as calls on single numbers take long."""
+    def _at_once(self) -> list[tuple[float, float]]:
+        """What `of_device` returns for each of the devices; calls on single numbers take long."""
         clock_hz = self.clock_hz(np.zeros(len(self.cpu_hz)))
         return list(zip(clock_hz.tolist(), self._durations_s(clock_hz).tolist(), strict=True))
 

@@ -74,10 +74,11 @@ def test_the_same_network_trains_to_the_same_bytes_as_ours(run, name):
     own = run(name)
     assert (own.parameters == ours.parameters).all()
     assert own.devices.equals(ours.devices)
-    # Tests run a plain stack by the layers that we have written out, and any other module as it is: other roundings.
-    losses = ["test_loss", "train_loss"]
-    assert own.rounds.drop(columns=losses).equals(ours.rounds.drop(columns=losses))
-    assert np.allclose(own.rounds[losses], ours.rounds[losses], rtol=1e-6, atol=0)
+    # A plain stack is tested by the layers that we have written out, any other module as it is. The losses differ by
+    # the rounding of sums of 64 products, and in nothing else.
+    assert own.rounds.drop(columns="test_loss").equals(ours.rounds.drop(columns="test_loss"))
+    room = 64 * np.finfo(np.float32).eps
+    assert np.allclose(own.rounds["test_loss"], ours.rounds["test_loss"], rtol=room, atol=0)
 
 
 def test_its_keys_stand_beside_kind_and_are_kept_in_the_scenario(run):

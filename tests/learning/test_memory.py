@@ -84,9 +84,9 @@ before = resident()
 small = []
 for size in range(300_000, 400_000, 1_000):  # each a little larger than what the one before has left behind
     model = torch.ones(size)
-    small.append(torch.ones(2_000))
+    small.append(torch.ones(20_000))  # together more than the start of a program leaves free for them elsewhere
     del model
-print(resident() - before)
+print(resident() - before - sum(tensor.nbytes for tensor in small))
 """
 
 
@@ -98,7 +98,7 @@ def test_memory_of_dropped_models_goes_back():
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         grown[setting] = int(done.stdout)
     assert grown["return_memory"] < 5e6
-    assert grown["keep_memory"] > 4 * grown["return_memory"]  # otherwise this test would show nothing
+    assert grown["keep_memory"] > 20e6  # otherwise this test would show nothing
 
 
 @pytest.mark.parametrize(("processes", "expected"), [(0, ["keep_memory"]), (1, ["return_memory"])])
