@@ -231,4 +231,4 @@ class _HashedSeed(ISeedSequence):
     def generate_state(self, n_words: int, dtype: npt.DTypeLike = np.uint64) -> npt.NDArray[Any]:
         """Return the first words of the hash."""
         little_endian = np.dtype(dtype).newbyteorder("<")
-        return np.frombuffer(self.digest, dtype=little_endian)[:n_words].astype(dtype)
+        return np.frombuffer(self.digest, little_endian, n_words).astype(dtype)

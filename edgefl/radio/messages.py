@@ -46,15 +46,14 @@ class Messages:
         self.groups = groups
         count = sum(len(group.rows) for group in groups)
         # Where each participant's messages are: the number of its group, and its row there.
-        self._group_of = np.empty(count, dtype=np.intp)
-        self._place_of = np.empty(count, dtype=np.intp)
+        self._places = [(0, 0)] * count
         for number, group in enumerate(groups):
-            self._group_of[group.rows] = number
-            self._place_of[group.rows] = np.arange(len(group.rows))
+            for place, row in enumerate(group.rows.tolist()):
+                self._places[row] = (number, place)
 
     def place(self, row: int) -> tuple[int, int]:
         """Return the group of a participant, and its place in the group."""
-        return int(self._group_of[row]), int(self._place_of[row])
+        return self._places[row]
 
     def bits(self, row: int, turn: int) -> float:
         """Return the bits of one message."""
@@ -82,14 +81,14 @@ class Messages:
 
     def most_bits(self, way: Way) -> Floats:
         """Return the bits [n] of each participant's largest message in a direction."""
-        most = np.empty(len(self._group_of))
+        most = np.empty(len(self._places))
         for group in self.groups:
             most[group.rows] = group.bits[:, WAYS.index(way) :: 2].max(axis=1)
         return most
 
     def total_bits(self, way: Way) -> Floats:
         """Return all the bits [n] that each participant has in a direction."""
-        total = np.empty(len(self._group_of))
+        total = np.empty(len(self._places))
         for group in self.groups:
             total[group.rows] = group.bits[:, WAYS.index(way) :: 2].sum(axis=1)  # every other turn is of this direction
         return total

@@ -29,6 +29,8 @@ class TransferResult(NamedTuple):
 
     def after(self, earlier: TransferResult) -> TransferResult:
         """Return this result with the time and the bits of an earlier transfer added to its own."""
+        if earlier is NOT_BEGUN:
+            return self
         return TransferResult(
             duration_s=earlier.duration_s + self.duration_s,
             air_s=earlier.air_s + self.air_s,
@@ -37,6 +39,9 @@ class TransferResult(NamedTuple):
             delivered=self.delivered,
             cut=self.cut,
         )
+
+
+NOT_BEGUN = TransferResult(0.0, 0.0, 0.0, 0.0, delivered=False)  # stands for a transfer before it begins
 
 
 def remedy(way: Way) -> str:

@@ -11,12 +11,11 @@ from edgefl.coordination.policies.base import DEPARTED
 from edgefl.core.arrays import Floats
 from edgefl.radio.drop import Drop
 from edgefl.radio.roaming import HANDOVER_FAILED
-from edgefl.radio.transfers import TransferResult
+from edgefl.radio.transfers import NOT_BEGUN, TransferResult
 from edgefl.server.statuses import ANSWERED, POLLED, RECEIVED, REPORTED
 
 ARRIVED = (RECEIVED, ANSWERED, POLLED)  # outcomes of processes whose last message has arrived
 FAILED = ("download_failed", "upload_failed", HANDOVER_FAILED)
-NOT_BEGUN = TransferResult(0.0, 0.0, 0.0, 0.0, delivered=False)  # stands for a transfer before it begins
 
 Activity = Literal["cpu", "idle"]
 ActivityListener = Callable[[int, Activity], None]  # called when a device begins to compute, or to wait

@@ -1,19 +1,15 @@
-"""Devices that arrive and leave while rounds run: how many are present, and which participations a departure ends."""
+"""Devices that arrive and leave while rounds run: how many are present, and how long to wait for one."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
 
 import numpy as np
 import simpy
 
-from edgefl.coordination.policies.base import DEPARTED
 from edgefl.core.arrays import Bools, Ids
 from edgefl.core.errors import RunError
-from edgefl.core.times import call_at
 from edgefl.server.ledger import Ledger
-from edgefl.server.participation import Participation
 from edgefl.world.batteries import Batteries
 from edgefl.world.churn import Presence
 from edgefl.world.churn.base import Changes
@@ -151,48 +147,3 @@ class Population:
         for time_s, device, has_come in rows:
             kind = came if has_come else left
             self._ledger.event(time_s, kind, device)
-
-    # During a round
-
-    def watch(
-        self,
-        processes: Sequence[simpy.Process],
-        parts: Sequence[Participation],
-        on_departure: Callable[[Participation], None],
-    ) -> None:
-        """Interrupt the processes of participations [n] whose devices leave during them.
-
-        Args:
-            processes: [n] the participations' processes.
-            parts: [n] the participations.
-            on_departure: called if a device leaves after its participation has ended and before its round does.
-        """
-        ids = np.array([part.device for part in parts], dtype=np.int64)
-        stays_until_s = self._presence.stays_until_s(ids, self._env.now).tolist()
-        for process, part, time_s in zip(processes, parts, stays_until_s, strict=True):
-            self._check_at(time_s, process, part, on_departure)
-
-    def _check_at(
-        self,
-        time_s: float,
-        process: simpy.Process,
-        part: Participation,
-        on_departure: Callable[[Participation], None],
-    ) -> None:
-        """Check whether a device leaves at the time until which it certainly stays, while its round goes on."""
-        if time_s == float("inf"):
-            return
-
-        def check() -> None:
-            if part.closed:  # its round is over; a later round that asks the device watches it anew
-                return
-            # Presence knows only a time until which a device certainly stays; by now that time may be later.
-            stays_until_s = float(self._presence.stays_until_s(np.array([part.device]), self._env.now)[0])
-            if stays_until_s > self._env.now:
-                self._check_at(stays_until_s, process, part, on_departure)
-            elif process.is_alive:
-                process.interrupt(DEPARTED)
-            else:
-                on_departure(part)
-
-        call_at(self._env, time_s, check)

@@ -27,6 +27,7 @@ from edgefl.server.advice import FastTransferAdvice
 from edgefl.server.base_station_energy import BaseStationEnergy
 from edgefl.server.battery_meter import BatteryMeter
 from edgefl.server.channel_requests import ChannelRequests
+from edgefl.server.departures import Departures
 from edgefl.server.dispatcher import Dispatcher, Exchange
 from edgefl.server.forecaster import Forecaster
 from edgefl.server.held_samples import HeldSamples
@@ -130,6 +131,7 @@ class Server:
         self._backhaul_s = backhaul_s
         self._groups = groups
         self._population = population
+        self._departures = Departures(env, world.presence, self._leave)
         self._battery_meter = battery_meter
         self._base_station_energy = base_station_energy
         self._streams = streams
@@ -491,7 +493,7 @@ class Server:
             self._battery_meter.begin(parts, processes)
         # With on_departure: completes nobody watches departures, and a participation outlasts its device's presence.
         if self._section.on_departure == "lost":
-            self._population.watch(processes, parts, self._leave)
+            self._departures.watch(processes, parts)
         return processes
 
     def _leave(self, part: Participation) -> None:
