@@ -58,7 +58,7 @@ class Constant(Distribution):
         return self.value, self.value
 
     def quantile(self, u: Floats, ids: Ids) -> Floats:
-        return np.full(u.shape, self.value)
+        return np.broadcast_to(self.value, u.shape)  # takes no memory a device
 
 
 class UniformDistribution(Distribution):

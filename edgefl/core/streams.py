@@ -10,6 +10,8 @@ Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011 (P
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -93,37 +95,49 @@ Purpose = Literal[
 Words = npt.NDArray[np.uint64]  # 32-bit words, held in 64 bits so that products do not overflow
 
 # Multipliers and key increments (Weyl sequence) of Philox4x32, from the paper's program.
-_MULTIPLIER_0 = np.uint64(0xD2511F53)
-_MULTIPLIER_1 = np.uint64(0xCD9E8D57)
+# Constants are arrays without axes: with a number NumPy takes twice as long for a few devices.
+_MULTIPLIER_0 = np.array(0xD2511F53, dtype=np.uint64)
+_MULTIPLIER_1 = np.array(0xCD9E8D57, dtype=np.uint64)
 _WEYL_0 = 0x9E3779B9
 _WEYL_1 = 0xBB67AE85
 _ROUNDS = 10
-_WORD_BITS = np.uint64(32)
-_LOW_WORD = np.uint64(0xFFFFFFFF)
+_AT_ONCE = 2**15  # entities whose numbers are computed side by side: more would not fit into a processor's cache
+_WORD_BITS = np.array(32, dtype=np.uint64)
+_SPARE_BITS = np.array(12, dtype=np.uint64)  # of 64: a float holds 52 and its exponent
+_LOW_WORD = np.array(0xFFFFFFFF, dtype=np.uint64)
 
 
-def philox4x32(counter: Words, key: tuple[int, int]) -> Words:
-    """Return the block of random words for each counter, by Philox4x32-10 (Salmon et al. 2011, section 5.3).
+def philox4x32(counter: Sequence[Words], key: tuple[int, int]) -> tuple[Words, Words, Words, Words]:
+    """Return the block of four random words for each counter, by Philox4x32-10 (Salmon et al. 2011, section 5.3).
 
     Args:
-        counter: [4, ...] 32-bit words.
+        counter: its four 32-bit words, which broadcast against each other to [...].
         key: two 32-bit words.
 
     Returns:
-        [4, ...] random 32-bit words.
+        Four arrays [...] of random 32-bit words.
     """
     c0, c1, c2, c3 = counter
-    k0, k1 = key
-    for _ in range(_ROUNDS):
+    for k0, k1 in _round_keys(key):
         product_0 = c0 * _MULTIPLIER_0
         product_1 = c2 * _MULTIPLIER_1
-        c0 = (product_1 >> _WORD_BITS) ^ c1 ^ np.uint64(k0)
+        c0 = (product_1 >> _WORD_BITS) ^ c1 ^ k0
         c1 = product_1 & _LOW_WORD
-        c2 = (product_0 >> _WORD_BITS) ^ c3 ^ np.uint64(k1)
+        c2 = (product_0 >> _WORD_BITS) ^ c3 ^ k1
         c3 = product_0 & _LOW_WORD
+    return c0, c1, c2, c3
+
+
+@lru_cache(maxsize=1024)
+def _round_keys(key: tuple[int, int]) -> list[tuple[Words, Words]]:
+    """Return the two key words of each round."""
+    keys = []
+    k0, k1 = key
+    for _ in range(_ROUNDS):
+        keys.append((np.array(k0, dtype=np.uint64), np.array(k1, dtype=np.uint64)))
         k0 = (k0 + _WEYL_0) & 0xFFFFFFFF
         k1 = (k1 + _WEYL_1) & 0xFFFFFFFF
-    return np.stack([c0, c1, c2, c3])
+    return keys
 
 
 class Streams:
@@ -162,15 +176,29 @@ class Streams:
             [...] or [..., count].
         """
         entity = np.asarray(ids, dtype=np.uint64)
-        # A block of Philox gives four words, which make two numbers.
-        blocks = np.arange(((count or 1) + 1) // 2, dtype=np.uint64)
-        entity, block = np.broadcast_arrays(entity[..., None], blocks)
-        counter = np.stack([block, np.full_like(block, index), entity & _LOW_WORD, entity >> _WORD_BITS])
-        values = np.moveaxis(_open_unit(self._pairs(purpose, counter)), 0, -1)
-        values = values.reshape(*entity.shape[:-1], 2 * entity.shape[-1])
+        if entity.size <= _AT_ONCE:
+            return self._uniform(purpose, entity, index, count)
+        rows = entity.reshape(-1)
+        pieces = [
+            self._uniform(purpose, rows[first : first + _AT_ONCE], index, count)
+            for first in range(0, rows.size, _AT_ONCE)
+        ]
+        values = np.concatenate(pieces)
+        return values.reshape(*entity.shape, *values.shape[1:])
+
+    def _uniform(self, purpose: Purpose, entity: Words, index: int, count: int | None) -> Floats:
+        """Return the same as `uniform`, all at once."""
+        part = np.asarray(index, dtype=np.uint64)
+        low = entity & _LOW_WORD
+        high = entity >> _WORD_BITS
         if count is None:
-            return np.asarray(values[..., 0])
-        return np.asarray(values[..., :count])
+            first, _second = self._pairs(purpose, (np.zeros_like(part), part, low, high))
+            return _open_unit(first)
+        # A block of Philox gives four words, which make two numbers.
+        blocks = np.arange((count + 1) // 2, dtype=np.uint64)
+        pairs = self._pairs(purpose, (blocks, part, low[..., None], high[..., None]))
+        values = _open_unit(np.stack(pairs, axis=-1))
+        return values.reshape(*entity.shape, 2 * len(blocks))[..., :count]
 
     def normal(self, purpose: Purpose, ids: npt.ArrayLike, index: int = 0, count: int | None = None) -> Floats:
         """Return standard normals, keyed and shaped as those of `uniform`."""
@@ -194,19 +222,19 @@ class Streams:
 
         arguments = (ids, index, position)
         entity, part, place = np.broadcast_arrays(*(np.asarray(argument, dtype=np.uint64) for argument in arguments))
-        counter = np.stack([place >> np.uint64(1), part, entity & _LOW_WORD, entity >> _WORD_BITS])
+        counter = (place >> np.uint64(1), part, entity & _LOW_WORD, entity >> _WORD_BITS)
         first, second = self._pairs(purpose, counter)
         return np.asarray(ndtri(_open_unit(np.where(place & np.uint64(1), second, first))))
 
-    def _pairs(self, purpose: Purpose, counter: Words) -> Words:
-        """Return two numbers of 64 random bits [2, ...] for each counter [4, ...]."""
+    def _pairs(self, purpose: Purpose, counter: Sequence[Words]) -> tuple[Words, Words]:
+        """Return two numbers of 64 random bits [...] for each counter, whose four words broadcast to [...]."""
         key = self._key(purpose)
-        words = philox4x32(counter, (key & 0xFFFFFFFF, key >> 32))
-        return np.asarray((words[0::2] << _WORD_BITS) | words[1::2])
+        c0, c1, c2, c3 = philox4x32(counter, (key & 0xFFFFFFFF, key >> 32))
+        return (c0 << _WORD_BITS) | c1, (c2 << _WORD_BITS) | c3
 
     def generator(self, purpose: Purpose, entity: int = 0, index: int = 0) -> np.random.Generator:
         """Return a NumPy generator of its own for (purpose, entity, index), for draws that are no plain array."""
-        philox = np.random.Philox(key=[self._key(purpose), entity], counter=[0, 0, index, 0])
+        philox = np.random.Philox(_Key(self._key(purpose), entity), counter=[0, 0, index, 0])  # type: ignore[arg-type]
         return np.random.Generator(philox)
 
     def sequence(self, purpose: Purpose, entity: int, index: int, attempt: int = 0) -> np.random.Generator:
@@ -219,7 +247,23 @@ class Streams:
 def _open_unit(words: Words) -> Floats:
     """Return numbers in (0, 1) from 64 random bits each."""
     # 52 bits, centred in their cell: neither 0 nor 1 can come out, so logarithms and quantiles are finite.
-    return np.asarray(((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
+    return np.asarray(((words >> _SPARE_BITS).astype(np.float64) + 0.5) * 2.0**-52)
+
+
+class _Key(ISeedSequence):
+    """The two words of Philox's key. By its argument `key` NumPy takes three times as long: it looks for entropy."""
+
+    def __init__(self, purpose: int, entity: int) -> None:
+        # NumPy makes floats of numbers from 2^63 on that stand beside smaller ones. It cannot tell such keys from their
+        # neighbours, which does no harm; this keeps the draws that it has given so far.
+        word = purpose
+        if purpose >= 2**63:
+            word = int(float(purpose)) % 2**64
+        self.words = (word, entity)
+
+    def generate_state(self, n_words: int, dtype: npt.DTypeLike = np.uint64) -> npt.NDArray[Any]:
+        """Return the key."""
+        return np.array(self.words[:n_words], dtype=dtype)
 
 
 class _HashedSeed(ISeedSequence):

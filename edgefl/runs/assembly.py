@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ from edgefl.learning.datasets.cache import without_reading
 from edgefl.learning.losses import LOSSES
 from edgefl.learning.memory_needs import MemoryNeeds, check_memory, memory_needs
 from edgefl.learning.models import MODELS
+from edgefl.learning.partitions.base import joined, part_sizes
 from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
 from edgefl.learning.record import Pace, Record
 from edgefl.learning.report_section import ReportSection
@@ -206,7 +208,7 @@ def _outside(scenario: Scenario, divided: Divided, streams: Streams, control: Co
     world = World(scenario.devices, scenario.cells, scenario.mobility, presence, streams, control)
     first_group = scenario.in_sessions.first_group - 1
     groups = SessionGroups.divide(scenario.groups, first_group, data.train_y, data.test_y, parts, data.classes)
-    payload, split, cut = _payloads(scenario, data, np.array([len(part) for part in parts]))
+    payload, split, cut = _payloads(scenario, data, part_sizes(parts))
     everybody = np.arange(world.count)
     speeds = world.flops_per_s(everybody)
     refusal = scenario.server.optimiser.refusal(
@@ -615,13 +617,14 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
     return learner
 
 
-def _lowest_labels(data: Data, parts: list[Indices]) -> Indices:
+def _lowest_labels(data: Data, parts: Sequence[Indices]) -> Indices:
     """Return the lowest class [devices] of which each device has samples; 0 without labels."""
     if not data.classes:
         return np.zeros(len(parts), dtype=np.int64)
-    labels = data.train_y[np.concatenate(parts)]
+    labels = data.train_y[joined(parts)]
     # All labels at once, device after device: a loop over devices would be slow with a million of them.
-    starts = np.cumsum([0, *map(len, parts[:-1])])  # where each device's labels begin
+    sizes = part_sizes(parts)
+    starts = np.cumsum(sizes) - sizes  # where each device's labels begin
     return np.asarray(np.minimum.reduceat(labels, starts), dtype=np.int64)
 
 

@@ -15,7 +15,7 @@ from edgefl.core.global_draws import watching_draws
 from edgefl.core.streams import Streams
 from edgefl.learning.datasets import Data
 from edgefl.learning.partitions import PARTITIONS
-from edgefl.learning.partitions.base import Labelled, check_parts, dividing_hook, keep
+from edgefl.learning.partitions.base import Labelled, check_parts, dividing_hook, keep, part_sizes
 from edgefl.learning.redivision import Redivision
 from edgefl.scenario import Scenario
 from edgefl.server.ledger import Columns
@@ -25,12 +25,12 @@ class Divided(NamedTuple):
     """A dataset, and the samples that each device holds."""
 
     data: Data
-    parts: list[Indices]  # [devices] the training samples of each device
-    test_parts: list[Indices] | None = None  # [devices] the test samples of each device; None if they are not divided
+    parts: Sequence[Indices]  # [devices] the training samples of each device
+    test_parts: Sequence[Indices] | None = None  # [devices] the test samples of each device; None: not divided
     redivision: Redivision | None = None  # divides the samples of a round's participants anew; None: they keep theirs
 
     @property
-    def own_parts(self) -> list[Indices]:
+    def own_parts(self) -> Sequence[Indices]:
         """The samples [devices] that a device's own accuracy is measured on."""
         if self.test_parts is None:
             return self.parts
@@ -81,6 +81,6 @@ def accuracy_columns(accuracies: Floats, own_parts: Sequence[Indices]) -> Column
         accuracies: [n] accuracies of the n devices that have samples of their own.
         own_parts: [devices] the samples of each device that they are measured on.
     """
-    samples = np.array([len(part) for part in own_parts])
+    samples = part_sizes(own_parts)
     ids = np.flatnonzero(samples)
     return {"device": ids.tolist(), "samples": samples[ids].tolist(), "accuracy": accuracies.tolist()}

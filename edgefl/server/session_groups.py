@@ -23,6 +23,7 @@ class SessionGroups:
         self._group = group
         self._first = first
         self._labels = labels
+        self._members: dict[int, Bools] = {}  # by group; comparing a million devices takes long
 
     @classmethod
     def divide(
@@ -72,8 +73,13 @@ class SessionGroups:
         return self.count > 1
 
     def members(self, session: int) -> Bools:
-        """Return which devices [devices] may take part in a session."""
-        return np.asarray(self._group == self._group_of(session))
+        """Return which devices [devices] may take part in a session; the array is read-only."""
+        group = self._group_of(session)
+        if group not in self._members:
+            members = np.asarray(self._group == group)
+            members.setflags(write=False)
+            self._members[group] = members
+        return self._members[group]
 
     def labels(self, session: int) -> tuple[int, ...] | None:
         """Return the classes on which the model of a session is tested; None for all."""

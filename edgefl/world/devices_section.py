@@ -249,7 +249,7 @@ class Devices(Hardware):
         streams: Streams,
         of: Callable[[Hardware], Distribution | float] | None = None,
     ) -> Floats:
-        """Return the attribute `name` of all devices [count], drawn group by group.
+        """Return the attribute `name` of all devices [count], drawn group by group; the array may be read-only.
 
         Args:
             name: one of distributions.ATTRIBUTES.
@@ -261,13 +261,15 @@ class Devices(Hardware):
         Raises:
             InputError: a value outside the bound was drawn, or a file has no row for a device.
         """
-        values = np.empty(self.count)
+        groups = []
         for (first, end), hardware in zip(self.borders, self.made_of, strict=True):
             source: Distribution | float = of(hardware) if of else getattr(hardware, name)
             if isinstance(source, Distribution):
                 # Draws are keyed by the device's number in the population, not in the group.
                 ids = np.arange(first, end, dtype=np.int64)
-                values[first:end] = draw(name, source, bound, ids, streams)
+                groups.append(draw(name, source, bound, ids, streams))
             else:
-                values[first:end] = source
-        return values
+                groups.append(np.broadcast_to(float(source), end - first))
+        if len(groups) == 1:  # then devices that are all alike take no memory each
+            return groups[0]
+        return np.concatenate(groups)

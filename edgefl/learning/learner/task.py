@@ -16,6 +16,7 @@ from edgefl.learning.algorithms.properties import takes_same_steps
 from edgefl.learning.data_section import Augmentation
 from edgefl.learning.datasets import Data
 from edgefl.learning.models import Model
+from edgefl.learning.partitions.base import joined, part_sizes
 from edgefl.learning.redivision import Redivision
 from edgefl.learning.report_section import ReportSection
 from edgefl.learning.training_section import Training
@@ -42,7 +43,7 @@ class LearningTask:
     @cached_property
     def sizes(self) -> Ints:
         """Training samples [devices] that each device holds."""
-        return np.array([len(part) for part in self.parts])
+        return part_sizes(self.parts)
 
     @cached_property
     def workload(self) -> Workload:
@@ -74,7 +75,7 @@ class LearningTask:
             lr=self.training.lr,
             steps=float(steps),
             momentum=self.training.momentum,
-            labels=tuple(self._samples_by_class(self.data.train_y[np.concatenate(parts)]).tolist()),
+            labels=tuple(self._samples_by_class(self.data.train_y[joined(parts)]).tolist()),
             test_labels=tuple(self._samples_by_class(self.data.test_y).tolist()),
             samples=float(sizes.mean()),
             work=self.training.work,

@@ -7,8 +7,9 @@ keys in the scenario.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import ClassVar, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -30,6 +31,44 @@ class Labelled(NamedTuple):
     owner: Indices | None = None  # [n] the owner of each, from 0; None where samples have no owners
 
 
+class Pieces(Sequence[Indices]):
+    """Parts that are consecutive pieces of one array: a million devices take no million objects.
+
+    Args:
+        order: [n] sample numbers, device after device, each of which belongs to one.
+        ends: [devices] where each device's piece ends.
+    """
+
+    def __init__(self, order: Indices, ends: Indices) -> None:
+        self.order = order
+        self._borders = np.concatenate([[0], ends])
+
+    def __len__(self) -> int:
+        return len(self._borders) - 1
+
+    @overload
+    def __getitem__(self, device: int) -> Indices: ...
+
+    @overload
+    def __getitem__(self, device: slice) -> list[Indices]: ...
+
+    def __getitem__(self, device: int | slice) -> Indices | list[Indices]:
+        """Return a device's samples; of a slice of devices, a list of theirs."""
+        numbers = range(len(self))[device]
+        if isinstance(numbers, range):
+            return [self[number] for number in numbers]
+        return self.order[self._borders[numbers] : self._borders[numbers + 1]]
+
+    def __iter__(self) -> Iterator[Indices]:
+        for begin, end in pairwise(self._borders.tolist()):
+            yield self.order[begin:end]
+
+    @property
+    def sizes(self) -> Indices:
+        """The number of samples [devices] that each device holds."""
+        return np.diff(self._borders)
+
+
 class Partition(Member):
     """Base of all partitions."""
 
@@ -37,7 +76,7 @@ class Partition(Member):
     of_parts: ClassVar[bool] = True  # can divide a part of the training set; False: it names samples, or their owners
     groups: ClassVar[int] = 1  # groups of devices with consecutive ids, which alternate from session to session
 
-    def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
+    def split(self, labels: Indices, count: int, rng: np.random.Generator) -> Sequence[Indices]:
         """Return the sample numbers of each device: no list empty, all disjoint unless the partition says otherwise.
 
         Args:
@@ -56,18 +95,18 @@ class Partition(Member):
             return "divides by classes, and labels of a regression are numbers: set it to iid, quantity_skew or file"
         return None
 
-    def assign(self, labels: Indices, owner: Indices | None, count: int, rng: np.random.Generator) -> list[Indices]:
+    def assign(self, labels: Indices, owner: Indices | None, count: int, rng: np.random.Generator) -> Sequence[Indices]:
         """Return the same as `split`, for samples that may have owners: `owner` [n] from 0, or None."""
         return self.split(labels, count, rng)  # most partitions do not look at owners
 
     def assign_test(
-        self, train: Labelled, parts: list[Indices], test: Labelled, rng: np.random.Generator
+        self, train: Labelled, parts: Sequence[Indices], test: Labelled, rng: np.random.Generator
     ) -> list[Indices]:
         """Return the test samples of each device, distributed like its training samples `parts`; some may get none."""
         return divide_alike(train.labels, parts, test.labels, rng)
 
 
-def check_parts(partition: Partition, parts: list[Indices], count: int, samples: int) -> None:
+def check_parts(partition: Partition, parts: Sequence[Indices], count: int, samples: int) -> None:
     """Check what a partition from outside has returned.
 
     Raises:
@@ -77,13 +116,27 @@ def check_parts(partition: Partition, parts: list[Indices], count: int, samples:
         return
     hook = dividing_hook(partition)
     what = f"numbers of samples from 0 to {samples - 1} for each device"
-    check_type(partition, hook, parts, list, "a list of arrays, one for each device")
+    check_type(partition, hook, parts, Sequence, "a list of arrays, one for each device")
     if len(parts) != count:
         raise wrong(partition, hook, f"{len(parts)} arrays", f"one for each of {count} devices")
     for device, part in enumerate(parts):
         check_array(partition, hook, part, (None,), what, least=0, most=samples - 1, whole=True)
         if not len(part):
             raise wrong(partition, hook, f"no sample for device {device}", "at least one for each device")
+
+
+def joined(parts: Sequence[Indices]) -> Indices:
+    """Return the sample numbers of all devices, device after device."""
+    if isinstance(parts, Pieces):
+        return parts.order
+    return np.concatenate(parts)
+
+
+def part_sizes(parts: Sequence[Indices]) -> Indices:
+    """Return how many samples [devices] each device holds."""
+    if isinstance(parts, Pieces):
+        return parts.sizes
+    return np.array([len(part) for part in parts], dtype=np.int64)
 
 
 def dividing_hook(partition: Partition) -> str:
@@ -94,7 +147,7 @@ def dividing_hook(partition: Partition) -> str:
     return "assign"
 
 
-def divide_alike(labels: Indices, parts: list[Indices], others: Indices, rng: np.random.Generator) -> list[Indices]:
+def divide_alike(labels: Indices, parts: Sequence[Indices], others: Indices, rng: np.random.Generator) -> list[Indices]:
     """Divide other samples as these are divided: a device gets the fraction of each class that it already holds.
 
     The samples of a class are shuffled and cut at the rounded cumulative fractions of the devices, so that no device is
@@ -112,9 +165,8 @@ def divide_alike(labels: Indices, parts: list[Indices], others: Indices, rng: np
         [devices] the numbers of the other samples.
     """
     # One entry for each sample that some device holds: the device, and the sample's class.
-    sizes = [len(part) for part in parts]
-    device = np.repeat(np.arange(len(parts)), sizes)
-    label = labels[np.concatenate(parts)]
+    device = np.repeat(np.arange(len(parts)), part_sizes(parts))
+    label = labels[joined(parts)]
     given: list[list[Indices]] = [[] for _ in parts]
     for value, pool in zip(np.unique(others), by_class(others, rng), strict=True):
         held = np.bincount(device[label == value], minlength=len(parts))
@@ -127,7 +179,7 @@ def divide_alike(labels: Indices, parts: list[Indices], others: Indices, rng: np
     return [np.concatenate(part) for part in given]
 
 
-def keep(parts: list[Indices], shares: Floats, rng: Callable[[int], np.random.Generator]) -> list[Indices]:
+def keep(parts: Sequence[Indices], shares: Floats, rng: Callable[[int], np.random.Generator]) -> Sequence[Indices]:
     """Return what devices hold after each has kept a random share of its samples, rounded, at least one.
 
     A device keeps with a greater share all that it keeps with a smaller one. Samples stay in their order.
@@ -140,15 +192,18 @@ def keep(parts: list[Indices], shares: Floats, rng: Callable[[int], np.random.Ge
     Raises:
         InputError: there are shares below 1, but no device holds enough samples to lose one.
     """
-    sizes = np.array([len(part) for part in parts])
+    sizes = part_sizes(parts)
     left = np.maximum(np.floor(shares * sizes + 0.5).astype(np.int64), 1)
     if (shares < 1).any() and (left == sizes).all():
         raise InputError(
             "devices.data_share: every device has so few samples that it keeps all of them: leave the key out, "
             "or lower devices.count"
         )
+    losing = np.flatnonzero(left < sizes).tolist()  # those that keep all need no draw
+    if not losing:
+        return parts
     remaining = list(parts)
-    for device in np.flatnonzero(left < sizes).tolist():  # those that keep all need no draw
+    for device in losing:
         # The first entries of one permutation: a greater share then includes what a smaller one keeps.
         order = rng(device).permutation(sizes[device])
         kept = np.sort(order[: left[device]])  # places in the part, ascending: samples stay in their order
@@ -266,10 +321,10 @@ def first_success(draw: Callable[[], Drawn | None], complaint: str, most: int = 
     raise InputError(f"{complaint} ({most} draws)")
 
 
-def holdings(labels: Indices, parts: list[Indices]) -> dict[str, list[int]]:
+def holdings(labels: Indices, parts: Sequence[Indices]) -> dict[str, list[int]]:
     """Return how many samples of each label each device holds: columns device, label, samples; no row for zero."""
-    device = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    device = np.repeat(np.arange(len(parts)), part_sizes(parts))
     classes = int(labels.max()) + 1
     # One number per (device, label) pair, so that a single `unique` counts all pairs.
-    pairs, samples = np.unique(device * classes + labels[np.concatenate(parts)], return_counts=True)
+    pairs, samples = np.unique(device * classes + labels[joined(parts)], return_counts=True)
     return {"device": (pairs // classes).tolist(), "label": (pairs % classes).tolist(), "samples": samples.tolist()}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from edgefl.core.arrays import Indices
-from edgefl.learning.partitions.base import Partition, by_class, quotas
+from edgefl.learning.partitions.base import Partition, Pieces, by_class, quotas
 
 
 class Iid(Partition):
@@ -24,13 +24,11 @@ class Iid(Partition):
             return "stratified needs classes, and labels of a regression are numbers: leave it out"
         return None
 
-    def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
+    def split(self, labels: Indices, count: int, rng: np.random.Generator) -> Sequence[Indices]:
         """Return parts whose sizes differ by one sample at most."""
-        ends = np.cumsum(quotas(len(labels), count)).tolist()
+        ends = np.cumsum(quotas(len(labels), count))
         if self.stratified:
             ordered = np.concatenate(by_class(labels, rng))
             # Dealt like cards from a deck in the order of classes: a device gets every N-th of each.
             return [ordered[device::count] for device in range(count)]
-        order = rng.permutation(len(labels))
-        # Slicing, because np.split takes ten times as long for a million devices.
-        return [order[begin:end] for begin, end in pairwise([0, *ends])]
+        return Pieces(rng.permutation(len(labels)), ends)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -36,11 +37,11 @@ class Natural(Partition):
         return [parts[position] for position in chosen]
 
     def assign_test(
-        self, train: Labelled, parts: list[Indices], test: Labelled, rng: np.random.Generator
+        self, train: Labelled, parts: Sequence[Indices], test: Labelled, rng: np.random.Generator
     ) -> list[Indices]:
         """Return the test samples of each device's owner, where test samples have owners."""
         if train.owner is None or test.owner is None:
-            return super().assign_test(train, parts, test, rng)
+            return list(super().assign_test(train, parts, test, rng))
         # Sorted by owner, each owner's samples are one slice, found by bisection: owners may be thousands.
         order = np.argsort(test.owner, kind="stable")
         ordered = test.owner[order]

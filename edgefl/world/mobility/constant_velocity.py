@@ -59,7 +59,7 @@ class _Flight(Legs):
 
     def _stays_within(self, device: int, distance_m: float, time_s: float) -> float:
         """Return when a device has moved by a distance; never, if it has left, as it goes straight on for ever."""
-        if self.can_leave and np.hypot(*self._position(device, time_s)) > self.area.radius_m * BEYOND:
+        if self.can_leave and np.hypot(*self.positions_m(np.array([device]), time_s)[0]) > self.area.radius_m * BEYOND:
             return np.inf
         return super()._stays_within(device, distance_m, time_s)
 

@@ -45,7 +45,14 @@ class Legs(Track):
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         """Return the positions [n, 2] of devices at a time."""
-        return np.array([self._position(int(device), time_s) for device in ids]).reshape(-1, 2)
+        if not len(ids):
+            return np.empty((0, 2))
+        legs = [self._leg_at(device, time_s) for device in ids.tolist()]
+        begin_s, end_s, start, end = (np.array(column) for column in zip(*legs, strict=True))
+        share = np.zeros((len(legs), 1))  # of the leg; one without end leads nowhere
+        has_end = ~np.isinf(end_s)
+        share[has_end, 0] = (time_s - begin_s[has_end]) / (end_s[has_end] - begin_s[has_end])
+        return np.asarray(start + share * (end - start))
 
     def path_m(self, device: int, times_s: Floats) -> Floats:
         """Return the positions [t, 2] of one device at ascending times [t]."""
@@ -66,7 +73,7 @@ class Legs(Track):
 
     def velocities_mps(self, ids: Ids, time_s: float) -> Floats:
         """Return the velocities [n, 2] of devices at a time; at a corner, those of the leg that begins there."""
-        return np.array([self._velocity(int(device), time_s) for device in ids]).reshape(-1, 2)
+        return np.array([self._velocity(device, time_s) for device in ids.tolist()]).reshape(-1, 2)
 
     def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
         """Return when devices [n] have moved by distances [n], or the end of their leg if that is before."""
@@ -83,13 +90,6 @@ class Legs(Track):
         if speed_mps > 0:
             moved_s = time_s + distance_m / speed_mps
         return min(self._leg_at(device, time_s).end_s, moved_s)
-
-    def _position(self, device: int, time_s: float) -> Floats:
-        leg = self._leg_at(device, time_s)
-        share = 0.0  # of the leg; one without end leads nowhere
-        if not np.isinf(leg.end_s):
-            share = (time_s - leg.begin_s) / (leg.end_s - leg.begin_s)
-        return leg.start + share * (leg.end - leg.start)
 
     def _velocity(self, device: int, time_s: float) -> Floats:
         leg = self._leg_at(device, time_s)
