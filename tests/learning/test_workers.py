@@ -494,3 +494,21 @@ print(after.status, after.parameters.sum())
     alone = subprocess.run([sys.executable, plain], capture_output=True, text=True, check=False)
     assert alone.returncode == 0, alone.stderr
     assert exported.stdout.splitlines()[-1] == alone.stdout.splitlines()[-1]
+
+
+def test_a_program_that_exports_after_it_has_trained_goes_on_with_all_processes(tmp_path):
+    program = """
+import edgefl, torch
+keys = {"rounds": 2, "devices": {"count": 4}, "training": {"local_steps": 2, "engine": "serial"}}
+edgefl.run(keys)
+torch.onnx.export(torch.nn.Linear(3, 2), (torch.zeros(2, 3),), dynamo=True, verbose=False)
+x = torch.ones(1, requires_grad=True)
+(x * x).sum().backward()
+print(edgefl.run(keys).status)
+"""
+    file = tmp_path / "program.py"
+    file.write_text(program)
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "training uses a single process" not in done.stderr
+    assert done.stdout.split()[-1] == "finished"

@@ -17,11 +17,13 @@ import multiprocessing
 import os
 import pickle
 import select
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import cache
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
@@ -45,6 +47,7 @@ LEAST_SLAB_BYTES = 2**20  # where a limit such as `ulimit -v` leaves no room for
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 M_TRIM_THRESHOLD = -1  # of glibc's malloc.h
 M_MMAP_THRESHOLD = -3
+EXPORTERS = "torch._dynamo"  # imported by torch's exporters and compilers, and not by torch itself
 RETURNED_BYTES = 2**18  # of a block that goes back to the system as soon as it is free
 
 
@@ -54,8 +57,11 @@ class Worker(Protocol):
     def call(self, method: str, args: Sequence[Any], take: Callable[[Any], CallResult]) -> CallResult:
         """Return what `take` makes of the method's result, whose tensors may be overwritten by the next call."""
 
+    def hang_up(self) -> None:
+        """Let it end, without waiting."""
+
     def close(self) -> None:
-        """End it."""
+        """Wait for its end."""
 
 
 class Workers(Protocol):
@@ -99,8 +105,11 @@ class InlineWorker:
         """See Worker."""
         return take(getattr(self.handler, method)(*args))
 
-    def close(self) -> None:
+    def hang_up(self) -> None:
         """Do nothing: there is no process to end."""
+
+    def close(self) -> None:
+        """Do nothing, likewise."""
 
 
 class ForkedWorker:
@@ -149,10 +158,14 @@ class ForkedWorker:
             return take(result)
         raise result
 
-    def close(self) -> None:
-        """End the process."""
+    def hang_up(self) -> None:
+        """Close the pipe, whose end the process sees, and ends itself."""
         _parent_connections.discard(self._connection)
-        self._connection.close()  # the process sees the end of the pipe, and ends
+        self._connection.close()
+
+    def close(self) -> None:
+        """Hang up, and wait for the end of the process."""
+        self.hang_up()
         self.process.join(1)
         if self.process.is_alive():  # it is in the middle of a call
             self.process.kill()
@@ -333,6 +346,8 @@ class TrainingWorkers:
     def close(self) -> None:
         """See Workers."""
         self._threads.shutdown(cancel_futures=True, wait=False)
+        for worker in self._workers:  # all at once: the end of a process takes long
+            worker.hang_up()
         for worker in self._workers:
             worker.close()
 
@@ -359,9 +374,25 @@ def cores() -> int:
 def _gradients_survive_fork() -> bool:
     """Return whether torch computes gradients in a process that is forked now.
 
-    Once a program has used certain parts of torch (exporters, compilers), the first backward pass starts threads for
-    devices besides the CPU, and torch then refuses backward passes in every forked process. Nothing tells but a trial.
+    A program's first backward pass decides, once for all, whether torch starts threads for devices besides the CPU; if
+    it does, torch refuses backward passes in every process that is forked later. It does once torch's exporters or
+    compilers have been used.
     """
+    if EXPORTERS in sys.modules:
+        # The program's first pass may lie behind or still ahead: nothing tells but a trial, and nothing lasts.
+        return _try_gradients_in_fork()
+    return _gradients_survive_fork_from_now_on()
+
+
+@cache
+def _gradients_survive_fork_from_now_on() -> bool:
+    """Make torch decide now, by a backward pass in this process; return whether forked processes get gradients."""
+    _compute_gradient()
+    return _try_gradients_in_fork()
+
+
+def _try_gradients_in_fork() -> bool:
+    """Return whether a backward pass works in a process that is forked for it."""
     trial = multiprocessing.get_context("fork").Process(target=_try_gradients)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -374,11 +405,16 @@ def _try_gradients() -> None:
     """End this process with 0 if a backward pass works in it, and with 1 if not."""
     code = 0
     try:
-        x = torch.ones(1, requires_grad=True)
-        (x * x).sum().backward()  # type: ignore[no-untyped-call]
+        _compute_gradient()
     except RuntimeError:
         code = 1
     os._exit(code)  # at once: exit handlers belong to the parent
+
+
+def _compute_gradient() -> None:
+    """Do the smallest of backward passes."""
+    x = torch.ones(1, requires_grad=True)
+    (x * x).sum().backward()  # type: ignore[no-untyped-call]
 
 
 def keep_memory() -> None:
