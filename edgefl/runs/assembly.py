@@ -585,6 +585,7 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
     from edgefl.learning.learner import Learner, LearningTask
     from edgefl.learning.learner.memory import is_out_of_memory
     from edgefl.learning.learner.plan import Plan
+    from edgefl.learning.learner.worker_rule import pays_for_processes
 
     task = LearningTask(
         model=scenario.model.with_loss(scenario.training.loss),
@@ -605,8 +606,11 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
     plan = None
     if recorded:
         plan = Plan(**recorded)
+    processes = None  # one a core
+    if not pays_for_processes(task, scenario.in_sessions.total):
+        processes = 0
     try:
-        learner = Learner(task, place.device, plan=plan, cluster=place.cluster)
+        learner = Learner(task, place.device, plan=plan, processes=processes, cluster=place.cluster)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise

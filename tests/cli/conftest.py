@@ -21,7 +21,8 @@ class Shell:
     @property
     def environment(self):
         kept = {name: value for name, value in os.environ.items() if name != "EDGEFL_DATA"}
-        return {**kept, "HOME": str(self.folder), "PYTHONWARNINGS": "ignore"}
+        # Runs as small as those of tests would train in one process otherwise.
+        return {"OMP_NUM_THREADS": "2", **kept, "HOME": str(self.folder), "PYTHONWARNINGS": "ignore"}
 
     def write(self, name, content):
         path = self.folder / name

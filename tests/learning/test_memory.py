@@ -80,11 +80,12 @@ def resident():
 
 getattr(workers, sys.argv[1])()
 torch.ones(10**6).sum()
+kept = [torch.ones(20_000) for _ in range(500)]  # so that free memory is between models alone
 before = resident()
 small = []
 for size in range(300_000, 400_000, 1_000):  # each a little larger than what the one before has left behind
     model = torch.ones(size)
-    small.append(torch.ones(20_000))  # together more than the start of a program leaves free for them elsewhere
+    small.append(torch.ones(20_000))
     del model
 print(resident() - before - sum(tensor.nbytes for tensor in small))
 """

@@ -488,7 +488,8 @@ print(after.status, after.parameters.sum())
     file.write_text(program)
     plain = tmp_path / "plain.py"
     plain.write_text("import edgefl" + program.partition("backward()")[2])
-    exported = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    processes = {**os.environ, "OMP_NUM_THREADS": "2"}  # such small runs have none otherwise
+    exported = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False, env=processes)
     assert exported.returncode == 0, exported.stderr
     assert "training uses a single process" in exported.stderr
     alone = subprocess.run([sys.executable, plain], capture_output=True, text=True, check=False)
@@ -508,7 +509,8 @@ print(edgefl.run(keys).status)
 """
     file = tmp_path / "program.py"
     file.write_text(program)
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    processes = {**os.environ, "OMP_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False, env=processes)
     assert done.returncode == 0, done.stderr
     assert "training uses a single process" not in done.stderr
     assert done.stdout.split()[-1] == "finished"

@@ -1,0 +1,42 @@
+"""The number of worker processes by rule: one a core, or none where a run is over before they would pay.
+
+To fork two processes and to end them takes a tenth of a second, and every round some milliseconds of messages. Results
+are the same bytes for any number, so that the rule may err: its estimates are rough, and of no particular machine.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from edgefl.core.errors import InputError
+from edgefl.learning.learner.task import LearningTask
+from edgefl.learning.workload import local_samples, local_steps
+
+WANTED = "OMP_NUM_THREADS"  # the environment variable by which users say how many processes train
+LEAST_S = 0.2  # of training in one process, from which on others help
+STEP_S = 30e-6  # of a client's step, however small
+FLOPS_PER_S = 2e10  # of one core, in products of small matrices
+FORWARD_SHARE = 1 / 3  # of the operations of a training step
+
+
+def pays_for_processes(task: LearningTask, rounds: int) -> bool:
+    """Return whether so many rounds of training are worth further processes, or the user asks for these."""
+    return WANTED in os.environ or _training_s(task, rounds) >= LEAST_S
+
+
+def _training_s(task: LearningTask, rounds: int) -> float:
+    """Return about how long one process trains and tests in all rounds [s]; inf if nobody can tell."""
+    data = task.data
+    try:
+        products = task.model.multiplications_on(data.shape, data.outputs, tokens=data.tokens)
+    except InputError:  # a model from outside whose operations cannot be counted
+        return float("inf")
+    sample_s = 3 * 2 * products / FLOPS_PER_S  # a backward pass takes twice as long as a forward pass
+    steps = float(np.mean(local_steps(task.sizes, *task.training.work)))
+    samples = float(np.mean(local_samples(task.sizes, *task.training.work)))
+    participants = task.participants or len(task.parts)
+    round_s = participants * (steps * STEP_S + samples * sample_s)
+    test_s = len(data.test_y) * sample_s * FORWARD_SHARE
+    return rounds * (round_s + test_s)
