@@ -44,7 +44,7 @@ MEASURE = "measure"
 BASE = "base"
 """Among the overrides of an axis' value: not a key of scenarios, but the scenario that replaces the recipe's base."""
 
-RUN_KEYS = ("base", "set", "axes", "cases", "same", "seeds", "train")
+RUN_KEYS = ("base", "set", "axes", "cases", "same", "seeds", "train", "apart")
 """The keys that say what is run; a recipe with `runs` has none of them."""
 
 
@@ -113,6 +113,7 @@ class Recipe(Section):
     )  # a value -> the one whose runs it shares
     seeds: Seeds = (1,)
     train: bool = True  # false: only price the world
+    apart: bool = False  # each run has a process of its own, and learns all by itself: for processor time and memory
     # What is read off, and how it is judged
     measures: dict[str, Annotated[Reading, READINGS]] = Field(default_factory=dict)
     relations: dict[str, Annotated[Relation, RELATIONS]] = Field(default_factory=dict)  # measures between two runs

@@ -68,6 +68,9 @@ def run(library: Library, plan: Plan, options: StudyOptions, on_run_end: OnRunEn
     """
     for need in lacking(needs(plan)):
         raise InputError(f"{plan.entry.name}: needs the dataset {need.name}, which is not here: {need.remedy}")
+    if plan.recipe.apart and options.cluster is not None:
+        text = "measures processor time and memory of single processes, which a cluster's are not: leave --cluster out"
+        raise InputError(f"{plan.entry.name}: {text}")
     study = _Study(library, plan, options)
     with study.alone():
         return study.run(on_run_end)
@@ -181,6 +184,7 @@ class _Study:
             resume=True,
             growing=True,  # more seeds, or runs whose folders have been deleted
             report=False,  # the study has a page of its own
+            apart=self._plan.recipe.apart,
         )
 
     def _reading(self, runs: Mapping[str, PlannedRun], on_run_end: OnRunEnd) -> OnRunEnd:

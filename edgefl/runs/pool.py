@@ -30,12 +30,21 @@ class Pool:
         work: called with each task in one of the processes; must be importable there.
         count: how many processes may run at once.
         settings: returns the environment variables of a process, given its number from 0.
+        reuse: whether a process runs further tasks after its first one.
     """
 
-    def __init__(self, work: Callable[[Any], Any], count: int, settings: Callable[[int], dict[str, str]]) -> None:
+    def __init__(
+        self,
+        work: Callable[[Any], Any],
+        count: int,
+        settings: Callable[[int], dict[str, str]],
+        *,
+        reuse: bool = True,
+    ) -> None:
         self._work = work
         self._count = count
         self._settings = settings
+        self._reuse = reuse
         # torch's thread pools and CUDA contexts do not survive a fork, so processes are started afresh.
         self._context = multiprocessing.get_context("spawn")
         self._idle: list[_Process] = []
@@ -98,7 +107,10 @@ class Pool:
             try:
                 value, taken_bytes = connection.recv()
                 self._most_bytes = max(self._most_bytes, taken_bytes)
-                self._idle.append(process)
+                if self._reuse:
+                    self._idle.append(process)
+                else:
+                    process.end()
             except (EOFError, OSError):
                 value = Died(process.cause_of_death())
             yield Answer(process.number, value)

@@ -54,6 +54,7 @@ class SweepOptions:
     overwrite: bool = False  # replace the sweep in the folder
     growing: bool = False  # a resumed sweep may have other points than before, as long as common ones are the same
     report: bool = True  # write a page about all runs at the end
+    apart: bool = False  # each run has a process of its own, and learns all by itself: their times can be compared
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ def _run_all(
     on_end: Callable[[SweepRun], None],
 ) -> None:
     """Begin a run whenever there is room for one, until all have ended."""
-    families = unfinished(families_of(runs, learning=train))
+    families = unfinished(families_of(runs, learning=train and not options.apart))
     workers: WorkerPool = cluster or _processes(len(families), options, gpus)
     with closing(workers):
         while True:
@@ -252,4 +253,4 @@ def _processes(families: int, options: SweepOptions, gpus: int) -> Pool:
             variables["CUDA_VISIBLE_DEVICES"] = str(slot % gpus)
         return variables
 
-    return Pool(work, workers, settings)
+    return Pool(work, workers, settings, reuse=not options.apart)

@@ -12,7 +12,9 @@ from run_cases import SWEEP_BASE, content, rows
 
 import edgefl
 from edgefl.core.errors import InputError
+from edgefl.runs import sweeps
 from edgefl.runs.pool import Pool
+from edgefl.runs.sweeps import SweepOptions
 from edgefl.runs.workers import Died
 from edgefl.scenario import load_sweep
 
@@ -106,8 +108,8 @@ def in_this_process(monkeypatch):
     trained = []
 
     class Here:
-        def __init__(self, work, count, settings):
-            self._work, self._answers = work, []
+        def __init__(self, work, count, settings, *, reuse):
+            self._work, self._answers, self.reuse = work, [], reuse
 
         @property
         def room(self):
@@ -153,6 +155,12 @@ def test_a_bandwidth_sweep_learns_once_and_has_the_bytes_of_runs_alone(write, tm
     times = [float(row["time_s"]) for row in rows(tmp_path / "out")]
     assert times == sorted(times, reverse=True)
     assert len({row["final_accuracy"] for row in rows(tmp_path / "out")}) == 1
+
+
+def test_runs_that_are_kept_apart_learn_each_by_itself(write, tmp_path, in_this_process):
+    sweep = load_sweep(write(grid={"radio.bandwidth_hz": [1e6, 2e6]}))
+    sweeps.run(sweep, SweepOptions(out=tmp_path / "out", device="cpu", apart=True))
+    assert len(in_this_process) == 2 * SWEEP_BASE["rounds"]
 
 
 PARTING = {
@@ -316,6 +324,29 @@ def test_a_process_that_is_killed_while_it_waits_is_replaced():
     pool.begin(1, 6)
     assert [answer.value for answer in pool.answers()] == [36]
     pool.close()
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def process_number(_task):
+    return os.getpid()
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_a_process_runs_many_tasks_or_one(reuse):
+    pool, numbers = Pool(process_number, 1, nothing_set, reuse=reuse), []
+    for number in range(3):
+        pool.begin(number, number)
+        numbers += [answer.value for answer in pool.answers()]
+    assert [is_alive(number) for number in numbers] == [reuse] * 3
+    pool.close()
+    assert len(set(numbers)) == (1 if reuse else 3)
 
 
 def test_no_more_processes_than_the_memory_has_room_for(monkeypatch):
