@@ -73,6 +73,7 @@ def test_onnx_gives_the_same_outputs(normed, tmp_path, capfd):
     assert notes["std"] == data.std
 
 
+@pytest.mark.slow
 def test_onnx_of_token_ids_and_of_double_precision(tmp_path):
     ids = np.random.default_rng(1).integers(1, 50, (20, 6))
     labels = (ids[:, 0] > 25).astype(np.int64)
@@ -89,6 +90,7 @@ def test_onnx_of_token_ids_and_of_double_precision(tmp_path):
         outputs_agree(result, file, x)
 
 
+@pytest.mark.slow
 def test_equal_exports_have_equal_bytes(normed, tmp_path):
     for name in ("one", "two"):
         assert main(["export", str(normed), "--format", "onnx", "-o", str(tmp_path / name)]) == 0

@@ -72,7 +72,14 @@ def is_large(name):
     return model.parameters(shape, classes) >= LARGE
 
 
-@pytest.mark.parametrize("name", list(MODELS.members))
+def marked(name):
+    """A model's name; the largest ones differ from ResNet-18 in their depth alone, and take long."""
+    if name in {"resnet34", "resnet34_feat"}:
+        return pytest.param(name, marks=pytest.mark.slow)
+    return name
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in MODELS.members])
 def test_every_model_in_every_engine(name):
     """Relative 1e-10 in double precision; 20 steps, for large models 2 small ones on batches that do not blow up."""
     model, shape, classes = default(name)

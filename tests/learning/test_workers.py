@@ -473,6 +473,7 @@ class TestThePrograms:
         assert not any(alive(pid) for pid in found)
 
 
+@pytest.mark.slow
 def test_a_program_that_has_exported_a_model_trains_in_one_process(tmp_path):
     """Torch's exporters leave torch unable to compute gradients in forked processes."""
     program = """

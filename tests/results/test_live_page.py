@@ -161,7 +161,20 @@ def test_a_run_that_never_began(chromium, result):
     live.server.server_close()
 
 
-def test_a_server_that_is_gone(chromium, result):
+HURRY = "const plain = setTimeout; window.setTimeout = (call, ms) => plain(call, ms / 20)"
+
+
+@pytest.fixture
+def hurried(chromium):
+    """A browser whose pages wait a twentieth of the time before they ask again."""
+    added = chromium.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HURRY})
+    yield chromium
+    chromium.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
+def test_a_server_that_is_gone(hurried, result, monkeypatch):
+    chromium = hurried
+    monkeypatch.setattr("edgefl.results.live.server.PATIENCE_S", 1.0)  # a request that waits is answered yet
     live = Live(chromium, result, "gone")
     live.serve(3)
     live.post(3)

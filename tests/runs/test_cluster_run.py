@@ -90,6 +90,7 @@ def test_a_machine_that_is_lost_in_the_middle_of_a_round_changes_no_byte(tmp_pat
     assert content(tmp_path / "cluster") == local(tmp_path / "local", scenario)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_with_more_machines(tmp_path, head, machines):
     machines(1)
 

@@ -124,6 +124,7 @@ def test_rows_that_cannot_fit_into_the_memory_are_refused(caplog):
     assert line.startswith("warning: rounds: the rows of ")
 
 
+@pytest.mark.slow
 def test_rows_take_at_least_what_is_said():
     """Of the memory that Python counts; what libraries take is not in it."""
     import gc
