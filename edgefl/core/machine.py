@@ -20,6 +20,8 @@ MEMINFO = Path("/proc/meminfo")
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 ADDRESS_SPACE = "ulimit -v"  # the name of a limit that a shell sets
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+THREADS = "OMP_NUM_THREADS"  # the environment variable by which users say how many threads and processes compute
+SHARED_CORES = "EDGEFL_SHARED_CORES"  # set beside it where a sweep, and not the user, has said so
 RARE_COLLECTIONS = (20_000, 50, 50)  # thresholds of the three generations; Python's own first one is 700 or 2,000
 # What glibc's loader says where an address space ends (elf/dl-map-segments.h, elf/dl-load.c).
 LOADER_COMPLAINTS = ("failed to map segment from shared object", "cannot map zero-fill pages", "annot allocate memory")
@@ -36,6 +38,11 @@ def available_bytes() -> int:
         if limit.isdigit():  # "max" where there is no limit
             available = min(available, int(limit))
     return available
+
+
+def user_divides_cores() -> bool:
+    """Return whether the user has said how many threads and processes compute."""
+    return THREADS in os.environ and SHARED_CORES not in os.environ
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pydantic_core import PydanticSerializationError
 from edgefl.core.errors import InputError
 from edgefl.core.extras import check_loads
 from edgefl.core.files import locked, write_atomically
-from edgefl.core.machine import ADDRESS_SPACE, cores, memory_limits
+from edgefl.core.machine import ADDRESS_SPACE, SHARED_CORES, THREADS, cores, memory_limits
 from edgefl.learning.torch_device import gpu_count
 from edgefl.runs import emulation, what_if
 from edgefl.runs.cluster import Cluster
@@ -30,7 +30,7 @@ from edgefl.runs.workers import WorkerPool
 from edgefl.scenario import Sweep, load
 
 LOG_FORMAT = "edgefl: %(message)s"  # as on the command line
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+THREAD_VARIABLES = (THREADS, "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 OnRunEnd = Callable[[Sequence[str], str, str], None]
 """Called with the statuses of all runs, and the folder and status of the one that has ended."""
@@ -248,7 +248,7 @@ def _processes(families: int, options: SweepOptions, gpus: int) -> Pool:
     threads = max(1, cores() // min(workers, max(1, families)))
 
     def settings(slot: int) -> dict[str, str]:
-        variables = dict.fromkeys(THREAD_VARIABLES, str(threads))
+        variables = {**dict.fromkeys(THREAD_VARIABLES, str(threads)), SHARED_CORES: "1"}
         if options.device in {"auto", "cuda"} and gpus:
             variables["CUDA_VISIBLE_DEVICES"] = str(slot % gpus)
         return variables

@@ -18,6 +18,7 @@ SMALL = {"rounds": 2, "devices": {"count": 6}, "server": {"participants": 3}, "t
 def task(monkeypatch):
     """Makes learning tasks, for a user who says nothing about processes."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delenv("EDGEFL_SHARED_CORES", raising=False)
     with learners() as make:
         yield lambda *arguments, **keys: make(*arguments, **keys).task
 
@@ -50,6 +51,8 @@ def test_a_user_who_says_how_many_gets_them(task, monkeypatch):
     assert not pays_for_processes(of, 1)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert pays_for_processes(of, 1)
+    monkeypatch.setenv("EDGEFL_SHARED_CORES", "1")  # as a sweep sets both
+    assert not pays_for_processes(of, 1)
 
 
 def test_operations_that_nobody_can_count(task, monkeypatch):

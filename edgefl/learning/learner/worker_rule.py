@@ -6,15 +6,13 @@ are the same bytes for any number, so that the rule may err: its estimates are r
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from edgefl.core.errors import InputError
+from edgefl.core.machine import user_divides_cores
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.workload import local_samples, local_steps
 
-WANTED = "OMP_NUM_THREADS"  # the environment variable by which users say how many processes train
 LEAST_S = 0.2  # of training in one process, from which on others help
 STEP_S = 30e-6  # of a client's step, however small
 FLOPS_PER_S = 2e10  # of one core, in products of small matrices
@@ -23,7 +21,7 @@ FORWARD_SHARE = 1 / 3  # of the operations of a training step
 
 def pays_for_processes(task: LearningTask, rounds: int) -> bool:
     """Return whether so many rounds of training are worth further processes, or the user asks for these."""
-    return WANTED in os.environ or _training_s(task, rounds) >= LEAST_S
+    return user_divides_cores() or _training_s(task, rounds) >= LEAST_S
 
 
 def _training_s(task: LearningTask, rounds: int) -> float:
