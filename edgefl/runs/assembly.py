@@ -606,11 +606,9 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
     plan = None
     if recorded:
         plan = Plan(**recorded)
-    processes = None  # one a core
-    if not pays_for_processes(task, scenario.in_sessions.total):
-        processes = 0
+    brief = place.cluster is None and not pays_for_processes(task, scenario.in_sessions.total)
     try:
-        learner = Learner(task, place.device, plan=plan, processes=processes, cluster=place.cluster)
+        learner = Learner(task, place.device, plan=plan, brief=brief, cluster=place.cluster)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise

@@ -46,6 +46,7 @@ def make_learner(
     device="cpu",
     plan=SERIAL,
     processes=0,
+    brief=False,
     augmentation=None,
     cut=None,
     **training,
@@ -64,7 +65,7 @@ def make_learner(
         augmentation=augmentation,
         cut=cut,
     )
-    return Learner(task, device, plan=plan, processes=processes)
+    return Learner(task, device, plan=plan, processes=processes, brief=brief)
 
 
 @contextmanager

@@ -102,10 +102,13 @@ def test_memory_of_dropped_models_goes_back():
     assert grown["keep_memory"] > 20e6  # otherwise this test would show nothing
 
 
-@pytest.mark.parametrize(("processes", "expected"), [(0, ["keep_memory"]), (1, ["return_memory"])])
-def test_only_processes_that_train_keep_memory(monkeypatch, processes, expected):
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [({"processes": 0}, "keep_memory"), ({"processes": 1}, "return_memory"), ({"brief": True}, "return_memory")],
+)
+def test_only_processes_that_train_for_long_keep_memory(monkeypatch, how, expected):
     called = []
     for name in ("keep_memory", "return_memory"):
         monkeypatch.setattr(f"edgefl.learning.learner.learner.{name}", lambda name=name: called.append(name))
-    make_learner(Fcn(hidden=(5,)), processes=processes).close()
-    assert called == expected
+    make_learner(Fcn(hidden=(5,)), **how).close()
+    assert called == [expected]

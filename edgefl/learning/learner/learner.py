@@ -51,6 +51,7 @@ class Learner:
         device: cpu, cuda (all GPUs) or cuda:i.
         plan: how to train; chosen as the scenario says if None.
         processes: workers on the CPU; one a core if None.
+        brief: all its training is over in a moment, so that this process does it, and then goes on with other work.
         cluster: a Ray cluster, see `core.ray_cluster.connected`, whose machines train in place of this one.
 
     Raises:
@@ -66,6 +67,7 @@ class Learner:
         *,
         plan: Plan | None = None,
         processes: int | None = None,
+        brief: bool = False,
         cluster: Any = None,
     ) -> None:
         self.task = task
@@ -76,9 +78,11 @@ class Learner:
         self.statistics = built.statistics  # [b] of the global model's batch normalisation
         self._network = built.network
         self._states = ClientStates(task, self.initial, self.statistics)
-        if cluster is None:
+        if brief:
+            processes = 0
+        elif cluster is None:
             processes = _processes(device, processes)
-        if processes or cluster is not None:
+        if processes or brief or cluster is not None:
             return_memory()
         else:  # this process trains by itself
             keep_memory()
