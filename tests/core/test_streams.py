@@ -104,3 +104,24 @@ def test_generators_are_keyed():
     draws = [streams.generator("batches", *key).random(3).tolist() for key in [(1, 1), (1, 2), (2, 1), (1, 1)]]
     assert draws[0] == draws[3]
     assert draws[0] != draws[1] != draws[2] != draws[0]
+
+
+@pytest.mark.parametrize("count", [None, 1, 3])
+@pytest.mark.parametrize("shape", [(70_000,), (3, 25_000)])
+def test_very_many_devices_have_the_numbers_of_a_few(shape, count):
+    """Their numbers are computed piece by piece."""
+    ids = np.arange(np.prod(shape)).reshape(shape)
+    values = Streams(3).uniform("shadowing", ids, 12, count)
+    assert values.shape == shape + (() if count is None else (count,))
+    few = ids.ravel()[[0, 2**15 - 1, 2**15, 69_999]]
+    rows = values.reshape(ids.size, *values.shape[len(shape) :])
+    assert (rows[few] == Streams(3).uniform("shadowing", few, 12, count)).all()
+
+
+@given(st.integers(0, 2**20), st.integers(0, 2**40), st.integers(0, 2**32 - 1))
+def test_a_generator_is_numpys_philox_of_its_key(seed, entity, index):
+    """Also where NumPy rounds a key of more than 2^63 that stands beside a small number."""
+    streams = Streams(seed)
+    key = [streams._key("street"), entity]
+    expected = np.random.Generator(np.random.Philox(key=key, counter=[0, 0, index, 0]))
+    assert (streams.generator("street", entity, index).random(5) == expected.random(5)).all()

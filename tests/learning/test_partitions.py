@@ -4,10 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
+from edgefl.learning.partitions.base import Pieces, joined, part_sizes
 from edgefl.learning.partitions.dirichlet import Dirichlet
 from edgefl.learning.partitions.file import FilePartition
 from edgefl.learning.partitions.iid import Iid
@@ -151,3 +154,19 @@ def test_missing_file(tmp_path):
     for path in (tmp_path / "nothing.json", tmp_path):
         with pytest.raises(InputError, match=r"^data\.partition\.path: .*: (No such file|Is a directory)"):
             split(FilePartition(path=path))
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=12))
+def test_pieces_are_the_list_of_their_parts(sizes):
+    order = np.random.default_rng(1).permutation(sum(sizes))
+    pieces = Pieces(order, np.cumsum(sizes))
+    parts = np.split(order, np.cumsum(sizes)[:-1])
+    same = [(ours == theirs).all() for ours, theirs in zip(pieces, parts, strict=True)]
+    assert all(same)
+    assert len(pieces) == len(sizes)
+    assert part_sizes(pieces).tolist() == part_sizes(parts).tolist() == sizes
+    assert (joined(pieces) == joined(parts)).all()
+    assert [part.tolist() for part in pieces[1:]] == [part.tolist() for part in parts[1:]]
+    assert pieces[-1].tolist() == parts[-1].tolist()
+    with pytest.raises(IndexError):
+        pieces[len(sizes)]
