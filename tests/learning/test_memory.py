@@ -80,14 +80,14 @@ def resident():
 
 getattr(workers, sys.argv[1])()
 torch.ones(10**6).sum()
-kept = [torch.ones(20_000) for _ in range(500)]  # so that free memory is between models alone
 before = resident()
+models = []
 small = []
-for size in range(300_000, 400_000, 1_000):  # each a little larger than what the one before has left behind
-    model = torch.ones(size)
-    small.append(torch.ones(20_000))
-    del model
-print(resident() - before - sum(tensor.nbytes for tensor in small))
+for _ in range(100):
+    models.append(torch.ones(300_000))
+    small.append(torch.ones(2_000))  # stays, so that models leave pieces behind
+del models
+print(resident() - before)
 """
 
 
