@@ -17,6 +17,7 @@ from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.datasets import DATASETS
 from edgefl.learning.datasets.fetch import found_at
 from edgefl.learning.models import MODELS
+from edgefl.learning.partitions.base import part_sizes
 from edgefl.learning.payload import Payload
 from edgefl.runs.assembly import expected_participants, needed_memory, rows_of
 from edgefl.runs.data_division import Divided, divide
@@ -145,8 +146,9 @@ def _data(scenario: Scenario, divided: Divided) -> str:
     """Return the dataset, where it is, and how many samples it has."""
     dataset = scenario.data.dataset
     name = DATASETS.name_of(dataset)
-    counts = [len(part) for part in divided.parts]
-    sizes = f"{len(divided.data.train_x)} + {len(divided.data.test_x)} samples, {min(counts)} to {max(counts)} a device"
+    counts = part_sizes(divided.parts)
+    total = f"{len(divided.data.train_x)} + {len(divided.data.test_x)} samples"
+    sizes = f"{total}, {counts.min()} to {counts.max()} a device"
     place = found_at(name, dataset)
     if place is None:
         return f"{name}: {sizes}"

@@ -17,12 +17,15 @@ class Shell:
     """Runs edgefl in an empty home and working directory."""
 
     folder: Path
+    processes: str | None = "2"  # that train; None: as edgefl decides, which takes none for runs as small as those here
 
     @property
     def environment(self):
         kept = {name: value for name, value in os.environ.items() if name != "EDGEFL_DATA"}
-        # Runs as small as those of tests would train in one process otherwise.
-        return {"OMP_NUM_THREADS": "2", **kept, "HOME": str(self.folder), "PYTHONWARNINGS": "ignore"}
+        kept.pop("OMP_NUM_THREADS", None)
+        if self.processes is not None:
+            kept["OMP_NUM_THREADS"] = self.processes
+        return {**kept, "HOME": str(self.folder), "PYTHONWARNINGS": "ignore"}
 
     def write(self, name, content):
         path = self.folder / name

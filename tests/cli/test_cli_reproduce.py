@@ -53,6 +53,12 @@ def test_a_study_from_its_first_run_to_an_altered_table(edgefl):
     assert "2 of its runs were measured with other scenarios: the recipe has been edited since" in line
 
 
+def test_processor_time_is_not_measured_on_a_cluster(edgefl):
+    write_library(edgefl.folder / "library", table_1=PARABOLA + "apart: true\n")
+    [line] = edgefl.refused(*TABLE, "--cluster", "127.0.0.1:6379")
+    assert "leave --cluster out" in line
+
+
 def test_an_interrupted_study_goes_on_to_the_same_bytes(edgefl):
     write_library(edgefl.folder / "library", figure_1=PRICES.replace("rounds: 30", "rounds: 100"))
     with edgefl.start(*FIGURE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,12 @@ def check_kills(edgefl, whole, kills, seed):
 
 def test_killed_at_any_moment_it_ends_with_the_same_bytes(edgefl, whole):
     assert check_kills(edgefl, whole, kills=2, seed=1)
+
+
+def test_killed_while_it_trains_in_its_own_process(edgefl, whole):
+    """As users run it who say nothing about processes."""
+    alone = replace(edgefl, processes=None)
+    assert check_kills(alone, whole, kills=1, seed=3)
 
 
 @pytest.mark.slow

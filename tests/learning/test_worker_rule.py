@@ -1,5 +1,7 @@
 """Whether a run forks processes to train: only where they pay, or where the user says how many."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from learner_cases import learners, random_data, shuffled_parts
@@ -10,6 +12,7 @@ from edgefl.learning.learner import worker_rule
 from edgefl.learning.learner.worker_rule import pays_for_processes
 from edgefl.learning.models.cnn import Cnn
 from edgefl.learning.models.fcn import Fcn
+from edgefl.learning.report_section import ReportSection
 
 SMALL = {"rounds": 2, "devices": {"count": 6}, "server": {"participants": 3}, "training": {"local_steps": 4}}
 
@@ -53,6 +56,13 @@ def test_a_user_who_says_how_many_gets_them(task, monkeypatch):
     assert pays_for_processes(of, 1)
     monkeypatch.setenv("EDGEFL_SHARED_CORES", "1")  # as a sweep sets both
     assert not pays_for_processes(of, 1)
+
+
+def test_contributions_test_the_model_very_often(task):
+    of = task(local_steps=1)
+    assert not pays_for_processes(of, 1)
+    asked = replace(of, report=ReportSection(contributions={"every": 1}))
+    assert pays_for_processes(asked, 1)
 
 
 def test_operations_that_nobody_can_count(task, monkeypatch):

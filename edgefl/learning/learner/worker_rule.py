@@ -27,6 +27,8 @@ def pays_for_processes(task: LearningTask, rounds: int) -> bool:
 def _training_s(task: LearningTask, rounds: int) -> float:
     """Return about how long one process trains and tests in all rounds [s]; inf if nobody can tell."""
     data = task.data
+    if task.report.contributions is not None:  # a test of the model for each of very many subsets of devices
+        return float("inf")
     try:
         products = task.model.multiplications_on(data.shape, data.outputs, tokens=data.tokens)
     except InputError:  # a model from outside whose operations cannot be counted
@@ -36,5 +38,5 @@ def _training_s(task: LearningTask, rounds: int) -> float:
     samples = float(np.mean(local_samples(task.sizes, *task.training.work)))
     participants = task.participants or len(task.parts)
     round_s = participants * (steps * STEP_S + samples * sample_s)
-    test_s = len(data.test_y) * sample_s * FORWARD_SHARE
+    test_s = len(data.test_y) * sample_s * FORWARD_SHARE / task.report.eval_every
     return rounds * (round_s + test_s)
