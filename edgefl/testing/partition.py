@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from edgefl.learning.partitions import Partition
-from edgefl.learning.partitions.base import Pieces
 from edgefl.testing.calls import Calls, kind
 from edgefl.testing.keys import check_keys
 from edgefl.testing.report import Report, made, noting
@@ -48,7 +47,7 @@ def check_partition(
 
 
 def _check_parts(calls: Calls, partition: Partition, parts: Any, devices: int, *, overlapping: bool) -> None:
-    if not isinstance(parts, list | Pieces) or len(parts) != devices:
+    if not isinstance(parts, Sequence) or len(parts) != devices:
         length = f" of {len(parts)}" if isinstance(parts, Sequence) else ""
         calls.wrong(partition, "split", f"returned {kind(parts)}{length}, expected a list with {devices} arrays")
         return

@@ -159,7 +159,7 @@ class ForkedWorker:
         raise result
 
     def hang_up(self) -> None:
-        """Close the pipe, whose end the process sees, and ends itself."""
+        """Close the pipe; the process notices, and ends."""
         _parent_connections.discard(self._connection)
         self._connection.close()
 
@@ -379,7 +379,7 @@ def _gradients_survive_fork() -> bool:
     compilers have been used.
     """
     if EXPORTERS in sys.modules:
-        # The program's first pass may lie behind or still ahead: nothing tells but a trial, and nothing lasts.
+        # Nobody knows whether the program's first pass is over. Only a trial tells, and its answer may change.
         return _try_gradients_in_fork()
     return _gradients_survive_fork_from_now_on()
 
