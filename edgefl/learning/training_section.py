@@ -74,6 +74,8 @@ class Training(Section):
     # auto: by rule. batched: clients together, by hand where layers allow it; vmap: never by hand. measured: by trials
     engine: Literal["auto", "serial", "batched", "vmap", "measured"] = "auto"
     width: Count | None = None  # number of clients trained together; by rule, or measured, if not given
+    # auto: on GPUs, steps of SGD are recorded once for each shape of a cohort and replayed as CUDA graphs
+    graphs: Literal["off", "auto"] = "off"
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"  # of matrix products
     codec: Annotated[Codec, CODECS] = NoCodec()  # compression of uploads
     minimal_uploads: bool = False  # leave out vectors that the server can work out from the others

@@ -91,14 +91,17 @@ class Launches(TorchDispatchMode):
         return result
 
 
-def task_on(model, x, classes, algorithm=None, *, sizes=SIZES, augmentation=None, cut=None, **training):
+def task_on(
+    model, x, classes, algorithm=None, *, sizes=SIZES, augmentation=None, cut=None, dtype="float32", **training
+):
     """Return a task on samples x, an array, with random labels; made outside of `fake_device`, as it draws numbers."""
     y = np.random.default_rng(0).integers(0, max(classes, 1), len(x))
-    data = Data(x, y, x[:5], y[:5], classes, dtype="float32")
+    data = Data(x, y, x[:5], y[:5], classes, dtype=dtype)
+    work = {} if "local_epochs" in training else {"local_steps": 5}
     return LearningTask(
         model=model,
         algorithm=algorithm or FedAvg(),
-        training=Training.model_validate({"batch_size": 4, "lr": 0.05, "local_steps": 5, **training}),
+        training=Training.model_validate({"batch_size": 4, "lr": 0.05, **work, **training}),
         data=data,
         parts=parts_in_order(sizes),
         streams=Streams(3),

@@ -39,12 +39,17 @@ class Cohort:
     run: RunInfo
     epoch_steps: Tensor  # [C, 1] mini-batches of one pass over a client's samples
 
-    def local(self, gradient: Tensor | float = 0.0) -> LocalContext:
-        """Return the context of the algorithm's hooks; `gradient` [C, d] is over all samples, if a hook needs it."""
+    def local(self, gradient: Tensor | float = 0.0, *, rate_on_device: bool = False) -> LocalContext:
+        """Return the context of the algorithm's hooks.
+
+        Args:
+            gradient: [C, d] over all samples, if a hook needs it.
+            rate_on_device: the learning rate is a tensor even if it is one for all.
+        """
         steps = self.start.new_tensor([[len(batch)] for batch in self.batches])
         lr: Tensor | float
         # Rates are compared on the host, as a GPU would have to be waited for.
-        if (self.lr == self.lr[0]).all():
+        if (self.lr == self.lr[0]).all() and not rate_on_device:
             lr = float(self.lr[0])  # a plain number saves a broadcast at every step
         else:
             lr = self.start.new_tensor(self.lr)[:, None]

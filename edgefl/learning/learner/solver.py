@@ -33,6 +33,11 @@ class Solver:
         if cut is not None:  # split learning: no machine knows the norm of the whole gradient
             self._clipped_together = [slice(cut), slice(cut, None)]
 
+    @property
+    def counts_steps(self) -> bool:
+        """True if a step depends on its number in the round."""
+        return self.training.optimizer == "adam" or self.training.epoch_lr_decay != 1.0
+
     def moments(self, w: Tensor) -> list[Tensor]:
         """Return fresh moments of the gradients, as every round begins with them: none, the velocity, or Adam's two."""
         count = int(self.training.momentum > 0)

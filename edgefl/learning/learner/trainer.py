@@ -17,6 +17,7 @@ from edgefl.learning.learner.attempt import attempt
 from edgefl.learning.learner.batched import BatchedEngine
 from edgefl.learning.learner.client_inputs import ClientInputs
 from edgefl.learning.learner.cohort_builder import CohortBuilder
+from edgefl.learning.learner.cuda_graph import CudaGraphs
 from edgefl.learning.learner.engine import Cohort, Trained, TrainingEngine, joined, shortened
 from edgefl.learning.learner.gradients import VmapGradient
 from edgefl.learning.learner.job_key import JobKey
@@ -28,6 +29,7 @@ from edgefl.learning.learner.samples import Samples
 from edgefl.learning.learner.serial import SerialEngine
 from edgefl.learning.learner.solver import Solver
 from edgefl.learning.learner.state_names import OWN_STATISTICS
+from edgefl.learning.learner.step_graphs import Recorder, StepGraphs
 from edgefl.learning.learner.task import LearningTask
 
 TESTED = {"cpu": 250, "cuda": 2_500}  # samples at once: enough for matrix products, few enough for a cache
@@ -41,9 +43,12 @@ class Trainer:
         network: the module, on the device.
         train: the training samples, on the device.
         test: the test samples, on the device.
+        record: how steps are recorded for `training.graphs: auto`; by default as CUDA graphs on a GPU, not elsewhere.
     """
 
-    def __init__(self, task: LearningTask, network: Network, train: Samples, test: Samples) -> None:
+    def __init__(
+        self, task: LearningTask, network: Network, train: Samples, test: Samples, record: Recorder | None = None
+    ) -> None:
         self.task = task
         self.network = network
         self.samples = {"train": train, "test": test}
@@ -53,22 +58,29 @@ class Trainer:
         self._layers: LayersGradient | None = None
         if LayersGradient.fits(network, task.model):  # then it is also the faster way to test
             self._layers = LayersGradient(network, task.model, task.algorithm)
+        if record is None and self.device.type == "cuda":
+            record = CudaGraphs(self.device)
+        self._graphs: StepGraphs | None = None
+        if record is not None and task.training.graphs == "auto" and not self.solver.counts_steps:
+            self._graphs = StepGraphs(record, train)
 
     def engine(self, plan: Plan, algorithm: Algorithm | None = None) -> TrainingEngine:
         """Return the engine of a plan, with another algorithm than the task's if one is given."""
         model = self.task.model
         solver = self.solver
+        graphs = self._graphs
         if algorithm is None:
             algorithm = self.task.algorithm
         else:
             solver = Solver(algorithm, self.task.training, self.task.cut)
+            graphs = None  # their records call the hooks of the task's algorithm
         args = (self.network, model, solver, self.samples["train"])
         if plan.engine == "serial":
             return SerialEngine(*args)
         if plan.kernel == "layers":
-            return BatchedEngine(*args, LayersGradient(self.network, model, algorithm))
+            return BatchedEngine(*args, LayersGradient(self.network, model, algorithm), graphs)
         bfloat16 = self.task.training.precision == "bfloat16"
-        return BatchedEngine(*args, VmapGradient(self.network, model, algorithm, bfloat16=bfloat16))
+        return BatchedEngine(*args, VmapGradient(self.network, model, algorithm, bfloat16=bfloat16), graphs)
 
     def train(self, plan: Plan, cohorts: Sequence[Sequence[JobKey]], inputs: ClientInputs) -> Trained:
         """Train cohorts of clients, given by their keys, each longest first; inputs are in their order."""

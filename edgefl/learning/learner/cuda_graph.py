@@ -1,0 +1,52 @@
+"""Records the kernels of a function as a CUDA graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+WARM_UPS = 2  # calls before: libraries allocate memory and choose their routines, which a record cannot hold
+
+
+class CudaGraphs:
+    """A recorder for one GPU, see `step_graphs.Recorder`.
+
+    Args:
+        device: the GPU.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        # Graphs run one after another, and nothing that one leaves in this memory is read later: they may share it.
+        self._pool = torch.cuda.graph_pool_handle()
+
+    def __call__(self, step: Callable[[], None]) -> Callable[[], None]:
+        """Record a step; it runs a few times for that, so that its tensors must be filled anew before it is replayed.
+
+        Raises:
+            RuntimeError: the step does what a graph cannot hold, such as waiting for a number.
+        """
+        with torch.cuda.device(self._device):
+            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                for _ in range(WARM_UPS):
+                    step()
+            graph = torch.cuda.CUDAGraph()
+            try:
+                # Other threads, which train on other GPUs or test a model, may allocate memory in the meantime.
+                with torch.cuda.graph(graph, pool=self._pool, stream=stream, capture_error_mode="thread_local"):
+                    step()
+            except RuntimeError as error:
+                if isinstance(error.__context__, RuntimeError):
+                    # To end the record of a step that has failed fails, too, and hides why the step did.
+                    raise error.__context__ from None
+                raise
+            torch.cuda.current_stream().wait_stream(stream)
+
+        def replay() -> None:
+            with torch.cuda.device(self._device):
+                graph.replay()
+
+        return replay

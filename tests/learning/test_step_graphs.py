@@ -1,0 +1,187 @@
+"""Recorded steps: a replay gives what the step itself does, for values that it has never seen."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+import torch
+from model_cases import default, samples
+from recorded_steps import Recorder, task_with_graphs, trainer_of, two_rounds
+
+from edgefl.core.errors import RunError
+from edgefl.learning.algorithms import ALGORITHMS
+from edgefl.learning.algorithms.scaffold import Scaffold
+from edgefl.learning.data_section import Augmentation
+from edgefl.learning.learner import step_graphs
+from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
+from edgefl.learning.learner.job_key import JobKey
+from edgefl.learning.learner.plan import Plan
+from edgefl.learning.models.cnn import CnnMnist
+from edgefl.learning.models.fcn import Fcn, Mlp
+
+LAYERS = Plan("batched", "layers", 8)
+VMAP = Plan("batched", "vmap", 8)
+SIZES = [20, 20, 12]
+EPOCHS = {"local_epochs": 2, "batch_size": 4}
+FULL_STEPS = 2 * 2 * 3  # two rounds of two epochs; the smallest device has three mini-batches
+NEEDS_TEACHER = {"distilled", "relation_distilled"}  # sessions give it to them
+
+
+def small_task(algorithm=None, model=None, shape=(4, 5), classes=3, **keys):
+    torch.manual_seed(0)
+    model = model or Fcn(hidden=(8,))
+    sizes = keys.pop("sizes", SIZES)
+    x = samples(model, shape, sum(sizes)).numpy()
+    return task_with_graphs(model, x, classes, algorithm, sizes=sizes, **{**EPOCHS, **keys})
+
+
+def numbers(trained):
+    named = {**trained.uploads, **{f"state {name}": value for name, value in trained.state.items()}}
+    return {**named, "losses": trained.losses, "statistics": trained.statistics}
+
+
+def check_replays(task, plan, **keys):
+    """Compare two rounds with and without records; the recorder that was used."""
+    recorder = Recorder()
+    expected = two_rounds(task, plan, **keys)
+    found = two_rounds(task, plan, recorder, **keys)
+    for one, other in zip(expected, found, strict=True):
+        for name, value in numbers(one).items():
+            assert torch.allclose(numbers(other)[name], value, rtol=1e-9, atol=1e-12), name
+    return recorder
+
+
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS.members if name not in NEEDS_TEACHER])
+@pytest.mark.parametrize("plan", [LAYERS, VMAP], ids=["layers", "vmap"])
+def test_every_algorithm(name, plan):
+    algorithm = ALGORITHMS.load(name)()
+    recorder = check_replays(small_task(algorithm), plan)
+    assert recorder.records == 1  # the second round trains in the memory of the first
+    assert (
+        recorder.replays == 2 * 2 * 3
+    )  # full steps: three in each epoch of the smallest device, two epochs, two rounds
+
+
+@pytest.mark.parametrize("plan", [LAYERS, VMAP], ids=["layers", "vmap"])
+@pytest.mark.parametrize(
+    "training",
+    [{"momentum": 0.9, "clip_norm": 1.0, "weight_decay": 0.01}, {"batch_size": "full", "local_epochs": 6}],
+    ids=["momentum, clipping and decay", "full batches"],
+)
+def test_every_solver_that_does_not_count(training, plan):
+    sizes = [8, 8, 8]
+    assert check_replays(small_task(Scaffold(), sizes=sizes, **training), plan).replays > 0
+
+
+def test_a_solver_that_counts_steps_is_not_recorded():
+    for training in ({"optimizer": "adam"}, {"epoch_lr_decay": 0.9}):
+        assert check_replays(small_task(**training), LAYERS).records == 0
+
+
+def test_models_of_their_own_for_each_client():
+    assert check_replays(small_task(Scaffold()), LAYERS, same_start=False).records == 1
+
+
+def test_dropout_draws_anew_in_each_step():
+    task = small_task(model=Mlp(dropout=0.5))
+    for plan in (LAYERS, VMAP):
+        assert check_replays(task, plan).replays == FULL_STEPS
+
+
+def test_batch_normalisation_replays_steps_of_equal_batches():
+    model, shape, classes = default("svhn_cnn")
+    task = small_task(model=model, shape=shape, classes=classes, sizes=[10, 10], batch_size=2)
+    assert check_replays(task, VMAP).replays == 2 * 2 * 5
+
+
+def test_augmentation():
+    images = np.random.default_rng(0).integers(0, 255, (24, 1, 28, 28)).astype(np.float64)
+    augmentation = Augmentation(crop_padding=2)
+    task = task_with_graphs(CnnMnist(), images, 10, sizes=[12, 12], augmentation=augmentation, **EPOCHS)
+    assert check_replays(task, LAYERS).replays == 2 * 2 * 3
+
+
+def test_a_cohort_with_few_full_steps_is_not_recorded():
+    assert check_replays(small_task(local_epochs=1), LAYERS).records == 0
+
+
+def test_another_shape_or_session_has_a_record_of_its_own():
+    recorder = Recorder()
+    task = small_task(Scaffold())
+    two_rounds(task, LAYERS, recorder)
+    trainer, built = trainer_of(task, recorder)
+    assert recorder.records == 1
+    train = in_rounds(trainer, built, task)
+    train([0, 1, 2], task.run_info())
+    train([0, 1], task.run_info())
+    train([0, 1], replace(task.run_info(), population=7))
+    train([0, 1, 2], task.run_info())
+    assert recorder.records == 1 + 3
+
+
+def in_rounds(trainer, built, task):
+    """A function that trains some devices."""
+    algorithm = task.algorithm
+    received = algorithm.downlink(algorithm.server_state(built.initial))
+    state = algorithm.client_state(built.initial)
+
+    def train(devices, run):
+        inputs = ClientInputs(
+            start=built.initial[None],
+            received={name: value[None] for name, value in received.items()},
+            state={name: value[None].repeat(len(devices), 1) for name, value in state.items()},
+            statistics=built.statistics[None],
+            lr=rounded_rates([0.05] * len(devices), built.initial.dtype),
+            run=run,
+        )
+        return trainer.train(LAYERS, [[JobKey(device, 0, None) for device in devices]], inputs)
+
+    return train
+
+
+def test_the_record_that_was_used_longest_ago_makes_room():
+    recorder = Recorder()
+    task = small_task(sizes=[12] * 4)
+    trainer, built = trainer_of(task, recorder)
+    train = in_rounds(trainer, built, task)
+    with patch.object(step_graphs, "MOST", 2):
+        for count in (1, 2, 1, 3, 1):  # the third shape takes the place of the second
+            train(list(range(count)), task.run_info())
+        assert recorder.records == 3
+        train([0, 1], task.run_info())
+        assert recorder.records == 4
+
+
+@contextmanager
+def failing(error):
+    def record(_self, _step):
+        raise error
+
+    with patch.object(Recorder, "__call__", record):
+        yield
+
+
+def test_a_step_that_cannot_be_recorded_names_the_key():
+    error = RuntimeError("operation not permitted when stream is capturing\nmore")
+    with failing(error), pytest.raises(RunError) as caught:
+        two_rounds(small_task(), LAYERS, Recorder())
+    assert str(caught.value) == (
+        "training.graphs: auto: a local step cannot be recorded (operation not permitted when stream is capturing); "
+        "set it to off"
+    )
+
+
+def test_memory_that_runs_out_in_a_record_makes_cohorts_narrower():
+    """The round's training halves cohorts when it meets this error."""
+    with failing(torch.OutOfMemoryError("CUDA out of memory")), pytest.raises(torch.OutOfMemoryError):
+        two_rounds(small_task(), LAYERS, Recorder())
+
+
+def test_without_the_key_nothing_is_recorded():
+    recorder = Recorder()
+    task = small_task()
+    task = replace(task, training=task.training.model_copy(update={"graphs": "off"}))
+    two_rounds(task, LAYERS, recorder)
+    assert recorder.records == 0
