@@ -5,7 +5,8 @@
 Each side runs in a process of its own, in turn, `repeats` times; the figures are medians of the rounds, and ratios are
 medians of the ratios of runs that stood side by side. PYTHON is an interpreter that has pfl-research (`pip install pfl
 torch`); on a CPU it runs with two processes, its fastest way. --plans adds what each way to train takes, --growth time
-and memory over the number of devices, --idle the share of time in which a GPU has nothing to do.
+and memory over the number of devices, --idle the share of time in which a GPU has nothing to do. On a GPU the side
+`graphs` is edgefl with `training.graphs: auto`.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ def compare(options: argparse.Namespace) -> None:
         side: [sys.executable, str(HERE / "workloads.py"), side, "{}", "--device", options.device]
         for side in ("bare", "edgefl")
     }
+    if options.device != "cpu":
+        sides["graphs"] = [*sides["edgefl"], "--graphs"]
     if options.pfl:
         sides["pfl"] = [options.pfl, str(HERE / "pfl_research.py"), "--workload", "{}", "--processes", "2"]
     others = list(sides)[1:]

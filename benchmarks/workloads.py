@@ -125,13 +125,14 @@ def scenario(workload: Workload, folder: Path, rounds: int) -> dict[str, Any]:
     }
 
 
-def emulated(workload: Workload, rounds: int, device: str) -> list[float]:
+def emulated(workload: Workload, rounds: int, device: str, graphs: str = "off") -> list[float]:
     """From the end of one round to the end of the next, everything that edgefl does included."""
     import edgefl
 
     ends: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         base = scenario(workload, Path(folder), rounds + 2)
+        base["training"]["graphs"] = graphs
         edgefl.run(base, device=device, progress=lambda _: ends.append(time.perf_counter()))
     return np.diff(ends)[:-1].tolist()  # the last round waits for the evaluation
 
@@ -143,10 +144,14 @@ def main() -> None:
     parser.add_argument("workload", choices=list(WORKLOADS))
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--graphs", action="store_true", help="edgefl with training.graphs: auto")
     options = parser.parse_args()
     workload = WORKLOADS[options.workload]
-    measure = bare if options.side == "bare" else emulated
-    seconds = measure(workload, options.rounds or workload.rounds, options.device)
+    args = (workload, options.rounds or workload.rounds, options.device)
+    if options.side == "bare":
+        seconds = bare(*args)
+    else:
+        seconds = emulated(*args, "auto" if options.graphs else "off")
     print(json.dumps({"workload": options.workload, "side": options.side, "round_s": seconds}))
 
 

@@ -62,18 +62,18 @@ class Recorder:
         return replay
 
 
-def trainer_of(task, recorder=None):
-    """A trainer on the CPU, with a recorder if steps are to be recorded, and the initial model."""
-    built = build_trainers(task, ["cpu"])
+def trainer_of(task, recorder=None, device="cpu"):
+    """A trainer, with a recorder if steps are to be recorded on the CPU, and the initial model."""
+    built = build_trainers(task, [device])
     (trainer,) = built.trainers
     samples = trainer.samples
     network = Network(trainer.network.module)
     return Trainer(task, network, samples["train"], samples["test"], recorder), built
 
 
-def two_rounds(task, plan, recorder=None, *, rates=(0.05, 0.02), same_start=True):
+def two_rounds(task, plan, recorder=None, *, rates=(0.05, 0.02), same_start=True, device="cpu"):
     """What the devices of a task send in two rounds, each from models, states and rates of its own."""
-    trainer, built = trainer_of(task, recorder)
+    trainer, built = trainer_of(task, recorder, device)
     count = len(task.parts)
     order = sorted(range(count), key=lambda device: -len(task.parts[device]))
     algorithm = task.algorithm
@@ -81,7 +81,7 @@ def two_rounds(task, plan, recorder=None, *, rates=(0.05, 0.02), same_start=True
 
     def moved(rows):
         noise = torch.randn(rows, len(built.initial), generator=rng, dtype=built.initial.dtype)
-        return built.initial + 0.1 * noise
+        return built.initial + 0.1 * noise.to(device)
 
     sent = []
     for index, rate in enumerate(rates):
@@ -89,6 +89,8 @@ def two_rounds(task, plan, recorder=None, *, rates=(0.05, 0.02), same_start=True
         for name, value in state.items():
             if value.shape[1] == len(built.initial):
                 state[name] = value + 0.1 * moved(count)
+            else:
+                state[name] = torch.full_like(value, index)  # flags: not seen before the first round, but afterwards
         start = moved(1 if same_start else count)
         received = algorithm.downlink({**algorithm.server_state(start[0])})
         inputs = ClientInputs(

@@ -6,7 +6,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import torch
-from fake_gpu import AUTOGRAD, CUDA, Launches, fake_device, places, round_on, task_on, trained_on
+from fake_gpu import AUTOGRAD, CUDA, CountedReplays, Launches, fake_device, places, round_on, task_on, trained_on
 from model_cases import default, samples
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorDeviceMismatchError
 
@@ -17,13 +17,14 @@ from edgefl.learning.algorithms.properties import has_own_loss
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.algorithms.steps import initial_state
 from edgefl.learning.data_section import Augmentation
+from edgefl.learning.learner import trainer
 from edgefl.learning.learner.layers_gradient import LayersGradient
 from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.plan import SERIAL, Plan
 from edgefl.learning.learner.trainer import Trainer
 from edgefl.learning.models import MODELS
 from edgefl.learning.models.cnn import CnnMnist
-from edgefl.learning.models.fcn import Fcn
+from edgefl.learning.models.fcn import Fcn, Mlp
 
 # Once autograd has met a device other than the CPU, torch refuses backward passes in all processes forked later.
 pytestmark = pytest.mark.own_process
@@ -194,6 +195,28 @@ def test_launches_do_not_depend_on_the_number_of_clients(name):
     many = launched(model, shape, classes, [6] * 7)
     assert (few.kernels, few.copies) == (many.kernels, many.copies)
     assert few.kernels > 20
+
+
+@pytest.mark.parametrize("dropout", [None, 0.5])
+def test_a_replayed_step_is_one_launch_and_the_copies_of_its_mini_batches(dropout):
+    """Rows and weights, and with dropout the keys, which a product, a shift or the like makes of those of the round."""
+
+    def launches(epochs):
+        model = Mlp(dropout=dropout) if dropout else Fcn(hidden=(8,))
+        keys = {"sizes": [8, 8], "local_epochs": epochs, "graphs": "auto"}
+        task = task_on(model, inputs_of(Fcn(), (4, 5), 16), 3, Scaffold(), **keys)
+        with fake_device(), patch.object(trainer, "CudaGraphs", CountedReplays):
+            *_, built = trained_on(task, CUDA, LAYERS)
+            CountedReplays.replays = 0
+            with Launches() as counted:
+                trained_on(task, CUDA, LAYERS, built=built)
+        return counted, CountedReplays.replays
+
+    few, few_replays = launches(5)
+    many, many_replays = launches(6)
+    assert (few_replays, many_replays) == (10, 12)  # two mini-batches an epoch
+    assert many.copies == few.copies
+    assert (many.kernels - few.kernels) / 2 <= (4 if dropout else 2)
 
 
 def test_a_number_that_is_asked_for_is_an_error():

@@ -1,12 +1,16 @@
 """What must hold on a GPU too: the CPU's results, states in every home, exact products, the same bytes twice."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from learner_cases import make_learner, parts_in_order, train_round
 from model_cases import default, samples
+from recorded_steps import task_with_graphs, two_rounds
 
 import edgefl
+from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner.layers_gradient import LayersGradient
@@ -20,6 +24,8 @@ pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine"),
 ]
 SIZES = [9, 4, 6]
+WORK = {"sizes": [20, 20, 12], "local_epochs": 2, "batch_size": 4}  # six steps of all three, which are recorded
+NEEDS_TEACHER = {"distilled", "relation_distilled"}  # sessions give it to them
 SMALL = 1_000_000  # parameters; double precision of the large ones takes long
 
 
@@ -67,6 +73,43 @@ def test_client_states_in_every_home(home):
     expected, _ = rounds(learner(model, (4, 5), 3, SERIAL, "cpu"), 4)
     w, _ = rounds(learner(model, (4, 5), 3, Plan("batched", "layers", 8), "cuda:0", state_home=home), 4)
     assert torch.allclose(w, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["layers", "vmap"])
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS.members if name not in NEEDS_TEACHER])
+def test_recorded_steps_of_every_algorithm(name, kernel):
+    task = task_with_graphs(Fcn(hidden=(8,)), inputs((4, 5)), 3, ALGORITHMS.load(name)(), **WORK)
+    check_on_gpu(task, Plan("batched", kernel, 8))
+
+
+@pytest.mark.parametrize("name", ["mlp", "lenet5", "cnn_mnist", "svhn_cnn"])
+def test_recorded_steps_of_models(name):
+    model, shape, classes = default(name)
+    task = task_with_graphs(model, inputs(shape), classes, Scaffold(), **WORK)
+    check_on_gpu(task, Plan("batched", "vmap", 8))
+
+
+def inputs(shape):
+    return np.random.default_rng(0).normal(size=(sum(WORK["sizes"]), *shape))
+
+
+def check_on_gpu(task, plan):
+    """Two rounds with recorded steps are as without, and the same to the last bit when they are done again."""
+    eager = replace(task, training=task.training.model_copy(update={"graphs": "off"}))
+    expected = two_rounds(eager, plan, device="cuda:0")
+    found = two_rounds(task, plan, device="cuda:0")
+    again = two_rounds(task, plan, device="cuda:0")
+    for one, other, third in zip(expected, found, again, strict=True):
+        for name, value in one.uploads.items():
+            assert torch.allclose(other.uploads[name], value, rtol=1e-9, atol=1e-12), name
+            assert torch.equal(other.uploads[name], third.uploads[name]), name
+
+
+def test_a_run_with_recorded_steps_is_one_without():
+    scenario = {"rounds": 3, "data": {"dataset": "digits"}, "devices": {"count": 10}, "training": {"graphs": "auto"}}
+    recorded = edgefl.run(scenario, device="cuda").parameters
+    plain = edgefl.run({**scenario, "training": {"graphs": "off"}}, device="cuda").parameters
+    assert np.allclose(recorded, plain, rtol=1e-3, atol=1e-5)
 
 
 def test_float32_multiplies_exactly_unless_told_otherwise():

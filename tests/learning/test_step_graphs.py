@@ -12,6 +12,7 @@ from recorded_steps import Recorder, task_with_graphs, trainer_of, two_rounds
 
 from edgefl.core.errors import RunError
 from edgefl.learning.algorithms import ALGORITHMS
+from edgefl.learning.algorithms.feddyn import FedDyn
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.data_section import Augmentation
 from edgefl.learning.learner import step_graphs
@@ -185,3 +186,18 @@ def test_without_the_key_nothing_is_recorded():
     task = replace(task, training=task.training.model_copy(update={"graphs": "off"}))
     two_rounds(task, LAYERS, recorder)
     assert recorder.records == 0
+
+
+def test_devices_with_other_numbers_of_samples():
+    """FedDyn pulls devices with few samples more strongly."""
+    task = small_task(FedDyn(alpha=0.5))
+    recorder = Recorder()
+    found = []
+    for used in (None, recorder):
+        trainer, built = trainer_of(task, used)
+        train = in_rounds(trainer, built, task)
+        train([0, 1], task.run_info())
+        found.append(numbers(train([1, 2], task.run_info())))
+    assert recorder.records == 1
+    for name, value in found[0].items():
+        assert torch.allclose(found[1][name], value, rtol=1e-9, atol=1e-12), name
