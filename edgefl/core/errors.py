@@ -29,6 +29,23 @@ class RunError(Exception):
     """The run had to stop before its end: what was finished is on disk; the command line exits with 1."""
 
 
+class DivergedError(RunError):
+    """Learning has diverged: a loss, an update or the global model is no finite number.
+
+    Args:
+        what: what diverged and where, such as ``round 8: device 17: local training diverged (NaN or infinite)``.
+        remedy: the likely cause, and the keys to change.
+    """
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}; {remedy}")
+        self.what = what
+        self.remedy = remedy
+
+    def __reduce__(self) -> tuple[type[DivergedError], tuple[str, str]]:  # it may come from another process
+        return DivergedError, (self.what, self.remedy)
+
+
 def trail(error: BaseException) -> str:
     """Return the tracebacks of an error and of all that it came from, also of what was hidden from users."""
     parts: list[str] = []

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from edgefl.reproductions.plan import Plan, PlannedCell
 from edgefl.reproductions.published import Printed
-from edgefl.reproductions.readings import Reading, orders_better
+from edgefl.reproductions.readings import Better, Reading, orders_better
 from edgefl.reproductions.recipe import ScaleName, Tolerance
 from edgefl.reproductions.records import Row, Rows
 from edgefl.reproductions.relations import related
@@ -46,12 +46,18 @@ class Cell:
     point: Mapping[str, str]  # the values of the axes
     published: Printed | None  # None where nothing is printed
     by_seed: Mapping[int, Measured]  # the seeds that have been measured
-    mean: float | None  # over the seeds; None where nothing was measured
+    mean: float | None  # over the seeds; None where nothing was measured, or a run diverged
     std: float | None  # over the seeds, n - 1; None with fewer than two, or with a bound among them
     bound: bool  # the mean is a bound
     difference: float | None  # the mean minus what is printed, in its unit; None where one of them is not known
     relative: float | None  # the difference, as a part of what is printed
     within: bool | None  # the tolerance; None where nothing is asked, or it cannot be decided
+    diverged: frozenset[int] = frozenset()  # the seeds whose runs diverged
+
+    @property
+    def is_measured(self) -> bool:
+        """True if a run of it has ended, be it that it diverged."""
+        return bool(self.by_seed or self.diverged)
 
     @property
     def asked(self) -> bool:
@@ -85,9 +91,10 @@ class Comparison:
     runs_done: int
     runs_needed: int
     seeds: tuple[int, ...]
-    rows: tuple[Row, ...]  # all that was measured of the runs, with version, commit and date
+    rows: tuple[Row, ...]  # all that was measured of runs that came to their end, with version, commit and date
     figure: str | None = None  # the module of the package figures that draws it
     measures: Mapping[str, Reading] = field(default_factory=dict)  # what was read off the runs, and how
+    diverged: tuple[Row, ...] = ()  # the runs that diverged
 
     @property
     def holds(self) -> bool:
@@ -129,6 +136,7 @@ def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison
     orders = _orders(plan, cells)
     needed = plan.runs
     done = [run for run in needed if run.key in rows and not missing(plan, run.key, rows)]
+    found = [rows[run.key] for run in needed if run.key in rows]
     return Comparison(
         name=plan.entry.name,
         title=plan.recipe.title,
@@ -143,9 +151,10 @@ def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison
         runs_done=len(done),
         runs_needed=len(needed),
         seeds=plan.seeds,
-        rows=tuple(rows[run.key] for run in needed if run.key in rows),
+        rows=tuple(row for row in found if not row.diverged),
         figure=plan.recipe.figure,
         measures=plan.recipe.measures,
+        diverged=tuple(row for row in found if row.diverged),
     )
 
 
@@ -155,6 +164,8 @@ def missing(plan: Plan, key: tuple[str, ...], rows: Rows) -> set[str]:
     row = rows.get(key)
     if row is None:
         return wanted
+    if row.diverged:
+        return set()
     return {measure for measure in wanted if measure not in row.measures}
 
 
@@ -169,9 +180,13 @@ def measured(text: str, std: str = "") -> Measured | None:
 def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
     """Return a cell with what was measured."""
     by_seed: dict[int, Measured] = {}
+    diverged: set[int] = set()
     for seed in plan.seeds:
         row = rows.get((*planned.point.values(), str(seed)))
         if row is None:
+            continue
+        if _diverged(plan, planned, seed, rows):
+            diverged.add(seed)
             continue
         texts = row.measures
         if planned.measure in plan.recipe.relations:
@@ -182,7 +197,7 @@ def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
     mean: float | None = None
     std: float | None = None
     bound = any(one.bound for one in by_seed.values())
-    if by_seed:
+    if by_seed and not diverged:  # the mean of those that did not diverge would flatter
         numbers = [one.number for one in by_seed.values()]
         mean = statistics.fmean(numbers)
         if len(numbers) > 1 and not bound:
@@ -191,6 +206,10 @@ def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
     relative: float | None = None
     if difference is not None and planned.published is not None and planned.published.number:
         relative = difference / abs(planned.published.number)
+    tolerance = _tolerance_of(plan, planned)
+    within = _within(planned.published, tolerance, mean, difference, bound=bound)
+    if diverged and tolerance is not None and planned.published is not None and planned.published.number is not None:
+        within = False
     return Cell(
         row=planned.row,
         column=planned.column,
@@ -203,8 +222,18 @@ def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
         bound=bound,
         difference=difference,
         relative=relative,
-        within=_within(plan, planned, mean, difference, bound=bound),
+        within=within,
+        diverged=frozenset(diverged),
     )
+
+
+def _diverged(plan: Plan, planned: PlannedCell, seed: int, rows: Rows) -> bool:
+    """Return whether a cell's run with a seed diverged, or the one to which it is related."""
+    points = [planned.point]
+    if planned.measure in plan.recipe.relations:
+        points.append(plan.related_point(planned))
+    found = [rows.get((*point.values(), str(seed))) for point in points]
+    return any(row is not None and row.diverged for row in found)
 
 
 def _related(plan: Plan, planned: PlannedCell, seed: int, rows: Rows) -> Mapping[str, str]:
@@ -229,16 +258,21 @@ def _difference(published: Printed | None, mean: float | None, *, bound: bool) -
     return difference
 
 
-def _within(
-    plan: Plan, planned: PlannedCell, mean: float | None, difference: float | None, *, bound: bool
-) -> bool | None:
-    """Return whether a cell is within the recipe's tolerance; None where nothing is asked, or it cannot be decided."""
-    published = planned.published
-    tolerance = plan.tolerance
-    if published is None or published.number is None or mean is None or tolerance is None:
+def _tolerance_of(plan: Plan, planned: PlannedCell) -> Tolerance | None:
+    """Return what a recipe asks of a cell's number; None where it asks nothing."""
+    if plan.tolerance is None:
         return None
-    tolerance = tolerance.by_measure.get(planned.measure, tolerance)
+    tolerance = plan.tolerance.by_measure.get(planned.measure, plan.tolerance)
     if tolerance.relative is None and tolerance.absolute is None:
+        return None
+    return tolerance
+
+
+def _within(
+    published: Printed | None, tolerance: Tolerance | None, mean: float | None, difference: float | None, *, bound: bool
+) -> bool | None:
+    """Return whether a mean is within a tolerance; None where nothing is asked, or it cannot be decided."""
+    if published is None or published.number is None or tolerance is None or mean is None:
         return None
     if published.bound and (bound or mean >= published.number):
         return True  # both did not reach the target, or only later than the printed run ended
@@ -274,11 +308,25 @@ def _orders(plan: Plan, cells: Sequence[Cell]) -> tuple[Order, ...]:
 
 
 def _ordered(plan: Plan, cells: Sequence[Cell]) -> bool | None:
-    """Return whether cells go from better to worse; None as long as this is not known."""
-    if any(cell.mean is None for cell in cells) or sum(cell.bound for cell in cells) > 1:
+    """Return whether cells go from better to worse; None as long as this is not known.
+
+    A run that diverged is worse than any that did not; of two that diverged, neither is the better one.
+    """
+    if any(cell.mean is None and not cell.diverged for cell in cells):
         return None
-    means = [math.inf if cell.bound else float(cell.mean or 0.0) for cell in cells]
-    return orders_better(plan.reading(cells[0].measure).direction, means)
+    if sum(cell.bound or bool(cell.diverged) for cell in cells) > 1:
+        return None
+    direction = plan.reading(cells[0].measure).direction
+    return orders_better(direction, [_in_order(cell, direction) for cell in cells])
+
+
+def _in_order(cell: Cell, direction: Better) -> float:
+    """Return the number by which a cell is put in order."""
+    if cell.diverged:
+        return math.inf if direction == "lower" else -math.inf
+    if cell.bound:  # a target that was not reached
+        return math.inf
+    return float(cell.mean or 0.0)
 
 
 def _state(plan: Plan, cells: Sequence[Cell], orders: Sequence[Order], done: float, *, data_are_here: bool) -> State:

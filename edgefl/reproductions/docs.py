@@ -146,7 +146,7 @@ def _section(comparison: Comparison) -> str:
     covers = ", ".join(comparison.covers) or comparison.source
     lines = [f"## {covers}: {_plain(comparison.title)}", "", f"`{command}`: **{_state(comparison)}**.", ""]
     seeds = len(comparison.seeds)
-    if any(cell.by_seed for cell in comparison.cells):
+    if any(cell.is_measured for cell in comparison.cells):
         has_printed = any(cell.published is not None for cell in comparison.cells)
         what = "Published, as printed / measured" if has_printed else "Measured"
         over = ", one seed"

@@ -9,6 +9,7 @@ from edgefl.core.files import write_atomically
 from edgefl.reproductions import web_page
 from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.paper_table import as_latex
+from edgefl.reproductions.texts import mean_text, seed_text
 from edgefl.results.csv_format import csv_bytes
 
 COMPARISON = "comparison.csv"
@@ -68,13 +69,13 @@ def _printed(cell: Cell) -> str | None:
 
 def _measured(cell: Cell, seed: int) -> str | None:
     """Return the text that was measured with a seed; None where that has not been run."""
-    if seed not in cell.by_seed:
-        return None
-    return cell.by_seed[seed].text
+    return seed_text(cell, seed) or None
 
 
 def _mean(cell: Cell) -> str | float | None:
-    """Return the mean, with > before a bound."""
+    """Return the mean, with > before a bound; how many seeds diverged in place of it, if any did."""
+    if cell.diverged:
+        return mean_text(cell)
     if cell.mean is None or not cell.bound:
         return cell.mean
     return f">{cell.mean:.12g}"

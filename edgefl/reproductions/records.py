@@ -19,6 +19,9 @@ ORIGIN = ("version", "commit", "date", "took_s", "settings")
 """Columns that say by which edgefl a row was measured, on which day, how long the run took there, and what the
 recipe said of the run, as a digest (`plan.settings_digest`): a row that an edited recipe has left does not count."""
 
+DIVERGED = "diverged"
+"""The column that says what diverged in a run, and in which round: such a run has measured nothing else."""
+
 DIGEST = "digest"
 """The column with the digest of a row's scenario, in the rows of a study: they are used for that scenario alone."""
 
@@ -34,6 +37,7 @@ class Row:
     measures: Mapping[str, str]  # texts by column; "" where the run has nothing of the kind
     origin: Mapping[str, str] = field(default_factory=dict)
     digest: str = ""  # of its scenario; "" if not known
+    diverged: str = ""  # what diverged, and in which round; "" for a run that has come to its end
 
     @property
     def key(self) -> RowKey:
@@ -100,13 +104,14 @@ def _row(path: Path, line: int, cells: Mapping[str | None, str | None], axes: Se
         float(texts.get("took_s") or 0)
     except ValueError:
         raise InputError(f"{path}:{line}: seed and took_s must be numbers") from None
-    named = (*axes, SEED, *ORIGIN, DIGEST)
+    named = (*axes, SEED, *ORIGIN, DIGEST, DIVERGED)
     return Row(
         point={axis: texts[axis] for axis in axes},
         seed=seed,
         measures={name: text for name, text in texts.items() if name not in named},
         origin={name: texts.get(name, "") for name in ORIGIN},
         digest=texts.get(DIGEST, ""),
+        diverged=texts.get(DIVERGED, ""),
     )
 
 
@@ -121,6 +126,8 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
         columns[name] = [row.measures.get(name, "") for row in listed]
     for name in ORIGIN:
         columns[name] = [row.origin.get(name, "") for row in listed]
+    if any(row.diverged for row in listed):
+        columns[DIVERGED] = [row.diverged for row in listed]
     if any(row.digest for row in listed):
         columns[DIGEST] = [row.digest for row in listed]
     write_atomically(path, csv_bytes(columns))
@@ -128,6 +135,6 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 def merged(below: Row | None, above: Row) -> Row:
     """Return a new row of a run with what only an earlier one has measured."""
-    if below is None:
+    if below is None or above.diverged:
         return above
     return Row(above.point, above.seed, {**below.measures, **above.measures}, above.origin, above.digest)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import locked
@@ -158,7 +159,7 @@ class _Study:
                 place = str(ended.point.place)
                 if ended.status == "finished" and missing(self._plan, runs[place].key, self._rows):
                     self._read(runs[place])  # it had finished before, but was not read
-                if ended.status == "failed":
+                if ended.status == "failed" and not self._note_divergence(runs[place]):
                     failed[place] = ended.error or "failed"
                 interrupted = interrupted or ended.status in {"interrupted", "pending"}
         comparison = compare(self._plan, self._rows)
@@ -204,19 +205,31 @@ class _Study:
         except InputError as error:
             self._unreadable[str(run.place)] = str(error)  # the other runs go on
             return
-        self._rows[run.key] = merged(self._rows.get(run.key), row)
+        self._keep(row)
+
+    def _note_divergence(self, run: PlannedRun) -> bool:
+        """Keep that a failed run has diverged, which is a result; return False if it has failed for another reason."""
+        row = read_divergence(self._plan, run, self._folder / RUNS / run.place, self._digests[run.key])
+        if row is None:
+            return False
+        self._keep(row)
+        return True
+
+    def _keep(self, row: Row) -> None:
+        """Keep what a run has measured, in the folder and, if asked for, in the record."""
+        self._rows[row.key] = merged(self._rows.get(row.key), row)
         order = {planned.key: number for number, planned in enumerate(self._plan.runs)}
         own = [row for row in self._rows.values() if row.digest]  # recorded rows have none
         # Rows of other seeds, which are not in this plan, come last.
         own.sort(key=lambda one: order.get(one.key, len(order)))
         write_rows(self._folder / MEASURED, own)
         if self._options.record:
-            self._add_to_record(self._rows[run.key])
+            self._add_to_record(self._rows[row.key])
 
     def _add_to_record(self, row: Row) -> None:
         """Add a row to those that come with edgefl; what has been recorded before stays as it is."""
         recorded = read_rows(self._record, self._plan.axes)
-        recorded[row.key] = Row(row.point, row.seed, row.measures, row.origin)
+        recorded[row.key] = replace(row, digest="")  # they count as long as the recipe stays the same
         write_rows(self._record, recorded.values())
 
 
@@ -237,12 +250,33 @@ def read_run(plan: Plan, run: PlannedRun, folder: Path, measures: Mapping[str, R
     texts: dict[str, str] = {}
     for name, reading in measures.items():
         texts |= columns_of(name, reading.read(finished))
-    manifest = finished.documents.manifest
-    origin = {
+    return Row(run.point, run.seed, texts, _origin(plan, run, finished.documents.manifest), digest)
+
+
+def read_divergence(plan: Plan, run: PlannedRun, folder: Path, digest: str = "") -> Row | None:
+    """Return the row of a failed run that has diverged; None if it has failed for another reason.
+
+    Args:
+        plan: that it belongs to.
+        run: which one it is.
+        folder: its result folder.
+        digest: of its scenario.
+    """
+    try:
+        manifest = FinishedRun(folder).documents.manifest
+    except InputError:  # it failed before there was anything to write
+        return None
+    if "diverged" not in manifest:
+        return None
+    return Row(run.point, run.seed, {}, _origin(plan, run, manifest), digest, diverged=str(manifest["diverged"]))
+
+
+def _origin(plan: Plan, run: PlannedRun, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return where a row comes from, by the columns of `records.ORIGIN`."""
+    return {
         "version": str(manifest.get("edgefl", "")),
         "commit": str(manifest.get("git") or "")[:7],
         "date": str(datetime.fromisoformat(manifest["started"]).date()),
         "took_s": f"{manifest['wall_s']:.0f}",
         "settings": settings_digest(plan, run),
     }
-    return Row(run.point, run.seed, texts, origin, digest)

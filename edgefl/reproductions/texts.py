@@ -9,6 +9,7 @@ from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.recipe import Tolerance
 
 LARGEST_RELATIVE = 100.0  # differences beyond this many times the printed number are told in its unit alone
+DIVERGED = "diverged"
 MINUS = "−"
 MOST_DECIMALS = 6
 
@@ -19,7 +20,12 @@ def number_text(number: float) -> str:
 
 
 def mean_text(cell: Cell) -> str:
-    """Return the mean of a cell's seeds with their standard deviation, with > before a bound; empty if not measured."""
+    """Return the mean of a cell's seeds with their standard deviation, with > before a bound; empty if not measured.
+
+    Where a run diverged there is no mean: the text says so.
+    """
+    if cell.diverged:
+        return _divergence_text(cell)
     if cell.mean is None:
         return ""
     if cell.bound:
@@ -34,6 +40,23 @@ def mean_text(cell: Cell) -> str:
     return f"{cell.mean:.{decimals}f} ± {cell.std:.{decimals}f}"
 
 
+def _divergence_text(cell: Cell) -> str:
+    """Return how many of a cell's seeds diverged."""
+    seeds = len(cell.diverged) + len(cell.by_seed)
+    if len(cell.diverged) == seeds:
+        return DIVERGED
+    return f"{len(cell.diverged)} of {seeds} {DIVERGED}"
+
+
+def seed_text(cell: Cell, seed: int) -> str:
+    """Return what a seed has given; empty if it has not been measured."""
+    if seed in cell.diverged:
+        return DIVERGED
+    if seed in cell.by_seed:
+        return cell.by_seed[seed].text
+    return ""
+
+
 def published_text(cell: Cell) -> str:
     """Return what is printed in a cell, as it is printed; empty if nothing is."""
     if cell.published is None:
@@ -46,7 +69,8 @@ def published_text(cell: Cell) -> str:
 
 def seeds_text(cell: Cell, seeds: Sequence[int]) -> str:
     """Return what each seed has given, in the order of the seeds."""
-    return ", ".join(cell.by_seed[seed].text for seed in seeds if seed in cell.by_seed)
+    texts = [seed_text(cell, seed) for seed in seeds]
+    return ", ".join(text for text in texts if text)
 
 
 def difference_text(cell: Cell) -> str:
@@ -89,6 +113,7 @@ def within_text(comparison: Comparison) -> str:
 
 def last_day(comparison: Comparison) -> str:
     """Return the last day on which a run was measured; `earlier` where rows do not say it, empty without rows."""
-    if not comparison.rows:
+    rows = [*comparison.rows, *comparison.diverged]
+    if not rows:
         return ""
-    return max(row.origin.get("date", "") for row in comparison.rows) or "earlier"
+    return max(row.origin.get("date", "") for row in rows) or "earlier"

@@ -220,7 +220,7 @@ def _dashed(dash: str) -> str:
 
 def _cells_section(comparison: Comparison) -> str:
     """Return the table with a line for each cell."""
-    cells = [cell for cell in comparison.cells if cell.published is not None or cell.by_seed]
+    cells = [cell for cell in comparison.cells if cell.published is not None or cell.is_measured]
     if not cells:
         note = "Nothing is printed, and no number was read off."
         return f'<section id="cells"><h2>Numbers</h2><p class="note">{note}</p></section>'
@@ -269,15 +269,19 @@ def _orders_section(comparison: Comparison) -> str:
 
 def _runs_section(comparison: Comparison, runs: Path) -> str:
     """Return the table of runs, with links to the pages of those that are still there."""
-    rows = comparison.rows
+    rows = [*comparison.rows, *comparison.diverged]
     if not rows:
         return '<p class="note">No run has been measured.</p>'
     measures = list(dict.fromkeys(name for row in rows for name in row.measures))
     origin = [name for name in ORIGIN if name != "settings"]  # a digest, which tells a reader nothing
     heads = ["run", "seed", *measures, *origin, ""]
+    if comparison.diverged:
+        heads.insert(2, "diverged")
     body = []
     for row in rows:
         texts = [_short(row.measures.get(name, "")) for name in measures]
+        if comparison.diverged:
+            texts.insert(0, row.diverged)
         texts += [row.origin.get(name, "") for name in origin]
         name = ", ".join(row.point.values()) or "run"
         body.append([escape(name), str(row.seed), *map(escape, texts), _link(row, runs)])

@@ -18,7 +18,7 @@ from edgefl.coordination.policies import POLICIES
 from edgefl.core import interrupts
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import plugins_in
-from edgefl.core.errors import InputError, RunError, Taken, trail
+from edgefl.core.errors import DivergedError, InputError, RunError, Taken, trail
 from edgefl.core.extras import check_loads
 from edgefl.core.files import MOST_NAME_BYTES, cut_to_bytes, locked, write_atomically
 from edgefl.core.machine import one_numpy_thread, rare_collections
@@ -189,6 +189,7 @@ class Emulation:
         self.options = options
         self.status: Status = "running"
         self.error: str | None = None  # what ended a run that failed or was interrupted
+        self.diverged: str | None = None  # what diverged, and in which round, if that is why it failed
         self._bug: Exception | None = None  # an error in edgefl itself that ended it
         self._plugins = plugins_in(scenario)
         with (
@@ -334,13 +335,19 @@ class Emulation:
             self.server.replay.give_up()
             raise
         except RunError as error:
-            self.stop("failed", str(error))
+            self._fail(error)
             log.debug("the run ends: %s", trail(error))
             raise
         except Exception as error:
             self.stop("failed", repr(error))
             self._bug = error
             raise
+
+    def _fail(self, error: RunError) -> None:
+        """Note an error that has stopped the run; what has stopped it before stays its reason."""
+        self.stop("failed", self.error or str(error))
+        if isinstance(error, DivergedError):
+            self.diverged = error.what
 
     def stop(self, status: Status, message: str) -> None:
         """Note what has stopped the run before its end; a driver calls this when its own code has failed."""
@@ -382,7 +389,7 @@ class Emulation:
                 if self.status == "finished" and self._worth_keeping:
                     server.replay.keep()
         except RunError as error:
-            self.stop("failed", self.error or str(error))
+            self._fail(error)
             log.debug("learning ends: %s", trail(error))
         summary = self._summary(accuracies)
         if scenario.in_sessions.several:
@@ -397,9 +404,7 @@ class Emulation:
             ledger=server.ledger,
             error=self.error,
             folder=self.options.out,
-            manifest=self._described_manifest()
-            | {"wall_s": wall_s["total"], "status": self.status, "error": self.error}
-            | {"resources": provenance.used_resources(self._cpu_began_s)},
+            manifest=self._described_manifest() | self._described_end(wall_s["total"]),
             resolved=self._resolved,
             more_tables=self._more_tables(accuracies),
         )
@@ -467,6 +472,13 @@ class Emulation:
     def _described_manifest(self) -> dict[str, Any]:
         """Return what the manifest says about machine, time and learner."""
         return {**self._manifest, "learner": self._learner_described()}
+
+    def _described_end(self, wall_s: float) -> dict[str, Any]:
+        """Return what the manifest says about the run's end."""
+        described: dict[str, Any] = {"wall_s": wall_s, "status": self.status, "error": self.error}
+        if self.diverged is not None:
+            described["diverged"] = self.diverged
+        return described | {"resources": provenance.used_resources(self._cpu_began_s)}
 
     def _learner_described(self) -> Mapping[str, Any] | None:
         """Return how devices' updates are trained; the plan on record if this process has trained none."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids, Indices, Ints
-from edgefl.core.errors import RunError
+from edgefl.core.errors import DivergedError, RunError
 from edgefl.learning.algorithms import Algorithm, Updates, properties
 from edgefl.learning.algorithms.hook_errors import HookError
 from edgefl.learning.algorithms.trial import watched_outside
@@ -507,7 +507,7 @@ class GlobalModel:
         self._session_models.restore(values["session_models"])
 
 
-def diverged(where: str, how: str, learning_rates: str) -> RunError:
+def diverged(where: str, how: str, learning_rates: str) -> DivergedError:
     """Return the error that ends a run whose global model has diverged, with the likely cause and the keys to lower."""
-    text = f"{where}: the global model diverged ({how}); the likely cause is a learning rate that is too high"
-    return RunError(f"{text}: lower {learning_rates}")
+    remedy = f"the likely cause is a learning rate that is too high: lower {learning_rates}"
+    return DivergedError(f"{where}: the global model diverged ({how})", remedy)

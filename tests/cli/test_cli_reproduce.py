@@ -59,6 +59,29 @@ def test_processor_time_is_not_measured_on_a_cluster(edgefl):
     assert "leave --cluster out" in line
 
 
+def test_a_run_that_diverges_is_a_result_and_is_not_run_again(edgefl):
+    library = write_library(
+        edgefl.folder / "library", table_1=PARABOLA.replace("training.lr: 0.25", "training.lr: 1e60")
+    )
+    done = edgefl(*TABLE, "--workers", "1", "--record")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "state      outside tolerance" in done.stdout
+    study = edgefl.folder / "results/reproductions/textbook/table-1/full"
+    found = {(row["shape"], row["column"]): (row["mean"], row["within"]) for row in rows(study / "comparison.csv")}
+    assert found["flat", "fast"] == found["steep", "fast"] == ("diverged", "false")
+    assert found["flat", "slow"][1] == "true"
+    said = {row["diverged"].split(" (")[0] for row in rows(study / "measured.csv") if row["rate"] == "fast"}
+    assert said == {"round 3: the global model diverged"}
+    assert "round 3: the global model diverged" in (study / "report.html").read_text()
+
+    shutil.rmtree(study)
+    again = edgefl(*TABLE, "--record")  # from the record alone
+    assert "state      outside tolerance" in again.stdout
+    assert not (study / "runs").exists()
+    assert len(rows(library / "measured" / "textbook" / "table-1-full.csv")) == 4
+
+
 def test_an_interrupted_study_goes_on_to_the_same_bytes(edgefl):
     write_library(edgefl.folder / "library", figure_1=PRICES.replace("rounds: 30", "rounds: 100"))
     with edgefl.start(*FIGURE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -51,6 +51,9 @@ def test_the_servers_rate_is_named_where_there_is_one(tmp_path, algorithm, advic
         assert result.error.startswith("round 1: the global model diverged (it has NaN or infinite numbers)")
         assert result.error.endswith(advice)
         assert len(result.rounds) == 0
+        assert manifest["diverged"] == "round 1: the global model diverged (it has NaN or infinite numbers)"
+    else:
+        assert "diverged" not in manifest
 
 
 def test_rounds_before_stay_on_disk(tmp_path):

@@ -10,6 +10,7 @@ from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
 from edgefl.reproductions.published import printed
 from edgefl.reproductions.records import Row, read_rows, write_rows
+from edgefl.reproductions.texts import mean_text, seeds_text
 
 
 def planned(folder, text=PARABOLA):
@@ -104,6 +105,69 @@ def test_orders_ask_for_better_columns_within_each_row(tmp_path, better, holds):
     found = compare(plan, rows_of(plan, exact))
     assert [order.holds for order in found.orders] == [holds, holds]
     assert found.holds is holds
+
+
+# Runs that diverged
+
+WHAT = "round 3: the global model diverged"
+
+
+def with_divergence(plan, rows, *keys):
+    """The same rows, but the runs of some keys have diverged."""
+    return rows | {key: Row(rows[key].point, rows[key].seed, {}, diverged=WHAT) for key in keys}
+
+
+def test_a_run_that_diverged_is_measured_and_outside(tmp_path):
+    plan = planned(tmp_path)
+    found = compare(plan, with_divergence(plan, rows_of(plan, exact), ("flat", "fast", "1")))
+    assert (found.runs_done, found.runs_needed, found.state) == (4, 4, "outside tolerance")
+    assert found.counts() == (3, 4)
+    (cell,) = [cell for cell in found.cells if cell.diverged]
+    assert (cell.mean, cell.difference, cell.within) == (None, None, False)
+    assert (mean_text(cell), seeds_text(cell, found.seeds)) == ("diverged", "diverged")
+    assert len(found.rows) == 3
+    assert [row.diverged for row in found.diverged] == [WHAT]
+
+
+def test_no_mean_is_taken_over_the_seeds_that_did_not_diverge(tmp_path):
+    plan = planned(tmp_path, PARABOLA.replace("seeds: [1]", "seeds: [1, 2, 3]"))
+    rows = with_divergence(plan, rows_of(plan, lambda run: run.seed), ("steep", "fast", "2"))
+    cell = compare(plan, rows).cells[3]
+    assert cell.mean is None
+    assert mean_text(cell) == "1 of 3 diverged"
+    assert seeds_text(cell, (1, 2, 3)) == "1, diverged, 3"
+
+
+@pytest.mark.parametrize("column", ["parameter", "test_loss"])  # the higher and the lower one is the better one
+@pytest.mark.parametrize(
+    ("diverged", "holds"), [(["fast"], True), (["slow"], False), (["fast", "slow"], None), ([], None)]
+)
+def test_what_diverged_is_worse_than_all_else(tmp_path, column, diverged, holds):
+    text = PARABOLA.replace("{kind: column_final, column: parameter}", f"{{kind: column_final, column: {column}}}")
+    text = text.replace("tolerance: {relative: 0.001,", "tolerance: {orders: [slow > fast],")
+    plan = planned(tmp_path, text)
+    rows = rows_of(plan, exact)
+    if not diverged:
+        del rows["flat", "fast", "1"]
+    keys = [("flat", rate, "1") for rate in diverged]
+    assert compare(plan, with_divergence(plan, rows, *keys)).orders[0].holds is holds
+
+
+def test_a_relation_to_a_run_that_diverged_is_none(tmp_path):
+    relation = "relations: {gain: {kind: mean_difference, measure: path, to: {rate: slow}}}\ncompare: gain\n"
+    plan = planned(tmp_path, PARABOLA + relation)
+    found = compare(plan, with_divergence(plan, rows_of(plan, exact), ("flat", "slow", "1")))
+    diverged = {(cell.point["shape"], cell.point["rate"]) for cell in found.cells if cell.diverged}
+    assert {("flat", "slow"), ("flat", "fast")} == diverged
+
+
+def test_divergence_is_read_as_it_was_written(tmp_path):
+    plan = planned(tmp_path)
+    rows = with_divergence(plan, rows_of(plan, exact), ("flat", "fast", "1"))
+    write_rows(tmp_path / "rows.csv", rows.values())
+    read = read_rows(tmp_path / "rows.csv", plan.axes)
+    assert [row.diverged for row in read.values()] == [row.diverged for row in rows.values()]
+    assert compare(plan, read).counts() == (3, 4)
 
 
 def test_rows_are_read_as_they_were_written(tmp_path):

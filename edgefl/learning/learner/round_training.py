@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from edgefl.core.arrays import Indices, Rows
-from edgefl.core.errors import RunError
+from edgefl.core.errors import DivergedError
 from edgefl.learning.algorithms import RunInfo
 from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
 from edgefl.learning.learner.engine import Trained
@@ -98,7 +98,7 @@ class RoundTraining:
         """Check that all losses and uploads are finite; `where` is the round's name in the message.
 
         Raises:
-            RunError: a loss or an upload of a device is no finite number.
+            DivergedError: a loss or an upload of a device is no finite number.
         """
         good = torch.isfinite(self.outcome["losses"])
         for vector in self.uploads.values():
@@ -107,9 +107,10 @@ class RoundTraining:
         if bool(good.all()):
             return
         job = self.jobs[int((~good).nonzero()[0])]
-        raise RunError(
-            f"{where or f'round {job.index + 1}'}: device {job.device}: local training diverged (NaN or infinite); "
-            "the likely cause is a learning rate that is too high: lower training.lr or set training.clip_norm"
+        where = where or f"round {job.index + 1}"
+        raise DivergedError(
+            f"{where}: device {job.device}: local training diverged (NaN or infinite)",
+            "the likely cause is a learning rate that is too high: lower training.lr or set training.clip_norm",
         )
 
     def _share(self, order: Rows) -> int:
