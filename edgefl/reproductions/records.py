@@ -25,6 +25,10 @@ DIVERGED = "diverged"
 DIGEST = "digest"
 """The column with the digest of a row's scenario, in the rows of a study: they are used for that scenario alone."""
 
+NOTHING = "nothing"
+"""The text in a file for a measure of which a run has nothing; an empty cell was not measured, as the recipe did not
+ask for it when the run was read."""
+
 RowKey = tuple[str, ...]
 
 
@@ -108,11 +112,25 @@ def _row(path: Path, line: int, cells: Mapping[str | None, str | None], axes: Se
     return Row(
         point={axis: texts[axis] for axis in axes},
         seed=seed,
-        measures={name: text for name, text in texts.items() if name not in named},
+        measures={name: _from_cell(text) for name, text in texts.items() if text and name not in named},
         origin={name: texts.get(name, "") for name in ORIGIN},
         digest=texts.get(DIGEST, ""),
         diverged=texts.get(DIVERGED, ""),
     )
+
+
+def _to_cell(text: str | None) -> str:
+    """Return how a measured text is written; None stands for a measure that has not been read off the run."""
+    if text is None:
+        return ""
+    return text or NOTHING
+
+
+def _from_cell(cell: str) -> str:
+    """Return the measured text of a cell that is not empty."""
+    if cell == NOTHING:
+        return ""
+    return cell
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
@@ -123,7 +141,7 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
     columns: dict[str, list[str]] = {axis: [row.point[axis] for row in listed] for axis in axes}
     columns[SEED] = [str(row.seed) for row in listed]
     for name in measures:
-        columns[name] = [row.measures.get(name, "") for row in listed]
+        columns[name] = [_to_cell(row.measures.get(name)) for row in listed]
     for name in ORIGIN:
         columns[name] = [row.origin.get(name, "") for row in listed]
     if any(row.diverged for row in listed):

@@ -161,6 +161,19 @@ def test_a_relation_to_a_run_that_diverged_is_none(tmp_path):
     assert {("flat", "slow"), ("flat", "fast")} == diverged
 
 
+def test_a_measure_that_was_added_later_is_missing_in_earlier_rows(tmp_path):
+    """Unlike one of which a run had nothing, such as the rounds to a target when no target was set."""
+    plan = planned(tmp_path)
+    rows = rows_of(plan, exact)
+    earlier = rows["flat", "slow", "1"]
+    rows["flat", "slow", "1"] = Row(earlier.point, 1, {"path": "1 2"})
+    rows["flat", "fast", "1"] = Row(rows["flat", "fast", "1"].point, 1, {"path": "1 2", "last": ""})
+    write_rows(tmp_path / "rows.csv", rows.values())
+    read = read_rows(tmp_path / "rows.csv", plan.axes)
+    assert {key: dict(row.measures) for key, row in read.items()} == {key: row.measures for key, row in rows.items()}
+    assert compare(plan, read).state_text == "partly measured (3 of 4 runs)"
+
+
 def test_divergence_is_read_as_it_was_written(tmp_path):
     plan = planned(tmp_path)
     rows = with_divergence(plan, rows_of(plan, exact), ("flat", "fast", "1"))
