@@ -114,8 +114,11 @@ class Comparison:
         if self.state != "partly measured":
             return self.state
         text = f"partly measured ({self.runs_done} of {self.runs_needed} runs)"
-        if any(cell.within is False for cell in self.cells) or any(order.holds is False for order in self.orders):
-            return f"{text}, so far outside tolerance"
+        answers = [cell.within for cell in self.cells] + [order.holds for order in self.orders]
+        if False in answers:
+            return f"{text}, so far {_outside(self.gap)}"
+        if True in answers:
+            return f"{text}, so far within tolerance"
         return text
 
     def counts(self) -> tuple[int, int]:
@@ -341,7 +344,12 @@ def _state(plan: Plan, cells: Sequence[Cell], orders: Sequence[Order], done: flo
         return "measured"
     if all(answers):
         return "within tolerance"
-    return "outside tolerance" if plan.gap is None else "a named gap"
+    return _outside(plan.gap)
+
+
+def _outside(gap: str | None) -> Literal["outside tolerance", "a named gap"]:
+    """Return the state of a comparison that does not hold."""
+    return "outside tolerance" if gap is None else "a named gap"
 
 
 def _asks_numbers(plan: Plan) -> bool:

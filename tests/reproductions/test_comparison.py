@@ -77,7 +77,10 @@ def test_states_before_all_is_measured(tmp_path):
     assert compare(plan, {}, data_are_here=False).state == "needs data"
     rows = rows_of(plan, exact)
     del rows["flat", "slow", "1"]
-    assert compare(plan, rows).state_text == "partly measured (3 of 4 runs)"
+    assert compare(plan, rows).state_text == "partly measured (3 of 4 runs), so far within tolerance"
+    rows = {key: replace(row, measures={**row.measures, "last": "1e9"}) for key, row in rows.items()}
+    assert compare(plan, rows).state_text == "partly measured (3 of 4 runs), so far outside tolerance"
+    assert compare(replace(plan, gap="known"), rows).state_text == "partly measured (3 of 4 runs), so far a named gap"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +174,7 @@ def test_a_measure_that_was_added_later_is_missing_in_earlier_rows(tmp_path):
     write_rows(tmp_path / "rows.csv", rows.values())
     read = read_rows(tmp_path / "rows.csv", plan.axes)
     assert {key: dict(row.measures) for key, row in read.items()} == {key: row.measures for key, row in rows.items()}
-    assert compare(plan, read).state_text == "partly measured (3 of 4 runs)"
+    assert compare(plan, read).state_text == "partly measured (3 of 4 runs), so far within tolerance"
 
 
 def test_divergence_is_read_as_it_was_written(tmp_path):

@@ -49,7 +49,7 @@ def test_the_pages_are_those_that_the_command_writes():
 
 def test_a_page_has_what_was_measured_and_what_was_not(library):
     pages = docs.pages_of(library)
-    state = "partly measured (3 of 4 runs), so far outside tolerance"
+    state = "partly measured (3 of 4 runs), so far a named gap"
     row = f"| Table 9 | textbook/table-9 | quadratic | {state} | 1 of 2 | 2026-01-03 |"
     assert row in pages["README.md"]
     assert "| Table 9 | textbook/table-10 | mnist | needs data |  |  |" in pages["README.md"]
