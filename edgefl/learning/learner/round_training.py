@@ -24,6 +24,7 @@ from edgefl.learning.learner.store import StateStore
 from edgefl.learning.learner.workers import Workers
 
 MESSAGES = 2  # to each worker in a round: few, as each costs time, but so that all workers end together
+MESSAGE_BYTES = 2**28  # of models that a message brings back: its uploads, two or three each, fit into shared memory
 
 log = logging.getLogger("edgefl")
 
@@ -124,7 +125,10 @@ class RoundTraining:
 
     def _submit(self, parts: list[Rows], plan: Plan) -> list[tuple[Message, Future[None]]]:
         """Hand cohorts to the workers in a few messages; dealt out like cards, each gets long ones and short ones."""
-        count = min(len(parts), MESSAGES * len(self._workers))
+        # A round of large models in two messages would not fit: it would be pickled, and copied again and again.
+        models_bytes = sum(len(cohort) for cohort in parts) * self.jobs[0].start.nbytes
+        count = max(MESSAGES * len(self._workers), -(-models_bytes // MESSAGE_BYTES))
+        count = min(len(parts), count)
         messages = [parts[first::count] for first in range(count)]
         return [(message, self._send(message, plan)) for message in messages]
 
