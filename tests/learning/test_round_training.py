@@ -17,6 +17,7 @@ from learner_cases import learners, parts_in_order, random_data, shuffled_parts,
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.feddyn import FedDyn
 from edgefl.learning.algorithms.scaffold import Scaffold
+from edgefl.learning.learner import round_training
 from edgefl.learning.learner.batched import padding
 from edgefl.learning.learner.batches import PAD, mini_batches, stack
 from edgefl.learning.learner.plan import SERIAL, Plan
@@ -80,6 +81,26 @@ def wasted(order, sizes, training, width):
         samples = samples + own
         computed = computed + own / (1 - padding(batches))
     return 1 - samples / computed
+
+
+@pytest.mark.parametrize(("models", "messages"), [(100, [5, 4]), (3, [3, 3, 3]), (0.5, [1] * CLIENTS)])
+def test_large_models_come_back_in_more_messages(learner, monkeypatch, models, messages):
+    """Each fits into the memory that a worker shares, and the results are the same."""
+    expected, loss = train(learner(width=1))
+    sent = []
+    real = RoundTraining._send
+
+    def send(self, message, plan):
+        sent.append(sum(len(cohort) for cohort in message))
+        return real(self, message, plan)
+
+    monkeypatch.setattr(RoundTraining, "_send", send)
+    of = learner(width=1)
+    monkeypatch.setattr(round_training, "MESSAGE_BYTES", int(models * of.initial.nbytes))
+    got, got_loss = train(of)
+    assert sent == messages
+    assert got_loss == loss
+    assert torch.equal(got.vectors["delta"], expected.vectors["delta"])
 
 
 def test_padding_of_a_cohort_against_hand_count():
