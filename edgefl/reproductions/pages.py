@@ -36,6 +36,7 @@ def _draw(comparison: Comparison, folder: Path) -> list[Path]:
     """Draw the figure that the recipe names, once there is something to draw."""
     if comparison.figure is None or not comparison.rows:
         return []
+    folder.mkdir(parents=True, exist_ok=True)  # a comparison of recorded rows is the first thing in its folder
     module = import_module(f"edgefl.reproductions.figures.{comparison.figure}")
     drawn: list[Path] = module.draw(comparison, folder)
     return drawn

@@ -1,0 +1,33 @@
+"""Each figure of a recipe is drawn of the rows that were recorded for it, into a folder that does not exist yet."""
+
+import pytest
+
+from edgefl.reproductions import pages
+from edgefl.reproductions.comparison import compare
+from edgefl.reproductions.library import Library
+from edgefl.reproductions.plan import plan
+from edgefl.reproductions.study_folder import recorded_rows
+
+LIBRARY = Library()
+RECORDED = [
+    (entry.name, scale)
+    for entry in LIBRARY.all()
+    for scale in entry.recipe.scale_names
+    if entry.recipe.figure is not None and LIBRARY.recorded(entry, scale).exists()
+]
+
+
+def test_some_figures_are_recorded():
+    assert len(RECORDED) > 10
+
+
+@pytest.mark.parametrize(("name", "scale"), RECORDED)
+def test_a_recorded_figure_is_drawn_into_a_new_folder(name, scale, tmp_path):
+    pytest.importorskip("matplotlib")
+    planned = plan(LIBRARY, LIBRARY.load(name), scale)
+    compared = compare(planned, recorded_rows(LIBRARY, planned))
+    written = pages.write(compared, tmp_path / "new")
+    drawn = [path for path in written if path.name not in (pages.COMPARISON, pages.LATEX, pages.PAGE)]
+    assert bool(drawn) == bool(compared.rows)
+    for path in drawn:
+        assert path.stat().st_size > 100
