@@ -34,7 +34,7 @@ def charts(comparison: Comparison) -> list[Chart]:
     """Return all charts of a comparison; none where nothing was measured or printed that can be drawn."""
     found = []
     for number, measure in enumerate(dict.fromkeys(cell.measure for cell in comparison.cells)):
-        cells = [cell for cell in comparison.cells if cell.measure == measure and (cell.asked or cell.by_seed)]
+        cells = [cell for cell in comparison.cells if cell.measure == measure and (cell.asked or cell.is_measured)]
         if cells:
             found.append(Chart(f"cells-{number}", measure, _marks(comparison, cells)))
     return found + _curve_charts(comparison)
@@ -59,6 +59,7 @@ def _beside(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
     traces.append(_trace("published", places, printed, marker, [plotly_text(published_text(cell)) for cell in cells]))
     numbers = [number for number in printed if number is not None]
     numbers += [cell.mean for cell in cells if cell.mean is not None]
+    traces += _diverged_marks(cells, places, lowest=min(numbers, default=0.0))
     return {"data": traces, "layout": {"yaxis": _axis(numbers), "hovermode": "closest"}}
 
 
@@ -113,6 +114,16 @@ def _mean_marks(comparison: Comparison, cells: Sequence[Cell], places: Any) -> l
         trace["error_y"] = {"type": "data", "array": deviations, "color": colour, "thickness": 1.2, "width": 3}
         traces.append(trace)
     return traces
+
+
+def _diverged_marks(cells: Sequence[Cell], places: Any, lowest: float) -> list[Figure]:
+    """Return the word "diverged" in the place of each cell of which a run did: such a cell has no mean."""
+    rows = [row for row, cell in enumerate(cells) if cell.diverged]
+    if not rows:
+        return []
+    words = [mean_text(cells[row]) for row in rows]
+    trace = _trace("diverged", _picked(places, rows), [lowest] * len(rows), {}, words)
+    return [trace | {"mode": "text", "textfont": {"color": OUTSIDE_COLOUR}, "cliponaxis": False}]
 
 
 def _over_printed(comparison: Comparison, cells: Sequence[Cell]) -> Figure:

@@ -11,6 +11,7 @@ from comparison_cases import cell, comparison, curves, run
 
 from edgefl.reproductions import pages
 from edgefl.reproductions.charts import charts
+from edgefl.reproductions.figures.panels import rounds_of
 from edgefl.reproductions.paper_table import as_latex, as_markdown
 from edgefl.reproductions.texts import difference_text, mean_text
 
@@ -50,6 +51,19 @@ def test_the_chart_has_each_number_once(written):
     assert traces["outside tolerance"]["y"] == [16]
 
 
+def test_a_cell_that_diverged_keeps_its_place_and_says_so():
+    cells = [
+        replace(cell("IID", "FedAvg", None, {1: 43}), diverged=frozenset({2}), mean=None),
+        replace(cell("IID", "SCAFFOLD", None, {}), diverged=frozenset({1, 2})),
+        cell("IID", "FedSSG", 22, {1: 15, 2: 17}),
+    ]
+    (chart,) = charts(comparison(cells))
+    said = traces_of(chart.figure)["diverged"]
+    assert said["x"] == ["FedAvg", "SCAFFOLD"]
+    assert said["text"] == ["1 of 2 diverged", "diverged"]
+    assert said["y"] == [16, 16]  # at the foot of the chart: the lowest number in it
+
+
 def test_a_table_of_many_cells_is_drawn_over_what_is_printed():
     cells = [cell(f"row {number}", "A", number + 1.0, {1: 2.0 * (number + 1)}) for number in range(80)]
     (chart,) = charts(comparison(cells))
@@ -67,6 +81,11 @@ def test_curves_have_each_seed_and_their_mean_over_the_rounds_that_were_kept():
     assert thick["FedAvg"]["y"] == [12, 6, 3]
     assert thick["FedSSG"]["y"] == [6, 3, 1.5]
     assert [line[0] for line in chart.lines] == ["FedAvg", "FedSSG"]
+
+
+def test_pictures_have_rounds_below_and_not_tests():
+    assert rounds_of(curves(), "path", 3).tolist() == [2, 4, 6]
+    assert rounds_of(comparison(), "rounds", 3).tolist() == [1, 2, 3]  # no curve of each nth round
 
 
 def test_the_page_says_what_is_asked_and_what_is_known_to_differ(written):

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefl.core.arrays import Floats
 from edgefl.core.extras import require
 from edgefl.reproductions.comparison import Comparison
-from edgefl.reproductions.readings import numbers_of
+from edgefl.reproductions.figures.panels import mean_curve, rounds_of
 from edgefl.reproductions.records import Row
 
 if TYPE_CHECKING:
@@ -40,10 +39,10 @@ def draw(comparison: Comparison, folder: Path) -> list[Path]:
     for across, (title, rows) in enumerate(settings.items()):
         panels[0, across].set_title(title, fontsize="small")
         for down, (measure, (label, factor)) in enumerate(CURVES.items()):
-            _draw_panel(panels[down, across], rows, measure, factor)
+            _draw_panel(panels[down, across], comparison, rows, measure, factor)
             panels[down, across].set_ylabel(label, fontsize="small")
         panels[0, across].legend(fontsize="x-small")
-        panels[-1, across].set_xlabel("part of the rounds [%]", fontsize="small")
+        panels[-1, across].set_xlabel("round", fontsize="small")
     path = folder / "accuracy-and-loss.svg"
     figure.savefig(path, metadata={"Date": None})
     return [path]
@@ -59,21 +58,11 @@ def _settings(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return settings
 
 
-def _draw_panel(panel: Axes, rows: Sequence[Row], measure: str, factor: float) -> None:
+def _draw_panel(panel: Axes, comparison: Comparison, rows: Sequence[Row], measure: str, factor: float) -> None:
     """Draw the mean curve over the seeds of each algorithm."""
     for name in dict.fromkeys(row.point[LINES] for row in rows):
         mean = mean_curve([row for row in rows if row.point[LINES] == name], measure)
         if mean.size:
-            # Measures keep a curve at equal distances, but do not say how many rounds lie between its points.
-            part = 100 * np.arange(1, mean.size + 1) / mean.size
+            rounds = rounds_of(comparison, measure, mean.size)
             tested = np.isfinite(mean)
-            panel.plot(part[tested], factor * mean[tested], label=name, linewidth=1.0)
-
-
-def mean_curve(rows: Sequence[Row], measure: str) -> Floats:
-    """Return the mean over rows of a curve, as long as the shortest; nothing if no row has it."""
-    curves = [numbers_of(row.measures[measure]) for row in rows if row.measures.get(measure)]
-    if not curves:
-        return np.empty(0)
-    length = min(len(curve) for curve in curves)
-    return np.asarray(np.mean([curve[:length] for curve in curves], axis=0))
+            panel.plot(rounds[tested], factor * mean[tested], label=name, linewidth=1.0)

@@ -7,17 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from edgefl.reproductions.comparison import Comparison
-from edgefl.reproductions.figures.panels import draw_panels, mean_curve, rows_with, values_of
+from edgefl.reproductions.figures.panels import draw_panels, mean_curve, rounds_of, rows_with, values_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from edgefl.reproductions.records import Row
 
-EVERY = 10  # rounds from one entry of the curve to the next, as in the recipe
+CURVE = "accuracy"  # the measure that is drawn
 
 
 def draw(comparison: Comparison, folder: Path) -> list[Path]:
@@ -25,17 +23,16 @@ def draw(comparison: Comparison, folder: Path) -> list[Path]:
     written = []
     for epochs in values_of(comparison.rows, "epochs"):
         rows = rows_with(comparison.rows, {"epochs": epochs})
-
-        panel = partial(_panel, rows)
+        panel = partial(_panel, comparison, rows)
         written += draw_panels(folder / f"accuracy-{epochs}.png", values_of(rows, "partition"), panel)
     return written
 
 
-def _panel(rows: Sequence[Row], axes: Axes, title: str) -> None:
+def _panel(comparison: Comparison, rows: Sequence[Row], axes: Axes, title: str) -> None:
     """Draw a curve for each algorithm."""
     for name in values_of(rows, "alg"):
-        curve = mean_curve(rows_with(rows, {"alg": name, "partition": title}), "accuracy")
-        axes.plot(EVERY * np.arange(1, len(curve) + 1), curve, label=name)
+        curve = mean_curve(rows_with(rows, {"alg": name, "partition": title}), CURVE)
+        axes.plot(rounds_of(comparison, CURVE, len(curve)), curve, label=name)
     axes.set_xlabel("round")
     axes.set_ylabel("test accuracy")
     axes.legend(fontsize="small")

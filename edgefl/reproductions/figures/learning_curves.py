@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +10,8 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.extras import require
-from edgefl.reproductions.comparison import Cell, Comparison
-from edgefl.reproductions.readings import numbers_of
-from edgefl.reproductions.records import Row
+from edgefl.reproductions.comparison import Comparison
+from edgefl.reproductions.figures.panels import mean_curve, rounds_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +38,7 @@ def draw(comparison: Comparison, folder: Path) -> list[Path]:
     figure = Figure(figsize=(PANEL_IN[0] * across, PANEL_IN[1] * down), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False)
     for place, (title, lines) in zip(axes.flat, panels.items(), strict=False):
-        _draw_panel(place, title, lines)
+        _draw_panel(place, comparison, title, lines)
     for place in axes.flat[len(panels) :]:
         place.set_axis_off()
     path = folder / "learning-curves.svg"
@@ -52,24 +50,18 @@ def _panels(comparison: Comparison) -> dict[str, dict[str, Floats]]:
     """Return the lines of each panel, by the names of rows and columns: accuracies [tests]."""
     panels: dict[str, dict[str, Floats]] = {}
     for cell in comparison.cells:
-        curves = _curves(cell, comparison.rows)
-        if curves:
-            length = min(len(curve) for curve in curves)
-            mean = np.mean([curve[:length] for curve in curves], axis=0)
+        mean = mean_curve([row for row in comparison.rows if row.point == cell.point], CURVE)
+        if mean.size:
             panels.setdefault(", ".join(cell.row.values()), {})[cell.column] = mean
     return panels
 
 
-def _curves(cell: Cell, rows: Sequence[Row]) -> list[list[float]]:
-    """Return the curves of a cell's runs, one for each seed that has been measured."""
-    texts = [row.measures.get(CURVE, "") for row in rows if row.point == cell.point]
-    return [numbers_of(text) for text in texts if text]
-
-
-def _draw_panel(axes: Axes, title: str, lines: dict[str, Floats]) -> None:
+def _draw_panel(axes: Axes, comparison: Comparison, title: str, lines: dict[str, Floats]) -> None:
     for name, curve in lines.items():
-        axes.plot(np.arange(1, len(curve) + 1), 100 * curve, label=name, linewidth=1.0)
+        tested = np.isfinite(curve)
+        rounds = rounds_of(comparison, CURVE, curve.size)
+        axes.plot(rounds[tested], 100 * curve[tested], label=name, linewidth=1.0)
     axes.set_title(title, fontsize="small")
-    axes.set_xlabel("test", fontsize="small")
+    axes.set_xlabel("round", fontsize="small")
     axes.set_ylabel("test accuracy [%]", fontsize="small")
     axes.legend(fontsize="x-small")

@@ -10,12 +10,13 @@ import numpy as np
 
 from edgefl.core.extras import require
 from edgefl.core.files import write_atomically
-from edgefl.reproductions.readings import numbers_of
+from edgefl.reproductions.readings import ColumnCurve, numbers_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from edgefl.core.arrays import Floats
+    from edgefl.reproductions.comparison import Comparison
     from edgefl.reproductions.records import Row
 
 PANEL_INCHES = (3.6, 2.9)
@@ -61,6 +62,18 @@ def mean_curve(rows: Sequence[Row], measure: str) -> Floats:
         return np.empty(0)
     shortest = min(len(curve) for curve in curves)
     return np.asarray(np.mean([curve[:shortest] for curve in curves], axis=0))
+
+
+def rounds_of(comparison: Comparison, measure: str, count: int) -> Floats:
+    """Return the rounds [count] that the entries of a curve belong to.
+
+    A session's curve has all rounds of the session, another one each nth round of the run.
+    """
+    reading = comparison.measures.get(measure)
+    every = 1
+    if isinstance(reading, ColumnCurve):
+        every = reading.every
+    return every * np.arange(1.0, count + 1)
 
 
 def rows_with(rows: Sequence[Row], wanted: Mapping[str, str]) -> list[Row]:
