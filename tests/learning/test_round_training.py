@@ -83,7 +83,7 @@ def wasted(order, sizes, training, width):
     return 1 - samples / computed
 
 
-@pytest.mark.parametrize(("models", "messages"), [(100, [5, 4]), (3, [3, 3, 3]), (0.5, [1] * CLIENTS)])
+@pytest.mark.parametrize(("models", "messages"), [(100, [9]), (3, [3, 3, 3]), (0.5, [1] * CLIENTS)])
 def test_large_models_come_back_in_more_messages(learner, monkeypatch, models, messages):
     """Each fits into the memory that a worker shares, and the results are the same."""
     expected, loss = train(learner(width=1))

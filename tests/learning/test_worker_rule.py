@@ -9,7 +9,7 @@ from learner_cases import learners, random_data, shuffled_parts
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.learner import worker_rule
-from edgefl.learning.learner.worker_rule import pays_for_processes
+from edgefl.learning.learner.worker_rule import messages_each, pays_for_processes
 from edgefl.learning.models.cnn import Cnn
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.report_section import ReportSection
@@ -56,6 +56,12 @@ def test_a_user_who_says_how_many_gets_them(task, monkeypatch):
     assert pays_for_processes(of, 1)
     monkeypatch.setenv("EDGEFL_SHARED_CORES", "1")  # as a sweep sets both
     assert not pays_for_processes(of, 1)
+
+
+def test_workers_get_a_short_round_in_one_message_and_a_long_one_in_two(task):
+    # Six devices of ten steps take 1.8 ms, a thousand times as many 1.8 s.
+    assert messages_each(task(Fcn(hidden=(8,)), local_steps=10)) == 1
+    assert messages_each(task(Fcn(hidden=(8,)), local_steps=10_000)) == 2
 
 
 def test_contributions_test_the_model_very_often(task):

@@ -29,6 +29,7 @@ from edgefl.learning.learner.plan_choice import choose_plan
 from edgefl.learning.learner.round_training import Job, RoundTraining
 from edgefl.learning.learner.setup import build_trainers, multiply_exactly, torch_devices
 from edgefl.learning.learner.task import LearningTask
+from edgefl.learning.learner.worker_rule import messages_each
 from edgefl.learning.learner.workers import (
     TrainingWorkers,
     Workers,
@@ -95,6 +96,7 @@ class Learner:
             self._workers = ClusterWorkers(task, cluster)
         else:
             self._workers = TrainingWorkers(built.trainers, processes or 0)
+        self._messages = messages_each(task)
         self._evaluator = Evaluator(self._workers, task)
         self._pending: list[Job] = []
         self._members: Ids | None = None  # the devices that the server's state is about, ascending; None: all
@@ -314,7 +316,7 @@ class Learner:
         # Longest first, so that no worker begins a long cohort when the others are done; similar clients stand next to
         # each other and share cohorts, which need little padding.
         order = np.lexsort((ids, -samples, -steps))
-        training = RoundTraining(jobs, self._workers, self._states.store, self.run)
+        training = RoundTraining(jobs, self._workers, self._states.store, self.run, self._messages)
         with one_thread_each():
             self.plan = training.train(order, self.plan)
             training.check_finite(where)

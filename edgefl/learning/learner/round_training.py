@@ -23,7 +23,6 @@ from edgefl.learning.learner.plan import Plan
 from edgefl.learning.learner.store import StateStore
 from edgefl.learning.learner.workers import Workers
 
-MESSAGES = 2  # to each worker in a round: few, as each costs time, but so that all workers end together
 MESSAGE_BYTES = 2**28  # of models that a message brings back: its uploads, two or three each, fit into shared memory
 
 log = logging.getLogger("edgefl")
@@ -55,15 +54,19 @@ class RoundTraining:
         workers: the workers that train.
         store: the clients' states, if they keep any.
         run: facts that all rounds share.
+        messages: how many each worker gets, or more where models are large; see `worker_rule.messages_each`.
     """
 
-    def __init__(self, jobs: Sequence[Job], workers: Workers, store: StateStore | None, run: RunInfo) -> None:
+    def __init__(
+        self, jobs: Sequence[Job], workers: Workers, store: StateStore | None, run: RunInfo, messages: int = 2
+    ) -> None:
         self.jobs = jobs
         self.uploads: dict[str, Tensor] = {}  # [C, ...] each, in the order of the jobs
         self.outcome: dict[str, Tensor] = {}  # losses [C] and statistics [C, b], in the same order
         self._workers = workers
         self._store = store
         self._run = run
+        self._messages = messages
         self._ids = np.array([job.device for job in jobs])
         self._lock = Lock()  # messages are packed and results taken in one thread for each worker
 
@@ -127,7 +130,7 @@ class RoundTraining:
         """Hand cohorts to the workers in a few messages; dealt out like cards, each gets long ones and short ones."""
         # A round of large models in two messages would not fit: it would be pickled, and copied again and again.
         models_bytes = sum(len(cohort) for cohort in parts) * self.jobs[0].start.nbytes
-        count = max(MESSAGES * len(self._workers), -(-models_bytes // MESSAGE_BYTES))
+        count = max(self._messages * len(self._workers), -(-models_bytes // MESSAGE_BYTES))
         count = min(len(parts), count)
         messages = [parts[first::count] for first in range(count)]
         return [(message, self._send(message, plan)) for message in messages]

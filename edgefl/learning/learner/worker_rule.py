@@ -1,7 +1,7 @@
-"""The number of worker processes by rule: one a core, or none where a run is over before they would pay.
+"""The number of worker processes, and of their messages in a round, by rule.
 
 To fork two processes and to end them takes a tenth of a second, and every round some milliseconds of messages. Results
-are the same bytes for any number, so that the rule may err: its estimates are rough, and of no particular machine.
+are the same bytes for any number, so that the rules may err: their estimates are rough, and of no particular machine.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.workload import local_samples, local_steps
 
 LEAST_S = 0.2  # of training in one process, from which on others help
+SHORT_ROUND_S = 0.1  # of training in one process, up to which the time of messages counts
 STEP_S = 30e-6  # of a client's step, however small
 FLOPS_PER_S = 2e10  # of one core, in products of small matrices
 FORWARD_SHARE = 1 / 3  # of the operations of a training step
@@ -22,6 +23,17 @@ FORWARD_SHARE = 1 / 3  # of the operations of a training step
 def pays_for_processes(task: LearningTask, rounds: int) -> bool:
     """Return whether so many rounds of training are worth further processes, or the user asks for these."""
     return user_divides_cores() or _training_s(task, rounds) >= LEAST_S
+
+
+def messages_each(task: LearningTask) -> int:
+    """Return in how many messages each worker gets its part of a round.
+
+    Each message costs a millisecond or two, which counts where a round takes a few hundredths of a second. Of a longer
+    round each worker gets two: who is done first takes the next one, so that all end together.
+    """
+    if _training_s(task, 1) <= SHORT_ROUND_S:
+        return 1
+    return 2
 
 
 def _training_s(task: LearningTask, rounds: int) -> float:
