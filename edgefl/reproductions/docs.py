@@ -31,6 +31,7 @@ PICTURED = "fedssg/table-3"
 CALIBRATION = "third-party/3gpp-calibration"
 INDEX = "README.md"
 COMMAND = "python -m edgefl.reproductions.docs docs/reproductions"
+WITHOUT_RECIPE = "Without a recipe"  # how a paragraph of `about.md` begins that names such items
 INTRODUCTION = f"""\
 # Reproductions
 
@@ -108,6 +109,9 @@ def _index(library: Library, entries: Sequence[Entry], compared: dict[str, Compa
     for paper in library.papers:
         own = [entry for entry in entries if entry.paper == paper]
         parts.append(f"## [{_title(library, paper)}]({paper}.md)\n\n{_overview(own, compared)}")
+        without = without_recipe(library, paper)
+        if without:
+            parts.append(f"{without}\n")
     return "\n".join(parts)
 
 
@@ -156,6 +160,8 @@ def _section(comparison: Comparison) -> str:
         if any(cell.within is False for cell in comparison.cells):
             bold = " Bold: outside tolerance."
         lines += [f"{what}{over}.{bold}", "", as_markdown(comparison)]
+    if comparison.figure is not None:
+        lines += [f"`{command} --recorded -o FOLDER` writes the figure.", ""]
     lines += _judgement(comparison)
     return "\n".join(lines)
 
@@ -209,6 +215,12 @@ def _about(library: Library, paper: str) -> str:
     """Return what the library says about a paper: a heading, and what holds for all of its recipes."""
     path = library.root / "recipes" / paper / "about.md"
     return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def without_recipe(library: Library, paper: str) -> str:
+    """Return the paragraph of `about.md` that names the printed items of a paper that have no recipe; empty if none."""
+    paragraphs = _about(library, paper).split("\n\n")
+    return next((text.strip() for text in paragraphs if text.startswith(WITHOUT_RECIPE)), "")
 
 
 def _title(library: Library, paper: str) -> str:

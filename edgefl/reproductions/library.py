@@ -173,7 +173,7 @@ def _with_runs_of(recipe: Recipe, other: Recipe) -> Recipe:
     update["measures"] = {**other.measures, **recipe.measures}
     if not recipe.data:
         update["data"] = other.data
-    scales = dict(other.scales)
+    scales = {name: scale for name, scale in other.scales.items() if name not in recipe.not_at}
     for name, scale in recipe.scales.items():
         own = {key: getattr(scale, key) for key in scale.model_fields_set}
         scales[name] = scales.get(name, Scale()).model_copy(update=own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from edgefl.core.errors import InputError, Unavailable
+from edgefl.core.paths import data_folders
 from edgefl.learning.data_section import DataSection
 from edgefl.learning.datasets import DATASETS, Dataset
 from edgefl.learning.datasets.fetch import MADE_HERE, REMOTES, found_at
@@ -61,9 +63,13 @@ def _need(entry: Entry, number: int, value: str | dict[str, Any]) -> Need:
     place = found_at(name, dataset)
     if place is None or not place.exists():
         return Need(name, here=False, remedy=_remedy(name, dataset))
-    if not part_will_do and any(fnmatch(place.name, pattern) for pattern in PART_FILES):
+    if not part_will_do and _is_part(place.name):
         return Need(name, here=False, remedy=f"{place.name} is only a part of it. {_remedy(name, dataset)}")
     return Need(name, here=True)
+
+
+def _is_part(file: str) -> bool:
+    return any(fnmatch(file, pattern) for pattern in PART_FILES)
 
 
 def _remedy(name: str, dataset: Dataset) -> str:
@@ -74,7 +80,13 @@ def _remedy(name: str, dataset: Dataset) -> str:
     try:
         dataset.model_copy(update={"path": Path("nowhere")}).load()
     except Unavailable as error:
-        return f"{fetching}{str(error).partition('. ')[2]}"
+        # Its first sentence names the folder `nowhere`. Those where the loader really looks are named here instead.
+        text = str(error).partition(". ")[2]
+        text = text.replace("one of these folders", " or ".join(str(folder) for folder in data_folders()))
+        for alternative in re.findall(r" or ([\w.]+)", text):
+            if _is_part(alternative):  # which the loader takes, but the recipe does not
+                text = text.replace(f" or {alternative}", "")
+        return f"{fetching}{text}"
     except InputError as error:
         return f"{fetching}{error}"
     return fetching

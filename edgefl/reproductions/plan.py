@@ -301,8 +301,12 @@ class _Cells:
         """Yield the rows of the table that belong to the recipe, or, without a table, one for each combination."""
         recipe = self._recipe
         if self._table is None:
-            by_row = [axis for axis in recipe.axes if axis != recipe.columns]
-            for values in itertools.product(*(self._names(axis) for axis in by_row)):
+            by_row = {axis: self._names(axis) for axis in recipe.axes if axis != recipe.columns}
+            for axis, names in by_row.items():
+                # A recipe whose printed rows a scale cuts down may share its runs with one that has none.
+                kept = self._scale.rows.get(axis, names)
+                by_row[axis] = [name for name in names if any(same_text(name, value) for value in kept)]
+            for values in itertools.product(*by_row.values()):
                 yield dict(zip(by_row, values, strict=True))
             return
         wanted = [*recipe.rows.items(), *self._scale.rows.items()]

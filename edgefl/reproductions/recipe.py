@@ -36,6 +36,7 @@ Scalars = Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]
 Seeds = Annotated[tuple[NonNegativeInt, ...], Field(strict=False, min_length=1)]
 Overrides = dict[DottedKey, Any]
 ScaleName = Literal["full", "small"]
+ScaleNames = Annotated[tuple[ScaleName, ...], Field(strict=False)]
 RecipeName = Annotated[str, Field(pattern=r"^[\w-]+/[\w.-]+$")]
 
 MEASURE = "measure"
@@ -123,6 +124,7 @@ class Recipe(Section):
     learns: bool = True  # false: `edgefl reproduce --check` runs it
     check: bool | Literal["small"] = False  # `edgefl reproduce --check` runs it all the same, whole or at that scale
     scales: dict[ScaleName, Scale] = Field(default_factory=dict)
+    not_at: ScaleNames = ()  # scales of the other recipe that say nothing here
     figure: str | None = None  # a module of the package figures
 
     @property
@@ -156,6 +158,17 @@ class Recipe(Section):
                 raise fault("needs a base, the scenario of all runs; or runs, another recipe whose runs it takes")
         if self.runs is None and not self.measures:
             raise fault("needs measures, which are read off each run")
+        return self
+
+    @model_validator(mode="after")
+    def _scales_are_the_other_ones(self) -> Recipe:
+        if self.not_at and self.runs is None:
+            raise fault_at(("not_at",), "is about the scales of another recipe, whose runs one takes: leave it out")
+        if "full" in self.not_at:
+            raise fault_at(("not_at",), "full: a recipe has its whole scale; leave it out")
+        for name in self.not_at:
+            if name in self.scales:
+                raise fault_at(("not_at",), f"{name} stands under scales, too: leave one out")
         return self
 
     @model_validator(mode="after")

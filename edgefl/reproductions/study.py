@@ -21,6 +21,7 @@ from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.needs import lacking, needs
 from edgefl.reproductions.plan import Plan, PlannedRun, scenarios_of, settings_digest
+from edgefl.reproductions.plan import plan as plan_of
 from edgefl.reproductions.readings import Reading, columns_of
 from edgefl.reproductions.records import Row, Rows, merged, read_rows, write_rows
 from edgefl.reproductions.study_folder import LOCK, MEASURED, RUNS, default_folder, local_rows, recorded_rows
@@ -68,13 +69,22 @@ def run(library: Library, plan: Plan, options: StudyOptions, on_run_end: OnRunEn
         RunError: results cannot be written or read.
     """
     for need in lacking(needs(plan)):
-        raise InputError(f"{plan.entry.name}: needs the dataset {need.name}, which is not here: {need.remedy}")
+        text = f"needs the dataset {need.name}, which is not here: {need.remedy}{_smaller(library, plan)}"
+        raise InputError(f"{plan.entry.name}: {text}")
     if plan.recipe.apart and options.cluster is not None:
         text = "measures processor time and memory of single processes, which a cluster's are not: leave --cluster out"
         raise InputError(f"{plan.entry.name}: {text}")
     study = _Study(library, plan, options)
     with study.alone():
         return study.run(on_run_end)
+
+
+def _smaller(library: Library, plan: Plan) -> str:
+    """Return that the recipe has another scale, for which all data are here; empty if it has none."""
+    for scale in plan.entry.recipe.scale_names:
+        if scale != plan.scale and not lacking(needs(plan_of(library, plan.entry, scale))):
+            return f"; --scale {scale} takes only data that are here"
+    return ""
 
 
 class _Study:
@@ -99,10 +109,11 @@ class _Study:
         Raises:
             InputError: it holds something else, or another process is running there.
         """
-        self._check_folder()
+        self._check_files()
         with closing(locked(self._folder / LOCK)):
             try:
-                self._check_folder()  # another process may have ended since
+                self._check_files()  # they may have come since
+                self._read_rows()
                 yield
             finally:
                 # While the lock is held: afterwards the file might be another process's.
@@ -110,22 +121,30 @@ class _Study:
                 if not any(self._folder.iterdir()):  # nothing could be run
                     self._folder.rmdir()
 
-    def _check_folder(self) -> None:
+    def _check_files(self) -> None:
+        """Refuse a folder with other files than a study's."""
+        if self._options.overwrite or not self._folder.exists():
+            return
+        others = {path.name for path in self._folder.iterdir()} - {LOCK.parent.name}
+        if others and not self._begun():
+            raise InputError(f"{self._folder}: holds other files than a study's; choose another folder with -o")
+
+    def _begun(self) -> bool:
+        """Return whether the folder holds a study."""
+        return (self._folder / MEASURED).exists() or (self._folder / RUNS).exists()
+
+    def _read_rows(self) -> None:
         """Read the rows that the folder has.
 
         Raises:
-            InputError: it holds other files, an unfinished study that is not to be resumed, or that of another recipe.
+            InputError: it holds an unfinished study that is not to be resumed, or that of another recipe.
         """
         folder = self._folder
         self._rows = {}
         if self._options.record:
             self._rows = recorded_rows(self._library, self._plan)
-        if self._options.overwrite or not folder.exists():
+        if self._options.overwrite:
             return
-        begun = (folder / MEASURED).exists() or (folder / RUNS).exists()
-        others = {path.name for path in folder.iterdir()} - {LOCK.parent.name}
-        if others and not begun:
-            raise InputError(f"{folder}: holds other files than a study's; choose another folder with -o")
         rows = local_rows(self._plan, folder)
         changed = [row for key, row in rows.items() if key in self._digests and row.digest != self._digests[key]]
         if changed:
@@ -135,7 +154,7 @@ class _Study:
             remedy = "choose another folder with -o, or begin anew with --overwrite"
             raise InputError(f"{folder / MEASURED}: {text}; {remedy}")
         self._rows |= rows
-        if begun and self._missing() and not (self._options.resume or self._options.record):
+        if self._begun() and self._missing() and not (self._options.resume or self._options.record):
             left = len(self._missing())
             text = f"holds a study, of which {left} of {len(self._plan.runs)} runs are missing"
             raise InputError(f"{folder}: {text}: run them with --resume, or begin anew with --overwrite")

@@ -90,7 +90,7 @@ def tolerance_text(tolerance: Tolerance) -> str:
     if tolerance.relative is not None:
         parts.append(f"{100 * tolerance.relative:g} % of the printed number")
     if tolerance.absolute is not None:
-        parts.append(f"{tolerance.absolute:g} in its unit")
+        parts.append(f"{tolerance.absolute:g} in the printed unit")
     if tolerance.orders:
         parts.append("the order of columns")
     for measure, one in tolerance.by_measure.items():

@@ -117,8 +117,13 @@ def test_a_folder_where_nothing_is_written_is_refused(edgefl, other):
 def test_a_second_process_is_refused_at_once(edgefl):
     write_library(edgefl.folder / "library")
     file = locked(edgefl.folder / "study" / "checkpoints" / "lock")
-    [line] = edgefl.refused(*FIGURE)
-    assert line == "study: another process is running there; wait for it, or choose another folder with -o"
+    said = "study: another process is running there; wait for it, or choose another folder with -o"
+    assert edgefl.refused(*FIGURE) == [said]
+    # The other one has measured something by now: that is no study which waits to be resumed.
+    edgefl.write("study/measured.csv", "rate,seed,time,version\n")
+    (edgefl.folder / "study" / "runs").mkdir()
+    assert edgefl.refused(*FIGURE) == [said]
+    assert edgefl.refused(*FIGURE, "--overwrite") == [said]
     file.close()
 
 

@@ -101,9 +101,32 @@ def test_a_recipe_takes_the_runs_of_another_one(tmp_path):
     ]
 
 
+SHAPES = PARABOLA + "scales: {small: {rows: {shape: [steep]}, set: {stop.accuracy: 0.9}}}\n"
+OTHERS = "title: Paths\nsource: Textbook\nruns: textbook/table-1\ncolumns: rate\ncompare: path\n"
+
+
+def test_rows_that_a_scale_leaves_out_are_also_left_out_without_a_printed_table(tmp_path):
+    library = Library(write_library(tmp_path, table_1=SHAPES, figure_2=OTHERS))
+    whole, small = (plan(library, library.load("textbook/figure-2"), scale) for scale in ("full", "small"))
+    assert [run.point["shape"] for run in whole.runs] == ["flat", "flat", "steep", "steep"]
+    assert [run.key for run in small.runs] == [
+        run.key for run in plan(library, library.load("textbook/table-1"), "small").runs
+    ]
+    assert {run.point["shape"] for run in small.runs} == {"steep"}
+
+
+def test_a_recipe_may_leave_out_a_scale_of_the_one_whose_runs_it_takes(tmp_path):
+    library = Library(write_library(tmp_path, table_1=SHAPES, figure_2=f"{OTHERS}not_at: [small]\n"))
+    assert library.load("textbook/table-1").recipe.scale_names == ["full", "small"]
+    entry = library.load("textbook/figure-2")
+    with pytest.raises(InputError, match="textbook/figure-2: has no scale small; it has full"):
+        plan(library, entry, "small")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
+        ("seeds: [1]", "seeds: [1]\nnot_at: [small]", 16, "is about the scales of another recipe"),
         ("covers:", "cover:", 3, 'unknown key (did you mean "covers"?)'),
         (
             "kind: column_final",

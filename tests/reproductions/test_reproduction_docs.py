@@ -23,7 +23,9 @@ seeds: [1, 2]
 measures: {last: {kind: column_final, column: parameter}}
 tolerance: {relative: 0.1, why: as an example}
 gap: fast is too fast
+figure: learning_curves
 """
+ABOUT = "# A textbook\n\nIts tables.\n\nWithout a recipe: Figure 1, a drawing.\n"
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def library(tmp_path):
     for name, dataset in (("table-9", "quadratic"), ("table-10", "mnist")):
         (tmp_path / "recipes" / "textbook" / f"{name}.yaml").write_text(RECIPE.replace("DATASET", dataset))
     (tmp_path / "published" / "numbers.csv").write_text("slow,fast\n10,20\n")
-    (tmp_path / "recipes" / "textbook" / "about.md").write_text("# A textbook\n\nIts tables.\n")
+    (tmp_path / "recipes" / "textbook" / "about.md").write_text(ABOUT)
     record = "rate,seed,last,date\nslow,1,10.2,2026-01-02\nslow,2,10.4,2026-01-03\nfast,1,30,2026-01-02\n"
     (tmp_path / "measured" / "textbook" / "table-9-full.csv").write_text(record)
     return Library(tmp_path)
@@ -54,9 +56,11 @@ def test_a_page_has_what_was_measured_and_what_was_not(library):
     assert row in pages["README.md"]
     assert "| Table 9 | textbook/table-10 | mnist | needs data |  |  |" in pages["README.md"]
     page = pages["textbook.md"]
-    assert page.startswith("# A textbook\n\nIts tables.\n")
+    assert page.startswith(ABOUT)
+    assert "\n\nWithout a recipe: Figure 1, a drawing.\n" in pages["README.md"]
     assert "| 10 / 10.30 ± 0.14 | **20 / 30** |" in page
     assert "- **Gap**: fast is too fast" in page
+    assert "`edgefl reproduce textbook/table-9 --recorded -o FOLDER` writes the figure." in page
     assert "## Table 9: Numbers | of a &lt;b>table&lt;/b>" in page
     assert page.count("\n## ") == 1
 
