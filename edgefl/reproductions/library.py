@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from edgefl.reproductions.recipe import RUN_KEYS, Recipe, Scale, ScaleName
 from edgefl.scenario.source import Source, read
 
 SHIPPED = Path(__file__).parent  # the folder of those that come with edgefl
+_ROMAN = {"i": 1, "v": 5, "x": 10}
 LISTED = "`edgefl reproduce` lists all"
 
 # What a recipe with `runs` takes from the other one; of its own it has the rest.
@@ -157,14 +159,23 @@ class Library:
 
 
 def _natural(text: str) -> list[tuple[int, int | str]]:
-    """Return a key that sorts table-2 before table-11."""
+    """Return a key that sorts table-2 before table-11, table-ix before table-x, and figure-3b before figure-6."""
     parts: list[tuple[int, int | str]] = []
-    for part in text.replace("_", "-").split("-"):
+    for part in re.findall(r"[0-9]+|[^0-9_-]+", text):
         key: tuple[int, int | str] = (1, part)
         if part.isdecimal():
             key = (0, int(part))
+        elif re.fullmatch("[ivx]+", part):
+            key = (0, _roman(part))
         parts.append(key)
     return parts
+
+
+def _roman(text: str) -> int:
+    """Return the number of roman digits up to x."""
+    values = [_ROMAN[digit] for digit in text]
+    # A digit before a larger one is taken off.
+    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
 
 
 def _with_runs_of(recipe: Recipe, other: Recipe) -> Recipe:

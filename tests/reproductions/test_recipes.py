@@ -1,7 +1,7 @@
 """Recipes: what their files may say, and what is said of a wrong one, with file and line."""
 
 import pytest
-from recipe_cases import PARABOLA, write_library
+from recipe_cases import PARABOLA, PRICES, write_library
 
 from edgefl.core.errors import InputError
 from edgefl.reproductions.checks import check
@@ -146,6 +146,14 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, old, new, line, said):
     fault = refused(tmp_path, PARABOLA.replace(old, new))
     assert fault.startswith(f"{line}: "), fault
     assert said in fault
+
+
+def test_recipes_stand_in_the_order_of_their_numbers(tmp_path):
+    names = ["figure-3a", "figure-3b", "figure-6", "figure-10", "table-iv", "table-v-small", "table-ix", "table-xiv"]
+    folder = write_library(tmp_path, **{name.replace("-", "_"): PRICES for name in reversed(names)})
+    for name in ("figure-1", "table-1"):
+        (folder / "recipes" / "textbook" / f"{name}.yaml").unlink()
+    assert Library(folder).names == [f"textbook/{name}" for name in names]
 
 
 def test_an_unknown_recipe_is_told_the_nearest_one(library):
