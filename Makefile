@@ -98,6 +98,7 @@ benchmarks: setup
 	$(BIN)/python benchmarks/fading.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/learner.py --plans --growth
+	$(BIN)/python benchmarks/convolutions.py
 	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/state_store.py
 	$(BIN)/python benchmarks/gym.py

@@ -21,7 +21,7 @@ def product(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
         b: right factors, likewise.
         out: where the products are written; None: a new tensor.
     """
-    if not _numpy_can_read(a):
+    if not numpy_can_read(a):
         return torch.bmm(a, b, out=out)
     if out is None:
         out = a.new_empty(len(a), a.shape[1], b.shape[2])
@@ -32,11 +32,11 @@ def product(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
 
 def affine(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """Return x[c] @ a[c] + b[c] as [C, n, k], of x [C, n, m], a [C, m, k] and b [C, 1, k]; see `product`."""
-    if not _numpy_can_read(x):
+    if not numpy_can_read(x):
         return torch.baddbmm(b, x, a)
     return product(x, a).add_(b)
 
 
-def _numpy_can_read(x: Tensor) -> bool:
+def numpy_can_read(x: Tensor) -> bool:
     """Return whether the numbers are in the CPU's memory; those of fake tensors, which tests use, are nowhere."""
     return type(x) is Tensor and x.device.type == "cpu"

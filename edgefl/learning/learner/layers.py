@@ -7,7 +7,7 @@ layers are matrix products of each client, convolutions grouped ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,9 +15,17 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
+from edgefl.learning.learner import arithmetic
 from edgefl.learning.learner.arithmetic import affine, product
 from edgefl.learning.learner.dropout import kept_by
 from edgefl.learning.learner.flat_vectors import Tensors
+from edgefl.learning.learner.patches import (
+    Window,
+    convolve_one_channel,
+    gradient_of_one_channel,
+    gradient_pays,
+    weight_gradient,
+)
 
 IMAGES = 5  # axes of clients' batches of images
 aten = torch.ops.aten
@@ -76,7 +84,11 @@ class Linear(ManualLayer):
 
 
 class Convolution(ManualLayer):
-    """Two-dimensional convolution; the clients are groups."""
+    """Two-dimensional convolution.
+
+    Clients that train together are groups of one convolution. A single client on the CPU takes products over patches
+    where these are faster (`patches.py`).
+    """
 
     parameters = 2
 
@@ -85,6 +97,9 @@ class Convolution(ManualLayer):
         self.dilation = list(layer.dilation)
         self.groups = layer.groups
         self.padding = [int(size) for size in layer.padding]
+        kernel, stride, padding, dilation = map(_pair, (layer.kernel_size, self.stride, self.padding, self.dilation))
+        self._window = Window(kernel, stride, padding, dilation)
+        self._one_channel = layer.in_channels == 1
 
     @override
     def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
@@ -92,20 +107,37 @@ class Convolution(ManualLayer):
         folded = fold(x)
         weight = p[0].flatten(0, 1)
         bias = p[1].flatten(0, 1)
+        if self._one_channel and self._is_whole(x):
+            y, columns = convolve_one_channel(folded, weight, bias, self._window)
+            return unfold(y, 1), (folded, columns)
         groups = self.groups * len(x)
         y = torch.conv2d(folded, weight, bias, self.stride, self.padding, self.dilation, groups)
-        return unfold(y, len(x)), folded
+        return unfold(y, len(x)), (folded, None)
 
     @override
     def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
-        dx, *_ = self._backward(dy, saved, p, [True, False, False])
+        x, _ = saved
+        dx, *_ = self._backward(dy, x, p, [True, False, False])
         return unfold(dx, len(dy))
 
     @override
     def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
-        _, *gradients = self._backward(dy, saved, p, [False, True, True])
-        for target, part in zip(into, gradients, strict=True):
-            target.copy_(part.view(target.shape))
+        x, columns = saved
+        folded = fold(dy)
+        if columns is not None:
+            gradient_of_one_channel(folded, columns, into[0][0])
+        elif self._is_whole(dy) and gradient_pays(x, folded, self._window):
+            weight_gradient(folded, x, self._window, into[0][0])
+        else:
+            _, *gradients = self._backward(dy, x, p, [False, True, True])
+            for target, part in zip(into, gradients, strict=True):
+                target.copy_(part.view(target.shape))
+            return
+        torch.sum(folded, (0, 2, 3), out=into[1][0])
+
+    def _is_whole(self, x: Tensor) -> bool:
+        """Return whether images [C, B, ...] are of one client on the CPU, and the convolution has no groups."""
+        return self.groups == 1 and len(x) == 1 and arithmetic.numpy_can_read(x)
 
     def _backward(self, dy: Tensor, x: Tensor, p: Tensors, wanted: list[bool]) -> list[Tensor]:
         """Return the gradients in the input, the weights and the biases, as far as they are wanted."""
@@ -173,7 +205,7 @@ class MaxPool(ManualLayer):
     """The maximum of each window."""
 
     def __init__(self, layer: nn.MaxPool2d) -> None:
-        self.sizes = [_both_sides(size) for size in (layer.kernel_size, layer.stride, layer.padding, layer.dilation)]
+        self.sizes = [list(_pair(size)) for size in (layer.kernel_size, layer.stride, layer.padding, layer.dilation)]
 
     @override
     def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
@@ -189,11 +221,12 @@ class MaxPool(ManualLayer):
         return unfold(dx, len(dy))
 
 
-def _both_sides(size: int | tuple[int, ...]) -> list[int]:
+def _pair(size: int | Sequence[int]) -> tuple[int, int]:
     """Return a size as height and width."""
     if isinstance(size, int):
-        return [size, size]
-    return list(size)
+        return size, size
+    height, width = size
+    return height, width
 
 
 class GlobalMean(ManualLayer):
