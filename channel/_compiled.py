@@ -7,9 +7,7 @@ of bits differ in their last digits, and a slot count only where a payload ends 
 from __future__ import annotations
 
 import math
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -27,8 +25,13 @@ def walk() -> Kernel | None:
 
 @cache
 def normals() -> Kernel | None:
-    """Return `_normals` compiled; None without numba."""
-    return compiled(_normals)
+    """Return `_sfc64.fill`; None without numba."""
+    if find_spec("numba") is None:
+        return None
+    from channel import _sfc64  # late: it imports numba
+
+    kernel: Kernel = _sfc64.fill
+    return kernel
 
 
 @cache
@@ -46,26 +49,6 @@ def compiled(function: Kernel) -> Kernel | None:
     # Python's error model would test every division for zero; the loops below never divide by zero.
     kernel: Kernel = njit(cache=True, error_model="numpy")(function)
     return kernel
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold signals back: numba asks a generator for its pointers and does not notice a KeyboardInterrupt on the way."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _normals(generator: Any, out: Any) -> None:
-    """Fill a vector with the generator's next standard normals, times sqrt(1/2)."""
-    scale = math.sqrt(0.5)
-    for position in range(len(out)):
-        out[position] = generator.standard_normal() * scale
 
 
 def _filtered(noise: Any, correlation: Any, innovation_share: Any, before: Any, gain: Any) -> None:

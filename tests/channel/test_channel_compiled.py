@@ -108,22 +108,36 @@ def test_slots_at_the_cap_add_up_exactly(monkeypatch, cap, attenuation):
     np.testing.assert_array_equal(fast.slots, slots)
 
 
-@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.Philox, np.random.SFC64, np.random.MT19937])
-def test_normals_are_those_of_the_generator(bits):
+def test_compiled_normals_are_those_of_the_generator():
+    # three million draws come to each of the 256 layers and a thousand times to the tail
+    plain = [np.random.Generator(np.random.SFC64(seed)) for seed in (4, 5)]
+    states = np.array([source.bit_generator.state["state"]["state"] for source in plain])
+    drawn = np.empty((2, 1_500_001))
+    _compiled.normals()(states, drawn[:, :1])
+    _compiled.normals()(states, drawn[:, 1:])
+    for source, row, state in zip(plain, drawn, states, strict=True):
+        np.testing.assert_array_equal(row, source.standard_normal(1_500_001) * np.sqrt(0.5))
+        np.testing.assert_array_equal(state, source.bit_generator.state["state"]["state"])
+        assert np.abs(row).max() > 3.66 * np.sqrt(0.5)  # the tail was met
+
+
+@pytest.mark.parametrize("bits", [np.random.SFC64, np.random.PCG64, np.random.Philox, np.random.MT19937])
+def test_innovations_leave_the_generator_where_numpy_would(bits):
     plain = np.random.Generator(bits(4))
-    compiled = np.random.Generator(bits(4))
-    drawn = np.empty(50_001)
-    _compiled.normals()(compiled, drawn[:1])
-    _compiled.normals()(compiled, drawn[1:])
-    np.testing.assert_array_equal(drawn, plain.standard_normal(50_001) * np.sqrt(0.5))
-    assert compiled.random() == plain.random()  # the generator stands where it should
+    source = np.random.Generator(bits(4))
+    halves = [source.random(1, np.float32), plain.random(1, np.float32)]  # half a word is kept for the next call
+    draws = transfer.innovations_of(lambda _: source)(np.array([0]), 1001).view(float)[0]
+    np.testing.assert_array_equal(draws, plain.standard_normal(2002) * np.sqrt(0.5))
+    halves += [source.random(1, np.float32), plain.random(1, np.float32)]
+    assert halves[::2] == halves[1::2]
+    assert source.random() == plain.random()
 
 
 def test_innovations_have_the_same_bits(monkeypatch):
     rows = np.array([0, 2, 5])
 
     def draw():
-        generators = {row: np.random.default_rng([1, row]) for row in range(6)}
+        generators = {row: np.random.Generator(np.random.SFC64([1, row])) for row in range(6)}
         source = transfer.innovations_of(generators.__getitem__)
         return np.concatenate([source(rows, count) for count in (1, 7, 500)], axis=1)
 
