@@ -53,6 +53,7 @@ EXAMPLE_KEYS: dict[tuple[str, str], dict[str, Any]] = {
     ("churn", "trace"): {"path": "presence.csv"},
     ("dvfs", "deadline"): {"min_cpu_hz": 1.0e8},
     ("power_control", "open_loop"): {"p0_dbm": -90.0},
+    ("propagation", "listed"): {"path_loss_db": [98.5, 104.2, 91.0]},
     ("allocation", "hungarian"): {"interference_w": [1.0e-14, 2.0e-14, 4.0e-14], "max_delay_s": 0.5},
     ("optimisers", "min_energy"): {"deadline_s": 5.0},
     ("background", "constant"): {"load": 0.3},
@@ -83,6 +84,7 @@ EXAMPLE_SECTIONS: dict[tuple[str, str], dict[str, Any]] = {
     ("errors", "bler"): {"radio": {"rate": "mcs"}},
     ("propagation", "uma"): {"cells": {"bs_height_m": 25.0, "min_distance_m": 35.0}},
     ("propagation", "inh"): {"cells": {"radius_m": 100.0}},
+    ("propagation", "listed"): {"devices": {"count": 3}},
 }
 """Other keys of the scenario without which a member is refused."""
 

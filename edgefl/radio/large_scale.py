@@ -93,6 +93,11 @@ class KeyedPathDraws(PathDraws):
         """See PathDraws."""
         return self._streams.uniform("path_depth", self._ids, count=self._sites)
 
+    @property
+    def device(self) -> Ids:
+        """[n, 1] See PathDraws."""
+        return self._ids[:, None]
+
     @cached_property
     def floor(self) -> Floats:
         """[n, 1, 2] The same floor as seen from every base station."""

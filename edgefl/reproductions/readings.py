@@ -416,6 +416,13 @@ class DevicePercentile(DeviceColumn):
         return {"": float(np.percentile(self.values(run), self.percentile))}
 
 
+class DeviceSum(DeviceColumn):
+    """The sum of a column of devices.csv over all participations, such as cpu_energy_j."""
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        return {"": float(self.values(run).sum())}
+
+
 class DeviceDistribution(DeviceColumn):
     """The percentiles 1 to 99 of a column of devices.csv over all participations, as a text for figures."""
 
@@ -568,6 +575,7 @@ READINGS: Catalogue[Reading] = Catalogue(
         column_at=ColumnAt,
         column_curve=ColumnCurve,
         device_percentile=DevicePercentile,
+        device_sum=DeviceSum,
         device_distribution=DeviceDistribution,
         label_drift=LabelDrift,
         held_labels=HeldLabels,

@@ -129,6 +129,8 @@ def check_cells(scenario: Sections) -> None:
     reason = radio.propagation.check(nearest_m, cells.farthest_m, radio.carrier_hz, cells.bs_height_m, heights_m)
     if reason:
         raise fault_at(("radio", "propagation"), reason)
+    if reason := radio.propagation.check_population(scenario.devices.count, cells.count):
+        raise fault_at(("radio", "propagation"), reason)
     # Reuse is a key of the radio, but only the cells know which of them are neighbours.
     if reason := cells.check_reuse(radio.reuse):
         raise fault_at(("radio", "reuse"), reason)

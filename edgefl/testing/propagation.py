@@ -50,6 +50,7 @@ def check_propagation(propagation: type[Propagation] | Propagation, **keys: Any)
                 environment=np.full(PATHS, 0.5),
                 path_depth=rng.random(PATHS),
                 floor=rng.random((PATHS, 2)),
+                device=np.zeros(PATHS, dtype=np.int64),
             )
             found = calls.of(subject, "large_scale", distance_m, carrier_hz, bs_height_m, ut_height_m, draws)
             if not _check_channel(calls, subject, found):

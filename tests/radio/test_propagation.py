@@ -16,12 +16,13 @@ from edgefl.radio.propagation import LOS, NLOS, O2I, PROPAGATION, PathDraws
 
 CARRIER_HZ = 3.5e9
 BS_HEIGHT_M = {"umi_los": 10.0, "umi": 10.0, "uma": 25.0, "rma": 35.0, "inh": 3.0, "free_space": 10.0}
-BS_HEIGHT_M["log_distance"] = 10.0
+BS_HEIGHT_M |= {"log_distance": 10.0, "listed": 10.0}
+REQUIRED = {"listed": {"path_loss_db": [100.0]}}
 OUTDOOR = ["umi", "uma", "rma"]
 
 
 def model(kind, **keys):
-    return PROPAGATION.load(kind).model_validate(keys)
+    return PROPAGATION.load(kind).model_validate(REQUIRED.get(kind, {}) | keys)
 
 
 def draws(shape, seed=1, **fixed):
@@ -30,7 +31,7 @@ def draws(shape, seed=1, **fixed):
     names = ("los", "indoor", "building", "environment")
     drawn = {name: rng.random(shape) for name in names}
     drawn |= {"indoor_distance": rng.random((*shape, 2)), "penetration": rng.standard_normal(shape)}
-    drawn |= {"path_depth": rng.random(shape), "floor": rng.random((*shape, 2))}
+    drawn |= {"path_depth": rng.random(shape), "floor": rng.random((*shape, 2)), "device": np.zeros(shape, dtype=int)}
     return PathDraws(**(drawn | {name: np.broadcast_to(value, drawn[name].shape) for name, value in fixed.items()}))
 
 
@@ -49,13 +50,14 @@ def test_every_model_is_listed_with_its_source():
 
 
 def test_listing_loads_no_physics():
-    script = "import sys; from edgefl.radio.propagation import PROPAGATION as p; [p.load(n)() for n in p.members];"
+    script = f"import sys; from edgefl.radio.propagation import PROPAGATION as p; keys = {REQUIRED};"
+    script += " [p.load(n)(**keys.get(n, {})) for n in p.members];"
     script += " print([m for m in ('channel', 'scipy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("kind", [*OUTDOOR, "inh", "umi_los", "free_space", "log_distance"])
+@pytest.mark.parametrize("kind", [*OUTDOOR, "inh", "umi_los", "free_space", "log_distance", "listed"])
 def test_fields_have_one_shape(kind):
     """Also for distances [base stations, devices] and draws by device."""
     distance_m = np.array([[20.0, 40.0, 60.0], [60.0, 20.0, 40.0]])
@@ -110,7 +112,7 @@ def test_line_of_sight_is_as_frequent_as_the_report_says(kind, keys, distance_m,
     assert binomtest(seen, count, probability + 0.025).pvalue < 1e-3  # what the test can tell apart
 
 
-@pytest.mark.parametrize("kind", ["umi_los", "free_space", "log_distance"])
+@pytest.mark.parametrize("kind", ["umi_los", "free_space", "log_distance", "listed"])
 def test_models_without_states_are_always_in_sight(kind):
     found = priced(kind, np.linspace(10, 5_000, 50), los=0.999999, indoor=0.0)
     assert np.all(found.los)
@@ -354,6 +356,8 @@ def test_check_lets_through_what_can_be_priced(kind):
         ("umi", {"out_of_range": "ignore"}),
         ("log_distance", {"exponent": 0.0}),
         ("free_space", {"exponent": 2.0}),
+        ("listed", {"path_loss_db": []}),
+        ("listed", {"path_loss_db": [100.0, 301.0]}),
     ],
 )
 def test_keys_are_checked(kind, keys):

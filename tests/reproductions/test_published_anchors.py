@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import lambertw
 
 from edgefl.reproductions.checks import check
 from edgefl.reproductions.library import Library
@@ -36,8 +38,56 @@ def test_packet_errors_of_chen_are_the_closed_form():
             assert probability == pytest.approx(1 - error, abs=1e-4)
 
 
+FEDL_CYCLES = np.array([28, 24, 15, 17, 10]) * np.array([42.285183, 55.696564, 44.570296, 54.280259, 56.162909]) * 1e6
+FEDL_UNIT_SNR_W = np.array([5.554526, 1.767710, 0.952769, 0.375257, 0.146095])  # noise over gain
+
+
+def test_the_recipe_of_fedl_has_the_constants():
+    keys = LIBRARY.load("third-party/fedl").recipe.set
+    cost = keys["model"]["cost"]
+    per_cycle = np.array([group["flops_per_cycle"] for group in keys["devices"]["groups"]])
+    np.testing.assert_allclose(cost["parameters"] * cost["flops_per_parameter"] / per_cycle, FEDL_CYCLES, rtol=1e-7)
+    radio = keys["radio"]
+    noise_w = 10 ** (radio["noise_dbm_hz"] / 10 - 3) * radio["bandwidth_hz"]
+    losses_db = np.array(radio["propagation"]["path_loss_db"])
+    np.testing.assert_allclose(noise_w * 10 ** (losses_db / 10), FEDL_UNIT_SNR_W, rtol=2e-7)
+    nats = cost["parameters"] * 32 * np.log(2)
+    assert nats / radio["bandwidth_hz"] == pytest.approx(25e3 / 1e6, rel=1e-6)
+
+
+def test_the_optimum_of_fedl_is_the_closed_form():
+    """Upload: the best airtime by Lambert's function; computing: the common time by a search."""
+    most_hz = np.array([g["cpu_hz"] for g in LIBRARY.load("third-party/fedl").recipe.set["devices"]["groups"]])
+    for kappa, (t_cmp_s, e_cmp_j, t_com_s, e_com_j) in printed("fedl-optimum.csv").items():
+        x = 1 + lambertw((float(kappa) / FEDL_UNIT_SNR_W - 1) / np.e).real
+        x = np.clip(x, np.log1p(0.2 / FEDL_UNIT_SNR_W), np.log1p(1 / FEDL_UNIT_SNR_W))
+        airtime_s = 25e3 / 1e6 / x
+        assert t_com_s == pytest.approx(airtime_s.sum(), abs=6e-7)
+        assert e_com_j == pytest.approx((airtime_s * FEDL_UNIT_SNR_W * np.expm1(x)).sum(), abs=6e-7)
+
+        def energy_j(time_s):
+            hz = np.maximum(FEDL_CYCLES / time_s, 0.3e9)
+            return (1e-28 * FEDL_CYCLES * hz**2).sum()
+
+        bounds = (FEDL_CYCLES / most_hz).max(), (FEDL_CYCLES / 0.3e9).max()
+        found = minimize_scalar(
+            lambda time_s, price=float(kappa): energy_j(time_s) + price * time_s,
+            bounds=bounds,
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        assert t_cmp_s == pytest.approx(found.x, abs=1e-5)  # a minimum is flat
+        assert e_cmp_j == pytest.approx(energy_j(t_cmp_s), abs=1e-6)
+
+
 @pytest.mark.parametrize(
-    "name", ["third-party/hierfavg-uploads", "third-party/adaptive-fl-rounds", "third-party/chen-packet-errors"]
+    "name",
+    [
+        "third-party/hierfavg-uploads",
+        "third-party/adaptive-fl-rounds",
+        "third-party/chen-packet-errors",
+        "third-party/fedl",
+    ],
 )
 def test_the_world_gives_the_published_numbers(name):
     (checked,) = check(LIBRARY, [name], workers=1)

@@ -73,6 +73,8 @@ def test_columns_of_devices(run):
     columns |= {"coupling_loss_db": [100.0, 120.0, 110.0, 140.0, 130.0], "sir_db": [1.0, None, 3.0, None, None]}
     (run.folder / "devices.csv").write_bytes(csv_bytes(columns))
     assert read(run, "device_percentile", column="coupling_loss_db", percentile=25)[""] == 110.0
+    assert read(run, "device_sum", column="coupling_loss_db", scale=0.5)[""] == 300.0
+    assert read(run, "device_sum", column="sir_db")[""] == 4.0
     assert read(run, "device_percentile", column="coupling_loss_db", percentile=25, scale=-1)[""] == -130.0
     assert read(run, "device_percentile", column="sir_db", percentile=50)[""] == 2.0
     curve = readings.numbers_of(read(run, "device_distribution", column="coupling_loss_db")[""])

@@ -13,6 +13,7 @@ PROPAGATION: Catalogue[Propagation] = Catalogue(
         "inh": "edgefl.radio.propagation.inh:Inh",
         "free_space": "edgefl.radio.propagation.free_space:FreeSpace",
         "log_distance": "edgefl.radio.propagation.log_distance:LogDistance",
+        "listed": "edgefl.radio.propagation.listed:Listed",
     },
     base=Propagation,
     kind="propagation",

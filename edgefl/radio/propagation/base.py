@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from edgefl.core.arrays import Bools, Floats
+from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.catalogue import Member
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class PathDraws:
     environment: Floats  # uniform, by path: the height of what lies between (UMa)
     path_depth: Floats  # uniform, by path: how deep in the building, where that depends on the direction
     floor: Floats  # [..., 2] uniform, by device: how many floors its building has, and on which of them it is
+    device: Ids | None = None  # no draw: the devices' numbers; None where paths lead to places, as on a map
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Propagation(Member):
 
     label: ClassVar[str]  # the name in the catalogue
     delay_scenario: ClassVar[str | None] = None  # whose delay spreads of TR 38.901, Table 7.5-6, hold; None: nobody's
+    by_device: ClassVar[bool] = False  # whether a path's loss depends on whose it is, not on where the device is
 
     def physics(self) -> ModuleType:
         """Return the module of `channel` behind the model."""
@@ -146,6 +148,10 @@ class Propagation(Member):
         if not _within(validity.ut_height_m, *ut_height_m):
             span = _span(*validity.ut_height_m)
             return f"{self.label} holds for devices' heights {span}, these are at {lowest:g} m to {highest:g} m"
+        return None
+
+    def check_population(self, devices: int, cells: int) -> str | None:
+        """Return why the model does not hold for so many devices and cells; None if it does."""
         return None
 
     def priced_m(self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> Floats:

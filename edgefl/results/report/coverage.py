@@ -93,14 +93,14 @@ def _cut_off(polygon: Floats, point: Floats, normal: Floats) -> Floats:
 def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Figure | None:
     """Return the median path loss outdoors to the nearest base station, in steps, over a square around a point.
 
-    The colours span the losses from the least distance of a device to the border of a cell. None where another
-    version wrote a radio that this one does not know, or cannot compute.
+    The colours span the losses from the least distance of a device to the border of a cell. None where losses belong
+    to devices and not to places, or another version wrote a radio that this one does not know, or cannot compute.
     """
     radio = _radio_of(run)
     if radio is None or radio.trace is not None:  # with recorded links there is no path loss
         return None
     propagation: object = radio.propagation
-    if isinstance(propagation, Unknown):
+    if isinstance(propagation, Unknown) or radio.propagation.by_device:
         return None
     x = np.linspace(x_m - half_m, x_m + half_m, GRID_POINTS)
     y = np.linspace(y_m - half_m, y_m + half_m, GRID_POINTS)
