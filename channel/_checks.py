@@ -12,7 +12,7 @@ BORDER = 1e-9  # relative; a distance of exactly 10 m that was computed by a squ
 
 def require(valid: Bools, values: NDArray[np.generic], quantity: str, valid_range: str) -> None:
     """Raise ValueError with the first of `values` that is not `valid`."""
-    if not np.all(valid):
+    if not valid.all():  # np.all takes three times as long for a few numbers
         raise ValueError(f"{quantity} = {values[~valid][0]} is out of range: it must be {valid_range}")
 
 
