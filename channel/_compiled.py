@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol
 
 GROUP_SLOTS = 8  # slots under one logarithm: the product of 8 SNRs of up to 1e38 does not overflow
 
@@ -23,15 +23,24 @@ def walk() -> Kernel | None:
     return compiled(_walk)
 
 
+class Sfc64(Protocol):
+    """The module `_sfc64`."""
+
+    def seeded(self, words: Any) -> Any:
+        """See `_sfc64._seeded`."""
+
+    def fill(self, states: Any, out: Any) -> None:
+        """See `_sfc64._fill`."""
+
+
 @cache
-def normals() -> Kernel | None:
-    """Return `_sfc64.fill`; None without numba."""
+def sfc64() -> Sfc64 | None:
+    """Return the compiled generator `_sfc64`; None without numba."""
     if find_spec("numba") is None:
         return None
     from channel import _sfc64  # late: it imports numba
 
-    kernel: Kernel = _sfc64.fill
-    return kernel
+    return _sfc64
 
 
 @cache

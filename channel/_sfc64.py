@@ -28,6 +28,7 @@ ELEVEN = np.uint64(11)
 SHIFT = np.uint64(3)
 ROTATION = np.uint64(24)
 BACK = np.uint64(40)  # what is left of 64 bits
+FIRST_STEPS = 12  # that mix the seed
 
 WIDTHS = np.concatenate([ziggurat.wi_double, -ziggurat.wi_double])  # [512] positive layers, then negative ones
 INSIDE = np.asarray(ziggurat.ki_double)  # [256] places below are inside the layer's rectangle
@@ -50,6 +51,18 @@ def _unit(word: Any) -> Any:
 
 _step: Any = njit(_next, inline="always")
 _uniform: Any = njit(_unit, inline="always")
+
+
+def _seeded(words: Any) -> Any:
+    """Return the states [r, 4] of generators with seeds of three words [r, 3]."""
+    states = np.empty((len(words), 4), dtype=np.uint64)
+    for row in range(len(words)):
+        a, b, c = words[row]
+        counter = ONE
+        for _ in range(FIRST_STEPS):
+            a, b, c, counter, _word = _step(a, b, c, counter)
+        states[row] = (a, b, c, counter)
+    return states
 
 
 def _fill(states: Any, out: Any) -> None:
@@ -90,4 +103,5 @@ def _fill(states: Any, out: Any) -> None:
         states[row] = (a, b, c, counter)
 
 
+seeded: Any = njit(_seeded, cache=True)
 fill: Any = njit(_fill, cache=True, error_model="numpy")

@@ -4,13 +4,18 @@
 the next ones.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from numpy.random.bit_generator import ISeedSequence
 
 from channel import _compiled
 from channel._arrays import Complex, Floats, Rows
+
+Words = npt.NDArray[np.uint64]
 
 Innovations = Callable[[Rows, int], Complex]
 """`innovations(rows, count)`: the next `count` draws of CN(0, 1) of each of `rows`, complex [len(rows), count]."""
@@ -22,8 +27,6 @@ def innovations_of(generator: Callable[[int], np.random.Generator]) -> Innovatio
     Args:
         generator: gives row i's generator, and the same object each time; asked only for rows that are walked.
 
-    Generators with the bits of SFC64 are the fastest: where numba is installed, their draws are compiled.
-
     Returns:
         A source for `transfer.walk`. Real and imaginary parts alternate, so the draws do not depend on the counts asked
         for.
@@ -33,29 +36,68 @@ def innovations_of(generator: Callable[[int], np.random.Generator]) -> Innovatio
         >>> source(np.array([0, 1]), 3).shape
         (2, 3)
     """
-    compiled = _compiled.normals()
 
     def draw(rows: Rows, count: int) -> Complex:
         draws = np.empty((rows.size, count), dtype=np.complex128)
-        # Seen as floats, a complex row is its real and imaginary parts in turn: one call fills both.
-        parts = draws.view(np.float64)
-        sources = [generator(row) for row in rows.tolist()]
-        if compiled is not None and all(type(source.bit_generator) is np.random.SFC64 for source in sources):
-            _fill(compiled, sources, parts)
-            return draws
-        for source, into in zip(sources, parts, strict=True):
-            source.standard_normal(out=into)
+        for row, into in zip(rows.tolist(), _parts(draws), strict=True):
+            generator(row).standard_normal(out=into)
         draws *= np.sqrt(0.5)
         return draws
 
     return draw
 
 
-def _fill(kernel: _compiled.Kernel, sources: Sequence[np.random.Generator], parts: Floats) -> None:
-    """Fill rows with the next standard normals of their generators, which are SFC64, times sqrt(1/2)."""
-    records: list[Any] = [source.bit_generator.state for source in sources]
-    states = np.array([record["state"]["state"] for record in records], dtype=np.uint64).reshape(-1, 4)
-    kernel(states, parts)
-    for source, record, state in zip(sources, records, states, strict=True):
-        record["state"]["state"] = state
-        source.bit_generator.state = record
+def innovations_of_seeds(seed: Callable[[int], bytes]) -> Innovations:
+    """Return a source of draws from one generator SFC64 a row, many times as fast as `innovations_of` with numba.
+
+    Args:
+        seed: gives row i's seed, 24 bytes that look random, such as a hash; asked once, for rows that are walked.
+
+    Returns:
+        A source for `transfer.walk`, as of `innovations_of`. The bytes are the three words of seed of NumPy's SFC64
+        (little-endian), whose draws these are.
+
+    Example:
+        >>> source = innovations_of_seeds([bytes(range(24)), bytes(24)].__getitem__)
+        >>> source(np.array([0, 1]), 3).shape
+        (2, 3)
+    """
+    compiled = _compiled.sfc64()
+    if compiled is None:
+        return innovations_of(cache(lambda row: generator_of(seed(row))))
+    states: dict[int, Words] = {}  # of the rows that have begun: the four words of their generators
+
+    def draw(rows: Rows, count: int) -> Complex:
+        numbers = rows.tolist()
+        begun = [row for row in numbers if row not in states]
+        if begun:
+            words = np.frombuffer(b"".join(seed(row) for row in begun), "<u8").astype(np.uint64)
+            states.update(zip(begun, compiled.seeded(words.reshape(-1, 3)), strict=True))
+        own = np.array([states[row] for row in numbers], dtype=np.uint64).reshape(-1, 4)
+        draws = np.empty((rows.size, count), dtype=np.complex128)
+        compiled.fill(own, _parts(draws))
+        states.update(zip(numbers, own, strict=True))
+        return draws
+
+    return draw
+
+
+def generator_of(seed: bytes) -> np.random.Generator:
+    """Return a generator SFC64 with a seed of 24 bytes, which NumPy does not mix: it must look random already."""
+    return np.random.Generator(np.random.SFC64(_Words(seed)))  # type: ignore[arg-type]  # any ISeedSequence will do
+
+
+def _parts(draws: Complex) -> Floats:
+    """Return complex draws [r, c] seen as floats [r, 2 c]: real and imaginary parts in turn, filled by one call."""
+    return draws.view(np.float64)
+
+
+class _Words(ISeedSequence):
+    """Three words of seed as they are, which NumPy need not mix."""
+
+    def __init__(self, seed: bytes) -> None:
+        self.seed = seed
+
+    def generate_state(self, n_words: int, dtype: npt.DTypeLike = np.uint64) -> npt.NDArray[Any]:
+        """Return the words."""
+        return np.frombuffer(self.seed, "<u8", n_words).astype(dtype)

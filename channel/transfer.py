@@ -9,7 +9,7 @@ and the fading gain `g` of slot `i`. Two engines draw from one distribution: `sl
 
 from channel._transfers import MAX_SLOTS, TransferTooLong
 from channel.first_passage import fast
-from channel.innovations import Innovations, innovations_of
+from channel.innovations import Innovations, innovations_of, innovations_of_seeds
 from channel.slot_walk import Walk, slots, walk, walk_until
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Walk",
     "fast",
     "innovations_of",
+    "innovations_of_seeds",
     "slots",
     "walk",
     "walk_until",

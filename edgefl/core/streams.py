@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random.bit_generator import ISeedSequence
 
+from channel.innovations import generator_of
 from edgefl.core.arrays import Floats
 
 Purpose = Literal[
@@ -239,9 +240,12 @@ class Streams:
 
     def sequence(self, purpose: Purpose, entity: int, index: int, attempt: int = 0) -> np.random.Generator:
         """Return a generator as `generator` does, for very many draws: SFC64 takes two thirds of Philox's time."""
+        return generator_of(self.sequence_seed(purpose, entity, index, attempt))
+
+    def sequence_seed(self, purpose: Purpose, entity: int, index: int, attempt: int = 0) -> bytes:
+        """Return the seed of `sequence`, three words of 64 bits (little-endian)."""
         name = f"{self.seed}/{purpose}/{entity}/{index}/{attempt}"
-        seed = _HashedSeed(hashlib.blake2b(name.encode(), digest_size=24).digest())
-        return np.random.Generator(np.random.SFC64(seed))  # type: ignore[arg-type]  # any ISeedSequence will do
+        return hashlib.blake2b(name.encode(), digest_size=24).digest()
 
 
 def _open_unit(words: Words) -> Floats:
@@ -264,15 +268,3 @@ class _Key(ISeedSequence):
     def generate_state(self, n_words: int, dtype: npt.DTypeLike = np.uint64) -> npt.NDArray[Any]:
         """Return the key."""
         return np.array(self.words[:n_words], dtype=dtype)
-
-
-class _HashedSeed(ISeedSequence):
-    """Seed words that are a hash already, so that NumPy need not mix them again."""
-
-    def __init__(self, digest: bytes) -> None:
-        self.digest = digest
-
-    def generate_state(self, n_words: int, dtype: npt.DTypeLike = np.uint64) -> npt.NDArray[Any]:
-        """Return the first words of the hash."""
-        little_endian = np.dtype(dtype).newbyteorder("<")
-        return np.frombuffer(self.digest, little_endian, n_words).astype(dtype)

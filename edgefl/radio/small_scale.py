@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 
@@ -76,10 +75,10 @@ class FadingDraws:
         ids = participants.drop.ids
         attempt = participants.attempts_before + number
 
-        def generator(row: int) -> np.random.Generator:
-            return self._streams.sequence(INNOVATIONS[way], int(ids[row]), participants.index, attempt)
+        def seed(row: int) -> bytes:
+            return self._streams.sequence_seed(INNOVATIONS[way], int(ids[row]), participants.index, attempt)
 
-        return channel.transfer.innovations_of(cache(generator))  # cached: a row's next draws continue its sequence
+        return channel.transfer.innovations_of_seeds(seed)
 
 
 def coming_gains(

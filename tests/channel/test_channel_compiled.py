@@ -1,5 +1,6 @@
 """The compiled loops do what NumPy and SciPy do."""
 
+import hashlib
 import math
 
 import numpy as np
@@ -28,7 +29,7 @@ def both(monkeypatch, *arguments, **more):
         with monkeypatch.context() as patch:
             if not compiled:
                 patch.setattr(_compiled, "walk", lambda: None)
-                patch.setattr(_compiled, "normals", lambda: None)
+                patch.setattr(_compiled, "sfc64", lambda: None)
                 patch.setattr(_compiled, "filtered", lambda: None)
             generators = {}
             source = transfer.innovations_of(
@@ -110,40 +111,54 @@ def test_slots_at_the_cap_add_up_exactly(monkeypatch, cap, attenuation):
 
 def test_compiled_normals_are_those_of_the_generator():
     # three million draws come to each of the 256 layers and a thousand times to the tail
-    plain = [np.random.Generator(np.random.SFC64(seed)) for seed in (4, 5)]
-    states = np.array([source.bit_generator.state["state"]["state"] for source in plain])
-    drawn = np.empty((2, 1_500_001))
-    _compiled.normals()(states, drawn[:, :1])
-    _compiled.normals()(states, drawn[:, 1:])
-    for source, row, state in zip(plain, drawn, states, strict=True):
-        np.testing.assert_array_equal(row, source.standard_normal(1_500_001) * np.sqrt(0.5))
-        np.testing.assert_array_equal(state, source.bit_generator.state["state"]["state"])
+    seeds = [hashlib.sha256(bytes([row])).digest()[:24] for row in range(2)]
+    source = transfer.innovations_of_seeds(seeds.__getitem__)
+    counts = (1, 750_000)
+    drawn = np.concatenate([source(np.array([0, 1]), count) for count in counts], axis=1).view(float)
+    for row, seed in zip(drawn, seeds, strict=True):
+        words = np.frombuffer(seed, "<u8")
+        generator = np.random.Generator(np.random.SFC64(Words(words)))
+        np.testing.assert_array_equal(row, generator.standard_normal(2 * sum(counts)) * np.sqrt(0.5))
         assert np.abs(row).max() > 3.66 * np.sqrt(0.5)  # the tail was met
 
 
-@pytest.mark.parametrize("bits", [np.random.SFC64, np.random.PCG64, np.random.Philox, np.random.MT19937])
-def test_innovations_leave_the_generator_where_numpy_would(bits):
-    plain = np.random.Generator(bits(4))
-    source = np.random.Generator(bits(4))
-    halves = [source.random(1, np.float32), plain.random(1, np.float32)]  # half a word is kept for the next call
-    draws = transfer.innovations_of(lambda _: source)(np.array([0]), 1001).view(float)[0]
-    np.testing.assert_array_equal(draws, plain.standard_normal(2002) * np.sqrt(0.5))
-    halves += [source.random(1, np.float32), plain.random(1, np.float32)]
-    assert halves[::2] == halves[1::2]
-    assert source.random() == plain.random()
+class Words(np.random.bit_generator.ISeedSequence):
+    """Seed words as NumPy takes them from whoever mixes them."""
+
+    def __init__(self, words):
+        self.words = words
+
+    def generate_state(self, n_words, dtype=np.uint64):
+        return self.words[:n_words].astype(dtype)
 
 
-def test_innovations_have_the_same_bits(monkeypatch):
-    rows = np.array([0, 2, 5])
+def test_innovations_of_seeds_have_the_same_bits(monkeypatch):
+    seeds = [hashlib.sha256(bytes([row])).digest()[:24] for row in range(6)]
+    asked = []
 
     def draw():
-        generators = {row: np.random.Generator(np.random.SFC64([1, row])) for row in range(6)}
-        source = transfer.innovations_of(generators.__getitem__)
-        return np.concatenate([source(rows, count) for count in (1, 7, 500)], axis=1)
+        def seed(row):
+            asked.append(row)
+            return seeds[row]
+
+        source = transfer.innovations_of_seeds(seed)
+        # rows come and go; each goes on where it stood
+        calls = [((0, 2, 5), 1), ((2,), 7), ((5, 0), 500), ((3, 2), 40), ((), 3)]
+        return np.concatenate([source(np.array(rows, dtype=int), count).ravel() for rows, count in calls])
 
     with_numba = draw()
-    monkeypatch.setattr(_compiled, "normals", lambda: None)
+    assert asked == [0, 2, 5, 3]  # once each
+    monkeypatch.setattr(_compiled, "sfc64", lambda: None)
     np.testing.assert_array_equal(draw(), with_numba)
+
+
+def test_innovations_are_the_generators_normals():
+    rows = np.array([0, 2])
+    generators = {row: np.random.default_rng([1, row]) for row in range(3)}
+    source = transfer.innovations_of(generators.__getitem__)
+    drawn = np.concatenate([source(rows, count) for count in (1, 7, 500)], axis=1).view(float)
+    for row, draws in zip(rows, drawn, strict=True):
+        np.testing.assert_array_equal(draws, np.random.default_rng([1, row]).standard_normal(1016) * np.sqrt(0.5))
 
 
 @pytest.mark.parametrize("correlation", [0.9667, -0.4, 0.0, 1.0, -1.0, "each its own"])

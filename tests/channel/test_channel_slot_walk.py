@@ -20,7 +20,7 @@ def engine(request, monkeypatch):
         pytest.importorskip("numba")
     else:
         monkeypatch.setattr(channel._compiled, "walk", lambda: None)
-        monkeypatch.setattr(channel._compiled, "normals", lambda: None)
+        monkeypatch.setattr(channel._compiled, "sfc64", lambda: None)
     return request.param
 
 
