@@ -34,7 +34,7 @@ def steps(layer: nn.Conv2d, images: Tensor, *, patches: bool) -> Callable[[], ob
     """Return a call of the forward pass and the weight gradient."""
     own = Convolution(layer)
     if not patches:
-        own._is_whole = lambda _: False  # noqa: SLF001
+        own._can_use_patches = lambda _: False  # noqa: SLF001
     p = [layer.weight.detach()[None], layer.bias.detach()[None]]
     into = [torch.empty_like(tensor) for tensor in p]
     y, _ = own.forward(images[None], p, None)

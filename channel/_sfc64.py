@@ -1,6 +1,7 @@
-"""Standard normals of NumPy's generator SFC64 in a compiled loop: the same bits in a third of the time.
+"""Standard normals of NumPy's generator SFC64 in a compiled loop: the same bits as NumPy's.
 
-NumPy asks the generator for each word through a pointer; here both are one loop. Imported only where numba is.
+NumPy asks the generator for each word through a pointer; here both are one loop, which takes less time
+(docs/benchmarks.md). Imported only where numba is.
 
 Sources: Doty-Humphrey, PractRand (SFC64: small fast chaotic); Marsaglia and Tsang, "The ziggurat method for generating
 random variables", J. Stat. Softw. 5(8), 2000, with the 256 layers and the words that NumPy takes.
@@ -22,12 +23,13 @@ LAYER = np.uint64(0xFF)
 SIGNED_LAYER = np.uint64(0x1FF)  # the bit above the layer is the sign
 PLACE = np.uint64(2**52 - 1)
 TAIL_SIGN = np.uint64(1 << 8)
+LAYER_BITS = np.uint64(9)  # of a word: the layer and the sign, below the place
+UNIT_BITS = np.uint64(11)  # of a word, which a number of 53 bits leaves out
 ONE = np.uint64(1)
-NINE = np.uint64(9)
-ELEVEN = np.uint64(11)
-SHIFT = np.uint64(3)
+RIGHT_SHIFT = np.uint64(11)  # of SFC64, as the next three
+LEFT_SHIFT = np.uint64(3)
 ROTATION = np.uint64(24)
-BACK = np.uint64(40)  # what is left of 64 bits
+ROTATION_BACK = np.uint64(40)  # what the rotation leaves of 64 bits
 FIRST_STEPS = 12  # that mix the seed
 
 WIDTHS = np.concatenate([ziggurat.wi_double, -ziggurat.wi_double])  # [512] positive layers, then negative ones
@@ -40,13 +42,13 @@ INVERSE_TAIL = float(ziggurat.ziggurat_nor_inv_r)
 def _next(a: Any, b: Any, c: Any, counter: Any) -> tuple[Any, Any, Any, Any, Any]:
     """Return SFC64's state after a step, and the word that the step gives."""
     word = a + b + counter
-    mixed = ((c << ROTATION) | (c >> BACK)) + word
-    return b ^ (b >> ELEVEN), c + (c << SHIFT), mixed, counter + ONE, word
+    mixed = ((c << ROTATION) | (c >> ROTATION_BACK)) + word
+    return b ^ (b >> RIGHT_SHIFT), c + (c << LEFT_SHIFT), mixed, counter + ONE, word
 
 
 def _unit(word: Any) -> Any:
     """Return a random word as a number in [0, 1)."""
-    return np.float64(np.int64(word >> ELEVEN)) * UNIT
+    return np.float64(np.int64(word >> UNIT_BITS)) * UNIT
 
 
 _step: Any = njit(_next, inline="always")
@@ -79,7 +81,7 @@ def _fill(states: Any, out: Any) -> None:
             while not accepted:
                 a, b, c, counter, word = _step(a, b, c, counter)
                 layer = word & LAYER
-                place = (word >> NINE) & PLACE
+                place = (word >> LAYER_BITS) & PLACE
                 # a table with both signs: whether a draw is negative is a coin that no processor can predict
                 x = np.float64(np.int64(place)) * WIDTHS[word & SIGNED_LAYER]
                 if place < INSIDE[layer]:  # 99 of 100

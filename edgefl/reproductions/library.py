@@ -173,9 +173,16 @@ def _natural(text: str) -> list[tuple[int, int | str]]:
 
 def _roman(text: str) -> int:
     """Return the number of roman digits up to x."""
-    values = [_ROMAN[digit] for digit in text]
-    # A digit before a larger one is taken off.
-    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
+    number = 0
+    after = 0  # the digit to the right
+    for digit in reversed(text):
+        value = _ROMAN[digit]
+        if value < after:
+            number -= value  # a digit before a larger one, as in IX
+        else:
+            number += value
+        after = value
+    return number
 
 
 def _with_runs_of(recipe: Recipe, other: Recipe) -> Recipe:

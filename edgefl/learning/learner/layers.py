@@ -107,7 +107,7 @@ class Convolution(ManualLayer):
         folded = fold(x)
         weight = p[0].flatten(0, 1)
         bias = p[1].flatten(0, 1)
-        if self._one_channel and self._is_whole(x):
+        if self._one_channel and self._can_use_patches(x):
             y, columns = convolve_one_channel(folded, weight, bias, self._window)
             return unfold(y, 1), (folded, columns)
         groups = self.groups * len(x)
@@ -124,18 +124,19 @@ class Convolution(ManualLayer):
     def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
         x, columns = saved
         folded = fold(dy)
+        weights, biases = into
         if columns is not None:
-            gradient_of_one_channel(folded, columns, into[0][0])
-        elif self._is_whole(dy) and gradient_pays(x, folded, self._window):
-            weight_gradient(folded, x, self._window, into[0][0])
+            gradient_of_one_channel(folded, columns, weights[0])
+            torch.sum(folded, (0, 2, 3), out=biases[0])
+        elif self._can_use_patches(dy) and gradient_pays(x, folded, self._window):
+            weight_gradient(folded, x, self._window, weights[0])
+            torch.sum(folded, (0, 2, 3), out=biases[0])
         else:
-            _, *gradients = self._backward(dy, x, p, [False, True, True])
-            for target, part in zip(into, gradients, strict=True):
-                target.copy_(part.view(target.shape))
-            return
-        torch.sum(folded, (0, 2, 3), out=into[1][0])
+            _, of_weights, of_biases = self._backward(dy, x, p, [False, True, True])
+            weights.copy_(of_weights.view(weights.shape))
+            biases.copy_(of_biases.view(biases.shape))
 
-    def _is_whole(self, x: Tensor) -> bool:
+    def _can_use_patches(self, x: Tensor) -> bool:
         """Return whether images [C, B, ...] are of one client on the CPU, and the convolution has no groups."""
         return self.groups == 1 and len(x) == 1 and arithmetic.numpy_can_read(x)
 
