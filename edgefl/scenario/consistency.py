@@ -306,6 +306,9 @@ def check_aggregation(scenario: Sections) -> None:
         raise fault_at(("report", "device_losses"), text)
     if scenario.report.device_losses and scenario.data.redivide is not None:
         raise fault_at(("report", "device_losses"), "is about samples that devices keep: leave it or data.redivide out")
+    if scenario.report.device_losses and not properties.uploads_move(algorithm):
+        text = f"the server does not know local models, as {ALGORITHMS.name_of(algorithm)} uploads no move of the model"
+        raise fault_at(("report", "device_losses"), f"{text}: leave it out, or take another algorithm")
 
 
 def check_redivision(scenario: Sections) -> None:

@@ -16,6 +16,7 @@ A_WHOLE_NUMBER = "must be a whole number"
 COUNTS = {"participants", "count"}  # keys that hold a number of devices, often written as a share of them
 
 _DIGITS = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_NUMBER = re.compile(_DIGITS)
 _WITH_UNIT = re.compile(rf"({_DIGITS})\s*([A-Za-zµ%].*)")
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:([ _,'’])\d{3})(?:\1\d{3})*(?:\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
@@ -92,6 +93,9 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
         key: the name of its key, whose ending names the unit; "" if it has none.
         whole: only whole numbers are allowed.
     """
+    if _NUMBER.fullmatch(text):  # in quotes, or from a reader that takes 20e6 for text, as PyYAML does
+        reader = "yaml.safe_load reads 20e6 as text, so use float() on what it returns"
+        return f"it is text: write {text} without quotes; {reader}"
     if _GROUPED.fullmatch(text):
         digits = re.sub(r"[ _,'’]", "", text)
         if text.count(",") == 1 and "." not in text and not whole:  # in some countries 1,000 is one

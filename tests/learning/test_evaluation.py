@@ -8,6 +8,7 @@ import pytest
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
+from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.datasets.digits import Digits
 from edgefl.scenario import load
 
@@ -203,14 +204,15 @@ def accuracy_on(result, model, devices):
     parts = scenario.data.partition.assign(data.train_y, data.owner, scenario.devices.count, rng)
     rows = np.concatenate([parts[device] for device in devices])
     x = ((data.train_x[rows] - data.mean) / data.std).reshape(len(rows), -1)
-    weights, bias = model[:-10].reshape(10, -1), model[-10:]
+    weights = model[:-10].reshape(10, -1)
+    bias = model[-10:]
     return ((x @ weights.T + bias).argmax(axis=1) == data.train_y[rows]).mean()
 
 
 @pytest.mark.parametrize("policy", ["synchronous", "sequential"])
 @pytest.mark.parametrize("whose", ["participants", "random", "all"])
 def test_accuracy_on_training_samples(whose, policy):
-    """Of the last round's model, by the definition; nothing else of the run changes."""
+    """The accuracy is that of the last round's model, by the definition; nothing else of the run changes."""
     plain = {**TRAINED, "server": {"participants": 4, "policy": policy}, "model": {"kind": "logistic"}}
     result = edgefl.run({**plain, "report": {"eval_every": 3, "train_accuracy": whose}})
     if whose == "random":
@@ -245,7 +247,7 @@ def test_functions_have_no_accuracy_to_measure():
 @pytest.mark.parametrize("algorithm", ["fedavg", "feddyn"])
 @pytest.mark.parametrize("engine", [{"engine": "serial"}, {"engine": "batched", "width": 2}])
 def test_losses_around_local_training_by_hand(algorithm, engine, tmp_path):
-    """Of the received, the local and the next model, on the one function that each participant holds."""
+    """The losses are those of the received, the local and the next model, on each participant's one function."""
     keys = {**QUADRATIC, "training": {**QUADRATIC["training"], **engine}, "algorithm": algorithm}
     plain = edgefl.run({**keys, "report": {}}).rounds
     result = edgefl.run({**keys, "report": {"device_losses": True}}, out=tmp_path / "run")
@@ -257,7 +259,8 @@ def test_losses_around_local_training_by_hand(algorithm, engine, tmp_path):
     assert [(row.round - 1, row.device) for row in losses.itertuples()] == visits
     for row in losses.itertuples():
         a, b, c = FUNCTIONS[row.device]
-        before, after = models[row.round - 1], models[row.round]
+        before = models[row.round - 1]
+        after = models[row.round]
         assert row.received_loss == pytest.approx(a * before**2 + b * before + c, rel=1e-12)
         assert row.next_loss == pytest.approx(a * after**2 + b * after + c, rel=1e-12)
         if algorithm == "fedavg":
@@ -270,11 +273,21 @@ def test_losses_around_local_training_by_hand(algorithm, engine, tmp_path):
     [
         ({"server": {"policy": "sequential"}}, "under the policy sequential a round has no one model"),
         ({"data": {"dataset": "digits", "redivide": "iid"}}, "is about samples that devices keep"),
+        ({"algorithm": "fedar"}, "the server does not know local models, as fedar uploads no move"),
+        ({"algorithm": "mifa"}, "the server does not know local models, as mifa uploads no move"),
     ],
 )
-def test_losses_around_local_training_need_one_model_and_kept_samples(keys, message):
+def test_losses_around_local_training_need_one_model_that_the_server_knows_and_kept_samples(keys, message):
     with pytest.raises(InputError, match=rf"report\.device_losses: {message}"):
         edgefl.load({**BASE, **keys, "report": {"device_losses": True}})
+
+
+@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS.members) - {"fedar", "mifa"}))
+def test_losses_around_local_training_are_written_for_every_algorithm_that_is_accepted(algorithm):
+    """Two rounds of each give finite losses of both rounds' participants."""
+    result = edgefl.run({**BASE, "rounds": 2, "algorithm": algorithm, "report": {"device_losses": True}})
+    assert result.device_losses["round"].tolist() == result.devices["round"].tolist()
+    assert np.isfinite(result.device_losses["local_loss"]).all()
 
 
 def test_losses_around_local_training_name_the_devices_of_the_session():

@@ -88,6 +88,12 @@ def divides_by_lr(algorithm: Algorithm) -> bool:
     return not all(np.isfinite(np.asarray(vector)).all() for vector in vectors)
 
 
+def uploads_move(algorithm: Algorithm) -> bool:
+    """Return whether devices upload how far local training has moved the model, from which the server knows theirs."""
+    w = zeros(algorithm, 1)
+    return "delta" in algorithm.finish(w, first_round(algorithm, w))
+
+
 def has_own_loss(algorithm: Algorithm) -> bool:
     """Return whether devices minimise a loss other than the task's."""
     if isinstance(algorithm, Watched):  # it has every hook, only to check what comes back
