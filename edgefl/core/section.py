@@ -23,7 +23,9 @@ from pydantic import (
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
+from typing_extensions import override
 
+from edgefl.core import interrupts
 from edgefl.core.key_notes import meanings
 
 KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
@@ -93,6 +95,19 @@ class Section(BaseModel):
 
     inlined: ClassVar[str | None] = None
     """The name of a field whose own keys stand beside it in YAML, if there is one."""
+
+    @override
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """Return the keys and values, as pydantic does."""
+        # Pydantic makes an error of its own out of an interrupt in a function that it calls.
+        with interrupts.deferred():
+            return super().model_dump(**options)
+
+    @override
+    def model_dump_json(self, **options: Any) -> str:
+        """Return the keys and values as JSON, as pydantic does."""
+        with interrupts.deferred():
+            return super().model_dump_json(**options)
 
     @classmethod
     def keys(cls) -> list[str]:

@@ -100,9 +100,8 @@ class Participation:
         self.idle_s = 0.0  # time spent waiting for the backhaul, for other candidates of a poll, or for other senders
         self.last_transfer_s = float("-inf")  # when its last transfer ended; -inf before any has
         self.end_s = float("nan")
-        self.status = (
-            ""  # RECEIVED, LATE, POLLED, ANSWERED, one of FAILED, or the cause of an interrupt; "" until it ends
-        )
+        # RECEIVED, LATE, POLLED, ANSWERED, one of FAILED, or the cause of an interrupt; "" until it ends
+        self.status = ""
         self.serving = self.cell  # the cell that serves the device, or served it last
         self.handovers: tuple[int, ...] = ()  # the cells that it was handed over to, in order
         self.link_failures = 0  # how often the radio link failed

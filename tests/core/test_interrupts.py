@@ -7,8 +7,21 @@ import threading
 import time
 
 import pytest
+from pydantic import field_serializer
 
 from edgefl.core import interrupts
+from edgefl.core.section import Section
+
+
+class Interrupting(Section):
+    """A section during whose serialisation Ctrl-C is pressed."""
+
+    value: int = 1
+
+    @field_serializer("value")
+    def _interrupted(self, value):
+        signal.raise_signal(signal.SIGINT)
+        return value
 
 
 @pytest.fixture(autouse=True)
@@ -125,3 +138,10 @@ def test_one_that_c_code_drops_comes_again(capfd):
 def test_other_errors_that_c_code_drops_are_told(capfd):
     ctypes.CFUNCTYPE(None)(lambda: 1 / 0)()
     assert "ZeroDivisionError" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("dump", [Section.model_dump, Section.model_dump_json])
+def test_a_section_that_is_written_does_not_turn_an_interrupt_into_an_error(dump):
+    """Pydantic would, and a user who pressed Ctrl-C would read a traceback."""
+    with pytest.raises(KeyboardInterrupt):
+        dump(Interrupting())

@@ -87,7 +87,8 @@ def test_headings_that_do_not_mirror_would_be_seen():
 
 def test_reflection_keeps_the_angular_momentum():
     """x v_y - y v_x around the middle of concentric walls, with its sign; the speed too."""
-    moving, ids = track(ConstantVelocity(), area=Area(80.0, 250.0)), IDS[:200]
+    moving = track(ConstantVelocity(), area=Area(80.0, 250.0))
+    ids = IDS[:200]
     spin = [np.linalg.det(np.stack([moving.positions_m(ids, t), moving.velocities_mps(ids, t)], 1)) for t in (0, 99.9)]
     assert np.allclose(*spin, atol=1e-6)
     assert np.allclose(np.hypot(*moving.velocities_mps(ids, 99.9).T), 10.0)
@@ -122,7 +123,9 @@ def test_gauss_markov_is_the_walk_of_single_updates(keys):
     updates = 300
     for device in range(3):
         rng = Streams(1).generator("gauss_markov", device)
-        point, mean, mirror = AREA.points(rng.random(2)), 2 * np.pi * rng.random(), 1.0
+        point = AREA.points(rng.random(2))
+        mean = 2 * np.pi * rng.random()
+        mirror = 1.0
         state = rng.standard_normal(2)
         at = track(model, count=3)
         for update in range(updates):
@@ -131,12 +134,14 @@ def test_gauss_markov_is_the_walk_of_single_updates(keys):
             speed = model.speed_mps.value + model.speed_std_mps * state[0]
             heading = mean + mirror * np.radians(model.heading_std_deg) * state[1]
             direction = np.copysign(1.0, speed) * np.array([np.cos(heading), np.sin(heading)])
-            length_m, moved_m = abs(speed) * model.update_s, 0.0
+            length_m = abs(speed) * model.update_s
+            moved_m = 0.0
             while moved_m + (gap_m := AREA.wall(point, direction).gap_m) < length_m:
                 point = point + gap_m * direction
                 moved_m = moved_m + gap_m
                 direction = direction - 2 * (direction @ point) / (point @ point) * point
-                mean, mirror = 2 * np.arctan2(point[1], point[0]) + np.pi - mean, -mirror
+                mean = 2 * np.arctan2(point[1], point[0]) + np.pi - mean
+                mirror = -mirror
             point = point + (length_m - moved_m) * direction
             state = model.alpha * state + np.sqrt(1 - model.alpha**2) * rng.standard_normal(2)
 
@@ -150,7 +155,8 @@ def test_gauss_markov_headings_spread_around_the_mean():
 
 def test_gauss_markov_with_full_memory_is_constant_velocity():
     """The same way if it starts at the same place: between two walls its speed and direction never change."""
-    moving, ids = track(GaussMarkov(alpha=1.0), area=Area(1.0, 1e6)), IDS[:20]
+    moving = track(GaussMarkov(alpha=1.0), area=Area(1.0, 1e6))
+    ids = IDS[:20]
     assert np.allclose(moving.velocities_mps(ids, 0.0), moving.velocities_mps(ids, 100.0), rtol=1e-6)
 
 
@@ -178,14 +184,15 @@ def test_wrapping_comes_in_at_the_opposite_point():
 
 
 def across(positions):
-    """Which coordinates [n, 2] are those of a street that runs across their axis, 100 m apart from 50 m on."""
+    """Tell which coordinates [n, 2] are those of a street that runs across their axis, 100 m apart from 50 m on."""
     return np.isclose(np.abs((positions / 100.0) % 1.0 - 0.5), 0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("turn", [0.5, 0.2])
 def test_manhattan_is_uniform_on_its_streets(turn):
     """Each piece of street has the same share of devices, at the start and later: chi-squared at 1 %."""
-    area, ids = Area(10.0, 160.0), np.arange(2_000)
+    area = Area(10.0, 160.0)
+    ids = np.arange(2_000)
     moving = track(Manhattan(block_m=100.0, turn_probability=turn), count=2_000, area=area)
     for time in (0.0, 95.0):
         positions = moving.positions_m(ids, time)
@@ -202,10 +209,8 @@ def test_manhattan_turns_as_often_as_it_should():
     kinds = np.zeros(3)
     for step in range(10):
         a, b, c = (moving.positions_m(IDS[:200], 10.0 * (step + offset)) for offset in (0, 1, 2))
-        before, after = (
-            moving.velocities_mps(IDS[:200], 10.0 * step),
-            moving.velocities_mps(IDS[:200], 10.0 * (step + 1)),
-        )
+        before = moving.velocities_mps(IDS[:200], 10.0 * step)
+        after = moving.velocities_mps(IDS[:200], 10.0 * (step + 1))
         assert np.allclose(np.hypot(*before.T), 10.0)
         cross = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
         kinds += [np.isclose(cross, 0).sum(), (cross > 50).sum(), (cross < -50).sum()]
@@ -233,8 +238,10 @@ def test_streets_are_walked_by_shortest_ways(streets):
 @pytest.mark.parametrize("directed", [False, True])
 def test_streets_start_in_their_stationary_law(tmp_path, directed):
     """Distances at the start and much later, two-sample KS at 1 %; a start at crossings would be seen."""
-    moving, ids = track(Streets(path=city(tmp_path, directed=directed)), count=600), IDS[:600]
-    start, later = distances(moving, 0.0, ids), distances(moving, 100.0, ids)
+    moving = track(Streets(path=city(tmp_path, directed=directed)), count=600)
+    ids = IDS[:600]
+    start = distances(moving, 0.0, ids)
+    later = distances(moving, 100.0, ids)
     assert stats.ks_2samp(start, later).pvalue > 0.01
     crossings = np.random.default_rng(0).choice(np.hypot(*moving.points.T), 600)
     assert stats.ks_2samp(crossings, later).pvalue < 0.01
@@ -265,7 +272,8 @@ def test_one_way_streets_lead_one_way(tmp_path):
     path.write_text(json.dumps(ring))
     moving = track(Streets(path=path), count=40)
     for time in (0.0, 33.3, 400.0):
-        p, v = moving.positions_m(IDS[:40], time), moving.velocities_mps(IDS[:40], time)
+        p = moving.positions_m(IDS[:40], time)
+        v = moving.velocities_mps(IDS[:40], time)
         assert np.all(p[:, 0] * v[:, 1] - p[:, 1] * v[:, 0] > 0)  # counter-clockwise
 
 
@@ -298,7 +306,8 @@ MODELS = {
 def test_positions_are_functions_of_device_and_time(streets, name, device, times):
     """In any order of asking, the same answers; never outside the annulus (streets: the disc); never too fast."""
     model, fastest = MODELS.get(name, (streets, 10.0))
-    moving, ids = track(model), np.array([device])
+    moving = track(model)
+    ids = np.array([device])
     asked = [moving.positions_m(ids, time)[0] for time in times]
     assert np.array_equal(asked, [moving.positions_m(ids, time)[0] for time in reversed(times)][::-1])
     assert np.array_equal(asked, [track(model, count=device + 1).positions_m(ids, time)[0] for time in times])
@@ -310,9 +319,32 @@ def test_positions_are_functions_of_device_and_time(streets, name, device, times
         assert moving.on_map(ids, time).all()
 
 
+@pytest.mark.parametrize("name", ["reflect", "gauss_markov", "manhattan", "random_waypoint", "streets"])
+def test_positions_after_an_interrupt_are_those_without_it(streets, name, monkeypatch):
+    """Ctrl-C may hit a device's way, and what has been run is written with positions afterwards."""
+    model, _ = MODELS.get(name, (streets, 10.0))
+    moving = track(model)
+    whole = moving.corners
+    hits = []
+
+    def hit_once(device):
+        for number, corner in enumerate(whole(device)):
+            if number == 3 and not hits:
+                hits.append(device)
+                raise KeyboardInterrupt
+            yield corner
+
+    monkeypatch.setattr(moving, "corners", hit_once)
+    with pytest.raises(KeyboardInterrupt):
+        moving.positions_m(IDS[:1], 1e4)
+    assert np.array_equal(moving.positions_m(IDS[:1], 1e4), track(model).positions_m(IDS[:1], 1e4))
+    assert hits == [0]
+
+
 @pytest.mark.parametrize("model", [Static(), *(model for model, _ in MODELS.values())], ids=lambda m: type(m).__name__)
 def test_ten_devices_are_inside_ten_thousand(model):
-    few, many = track(model, count=10), track(model, count=10_000)
+    few = track(model, count=10)
+    many = track(model, count=10_000)
     assert np.array_equal(few.positions_m(IDS[:10], 40.0), many.positions_m(IDS[:10], 40.0))
     assert np.array_equal(few.speeds_mps(IDS[:10], 40.0), many.speeds_mps(IDS[:10], 40.0))
 

@@ -105,11 +105,17 @@ class Legs(Track):
         if device not in self._paths:
             self._paths[device] = _Path([], [], self.corners(device))
         times_s, points, following = self._paths[device]
-        # One corner beyond the time, so that the leg has an end.
-        while not times_s or times_s[-1] <= time_s:
-            corner_s, point = next(following)
-            times_s.append(corner_s)
-            points.append(point)
+        try:
+            # One corner beyond the time, so that the leg has an end.
+            while not times_s or times_s[-1] <= time_s:
+                corner_s, point = next(following)
+                times_s.append(corner_s)
+                points.append(point)
+        except BaseException:
+            # A generator that Ctrl-C has hit gives nothing more, and positions are asked for once more when results are
+            # written: the way begins anew, as it is a function of the device alone.
+            del self._paths[device]
+            raise
         return times_s, points, bisect_right(times_s, time_s) - 1  # of corners at one time the last begins the leg
 
 
