@@ -1,4 +1,4 @@
-"""What a round of other algorithms takes, relative to one of FedAvg, on the workload W3 (logistic regression).
+"""Measure a round of other algorithms relative to one of FedAvg, on the workload W3 (logistic regression).
 
     python benchmarks/algorithms.py [moon feddc ...] [--repeats 5]
 
@@ -36,46 +36,50 @@ def learner(kind: str) -> Learner:
     x = rng.standard_normal((CLIENTS * workload.samples, *workload.shape), dtype=np.float32)
     y = rng.integers(0, CLASSES, len(x))
     training = Training(local_steps=STEPS, batch_size=workload.batch, lr=0.1, weight_decay=1e-3)
-    task = LearningTask(
-        MODELS.load(workload.model["kind"])(),
-        ALGORITHMS.load(kind)(),
-        training,
-        Data(x, y, x[:10], y[:10], CLASSES),
-        np.split(np.arange(len(x)), CLIENTS),
-        Streams(1),
-    )
+    model = MODELS.load(workload.model["kind"])()
+    algorithm = ALGORITHMS.load(kind)()
+    data = Data(x, y, x[:10], y[:10], CLASSES)
+    parts = np.split(np.arange(len(x)), CLIENTS)
+    task = LearningTask(model, algorithm, training, data, parts, Streams(1))
     return Learner(task, "cpu", plan=PLAN, processes=0)
 
 
-def step_s(of: Learner, server: dict[str, torch.Tensor], index: int) -> float:
+def step_s(measured: Learner, server: dict[str, torch.Tensor], index: int) -> float:
     """Return the time of a client's step in a round."""
-    received = of.task.algorithm.downlink(server)
+    received = measured.task.algorithm.downlink(server)
     for device in range(CLIENTS):
-        of.submit(device, index, server["w"], received)
+        measured.submit(device, index, server["w"], received)
     began_s = time.perf_counter()
-    of.collect()
+    measured.collect()
     return (time.perf_counter() - began_s) / (CLIENTS * STEPS)
 
 
 def main() -> None:
-    """See the module."""
+    """Print a row for each algorithm."""
     parser = argparse.ArgumentParser()
     parser.add_argument("kinds", nargs="*", default=["moon", "fedprox", "scaffold", "feddc"])
     parser.add_argument("--repeats", type=int, default=9)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    learners = {kind: learner(kind) for kind in ["fedavg", *options.kinds]}
-    servers = {kind: of.begin(options.repeats + 1, CLIENTS) for kind, of in learners.items()}
-    times: dict[str, list[float]] = {kind: [] for kind in learners}
-    for index in range(options.repeats + 1):
-        for kind, of in learners.items():
-            took_s = step_s(of, servers[kind], index)
+    rounds = options.repeats + 1
+    learners = {}
+    servers = {}
+    times: dict[str, list[float]] = {}
+    for kind in ["fedavg", *options.kinds]:
+        learners[kind] = learner(kind)
+        servers[kind] = learners[kind].begin(rounds, CLIENTS)
+        times[kind] = []
+    for index in range(rounds):
+        for kind, measured in learners.items():
+            took_s = step_s(measured, servers[kind], index)
             if index:  # the first round warms up
                 times[kind].append(took_s)
-    print("| algorithm | a step of a client | relative to FedAvg |\n|---|---|---|")
+    print("| algorithm | a step of a client | relative to FedAvg |")
+    print("|---|---|---|")
     for kind, own in times.items():
-        ratio = statistics.median(one / base for one, base in zip(own, times["fedavg"], strict=True))
-        print(f"| {kind} | {1e6 * statistics.median(own):.1f} us | {ratio:.2f} |")
+        ratios = [one / base for one, base in zip(own, times["fedavg"], strict=True)]
+        step_us = 1e6 * statistics.median(own)
+        print(f"| {kind} | {step_us:.1f} us | {statistics.median(ratios):.2f} |")
 
 
 if __name__ == "__main__":

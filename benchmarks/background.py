@@ -1,7 +1,8 @@
-"""What other users of the band cost: `python benchmarks/background.py`. Prints a Markdown table; best of three runs."""
+"""Measure what other users of the band cost: `python benchmarks/background.py`. Prints a table; best of three runs."""
 
 import argparse
 import time
+from collections.abc import Callable
 
 import numpy as np
 import simpy
@@ -33,9 +34,13 @@ def transfers_s(count: int, transfer: str, background: dict[str, object] | None)
     env = simpy.Environment()
     ids = np.arange(count)
     positions_m = np.stack([np.full(count, 100.0), np.zeros(count)], axis=-1)
-    drop = link.drop(ids, positions_m, np.full(count, 1.5), 0)
-    who = link.participants(drop, np.full(count, 1.0), np.full(count, 0.2), 0)
-    carrier = link.open(env, who, round_trip(count, 1e12, 1e12, lambda _: np.zeros(count)))
+    heights_m = np.full(count, 1.5)
+    speeds_mps = np.full(count, 1.0)
+    powers_w = np.full(count, 0.2)
+    drop = link.drop(ids, positions_m, heights_m, 0)
+    participants = link.participants(drop, speeds_mps, powers_w, 0)
+    messages = round_trip(count, 1e12, 1e12, lambda _: np.zeros(count))
+    carrier = link.open(env, participants, messages)
     for row in range(count):
         env.process(carrier.send(row, DOWNLOAD))
     began_s = time.process_time()
@@ -51,21 +56,28 @@ def idle_s(model: Background) -> float:
     return time.process_time() - began_s
 
 
+def least_s(measurement: Callable[..., float], *arguments: object) -> float:
+    """Return the least time of `RUNS` measurements."""
+    times_s = [measurement(*arguments) for _ in range(RUNS)]
+    return min(times_s)
+
+
 def main() -> None:
+    """Print the cost of an arrival or end of another user, by the number of transfers under way."""
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     events = 2 * ARRIVALS_PER_S  # a second: arrivals and ends
     background = queue(2.0, 20e6)
     print("| transfers under way | engine | CPU for each arrival or end of another user |")
     print("|---|---|---|")
     radio = load({"radio": {"background": background, "bandwidth_hz": 20e6}}).radio
-    best_s = min(idle_s(radio.background) for _ in range(RUNS))
-    print(f"| 0 | any | {best_s / (events * IDLE_S) * 1e6:.1f} µs |")
+    event_s = least_s(idle_s, radio.background) / (events * IDLE_S)
+    print(f"| 0 | any | {event_s * 1e6:.1f} µs |")
     for count in (1, 100, 1000):
         for engine in ("slots", "fast"):
-            with_s = min(transfers_s(count, engine, background) for _ in range(RUNS))
-            without_s = min(transfers_s(count, engine, None) for _ in range(RUNS))
-            cost_s = (with_s - without_s) / (events * SECONDS)
-            print(f"| {count} | {engine} | {cost_s * 1e6:.0f} µs |", flush=True)
+            with_s = least_s(transfers_s, count, engine, background)
+            without_s = least_s(transfers_s, count, engine, None)
+            event_s = (with_s - without_s) / (events * SECONDS)
+            print(f"| {count} | {engine} | {event_s * 1e6:.0f} µs |", flush=True)
 
 
 if __name__ == "__main__":

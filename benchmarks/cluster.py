@@ -1,4 +1,4 @@
-"""How much faster a run is on two machines of a Ray cluster than on one.
+"""Measure how much faster a run is on two machines of a Ray cluster than on one.
 
     python benchmarks/cluster.py [--pairs 3] [--workload W2]
 
@@ -39,11 +39,12 @@ def round_s(workload: Workload, machines: int) -> float:
             edgefl.run(base, cluster=nodes.address, progress=lambda _: ends.append(time.perf_counter()))
     finally:
         nodes.shutdown()
-    return statistics.median(np.diff(ends)[:-1].tolist())  # the last round waits for the evaluation
+    rounds_s = np.diff(ends)[:-1]  # the last round waits for the evaluation
+    return statistics.median(rounds_s.tolist())
 
 
 def main() -> None:
-    """See the module."""
+    """Print the durations of a round on one and on two machines, and the median of their ratios."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--workload", default="W2", choices=list(WORKLOADS))
@@ -51,11 +52,12 @@ def main() -> None:
     workload = WORKLOADS[options.workload]
     ratios = []
     for _ in range(options.pairs):
-        one, two = round_s(workload, 1), round_s(workload, 2)
-        ratios.append(one / two)
-        print(
-            f"{workload.title}: {one:.3g} s a round on one machine, {two:.3g} s on two: {one / two:.2f} x", flush=True
-        )
+        one_s = round_s(workload, 1)
+        two_s = round_s(workload, 2)
+        ratio = one_s / two_s
+        ratios.append(ratio)
+        text = f"{one_s:.3g} s a round on one machine, {two_s:.3g} s on two: {ratio:.2f} x"
+        print(f"{workload.title}: {text}", flush=True)
     print(f"median: {statistics.median(ratios):.2f} x ({min(ratios):.2f} to {max(ratios):.2f})")
 
 

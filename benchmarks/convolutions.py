@@ -1,4 +1,4 @@
-"""Convolutions of one client: products over patches against torch's own, on one core.
+"""Measure convolutions of one client: products over patches against torch's own, on one core.
 
     python benchmarks/convolutions.py [--repeats 9]
 
@@ -12,6 +12,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,13 +20,24 @@ from torch import Tensor, nn
 from edgefl.core.machine import one_numpy_thread
 from edgefl.learning.learner.layers import Convolution
 
-# input channels, output channels, kernel, padding; samples, side of the images
+
+class Case(NamedTuple):
+    """The sizes of a convolution and of the images it gets."""
+
+    inputs: int  # channels
+    outputs: int
+    kernel: int
+    padding: int
+    samples: int
+    side: int
+
+
 CASES = {
-    "LeNet-5 on MNIST, first": (1, 6, 5, 2, 20, 28),
-    "CNN on MNIST, first": (1, 32, 5, 2, 20, 28),
-    "128 to 256 channels on 8 x 8": (128, 256, 3, 1, 20, 8),
-    "256 to 256 channels on 4 x 4": (256, 256, 3, 1, 20, 4),
-    "512 to 512 channels on 2 x 2": (512, 512, 3, 1, 20, 2),
+    "LeNet-5 on MNIST, first": Case(1, 6, 5, 2, 20, 28),
+    "CNN on MNIST, first": Case(1, 32, 5, 2, 20, 28),
+    "128 to 256 channels on 8 x 8": Case(128, 256, 3, 1, 20, 8),
+    "256 to 256 channels on 4 x 4": Case(256, 256, 3, 1, 20, 4),
+    "512 to 512 channels on 2 x 2": Case(512, 512, 3, 1, 20, 2),
 }
 WORK_S = 0.2  # of a turn
 
@@ -41,6 +53,7 @@ def steps(layer: nn.Conv2d, images: Tensor, *, patches: bool) -> Callable[[], ob
     dy = torch.randn_like(y)
 
     def step() -> object:
+        """Run the forward pass and the weight gradient once."""
         _, saved = own.forward(images[None], p, None)
         return own.gradients(dy, saved, p, into)
 
@@ -55,25 +68,38 @@ def seconds(call: Callable[[], object], calls: int) -> float:
     return (time.process_time() - began_s) / calls
 
 
+def row(title: str, case: Case, repeats: int) -> str:
+    """Return one row of the table."""
+    layer = nn.Conv2d(case.inputs, case.outputs, case.kernel, padding=case.padding)
+    images = torch.randn(case.samples, case.inputs, case.side, case.side)
+    images = images.contiguous(memory_format=torch.channels_last)
+    ours = steps(layer, images, patches=True)
+    theirs = steps(layer, images, patches=False)
+    theirs()
+    calls = max(2, int(WORK_S / seconds(ours, 2)))
+    ours_s = []
+    theirs_s = []
+    ratios = []
+    for _ in range(repeats):
+        ours_s.append(seconds(ours, calls))
+        theirs_s.append(seconds(theirs, calls))
+        ratios.append(theirs_s[-1] / ours_s[-1])
+    theirs_ms = 1e3 * min(theirs_s)
+    ours_ms = 1e3 * min(ours_s)
+    return f"| {title} | {theirs_ms:.2f} ms | {ours_ms:.2f} ms | {statistics.median(ratios):.2f} |"
+
+
 def main() -> None:
-    """See the module."""
+    """Print a row for each convolution."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--repeats", type=int, default=9)
     repeats = parser.parse_args().repeats
     torch.set_num_threads(1)
-    print("| convolution | torch | patches | torch / patches |\n|---|---|---|---|")
+    print("| convolution | torch | patches | torch / patches |")
+    print("|---|---|---|---|")
     with one_numpy_thread(), torch.no_grad():
-        for title, (inputs, outputs, kernel, padding, samples, side) in CASES.items():
-            layer = nn.Conv2d(inputs, outputs, kernel, padding=padding)
-            images = torch.randn(samples, inputs, side, side).contiguous(memory_format=torch.channels_last)
-            ours = steps(layer, images, patches=True)
-            theirs = steps(layer, images, patches=False)
-            theirs()
-            calls = max(2, int(WORK_S / seconds(ours, 2)))
-            turns = [(seconds(ours, calls), seconds(theirs, calls)) for _ in range(repeats)]
-            ours_ms, theirs_ms = (1e3 * min(column) for column in zip(*turns, strict=True))
-            ratio = statistics.median(theirs_s / ours_s for ours_s, theirs_s in turns)
-            print(f"| {title} | {theirs_ms:.2f} ms | {ours_ms:.2f} ms | {ratio:.2f} |", flush=True)
+        for title, case in CASES.items():
+            print(row(title, case, repeats), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a fading model does to the times of transfers.
+"""Measure what a fading model does to the times of transfers.
 
     python benchmarks/fading.py [correlation] [strength] [band]
 
@@ -16,6 +16,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,16 @@ ROUNDS = {"MNIST": 200, "SVHN": 10}
 BITS_A_PARAMETER = 32
 
 
+class Durations(NamedTuple):
+    """The durations of transfers in rounds of all devices."""
+
+    mean_ms: float
+    slowest_ms: float  # the mean over rounds
+    error_ms: float  # its standard error
+
+
 def main():
+    """Print the named parts, or all."""
     parts = {"correlation": correlation, "strength": strength, "band": band}
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
@@ -41,6 +51,7 @@ def main():
 
 
 def correlation():
+    """Print AR(1) fading beside Jakes' correlation, by payload and speed."""
     print(
         "| payload, speed | AR(1): mean, slowest of 100 [ms] | Jakes: mean, slowest [ms] | slowest, AR(1) over Jakes |"
     )
@@ -51,14 +62,15 @@ def correlation():
             for fading in ("rayleigh", "jakes"):
                 radio = {"preset": "dynamic_devices", "fading": fading}
                 found[fading] = slowest(radio, "up", parameters, speed_mps, ROUNDS[dataset])
-            (ar_ms, ar_last, ar_error), (ms, last, error) = found["rayleigh"], found["jakes"]
-            ratio = ar_last / last
-            spread = ratio * np.hypot(ar_error / ar_last, error / last)
-            print(f"| {dataset}, {speed_mps:g} m/s | {ar_ms:.1f}, {ar_last:.1f} | {ms:.1f}, {last:.1f} ", end="")
-            print(f"| {ratio:.2f} ± {spread:.2f} |")
+            ar = found["rayleigh"]
+            jakes = found["jakes"]
+            ar_ms = f"{ar.mean_ms:.1f}, {ar.slowest_ms:.1f}"
+            jakes_ms = f"{jakes.mean_ms:.1f}, {jakes.slowest_ms:.1f}"
+            print(f"| {dataset}, {speed_mps:g} m/s | {ar_ms} | {jakes_ms} | {ratio(ar, jakes)} |")
 
 
 def strength():
+    """Print AR(1) fading beside Jakes' correlation, by the mean SNR."""
     print("| MNIST, 1.5 m/s, mean SNR | AR(1): slowest [ms] | Jakes: slowest [ms] | slowest, AR(1) over Jakes |")
     print("|---|---|---|---|")
     for snr_db in (30, 20, 10, 5, 0):
@@ -66,13 +78,22 @@ def strength():
         for fading in ("rayleigh", "jakes"):
             radio = {"preset": "dynamic_devices", "shadowing_db": 0.0, "fading": fading}
             found[fading] = slowest(radio, "up", PARAMETERS["MNIST"], 1.5, 100, snr_db)
-        (_, ar_last, ar_error), (_, last, error) = found["rayleigh"], found["jakes"]
-        ratio = ar_last / last
-        spread = ratio * np.hypot(ar_error / ar_last, error / last)
-        print(f"| {snr_db} dB | {ar_last:.1f} | {last:.1f} | {ratio:.2f} ± {spread:.2f} |")
+        ar = found["rayleigh"]
+        jakes = found["jakes"]
+        print(f"| {snr_db} dB | {ar.slowest_ms:.1f} | {jakes.slowest_ms:.1f} | {ratio(ar, jakes)} |")
+
+
+def ratio(first, second):
+    """Return the ratio of the slowest transfers under two models and its standard error, as text."""
+    value = first.slowest_ms / second.slowest_ms
+    first_share = first.error_ms / first.slowest_ms
+    second_share = second.error_ms / second.slowest_ms
+    spread = value * np.hypot(first_share, second_share)
+    return f"{value:.2f} ± {spread:.2f}"
 
 
 def band():
+    """Print one coefficient for the whole band beside tapped delay lines."""
     print("| broadcast over 100 MHz, SVHN, 1.5 m/s | mean, slowest of 100 [ms] |")
     print("|---|---|")
     models = {
@@ -85,29 +106,36 @@ def band():
     }
     for name, fading in models.items():
         radio = {"preset": "dynamic_devices", "fading": fading}
-        mean_ms, last_ms, error_ms = slowest(radio, "down", PARAMETERS["SVHN"], 1.5, 20)
-        print(f"| {name} | {mean_ms:.1f}, {last_ms:.1f} ± {error_ms:.1f} |")
+        found = slowest(radio, "down", PARAMETERS["SVHN"], 1.5, 20)
+        print(f"| {name} | {found.mean_ms:.1f}, {found.slowest_ms:.1f} ± {found.error_ms:.1f} |")
 
 
 def slowest(radio, way, parameters, speed_mps, rounds, snr_db=None):
-    """Mean duration, mean of the slowest in a round and its standard error [ms]; all of one mean SNR if it is given."""
+    """Return the durations of all devices' transfers; all have one mean SNR if it is given."""
     scenario = load({"radio": radio})
     link = Link(scenario.radio, scenario.cells, Streams(1))
     rng = np.random.default_rng(1)
     ids = np.arange(DEVICES)
-    means, lasts = [], []
+    heights_m = np.full(DEVICES, 1.5)
+    speeds_mps = np.full(DEVICES, speed_mps)
+    powers_w = np.full(DEVICES, DEVICE_W)
+    payload_bits = float(BITS_A_PARAMETER * parameters)
+    means_ms = []
+    slowest_ms = []
     for index in range(rounds):
         distance_m = np.sqrt(rng.uniform(10.0**2, 250.0**2, DEVICES))
         positions_m = np.stack([distance_m, np.zeros(DEVICES)], axis=1)
-        drop = link.drop(ids, positions_m, np.full(DEVICES, 1.5), index)
-        who = link.participants(drop, np.full(DEVICES, speed_mps), np.full(DEVICES, DEVICE_W), index)
-        offer = link.pricing.offer(way, who, float(BITS_A_PARAMETER * parameters))
+        drop = link.drop(ids, positions_m, heights_m, index)
+        participants = link.participants(drop, speeds_mps, powers_w, index)
+        offer = link.pricing.offer(way, participants, payload_bits)
         if snr_db is not None:
             offer = replace(offer, mean_snr=np.full(DEVICES, 10.0 ** (snr_db / 10)))
-        duration_ms = 1e3 * link.radio.slot_s * link.pricing.price(offer, who, ids).slots
-        means.append(duration_ms.mean())
-        lasts.append(duration_ms.max())
-    return np.mean(means), np.mean(lasts), np.std(lasts) / np.sqrt(rounds)
+        price = link.pricing.price(offer, participants, ids)
+        duration_ms = 1e3 * link.radio.slot_s * price.slots
+        means_ms.append(duration_ms.mean())
+        slowest_ms.append(duration_ms.max())
+    error_ms = np.std(slowest_ms) / np.sqrt(rounds)
+    return Durations(np.mean(means_ms), np.mean(slowest_ms), error_ms)
 
 
 if __name__ == "__main__":

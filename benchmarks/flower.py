@@ -1,4 +1,4 @@
-"""What is lost when clients train one by one: FedAvg as a Flower app and as our own, in the same world.
+"""Measure what is lost when clients train one by one: FedAvg as a Flower app and as our own, in the same world.
 
     python benchmarks/flower.py [--rounds 20] [--devices 20] [--dataset digits] [--repeat 3]
 
@@ -19,7 +19,7 @@ APP = Path(__file__).parent / "flower_app"
 
 
 def world(options, rounds):
-    """The scenario file, which is also a complete one for a run of our own."""
+    """Return the scenario file, which is also a complete one for a run of our own."""
     return (
         f"rounds: {rounds}\nmodel: mlp\ndata: {{dataset: {options.dataset}}}\n"
         f"devices: {{count: {options.devices}}}\ntraining: {{local_epochs: 5, batch_size: 10}}\n"
@@ -27,16 +27,18 @@ def world(options, rounds):
 
 
 def processor_s(*command):
-    """Processor time of a process and those that it starts [s]."""
+    """Return the processor time of a process and those that it starts."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "FLWR_TELEMETRY_ENABLED": "0"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    user_s = after.ru_utime - before.ru_utime
+    system_s = after.ru_stime - before.ru_stime
+    return user_s + system_s
 
 
 def commands(options, folder, rounds):
-    """The command of each way to run FedAvg."""
+    """Return the command of each way to run FedAvg."""
     file = folder / f"world-{rounds}.yaml"
     file.write_text(world(options, rounds))
     edgefl = (sys.executable, "-m", "edgefl")
@@ -64,7 +66,9 @@ def main():
             short = commands(options, Path(name), 1)
             long = commands(options, Path(name), 1 + options.rounds)
             for way in short:
-                took_s = (processor_s(*long[way]) - processor_s(*short[way])) / options.rounds
+                long_s = processor_s(*long[way])
+                short_s = processor_s(*short[way])
+                took_s = (long_s - short_s) / options.rounds
                 rounds_s.setdefault(way, []).append(took_s)
                 print(f"{way:<34}{1000 * took_s:8.1f} ms a round", flush=True)
     own_s = statistics.median(rounds_s["edgefl run"])

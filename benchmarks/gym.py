@@ -1,4 +1,4 @@
-"""How many steps a second an environment takes, beside the rounds a second of the plain run of the same world.
+"""Measure the steps a second of an environment, beside the rounds a second of the plain run of the same world.
 
     python benchmarks/gym.py [SCENARIO] [--action devices,clocks] [--csi] [--episodes N]
 
@@ -28,14 +28,14 @@ GOAL = 300  # steps a second in this world, on one quiet core
 
 
 def plain_rate(scenario):
-    """Rounds per second of processor time of a plain run."""
+    """Return the rounds per second of processor time of a plain run."""
     began_s = time.process_time()
     rounds = len(edgefl.run(scenario, train=False).rounds)
     return rounds / (time.process_time() - began_s)
 
 
 def agent_rate(env):
-    """Steps per second of processor time of an episode in which a fixed action is repeated."""
+    """Return the steps per second of processor time of an episode in which a fixed action is repeated."""
     began_s = time.process_time()
     env.reset()
     action = env.follow()  # as many devices as the scenario asks for
@@ -48,16 +48,18 @@ def agent_rate(env):
 
 
 def main():
+    """Print both rates and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("scenario", nargs="?", default=WORLD)
     parser.add_argument("--action", default="devices", help="what the agent decides, separated by commas")
     parser.add_argument("--csi", action="store_true", help="the agent also sees the channel of the coming round")
     parser.add_argument("--episodes", type=int, default=7, help="of each kind, in turn")
     arguments = parser.parse_args()
-    observation = ("view", "csi") if arguments.csi else ("view",)
-    env = edgefl.gym.make(
-        arguments.scenario, action=arguments.action.split(","), observation=observation, new_worlds=False
-    )
+    action = arguments.action.split(",")
+    observation = ["view"]
+    if arguments.csi:
+        observation.append("csi")
+    env = edgefl.gym.make(arguments.scenario, action=action, observation=tuple(observation), new_worlds=False)
     plain_rate(arguments.scenario)  # the first of each fills caches
     agent_rate(env)
     plain = []
@@ -65,7 +67,8 @@ def main():
     for _ in range(arguments.episodes):  # in turn, so that both meet the same machine
         plain.append(plain_rate(arguments.scenario))
         agent.append(agent_rate(env))
-    steps, rounds = statistics.median(agent), statistics.median(plain)
+    steps = statistics.median(agent)
+    rounds = statistics.median(plain)
     print(f"plain run, no learning    {rounds:7.0f} rounds/s (median of {len(plain)}, best {max(plain):.0f})")
     print(
         f"environment               {steps:7.0f} steps/s  (median of {len(agent)}, best {max(agent):.0f}; goal {GOAL})"

@@ -1,4 +1,4 @@
-"""What handover costs, and how often it happens: by geometry, line of sight, shadowing and filter.
+"""Measure what handover costs, and how often it happens: by geometry, line of sight, shadowing and filter.
 
 python benchmarks/handover.py cost     # processor time a device-second
 python benchmarks/handover.py rates    # handovers a device-minute, and how many of them go straight back
@@ -36,7 +36,8 @@ AVERAGE_CHORD = np.pi * np.sqrt(3) / 4  # of a hexagon over its corner radius: p
 
 def cost(repeats: int) -> None:
     """Print the processor time that handover takes for each second that a device is under way."""
-    print("| cells | mobility | CPU a device-second |\n|---|---|---|")
+    print("| cells | mobility | CPU a device-second |")
+    print("|---|---|---|")
     for sites in (7, 19):
         for mobility in ("random_waypoint", "manhattan", "gauss_markov"):
             found = [1e3 * _cost_s(sites, mobility) for _ in range(repeats)]
@@ -66,7 +67,7 @@ def _cost_s(sites: int, mobility: str) -> float:
     return (took_s[1] - took_s[0]) / device_s
 
 
-def rates(_repeats: int) -> None:
+def rates() -> None:
     """Print handovers a device-minute, by what decides on them."""
     per_minute = 60 * SPEED_MPS / (AVERAGE_CHORD * RADIUS_M)
     print(f"A straight path at {SPEED_MPS:g} m/s crosses {per_minute:.1f} borders of hexagons a minute.\n")
@@ -93,22 +94,28 @@ def rates(_repeats: int) -> None:
     )
     print("\n| map | 160 ms | 40 ms | 10 ms | 2.5 ms |\n|---|---|---|---|---|")
     for smooth in (False, True):
-        flips = [_flips(step_s, smooth=smooth) for step_s in (0.16, 0.04, 0.01, 0.0025)]
-        print(f"| {_name(smooth=smooth)} |", " | ".join(f"{value:.1f}" for value in flips), "|")
+        cells = [f"{_flips(step_s, smooth=smooth):.1f}" for step_s in (0.16, 0.04, 0.01, 0.0025)]
+        print(f"| {_name(smooth=smooth)} | {' | '.join(cells)} |")
 
 
 def _name(*, smooth: bool) -> str:
-    return "smooth" if smooth else "exponential"
+    """Return the name of a map of line of sight."""
+    if smooth:
+        return "smooth"
+    return "exponential"
 
 
 def _print_rate(name: str, powers_db: list[np.ndarray], rule: Handover, *, smooth: bool) -> None:
+    """Print handovers a device-minute under a rule, and how many of them go straight back."""
     count = 0
     back = 0
     for powers in powers_db:
         moves = _moves(powers, rule)
         count += len(moves)
         for (before, origin, _), (now, _, target) in pairwise(moves):
-            back += int(target == origin and (now - before) * rule.measure_s <= BACK_S)
+            between_s = (now - before) * rule.measure_s
+            if target == origin and between_s <= BACK_S:
+                back += 1
     share = 100 * back / max(count, 1)
     per_minute = count / (DEVICES * MINUTES)
     print(f"| {name} | {_name(smooth=smooth)} | k = {rule.filter_k} | {per_minute:.1f} | {share:.0f} % |", flush=True)
@@ -127,14 +134,16 @@ def _moves(powers_db: np.ndarray, rule: Handover) -> list[tuple[int, int, int]]:
         found = triggered(measured.levels_db, cell, rule.hysteresis_db, waited)
         if found is None:
             break
-        measured.cut_after(found[0])
-        moves.append((first + found[0], cell, found[1]))
-        cell = found[1]
-        first += found[0] + 1 + pause
+        index, target = found
+        measured.cut_after(index)
+        moves.append((first + index, cell, target))
+        cell = target
+        first += index + 1 + pause
     return moves
 
 
 def _channel(radio: dict[str, Any], *, smooth: bool) -> LargeScaleChannel:
+    """Return the channel among 19 hexagons, with a smooth map of line of sight or one as before version 0.3."""
     cells = {"layout": "hexagonal", "sites": 19, "radius_m": RADIUS_M}
     scenario = load({"radio": radio | {"spatial_consistency": True}, "cells": cells})
     link = Link(scenario.radio, scenario.cells, Streams(1))
@@ -150,6 +159,7 @@ class _MapsOf(Maps):
         self._smooth = smooth
 
     def _draw(self, purpose: Any, site: int) -> channel.field.Waves:
+        """Return the waves of one map."""
         uniforms = self._streams.uniform(purpose, np.arange(WAVES), site, count=3)
         return channel.field.waves(uniforms, smooth=self._smooth and purpose == "los_field")
 
@@ -157,33 +167,39 @@ class _MapsOf(Maps):
 def _paths_m(step_s: float, minutes: float = MINUTES) -> list[np.ndarray]:
     """Return straight paths [devices] of [t, 2] through random points near the middle, in random directions."""
     rng = np.random.default_rng(0)
-    moved_m = (np.arange(round(60 * minutes / step_s)) * step_s - 30 * minutes) * SPEED_MPS
+    times_s = np.arange(round(60 * minutes / step_s)) * step_s
+    moved_m = (times_s - 30 * minutes) * SPEED_MPS
+    # To and fro within the cells: a path that leads out of them would count fewer handovers.
+    turned_m = np.abs((moved_m + 300.0) % 1200.0 - 600.0) - 300.0
     paths = []
     for _ in range(DEVICES):
         angle = rng.uniform(0, 2 * np.pi)
         start_m = rng.uniform(-RADIUS_M, RADIUS_M, 2)
-        # To and fro within the cells: a path that leads out of them would count fewer handovers.
-        turned_m = np.abs((moved_m + 300.0) % 1200.0 - 600.0) - 300.0
-        paths.append(start_m + turned_m[:, None] * np.array([np.cos(angle), np.sin(angle)]))
+        direction = np.array([np.cos(angle), np.sin(angle)])
+        paths.append(start_m + turned_m[:, None] * direction)
     return paths
 
 
 def _powers_db(radio: dict[str, Any], *, smooth: bool, measure_s: float) -> list[np.ndarray]:
-    of = _channel(radio, smooth=smooth)
+    """Return the received powers [devices] of [t, cells] along the straight paths."""
+    measured = _channel(radio, smooth=smooth)
     found = []
     for device, path_m in enumerate(_paths_m(measure_s)):
-        paths = of.paths(np.array([device]), path_m, np.array([1.5]), 0, along_path=True)
+        paths = measured.paths(np.array([device]), path_m, np.array([1.5]), 0, along_path=True)
         found.append(channel.units.linear_to_db(paths.gains))
     return found
 
 
 def _flips(step_s: float, *, smooth: bool) -> float:
-    of = _channel(UMI, smooth=smooth)
+    """Return how often the state of line of sight changes, a device-minute and base station."""
+    measured = _channel(UMI, smooth=smooth)
     minutes = 0.5
     flips = []
     for device, path_m in enumerate(_paths_m(step_s, minutes)[:6]):
-        los = of.paths(np.array([device]), path_m, np.array([1.5]), 0, along_path=True).large.los
-        flips.append((los[1:] != los[:-1]).sum(axis=0).mean() / minutes)
+        paths = measured.paths(np.array([device]), path_m, np.array([1.5]), 0, along_path=True)
+        los = paths.large.los
+        has_changed = los[1:] != los[:-1]
+        flips.append(has_changed.sum(axis=0).mean() / minutes)
     return float(np.mean(flips))
 
 
@@ -193,7 +209,10 @@ def main() -> None:
     parser.add_argument("what", choices=("cost", "rates"))
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    {"cost": cost, "rates": rates}[options.what](options.repeats)
+    if options.what == "cost":
+        cost(options.repeats)
+    else:
+        rates()
 
 
 if __name__ == "__main__":

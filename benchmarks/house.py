@@ -1,4 +1,4 @@
-"""How the code is built: rooms, import circles, density, start-up; one column for each tree, side by side.
+"""Measure how the code is built: rooms, import circles, density, start-up; one column for each tree, side by side.
 
     python benchmarks/house.py                 # this tree
     python benchmarks/house.py ../before .     # an earlier checkout beside this one
@@ -19,10 +19,12 @@ import tempfile
 import time
 import tokenize
 from pathlib import Path
+from typing import NamedTuple
 
 import networkx as nx
 
 PACKAGES = ("edgefl", "channel")
+SCENARIO = "scenarios/01-skewed-data.yaml"
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -34,8 +36,17 @@ NO_CODE = {
 }
 
 
+class Density(NamedTuple):
+    """The counts of a tree: code lines, and how many of each are in them."""
+
+    code: int
+    parallel: int
+    conditional: int
+    comments: int
+
+
 def modules_of(tree):
-    """The files of both packages, by dotted name."""
+    """Return the files of both packages, by dotted name."""
     modules = {}
     for package in PACKAGES:
         for path in sorted((tree / package).rglob("*.py")):
@@ -47,22 +58,24 @@ def modules_of(tree):
 
 
 def entries(tree):
-    """How many modules and packages stand at the root of edgefl."""
+    """Return how many modules and packages stand at the root of edgefl."""
     modules = list((tree / "edgefl").glob("*.py"))
     packages = [path for path in (tree / "edgefl").iterdir() if (path / "__init__.py").exists()]
     return len(modules) + len(packages)
 
 
 def circles(tree):
-    """The sets of modules that import each other in a circle."""
+    """Return the sets of modules that import each other in a circle."""
     modules = modules_of(tree)
     graph = nx.DiGraph()
     for name, path in modules.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module:
                 for alias in node.names:
-                    whole = f"{node.module}.{alias.name}"
-                    graph.add_edge(name, whole if whole in modules else node.module)
+                    imported = f"{node.module}.{alias.name}"
+                    if imported not in modules:
+                        imported = node.module
+                    graph.add_edge(name, imported)
             elif isinstance(node, ast.Import):
                 for alias in node.names:
                     graph.add_edge(name, alias.name)
@@ -71,90 +84,102 @@ def circles(tree):
 
 
 def density(tree):
-    """Code lines, parallel assignments, conditional expressions and comments of both packages."""
-    code = parallel = conditional = comments = 0
+    """Return the counts of both packages."""
+    code = 0
+    parallel = 0
+    conditional = 0
+    comments = 0
     for path in modules_of(tree).values():
         syntax = ast.parse(path.read_text(encoding="utf-8"))
         docstring_lines = set()
         for node in ast.walk(syntax):
             if isinstance(node, ast.IfExp):
                 conditional += 1
-            elif isinstance(node, ast.Assign):
-                parallel += is_parallel(node)
+            elif isinstance(node, ast.Assign) and is_parallel(node):
+                parallel += 1
             elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
                 docstring_lines.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
         lines = set()
         with tokenize.open(path) as stream:
             for token in tokenize.generate_tokens(stream.readline):
-                comments += token.type == tokenize.COMMENT
+                if token.type == tokenize.COMMENT:
+                    comments += 1
                 if token.type not in NO_CODE and token.start[0] not in docstring_lines:
                     lines.update(range(token.start[0], token.end[0] + 1))
         code += len(lines)
-    return code, parallel, conditional, comments
+    return Density(code, parallel, conditional, comments)
 
 
 def is_parallel(node):
-    """Whether one statement gives several expressions to several targets."""
+    """Return whether one statement gives several expressions to several targets."""
     target = node.targets[0]
     if not isinstance(target, ast.Tuple) or not isinstance(node.value, ast.Tuple):
         return False
-    return {ast.unparse(each) for each in target.elts} != {ast.unparse(each) for each in node.value.elts}
+    return texts_of(target) != texts_of(node.value)
+
+
+def texts_of(several):
+    """Return the set of the expressions of a tuple, as text."""
+    return {ast.unparse(each) for each in several.elts}
 
 
 def start_up(tree, folder):
-    """Seconds from the start of a process to the end of a run without learning."""
-    command = [
-        sys.executable,
-        "-m",
-        "edgefl",
-        "run",
-        "scenarios/01-skewed-data.yaml",
-        "--no-train",
-        "--quiet",
-        "--overwrite",
-    ]
+    """Return the seconds from the start of a process to the end of a run without learning."""
+    command = [sys.executable, "-m", "edgefl", "run", SCENARIO, "--no-train", "--quiet", "--overwrite"]
     began_s = time.perf_counter()
     environment = {**os.environ, "PYTHONPATH": str(tree.resolve())}
     subprocess.run([*command, "-o", str(folder)], cwd=tree, env=environment, check=True, capture_output=True)
     return time.perf_counter() - began_s
 
 
+def start_ups(trees, runs):
+    """Return the seconds of each tree's starts, which are measured in turn."""
+    times = {tree: [] for tree in trees}
+    if not runs:
+        return times
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(runs + 1):
+            for tree in trees:
+                seconds = start_up(tree, Path(folder) / "run")
+                if number:  # the first one fills caches
+                    times[tree].append(seconds)
+    return times
+
+
 def main():
+    """Print a column for each tree, and its circles below."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("trees", nargs="*", type=Path, default=[Path()])
     parser.add_argument("--runs", type=int, default=0, help="how often to time the start of each tree, in turn")
     arguments = parser.parse_args()
-    times = {tree: [] for tree in arguments.trees}
-    with tempfile.TemporaryDirectory() as folder:
-        for number in range(arguments.runs + 1 if arguments.runs else 0):
-            for tree in arguments.trees:
-                seconds = start_up(tree, Path(folder) / "run")
-                if number:  # the first one fills caches
-                    times[tree].append(seconds)
-    print("| | " + " | ".join(str(tree) for tree in arguments.trees) + " |")
-    print("|---|" + "---|" * len(arguments.trees))
+    trees = arguments.trees
+    times = start_ups(trees, arguments.runs)
+    print("| | " + " | ".join(map(str, trees)) + " |")
+    print("|---|" + "---|" * len(trees))
+    circles_of = {tree: circles(tree) for tree in trees}
     rows = {
-        "entries at the root of edgefl": [str(entries(tree)) for tree in arguments.trees],
-        "import circles": [str(len(circles(tree))) for tree in arguments.trees],
+        "entries at the root of edgefl": [],
+        "import circles": [],
         "code lines": [],
         "parallel assignments, per 1,000": [],
         "conditional expressions, per 1,000": [],
         "comments, per 100": [],
     }
-    for tree in arguments.trees:
-        code, parallel, conditional, comments = density(tree)
-        rows["code lines"].append(f"{code:,}")
-        rows["parallel assignments, per 1,000"].append(f"{1000 * parallel / code:.1f}")
-        rows["conditional expressions, per 1,000"].append(f"{1000 * conditional / code:.1f}")
-        rows["comments, per 100"].append(f"{100 * comments / code:.1f}")
+    for tree in trees:
+        counts = density(tree)
+        rows["entries at the root of edgefl"].append(str(entries(tree)))
+        rows["import circles"].append(str(len(circles_of[tree])))
+        rows["code lines"].append(f"{counts.code:,}")
+        rows["parallel assignments, per 1,000"].append(f"{1000 * counts.parallel / counts.code:.1f}")
+        rows["conditional expressions, per 1,000"].append(f"{1000 * counts.conditional / counts.code:.1f}")
+        rows["comments, per 100"].append(f"{100 * counts.comments / counts.code:.1f}")
     if arguments.runs:
-        rows["01-skewed-data without learning [s], median"] = [
-            f"{statistics.median(times[tree]):.2f}" for tree in arguments.trees
-        ]
+        medians = [f"{statistics.median(times[tree]):.2f}" for tree in trees]
+        rows["01-skewed-data without learning [s], median"] = medians
     for title, cells in rows.items():
         print(f"| {title} | " + " | ".join(cells) + " |")
-    for tree in arguments.trees:
-        for found in circles(tree):
+    for tree in trees:
+        for found in circles_of[tree]:
             print(f"circle in {tree}: {', '.join(found)}")
 
 

@@ -1,4 +1,4 @@
-"""Kernels and copies that a GPU gets in a round, counted on a device without numbers: no GPU is needed.
+"""Count the kernels and copies that a GPU gets in a round, on a device without numbers: no GPU is needed.
 
     python benchmarks/launches.py
 
@@ -46,15 +46,15 @@ def counted(
 
 
 def main() -> None:
-    """Print a table."""
+    """Print a row for each workload and number of clients."""
     print("| workload | steps | clients | kernels | kernels a step | copies | launches with graphs |")
     print("|---|---|---|---|---|---|---|")
     for title, (name, shape, batch_size, steps) in WORKLOADS.items():
         for clients in CLIENTS:
             launches = counted(name, shape, batch_size, steps, clients)
+            replayed = counted(name, shape, batch_size, steps, clients, graphs="auto")
             a_step = launches.kernels / steps
             cells = f"{steps} | {clients} | {launches.kernels} | {a_step:.1f} | {launches.copies}"
-            replayed = counted(name, shape, batch_size, steps, clients, graphs="auto")
             print(f"| {title} | {cells} | {replayed.kernels} |")
 
 

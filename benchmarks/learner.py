@@ -1,4 +1,4 @@
-"""The learner against a bare PyTorch loop, and against pfl-research, on the workloads of benchmarks/workloads.py.
+"""Measure the learner beside a bare PyTorch loop and pfl-research, on the workloads of benchmarks/workloads.py.
 
     python benchmarks/learner.py [--device cuda] [--repeats 3] [--workloads W1 W2 W3] [--pfl PYTHON]
 
@@ -25,6 +25,7 @@ from typing import Any
 from workloads import WORKLOADS, scenario
 
 HERE = Path(__file__).parent
+# Model, shape of a sample, samples of a client, batch size.
 PLANS = {
     "logistic": ({"kind": "logistic"}, (28, 28), 60, 64),
     "mlp 784-64-10": ({"kind": "mlp"}, (28, 28), 600, 50),
@@ -35,44 +36,56 @@ PLANS = {
     "svhn_cnn (batch norm)": ({"kind": "svhn_cnn"}, (3, 32, 32), 100, 20),
     "resnet18 (GroupNorm)": ({"kind": "resnet18"}, (3, 32, 32), 20, 20),
 }
+# Devices and participants of `growth`.
+POPULATIONS = ((10, 10), (100, 100), (1_000, 1_000), (10_000, 10_000), (1_000, 10), (10_000, 10))
 
 
 def seconds_of(command: list[str]) -> float:
-    """Median seconds a round of one side's process."""
+    """Return the median seconds a round of one side's process."""
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return statistics.median(json.loads(output.splitlines()[-1])["round_s"])
+    result = json.loads(output.splitlines()[-1])
+    return statistics.median(result["round_s"])
+
+
+def command_of(side: str, name: str, options: argparse.Namespace) -> list[str]:
+    """Return the command that trains a workload on one side."""
+    if side == "pfl":
+        rounds = str(WORKLOADS[name].rounds)
+        return [options.pfl, str(HERE / "pfl_research.py"), "--workload", name, "--processes", "2", "--rounds", rounds]
+    program = [sys.executable, str(HERE / "workloads.py")]
+    if side == "graphs":
+        return [*program, "edgefl", name, "--device", options.device, "--graphs"]
+    return [*program, side, name, "--device", options.device]
 
 
 def compare(options: argparse.Namespace) -> None:
-    """One table row a workload."""
-    sides = {
-        side: [sys.executable, str(HERE / "workloads.py"), side, "{}", "--device", options.device]
-        for side in ("bare", "edgefl")
-    }
+    """Print one table row a workload."""
+    sides = ["bare", "edgefl"]
     if options.device != "cpu":
-        sides["graphs"] = [*sides["edgefl"], "--graphs"]
+        sides.append("graphs")
     if options.pfl:
-        sides["pfl"] = [options.pfl, str(HERE / "pfl_research.py"), "--workload", "{}", "--processes", "2"]
-    others = list(sides)[1:]
-    print(f"| workload | {' | '.join(f'{side}, s a round' for side in sides)} | {' / bare | '.join(others)} / bare |")
-    print("|---" * (1 + len(sides) + len(others)) + "|")
+        sides.append("pfl")
+    others = sides[1:]
+    heads = ["workload"]
+    heads += [f"{side}, s a round" for side in sides]
+    heads += [f"{side} / bare" for side in others]
+    print(f"| {' | '.join(heads)} |")
+    print("|---" * len(heads) + "|")
     for name in options.workloads:
-        runs = []
+        seconds: dict[str, list[float]] = {side: [] for side in sides}
         for _ in range(options.repeats):
-            one = {}
-            for side, command in sides.items():
-                extra = ["--rounds", str(WORKLOADS[name].rounds)] if side == "pfl" else []
-                one[side] = seconds_of([name if word == "{}" else word for word in command] + extra)
-            runs.append(one)
-        medians = [statistics.median(run[side] for run in runs) for side in sides]
-        ratios = [sorted(run[side] / run["bare"] for run in runs) for side in others]
-        cells = [f"{value:.4g}" for value in medians]
-        cells += [f"**{statistics.median(each):.2f}** ({each[0]:.2f} to {each[-1]:.2f})" for each in ratios]
+            for side in sides:
+                command = command_of(side, name, options)
+                seconds[side].append(seconds_of(command))
+        cells = [f"{statistics.median(seconds[side]):.4g}" for side in sides]
+        for side in others:
+            ratios = [own / bare for own, bare in zip(seconds[side], seconds["bare"], strict=True)]
+            cells.append(f"**{statistics.median(ratios):.2f}** ({min(ratios):.2f} to {max(ratios):.2f})")
         print(f"| {name}: {WORKLOADS[name].title} | {' | '.join(cells)} |", flush=True)
 
 
 def plans(options: argparse.Namespace) -> None:
-    """What each way to train takes for a step of one client, on one core or on the GPU."""
+    """Print what each way to train takes for a step of one client, on one core or on the GPU."""
     print("| model | serial, autograd | layers by hand: clients at once | vmap: clients at once |")
     print("|---|---|---|---|")
     for title, (model, shape, samples, batch) in PLANS.items():
@@ -80,15 +93,15 @@ def plans(options: argparse.Namespace) -> None:
         serial = trials.pop(("autograd", 1))
         cells = [f"{serial * 1e3:.3g} ms"]
         for kernel in ("layers", "vmap"):
-            mine = {width: seconds / serial for (name, width), seconds in trials.items() if name == kernel}
-            cells.append(", ".join(f"{width}: {ratio:.2f}" for width, ratio in mine.items()) or "-")
+            ratios = [f"{width}: {step_s / serial:.2f}" for (name, width), step_s in trials.items() if name == kernel]
+            cells.append(", ".join(ratios) or "-")
         print(f"| {title} | {' | '.join(cells)} |", flush=True)
 
 
 def trials_of(
     model: dict[str, Any], shape: tuple[int, ...], samples: int, batch: int, device: str
 ) -> dict[tuple[str, int], float]:
-    """Seconds a step by kernel and clients at once, as `training.engine: measured` measures them."""
+    """Return the seconds a step by kernel and clients at once, as `training.engine: measured` measures them."""
     import numpy as np
 
     from edgefl.core.streams import Streams
@@ -98,7 +111,8 @@ def trials_of(
     from edgefl.learning.models import MODELS
     from edgefl.learning.training_section import Training
 
-    rng, clients = np.random.default_rng(0), 32
+    rng = np.random.default_rng(0)
+    clients = 32
     x = rng.standard_normal((clients * samples, *shape), dtype=np.float32)
     y = rng.integers(0, 10, len(x))
     data = Data(x, y, x[:10], y[:10], 10)
@@ -106,7 +120,10 @@ def trials_of(
     original = plan.fastest
 
     def fastest(families: Any, attempt: Any, limit_bytes: float) -> Any:
+        """Return the fastest plan, and record each attempt."""
+
         def recorded(candidate: Any) -> Any:
+            """Attempt a plan, and record its seconds a step."""
             trial = attempt(candidate)
             measured[candidate.kernel, candidate.width] = trial.step_s
             return trial
@@ -126,35 +143,42 @@ def trials_of(
 
 
 def growth(options: argparse.Namespace) -> None:
-    """Logistic regression, 60,000 samples shared among ever more devices: only who takes part costs."""
+    """Print the costs of logistic regression, 60,000 samples shared among ever more devices: participants cost."""
     print("| devices | participants | learning, s a round | us a client step | all of a round, s | peak memory, GiB |")
     print("|---|---|---|---|---|---|")
-    for devices, participants in [(10, 10), (100, 100), (1_000, 1_000), (10_000, 10_000), (1_000, 10), (10_000, 10)]:
+    for devices, participants in POPULATIONS:
         command = [sys.executable, __file__, "--one", str(devices), str(participants), "--device", options.device]
-        row = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        each = 1e6 * row["learning_s"] / (participants * 5)
-        cells = f"{row['learning_s']:.4f} | {each:.1f} | {row['round_s']:.4f} | {row['peak_gib']:.2f}"
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        row = json.loads(output)
+        step_us = 1e6 * row["learning_s"] / (participants * WORKLOADS["W3"].steps)
+        cells = f"{row['learning_s']:.4f} | {step_us:.1f} | {row['round_s']:.4f} | {row['peak_gib']:.2f}"
         print(f"| {devices:,} | {participants:,} | {cells} |", flush=True)
 
 
 def grown(devices: int, participants: int, device: str) -> None:
-    """One row of `growth`, as JSON."""
+    """Print one row of `growth`, as JSON."""
     import edgefl
 
     rounds = 10
     with tempfile.TemporaryDirectory() as folder:
         base = scenario(WORKLOADS["W3"], Path(folder), rounds)
-        base["devices"], base["server"] = {"count": devices}, {"participants": participants}
+        base["devices"] = {"count": devices}
+        base["server"] = {"participants": participants}
         base["training"]["batch_size"] = 6
         base["radio"] = {"bandwidth_hz": 1e6 * participants}  # transfers as long as ever: the world walks their slots
         wall = edgefl.run(base, device=device).summary["wall_s"]
-    peak = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    row = {"learning_s": wall["learning"] / rounds, "round_s": (wall["learning"] + wall["world"]) / rounds}
-    print(json.dumps({**row, "peak_gib": peak / 2**20}))
+    own_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    workers_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    row = {
+        "learning_s": wall["learning"] / rounds,
+        "round_s": (wall["learning"] + wall["world"]) / rounds,
+        "peak_gib": (own_kib + workers_kib) / 2**20,
+    }
+    print(json.dumps(row))
 
 
 def idle(options: argparse.Namespace) -> None:
-    """The share of W2's rounds in which the GPU computes nothing, by torch's profiler."""
+    """Print the share of W2's rounds in which the GPU computes nothing, by torch's profiler."""
     from torch.profiler import ProfilerActivity, profile
 
     import edgefl
@@ -164,12 +188,13 @@ def idle(options: argparse.Namespace) -> None:
         edgefl.run(base, device=options.device)  # warms up, and measures the plan
         with profile(activities=[ProfilerActivity.CUDA]) as profiler:
             wall = edgefl.run(base, device=options.device).summary["wall_s"]
-    busy_s = sum(event.self_device_time_total for event in profiler.key_averages()) / 1e6
-    print(f"GPU idle in {1 - busy_s / (wall['learning'] + wall['world']):.0%} of W2's time", flush=True)
+    busy_us = sum(event.self_device_time_total for event in profiler.key_averages())
+    whole_s = wall["learning"] + wall["world"]
+    print(f"GPU idle in {1 - busy_us / 1e6 / whole_s:.0%} of W2's time", flush=True)
 
 
 def main() -> None:
-    """See the module."""
+    """Print the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--repeats", type=int, default=3)
@@ -183,8 +208,16 @@ def main() -> None:
     if options.one:
         grown(*options.one, options.device)
         return
-    extras = [table for table in (plans, growth, idle) if getattr(options, table.__name__)]
-    for table in [*([compare] if options.workloads else []), *extras]:
+    tables = []
+    if options.workloads:
+        tables.append(compare)
+    if options.plans:
+        tables.append(plans)
+    if options.growth:
+        tables.append(growth)
+    if options.idle:
+        tables.append(idle)
+    for table in tables:
         table(options)
         print()
 

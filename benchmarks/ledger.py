@@ -1,4 +1,4 @@
-"""What memory the rows of a run take: its participations move to the disk as it goes on.
+"""Measure the memory that the rows of a run take: its participations move to the disk as it goes on.
 
     python benchmarks/ledger.py [--parts 100000 1000000 10000000] [--participants 1000] [--devices 10000]
 
@@ -25,8 +25,9 @@ MOST_MB = 1000.0
 
 
 def scenario(folder, devices, participants, rounds):
-    """Devices that stand still in one cell, with a sample of one number each."""
-    x, y = np.zeros((devices, 1), dtype=np.float32), np.arange(devices) % 2
+    """Return a scenario of devices that stand still in one cell, with a sample of one number each."""
+    x = np.zeros((devices, 1), dtype=np.float32)
+    y = np.arange(devices) % 2
     path = Path(folder) / "samples.npz"
     np.savez(path, train_x=x, train_y=y, test_x=x[:10], test_y=y[:10])
     return {
@@ -41,21 +42,26 @@ def scenario(folder, devices, participants, rounds):
 
 
 def one(options):
+    """Run so many participations in this process, and print their row."""
     rounds = options.one // options.participants
     with tempfile.TemporaryDirectory(dir=options.disk) as folder:
         out = Path(folder) / "out"
         began_s = time.perf_counter()
-        run(load(scenario(folder, options.devices, options.participants, rounds)), Options(out=out, train=False))
+        world = load(scenario(folder, options.devices, options.participants, rounds))
+        run(world, Options(out=out, train=False))
         wall_s = time.perf_counter() - began_s
-        written_mb = sum(path.stat().st_size for path in out.iterdir() if path.is_file()) / 1e6
+        sizes = [path.stat().st_size for path in out.iterdir() if path.is_file()]
+    written_mb = sum(sizes) / 1e6
     usage = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_s = usage.ru_utime + usage.ru_stime
     peak_mb = usage.ru_maxrss * 1024 / 1e6
-    cells = f"{wall_s:.1f} s", f"{usage.ru_utime + usage.ru_stime:.1f} s", f"{peak_mb:,.0f} MB", f"{written_mb:,.0f} MB"
-    print(f"| {options.one:,} | {' | '.join(cells)} |", flush=True)
+    cells = f"{wall_s:.1f} s | {cpu_s:.1f} s | {peak_mb:,.0f} MB | {written_mb:,.0f} MB"
+    print(f"| {options.one:,} | {cells} |", flush=True)
     Path(options.result).write_text(json.dumps(peak_mb))
 
 
 def main():
+    """Print a row for each number of participations, each from a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", type=float, nargs="+", default=[1e5, 1e6, 1e7])
     parser.add_argument("--participants", type=int, default=1000, help="of a round")
@@ -65,21 +71,23 @@ def main():
     parser.add_argument("--result", help="where that writes its peak memory")
     options = parser.parse_args()
     if options.one:
-        return one(options)
+        one(options)
+        return
     print("| participations | wall-clock | processor | memory | results |\n|---|---|---|---|---|", flush=True)
-    shared = [f"--{name}={getattr(options, name)}" for name in ("participants", "devices")]
-    shared += [f"--disk={options.disk}"] * (options.disk is not None)
+    command = [sys.executable, __file__, f"--participants={options.participants}", f"--devices={options.devices}"]
+    if options.disk is not None:
+        command.append(f"--disk={options.disk}")
     peaks_mb = []
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result"
-        for parts in map(int, sorted(options.parts)):
-            subprocess.run([sys.executable, __file__, *shared, f"--one={parts}", f"--result={result}"], check=True)
+        for parts in sorted(options.parts):
+            subprocess.run([*command, f"--one={int(parts)}", f"--result={result}"], check=True)
             peaks_mb.append(json.loads(result.read_text()))
     if len(peaks_mb) > 1:
-        more_bytes = 1e6 * (peaks_mb[-1] - peaks_mb[0]) / (max(options.parts) - min(options.parts))
-        print(f"memory a participation: {more_bytes:.0f} bytes")
+        more_bytes = 1e6 * (peaks_mb[-1] - peaks_mb[0])
+        more_parts = max(options.parts) - min(options.parts)
+        print(f"memory a participation: {more_bytes / more_parts:.0f} bytes")
     print(f"memory of the largest run: {peaks_mb[-1]:,.0f} MB, under {MOST_MB:,.0f} MB: {peaks_mb[-1] < MOST_MB}")
-    return None
 
 
 if __name__ == "__main__":

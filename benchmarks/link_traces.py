@@ -14,7 +14,8 @@ RECORDINGS = 12
 SECONDS = 60
 SEED = 1
 MEDIAN_BPS = {"downlink": 30e6, "uplink": 6e6}
-POOR = 0.1  # of the good rate
+LEVEL = {"good": 1.0, "poor": 0.1}  # of the good rate
+OTHER = {"good": "poor", "poor": "good"}
 CHANGE = {"good": 0.04, "poor": 0.15}  # probability of leaving the state in a second
 SPREAD = 0.4  # standard deviation of the rate's logarithm around its level
 CORRELATION = 0.85  # of that between neighbouring seconds
@@ -22,29 +23,38 @@ CORRELATION = 0.85  # of that between neighbouring seconds
 
 def rates_bps(generator: np.random.Generator) -> list[tuple[int, int]]:
     """Return a recording's rates down and up, a pair for each second, in whole kbit/s."""
-    is_good = generator.random() < CHANGE["poor"] / (CHANGE["good"] + CHANGE["poor"])
+    state = "poor"
+    if generator.random() < CHANGE["poor"] / (CHANGE["good"] + CHANGE["poor"]):
+        state = "good"
     around = SPREAD * generator.standard_normal()
     rates = []
     for _ in range(SECONDS):
-        if generator.random() < CHANGE["good" if is_good else "poor"]:
-            is_good = not is_good
+        if generator.random() < CHANGE[state]:
+            state = OTHER[state]
         innovation = generator.standard_normal()
         around = CORRELATION * around + math.sqrt(1 - CORRELATION**2) * SPREAD * innovation
-        level = math.exp(around) * (1.0 if is_good else POOR)
-        down, up = (round(median * level / 1e3) * 1000 for median in MEDIAN_BPS.values())
-        rates.append((down, up))
+        level = math.exp(around) * LEVEL[state]
+        down_bps = whole_kbps(MEDIAN_BPS["downlink"] * level)
+        up_bps = whole_kbps(MEDIAN_BPS["uplink"] * level)
+        rates.append((down_bps, up_bps))
     return rates
 
 
+def whole_kbps(rate_bps: float) -> int:
+    """Return a rate in bit/s, rounded to whole kbit/s."""
+    return round(rate_bps / 1e3) * 1000
+
+
 def main() -> None:
+    """Write the recordings to the named file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path)
     file = parser.parse_args().file
     lines = ["device,time_s,downlink_bps,uplink_bps"]
     for recording in range(RECORDINGS):
         generator = np.random.default_rng([SEED, recording])
-        for second, (down, up) in enumerate(rates_bps(generator)):
-            lines.append(f"drive-{recording:02d},{second},{down},{up}")
+        for second, (down_bps, up_bps) in enumerate(rates_bps(generator)):
+            lines.append(f"drive-{recording:02d},{second},{down_bps},{up_bps}")
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What movement costs: processor time for each second of virtual time and device, by model and by form of the area.
+"""Measure the processor time of movement for each device-second of virtual time, by model and by form of the area.
 
     python benchmarks/mobility.py [--devices 200] [--seconds 300]
 
@@ -34,7 +34,15 @@ def microseconds(mobility, drop, devices, seconds):
     track = model.track(scenario.cells.area, devices, Streams(1))
     begin = time.process_time()
     track.positions_m(np.arange(devices), float(seconds))
-    return (time.process_time() - begin) / devices / seconds * 1e6
+    took_s = time.process_time() - begin
+    return took_s / devices / seconds * 1e6
+
+
+def name_of(mobility):
+    """Return a model's kind and its other keys, as code in Markdown."""
+    parts = [f"`{mobility['kind']}`"]
+    parts += [f"`{key}: {value}`" for key, value in mobility.items() if key != "kind"]
+    return ", ".join(parts)
 
 
 def main():
@@ -45,11 +53,12 @@ def main():
     options = parser.parse_args()
     print("| mobility | in the disc [us] | in hexagons [us] | ratio |\n|---|---|---|---|")
     for mobility in MODELS:
-        name = ", ".join([f"`{mobility['kind']}`", *(f"`{key}: {mobility[key]}`" for key in mobility if key != "kind")])
         disc = microseconds(mobility, "disc", options.devices, options.seconds)
         hexagons = microseconds(mobility, "hexagons", options.devices, options.seconds)
-        cells = ["", ""] if hexagons is None else [f"{hexagons:.2f}", f"{hexagons / disc:.1f}"]
-        print(f"| {name} | {disc:.2f} | {' | '.join(cells)} |", flush=True)
+        cells = " | "
+        if hexagons is not None:
+            cells = f"{hexagons:.2f} | {hexagons / disc:.1f}"
+        print(f"| {name_of(mobility)} | {disc:.2f} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What an optimiser, or a selection by forecasts, adds to a run: its share of the run's processor time.
+"""Measure what an optimiser, or a selection by forecasts, adds to a run: its share of the run's processor time.
 
     python benchmarks/optimisers.py [--devices N] [--rounds R] [--repeats K] [--no-train]
 
@@ -27,7 +27,7 @@ from edgefl.server.server import Server
 
 
 class Stopwatch:
-    """Adds up the processor time that calls of a method take."""
+    """A sum of the processor time that calls of a method take."""
 
     def __init__(self, cls: type, name: str) -> None:
         self.spent_s = 0.0
@@ -35,7 +35,10 @@ class Stopwatch:
         setattr(cls, name, self._timed(method))
 
     def _timed(self, method: Callable) -> Callable:
+        """Return a method that also adds its processor time."""
+
         def timed(*arguments, **keys):
+            """Call the method, and add its processor time."""
             began_s = time.process_time()
             try:
                 return method(*arguments, **keys)
@@ -46,6 +49,7 @@ class Stopwatch:
 
 
 def scenario(arguments, server, allocation="equal"):
+    """Return a world whose server has these keys."""
     return {
         "rounds": arguments.rounds,
         "data": {"dataset": arguments.dataset},
@@ -59,7 +63,7 @@ def scenario(arguments, server, allocation="equal"):
 
 
 def selections():
-    """Selections by forecasts that need no keys, no deadline and no answers of devices."""
+    """Yield selections by forecasts that need no keys, no deadline and no answers of devices."""
     for name in SELECTIONS.members:
         try:
             member = SELECTIONS.load(name)()
@@ -84,10 +88,33 @@ def measured(watch, world, train):
     if result.error:
         raise SystemExit(result.error)
     whole_s = processor_s() - began_s
-    return watch.spent_s / (whole_s - watch.spent_s), watch.spent_s
+    rest_s = whole_s - watch.spent_s
+    return watch.spent_s / rest_s, watch.spent_s
+
+
+def members_of(arguments, deadline_s):
+    """Return the name, the stopwatch and the world of each optimiser and of each selection."""
+    deciding = Stopwatch(OptimisedControl, "note_chosen")
+    choosing = Stopwatch(Server, "_by_selection")
+    fedl = scenario(arguments, {"optimiser": "fedl"}, "round_robin")
+    min_energy = scenario(arguments, {"optimiser": {"kind": "min_energy", "deadline_s": deadline_s}})
+    min_time = scenario(arguments, {"optimiser": "min_time"})
+    members = [
+        ("optimiser fedl", deciding, fedl),
+        ("optimiser min_energy", deciding, min_energy),
+        ("optimiser min_time", deciding, min_time),
+    ]
+    half = arguments.devices // 2
+    uniform = scenario(arguments, {"selection": "uniform", "participants": half, "csi": "none"})
+    members.append(("selection uniform", choosing, uniform))
+    for name in selections():
+        world = scenario(arguments, {"selection": name, "participants": half, "csi": "perfect"})
+        members.append((f"selection {name}", choosing, world))
+    return members
 
 
 def main():
+    """Print a row for each optimiser and each selection."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--devices", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=20)
@@ -97,31 +124,22 @@ def main():
     arguments = parser.parse_args()
     plain = edgefl.run(scenario(arguments, {}), train=False)
     deadline_s = 1.5 * float(plain.rounds["duration_s"].max())
-    deciding = Stopwatch(OptimisedControl, "note_chosen")
-    choosing = Stopwatch(Server, "_by_selection")
-    half = arguments.devices // 2
-    members = [
-        ("optimiser fedl", deciding, scenario(arguments, {"optimiser": "fedl"}, "round_robin")),
-        (
-            "optimiser min_energy",
-            deciding,
-            scenario(arguments, {"optimiser": {"kind": "min_energy", "deadline_s": deadline_s}}),
-        ),
-        ("optimiser min_time", deciding, scenario(arguments, {"optimiser": "min_time"})),
-    ]
-    for name in ("uniform", *selections()):
-        csi = "perfect" if name != "uniform" else "none"
-        world = scenario(arguments, {"selection": name, "participants": half, "csi": csi})
-        members.append((f"selection {name}", choosing, world))
-    learning = "without learning" if arguments.no_train else "with learning"
+    members = members_of(arguments, deadline_s)
+    learning = "with learning"
+    if arguments.no_train:
+        learning = "without learning"
     world = f"{arguments.devices} devices, {arguments.rounds} rounds of {arguments.dataset} {learning}"
     print(f"{world}, median of {arguments.repeats} runs")
     print("member                        ratio to the rest   ms a round")
     for name, watch, world in members:
-        found = [measured(watch, world, not arguments.no_train) for _ in range(arguments.repeats)]
-        ratio = statistics.median(ratio for ratio, _ in found)
-        round_ms = 1e3 * statistics.median(spent_s for _, spent_s in found) / arguments.rounds
-        print(f"{name:30} {ratio:16.4f} {round_ms:12.2f}", flush=True)
+        ratios = []
+        spent_s = []
+        for _ in range(arguments.repeats):
+            ratio, deciding_s = measured(watch, world, not arguments.no_train)
+            ratios.append(ratio)
+            spent_s.append(deciding_s)
+        round_ms = 1e3 * statistics.median(spent_s) / arguments.rounds
+        print(f"{name:30} {statistics.median(ratios):16.4f} {round_ms:12.2f}", flush=True)
 
 
 if __name__ == "__main__":

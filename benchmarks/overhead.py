@@ -1,4 +1,4 @@
-"""What the emulator costs: whole processes, `edgefl run` on MNIST against a bare PyTorch loop, pair by pair.
+"""Measure what the emulator costs: whole processes, `edgefl run` on MNIST against a bare PyTorch loop, pair by pair.
 
     EDGEFL_DATA=... python benchmarks/overhead.py [--rounds 300] [--pairs 3]
 
@@ -24,13 +24,14 @@ SCENARIO = ROOT / "scenarios" / "mnist-fedavg.yaml"
 
 
 def wall_s(*command):
+    """Return the wall-clock time of a process."""
     began = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return time.perf_counter() - began
 
 
 def write_plan(devices_csv, path):
-    """Samples of each device and participants of each round, as the emulator has them."""
+    """Write the samples of each device and the participants of each round, as the emulator has them."""
     scenario = load(SCENARIO)
     labels = scenario.data.dataset.load().train_y
     rng = Streams(scenario.seed).generator("partition")
@@ -39,10 +40,12 @@ def write_plan(devices_csv, path):
     with devices_csv.open(encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
             rounds.setdefault(row["round"], []).append(int(row["device"]))
-    path.write_text(json.dumps({"parts": [p.tolist() for p in parts], "rounds": list(rounds.values())}))
+    plan = {"parts": [part.tolist() for part in parts], "rounds": list(rounds.values())}
+    path.write_text(json.dumps(plan))
 
 
 def main():
+    """Print each pair of processes, and the medians."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--pairs", type=int, default=3)
@@ -51,18 +54,27 @@ def main():
     edgefl = [sys.executable, "-m", "edgefl"]
     run = [*edgefl, "run", str(SCENARIO), "--overwrite", "--set", f"rounds={options.rounds}"]
     with tempfile.TemporaryDirectory() as scratch:
-        out, plan = Path(scratch) / "out", Path(scratch) / "plan.json"
-        priced = [wall_s(*run, "--no-train", "-o", str(out)) for _ in range(options.pairs)]
+        out = Path(scratch) / "out"
+        plan = Path(scratch) / "plan.json"
+        world_times = [wall_s(*run, "--no-train", "-o", str(out)) for _ in range(options.pairs)]
         write_plan(out / "devices.csv", plan)
         bare_command = [sys.executable, str(ROOT / "benchmarks" / "bare_mnist.py"), mnist, str(plan)]
-        pairs = []
+        whole_times = []
+        bare_times = []
+        ratios = []
         for _ in range(options.pairs):
-            pairs.append((wall_s(*run, "-o", str(out)), wall_s(*bare_command)))
-            whole, bare = pairs[-1]
+            whole = wall_s(*run, "-o", str(out))
+            bare = wall_s(*bare_command)
+            whole_times.append(whole)
+            bare_times.append(bare)
+            ratios.append(whole / bare)
             print(f"edgefl {whole:.1f} s, bare {bare:.1f} s, ratio {whole / bare:.2f}", flush=True)
-    help_s = statistics.median(wall_s(*edgefl, "--help") for _ in range(5))
-    whole, bare, world = (statistics.median(v) for v in (*zip(*pairs, strict=True), priced))
-    ratio = statistics.median(a / b for a, b in pairs)
+    help_times = [wall_s(*edgefl, "--help") for _ in range(5)]
+    help_s = statistics.median(help_times)
+    whole = statistics.median(whole_times)
+    bare = statistics.median(bare_times)
+    world = statistics.median(world_times)
+    ratio = statistics.median(ratios)
     print(f"\n| {options.rounds} rounds of scenarios/mnist-fedavg.yaml | wall-clock, median of {options.pairs} |")
     print("|---|---|")
     print(f"| bare PyTorch loop | {bare:.1f} s |")

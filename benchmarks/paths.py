@@ -1,4 +1,4 @@
-"""What each fast path of the learner on a CPU is worth: seconds of a round without it, over seconds with it.
+"""Measure what each fast path of the learner on a CPU is worth: seconds of a round without it, over those with it.
 
     python benchmarks/paths.py [--repeats 3]
 
@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from workloads import CLASSES, WORKLOADS, synthetic
@@ -24,25 +23,25 @@ ROUNDS = {"W1": 6, "W2": 2, "W3": 20}
 
 
 def as_is() -> None:
-    """Nothing changed."""
+    """Change nothing."""
 
 
 def without_channels_last() -> None:
-    """Images with their channels last."""
+    """Keep images as they come, their channels first."""
     from edgefl.learning.learner.layers_gradient import LayersGradient
 
     LayersGradient._entry = lambda _, x: x  # type: ignore[method-assign]  # noqa: SLF001
 
 
 def without_keeping_memory() -> None:
-    """Malloc that keeps its memory."""
+    """Let malloc give its memory back."""
     from edgefl.learning.learner import workers
 
     workers.keep_memory = lambda: None
 
 
 def with_threads() -> None:
-    """Processes: the same workers as threads of one process."""
+    """Run the same workers as threads of one process."""
     from edgefl.learning.learner import learner, workers
 
     original = workers.TrainingWorkers
@@ -50,13 +49,15 @@ def with_threads() -> None:
 
 
 def one_by_one() -> None:
-    """Cohorts: one client at a time."""
-    PLANS.update({name: (kernel, 1) for name, (kernel, _) in PLANS.items()})
+    """Train one client at a time."""
+    for name, (kernel, _) in PLANS.items():
+        PLANS[name] = (kernel, 1)
 
 
 def by_autograd() -> None:
-    """Gradients by hand: autograd, one client at a time."""
-    PLANS.update(dict.fromkeys(PLANS, ("autograd", 1)))
+    """Train by autograd, one client at a time."""
+    for name in PLANS:
+        PLANS[name] = ("autograd", 1)
 
 
 VARIANTS: dict[str, tuple[Callable[[], None], list[str]]] = {
@@ -69,7 +70,7 @@ VARIANTS: dict[str, tuple[Callable[[], None], list[str]]] = {
 
 
 def round_s(name: str, change: Callable[[], None]) -> float:
-    """Median seconds of training one round's participants."""
+    """Return the median seconds of training one round's participants."""
     from edgefl.core.streams import Streams
     from edgefl.learning.algorithms.fedavg import FedAvg
     from edgefl.learning.datasets import Data
@@ -85,9 +86,13 @@ def round_s(name: str, change: Callable[[], None]) -> float:
     parts = np.split(np.arange(len(x)), workload.clients)
     section = Training.model_validate({**workload.work, "batch_size": workload.batch, "lr": 0.1, "weight_decay": 1e-3})
     kernel, width = PLANS[name]
-    plan = Plan("serial" if kernel == "autograd" else "batched", kernel, width)  # type: ignore[arg-type]
+    engine = "batched"
+    if kernel == "autograd":
+        engine = "serial"
+    plan = Plan(engine, kernel, width)  # type: ignore[arg-type]
     model = MODELS.load(workload.model["kind"])()
-    learner = Learner(LearningTask(model, FedAvg(), section, data, parts, Streams(1)), "cpu", plan=plan)
+    task = LearningTask(model, FedAvg(), section, data, parts, Streams(1))
+    learner = Learner(task, "cpu", plan=plan)
     seconds = []
     for index in range(ROUNDS[name] + 1):
         began = time.perf_counter()
@@ -99,27 +104,36 @@ def round_s(name: str, change: Callable[[], None]) -> float:
     return statistics.median(seconds[1:])
 
 
+def measured(name: str, variant: str) -> float:
+    """Return the seconds of a round of a workload, from a process of its own."""
+    command = [sys.executable, __file__, "--one", name, variant]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return float(json.loads(output))
+
+
 def main() -> None:
-    """See the module."""
+    """Print a row for each fast path."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         name, variant = options.one
-        print(json.dumps(round_s(name, VARIANTS[variant][0] if variant in VARIANTS else as_is)))
+        change = as_is
+        if variant in VARIANTS:
+            change, _ = VARIANTS[variant]
+        print(json.dumps(round_s(name, change)))
         return
-
-    def measured(*one: str) -> Any:
-        command = [sys.executable, __file__, "--one", *one]
-        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
     print("| without | W1 | W2 | W3 |\n|---|---|---|---|")
     for variant, (_, names) in VARIANTS.items():
         cells = dict.fromkeys(WORKLOADS, "-")
         for name in names:
-            pairs = [(measured(name, variant), measured(name, "as is")) for _ in range(options.repeats)]
-            cells[name] = f"{statistics.median(without / with_it for without, with_it in pairs):.2f}"
+            ratios = []
+            for _ in range(options.repeats):
+                without_s = measured(name, variant)
+                with_s = measured(name, "as is")
+                ratios.append(without_s / with_s)
+            cells[name] = f"{statistics.median(ratios):.2f}"
         print(f"| {variant} | {cells['W1']} | {cells['W2']} | {cells['W3']} |", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Seconds a round of pfl-research, the simulator of federated learning on PyPI as `pfl`, on three CPU workloads.
+"""Measure the seconds a round of pfl-research, the simulator on PyPI as `pfl`, on three CPU workloads.
 
     pip install pfl torch
     python benchmarks/pfl_research.py --workload W1 --rounds 8 --processes 2
@@ -30,8 +30,12 @@ if TYPE_CHECKING:
     from pfl.data.pytorch import PyTorchTensorDataset
     from pfl.model.pytorch import PyTorchModel
 
-LEARNING_RATE, WEIGHT_DECAY, CLASSES, SEED = 0.1, 1e-3, 10, 1
-ADDRESSES, RANK = "PFL_WORKER_ADDRESSES", "PFL_WORKER_RANK"  # how pfl learns of its processes
+LEARNING_RATE = 0.1
+WEIGHT_DECAY = 1e-3
+CLASSES = 10
+SEED = 1
+ADDRESSES = "PFL_WORKER_ADDRESSES"  # how pfl learns of its processes
+RANK = "PFL_WORKER_RANK"
 
 
 @dataclass(frozen=True)
@@ -54,31 +58,38 @@ WORKLOADS = {
 
 
 def layers(name: str) -> "list[torch.nn.Module]":
+    """Return the layers of a workload's network."""
     from torch import nn
 
     if name == "W1":
         return [nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, 200), nn.ReLU(), nn.Linear(200, CLASSES)]
     if name == "W2":
-        convolutions = [nn.Conv2d(3, 64, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(64, 64, 5), nn.ReLU()]
+        first = [nn.Conv2d(3, 64, 5), nn.ReLU(), nn.MaxPool2d(2)]
+        second = [nn.Conv2d(64, 64, 5), nn.ReLU(), nn.MaxPool2d(2)]
         dense = [nn.Linear(1600, 384), nn.ReLU(), nn.Linear(384, 192), nn.ReLU(), nn.Linear(192, CLASSES)]
-        return [*convolutions, nn.MaxPool2d(2), nn.Flatten(), *dense]
+        return [*first, *second, nn.Flatten(), *dense]
     return [nn.Linear(784, CLASSES)]
 
 
 def make_model(name: str) -> "PyTorchModel":
-    """The network with the two methods that pfl asks for, SGD on the clients and plain averaging on the server."""
+    """Return a network with what pfl asks for, SGD on the clients and plain averaging on the server."""
     import torch
     from pfl.metrics import Weighted
     from pfl.model.pytorch import PyTorchModel
     from torch.nn.functional import cross_entropy
 
     class Network(torch.nn.Sequential):
+        """A network with the two methods that pfl calls."""
+
         def loss(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            """Return the mean loss of a batch."""
             return cross_entropy(self(x), y)
 
         @torch.no_grad()
         def metrics(self, x: torch.Tensor, y: torch.Tensor) -> dict[str, Weighted]:
-            return {"loss": Weighted(cross_entropy(self(x), y, reduction="sum").item(), len(y))}
+            """Return the loss of some samples, and their number."""
+            loss = cross_entropy(self(x), y, reduction="sum")
+            return {"loss": Weighted(loss.item(), len(y))}
 
     network = Network(*layers(name))
     return PyTorchModel(
@@ -89,18 +100,20 @@ def make_model(name: str) -> "PyTorchModel":
 
 
 def make_users(work: Workload) -> "list[PyTorchTensorDataset]":
+    """Return the data of each client."""
     import torch
     from pfl.data.pytorch import PyTorchTensorDataset
 
     x = torch.randn(work.clients * work.samples, *work.shape)
     inputs = x.flatten(1)
-    y = (inputs @ torch.randn(inputs.shape[1], CLASSES)).argmax(1)
+    teacher = torch.randn(inputs.shape[1], CLASSES)
+    y = (inputs @ teacher).argmax(1)
     pairs = zip(x.split(work.samples), y.split(work.samples), strict=True)
     return [PyTorchTensorDataset(pair, user_id=str(user)) for user, pair in enumerate(pairs)]
 
 
 def measure(name: str, rounds: int, threads: int, rank: int, *, verbose: bool) -> list[float]:
-    """Trains in this process, together with the others if pfl has been told of any; the seconds of each round."""
+    """Train in this process, with the others if pfl has been told of any, and return the seconds of each round."""
     import numpy as np
     import torch
     from pfl.aggregate.simulate import SimulatedBackend
@@ -116,20 +129,25 @@ def measure(name: str, rounds: int, threads: int, rank: int, *, verbose: bool) -
     torch.set_num_threads(threads)
     np.random.seed(SEED)  # noqa: NPY002 - pfl draws from the global state, which all processes must share
     torch.manual_seed(SEED)
-    work, model = WORKLOADS[name], make_model(name)
+    work = WORKLOADS[name]
+    model = make_model(name)
     users = make_users(work)
     trained: list[int] = []
     starts: list[float] = []
     ends: list[float] = []
 
     def dataset_of(user: int) -> "PyTorchTensorDataset":
+        """Return the data of a client that takes part."""
         trained.append(user)
         return users[user]
 
     class Timer(TrainingProcessCallback):
+        """A record of when rounds begin and end."""
+
         def after_central_iteration(
             self, aggregate_metrics: Metrics, model: "PyTorchModel", *, central_iteration: int
         ) -> tuple[bool, Metrics]:
+            """Note the end of a round and the beginning of the next."""
             ends.append(time.perf_counter())
             if verbose:
                 cohort = aggregate_metrics.to_simple_dict()["Train population | number of devices"]
@@ -140,18 +158,19 @@ def measure(name: str, rounds: int, threads: int, rank: int, *, verbose: bool) -
             starts.append(time.perf_counter())
             return False, Metrics()
 
-    data = FederatedDataset(dataset_of, get_user_sampler("minimize_reuse", list(range(work.clients))))
+    sampler = get_user_sampler("minimize_reuse", list(range(work.clients)))
+    data = FederatedDataset(dataset_of, sampler)
     backend = SimulatedBackend(data, data, postprocessors=[WeightByDatapoints()])
     central = NNAlgorithmParams(rounds + 1, rounds + 1, train_cohort_size=work.cohort, val_cohort_size=None)
     local = NNTrainHyperParams(work.batch, local_num_epochs=work.epochs, local_learning_rate=LEARNING_RATE)
-    evaluation, callbacks = NNEvalHyperParams(local_batch_size=None), [Timer()]
+    evaluation = NNEvalHyperParams(local_batch_size=None)
     algorithm = FederatedAveraging()
-    algorithm.run(central, backend, model, local, evaluation, callbacks, send_metrics_to_platform=False)
+    algorithm.run(central, backend, model, local, evaluation, [Timer()], send_metrics_to_platform=False)
     return [end - start for start, end in zip(starts, ends[1:], strict=False)]  # all but the round that warms up
 
 
 def launch(processes: int) -> int:
-    """Runs this command in several processes that find each other through a free port; the worst exit status."""
+    """Run this command in several processes that find each other through a port, and return the worst exit status."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -159,7 +178,7 @@ def launch(processes: int) -> int:
     command = [sys.executable, *sys.argv]
     workers = [subprocess.Popen(command, env={**shared, RANK: str(rank)}) for rank in range(processes)]
     try:
-        while any(worker.poll() is None for worker in workers) and not any(worker.poll() for worker in workers):
+        while not have_ended(workers):
             time.sleep(0.05)
     finally:
         for worker in workers:
@@ -167,7 +186,15 @@ def launch(processes: int) -> int:
     return max(abs(worker.wait()) for worker in workers)
 
 
+def have_ended(workers: list[subprocess.Popen[bytes]]) -> bool:
+    """Return whether all processes have ended, or one has failed."""
+    statuses = [worker.poll() for worker in workers]
+    has_failed = any(statuses)
+    return has_failed or None not in statuses
+
+
 def main() -> int:
+    """Print the seconds of each round, and return the exit status."""
     cores = len(os.sched_getaffinity(0))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workload", choices=WORKLOADS, required=True)
@@ -182,7 +209,8 @@ def main() -> int:
     os.environ["CUDA_VISIBLE_DEVICES"] = ""  # with a GPU in sight, pfl would train and reduce there
     if args.processes > 1 and RANK not in os.environ:
         return launch(args.processes)
-    threads, rank = args.threads or max(1, cores // args.processes), int(os.environ.get(RANK, "0"))
+    threads = args.threads or max(1, cores // args.processes)
+    rank = int(os.environ.get(RANK, "0"))
     seconds = measure(args.workload, args.rounds, threads, rank, verbose=args.verbose)
     if rank == 0:
         result = {"workload": args.workload, "processes": args.processes, "round_s": seconds}

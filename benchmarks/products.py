@@ -1,4 +1,4 @@
-"""Matrix products of dense layers: NumPy against torch, on one core.
+"""Measure matrix products of dense layers: NumPy against torch, on one core.
 
     python benchmarks/products.py [--repeats 9]
 
@@ -18,6 +18,7 @@ import torch
 from edgefl.core.machine import one_numpy_thread
 from edgefl.learning.learner.arithmetic import product
 
+# Samples, inputs, outputs.
 CASES = {"W1's first layer": (50, 784, 200), "W1's second layer": (50, 200, 200), "W3": (60, 784, 10)}
 CLIENTS = 4
 WORK = 2e9  # operations of a turn
@@ -31,17 +32,35 @@ def seconds(call: Callable[[], object], calls: int) -> float:
     return (time.perf_counter() - began_s) / calls
 
 
-def row(title: str, ours: Callable[[], object], theirs: Callable[[], object], work: float, repeats: int) -> str:
-    """Return one row of the table, of calls that each do `work` operations."""
+def row(title: str, a: torch.Tensor, b: torch.Tensor, work: float, repeats: int) -> str:
+    """Return one row of the table, of products that each do `work` operations."""
+    out = torch.bmm(a, b)
+
+    def ours() -> object:
+        """Multiply by NumPy."""
+        return product(a, b, out)
+
+    def theirs() -> object:
+        """Multiply by torch."""
+        return torch.bmm(a, b, out=out)
+
     calls = max(10, int(WORK / work))
-    turns = [(seconds(ours, calls), seconds(theirs, calls)) for _ in range(repeats + 1)][1:]
-    ours_us, theirs_us = (1e6 * min(side) / CLIENTS for side in zip(*turns, strict=True))
-    ratio = statistics.median(theirs_s / ours_s for ours_s, theirs_s in turns)
-    return f"| {title} | {theirs_us:.1f} us | {ours_us:.1f} us | {ratio:.2f} |"
+    seconds(ours, calls)  # the first turn warms up
+    seconds(theirs, calls)
+    ours_s = []
+    theirs_s = []
+    ratios = []
+    for _ in range(repeats):
+        ours_s.append(seconds(ours, calls))
+        theirs_s.append(seconds(theirs, calls))
+        ratios.append(theirs_s[-1] / ours_s[-1])
+    theirs_us = 1e6 * min(theirs_s) / CLIENTS
+    ours_us = 1e6 * min(ours_s) / CLIENTS
+    return f"| {title} | {theirs_us:.1f} us | {ours_us:.1f} us | {statistics.median(ratios):.2f} |"
 
 
 def main() -> None:
-    """See the module."""
+    """Print a row for each product."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--repeats", type=int, default=9)
     repeats = parser.parse_args().repeats
@@ -58,17 +77,9 @@ def main() -> None:
                 "gradient in the inputs": (dy, w),
             }
             work = 2.0 * CLIENTS * samples * inputs * outputs
+            size = f"{samples} x {inputs} x {outputs}"
             for name, (a, b) in factors.items():
-                out = torch.bmm(a, b)
-
-                def ours(a: torch.Tensor = a, b: torch.Tensor = b, out: torch.Tensor = out) -> object:
-                    return product(a, b, out)
-
-                def theirs(a: torch.Tensor = a, b: torch.Tensor = b, out: torch.Tensor = out) -> object:
-                    return torch.bmm(a, b, out=out)
-
-                size = f"{samples} x {inputs} x {outputs}"
-                print(row(f"{title}, {name} ({size})", ours, theirs, work, repeats), flush=True)
+                print(row(f"{title}, {name} ({size})", a, b, work, repeats), flush=True)
 
 
 if __name__ == "__main__":

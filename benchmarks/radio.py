@@ -1,4 +1,4 @@
-"""What the radio costs.
+"""Measure what the radio costs.
 
     python benchmarks/radio.py [slots] [fast] [round] [uploads] [asynchronous] [cells] [short] [law] [--length SLOTS]
 
@@ -45,18 +45,18 @@ TABLE_I = {  # dynamic-devices paper: parameters, FLOPs per parameter and sample
 
 
 def main():
-    parts = {"slots": slots, "fast": fast, "round": one_round} | SHARED
+    """Print the named parts, or all."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--length", type=int, metavar="SLOTS", help="only the settings of `law` of about so many slots")
     options = parser.parse_args()
-    for part in options.parts or parts:
+    for part in options.parts or PARTS:
         print(f"\n## {part}\n")
-        parts[part](options)
+        PARTS[part](options)
 
 
 def cpu_s(function, repeats=5):
-    """Median processor time of a call, and what the last one returned."""
+    """Return the median processor time of a call, and what the last one returned."""
     times = []
     for _ in range(repeats):
         began = time.process_time()
@@ -66,26 +66,41 @@ def cpu_s(function, repeats=5):
 
 
 def seeds(count):
-    return [hashlib.sha256(str(row).encode()).digest()[:24] for row in range(count)].__getitem__
+    """Return a function from a row to its seed."""
+    digests = [hashlib.sha256(str(row).encode()).digest()[:24] for row in range(count)]
+    return digests.__getitem__
+
+
+def slot_bits(snr, h):
+    """Return the bits of a slot [rows, slots] at fading coefficients of the same shape."""
+    return 1e6 * SLOT_S * np.log2(1 + snr[:, None] * np.abs(h) ** 2)
 
 
 def plain_walk(payload, snr, rows, chunk=2048):
-    """The obvious program: draw, lfilter, log2, cumulative sum, until everybody is through."""
+    """Walk the slots by the obvious program: draw, lfilter, log2, cumulative sum, until everybody is through."""
     from scipy.signal import lfilter
 
-    rng, share = np.random.default_rng(1), np.sqrt((1 - RHO**2) / 2)
-    state, sent, used = np.zeros((rows, 1), complex), np.zeros(rows), np.zeros(rows)
-    while (open_ := sent < payload).any():
+    rng = np.random.default_rng(1)
+    scale = np.sqrt((1 - RHO**2) / 2)
+    state = np.zeros((rows, 1), complex)
+    sent = np.zeros(rows)
+    used = np.zeros(rows)
+    unfinished = sent < payload
+    while unfinished.any():
         noise = rng.standard_normal((rows, chunk)) + 1j * rng.standard_normal((rows, chunk))
-        h, state = lfilter([share], [1, -RHO], noise, zi=state)
-        total = sent[:, None] + np.cumsum(1e6 * SLOT_S * np.log2(1 + snr[:, None] * np.abs(h) ** 2), axis=1)
-        used += np.where(open_, np.minimum((total < payload).sum(axis=1) + 1, chunk), 0)
+        h, state = lfilter([scale], [1, -RHO], noise, zi=state)
+        total = sent[:, None] + np.cumsum(slot_bits(snr, h), axis=1)
+        needed = np.minimum((total < payload).sum(axis=1) + 1, chunk)
+        used += np.where(unfinished, needed, 0)
         sent = total[:, -1]
+        unfinished = sent < payload
     return used * SLOT_S
 
 
 def slots(_options):
-    snr, payload = 10 ** np.linspace(3, 5, 100), 20_000 * SLOT_S * 14e6
+    """Print the speed of walking slot by slot, beside the obvious program."""
+    snr = 10 ** np.linspace(3, 5, 100)
+    payload = 20_000 * SLOT_S * 14e6
     engines = {
         "plain NumPy + lfilter": lambda: plain_walk(payload, snr, 100),
         "`slots`, NumPy": lambda: walk(payload, snr, compiled=False),
@@ -96,46 +111,54 @@ def slots(_options):
     rates = {name: [] for name in engines}
     for _ in range(5):
         for name, engine in engines.items():
-            took, durations_s = cpu_s(engine, repeats=1)
-            rates[name].append(durations_s.sum() / SLOT_S / took / 1e6)
+            took_s, durations_s = cpu_s(engine, repeats=1)
+            walked = durations_s.sum() / SLOT_S
+            rates[name].append(walked / took_s / 1e6)
     print("| 100 transfers of about 20,000 slots, 10 m/s, 30 to 50 dB | million device-slots a second |\n|---|---|")
     for name, values in rates.items():
         print(f"| {name} | {statistics.median(values):.1f} ({min(values):.1f} to {max(values):.1f}) |")
 
 
 def walk(payload, snr, *, compiled):
-    kept = _compiled.walk, _compiled.sfc64
+    """Walk the slots by the engine, with its compiled loops or without."""
+    kept_walk = _compiled.walk
+    kept_sfc64 = _compiled.sfc64
     if not compiled:
-        _compiled.walk = _compiled.sfc64 = lambda: None
+        _compiled.walk = lambda: None
+        _compiled.sfc64 = lambda: None
     try:
         draws = channel.transfer.innovations_of_seeds(seeds(len(snr)))
         return channel.transfer.slots(payload, snr, 1e6, SLOT_S, RHO, draws, 1.0)
     finally:
-        _compiled.walk, _compiled.sfc64 = kept
+        _compiled.walk = kept_walk
+        _compiled.sfc64 = kept_sfc64
 
 
 def fast(_options):
-    count, rng = 200_000, np.random.default_rng(1)
-    snr, speed = 10 ** rng.uniform(-0.5, 5, count), rng.uniform(0.5, 30, count)
+    """Print the speed of pricing long transfers at once."""
+    count = 200_000
+    rng = np.random.default_rng(1)
+    snr = 10 ** rng.uniform(-0.5, 5, count)
+    speed = rng.uniform(0.5, 30, count)
     rho = channel.fading.doppler_correlation(speed, 3.5e9, SLOT_S)
     mean_slot_bits = channel.rate.mean_rayleigh_bps(1e6, snr) * SLOT_S
     payload = mean_slot_bits * 10 ** rng.uniform(4, 5.3, count)
     long = ~channel.first_passage.walked(payload, snr, 1e6, SLOT_S, rho)
     draws = channel.transfer.innovations_of_seeds(seeds(1))
-    arguments = payload[long], snr[long], 1e6, SLOT_S, rho[long], rng.standard_normal(long.sum()), draws, 1.0
+    normals = rng.standard_normal(long.sum())
+    arguments = (payload[long], snr[long], 1e6, SLOT_S, rho[long], normals, draws, 1.0)
     channel.transfer.fast(*arguments)
-    took, _ = cpu_s(lambda: channel.transfer.fast(*arguments))
+    took_s, _ = cpu_s(lambda: channel.transfer.fast(*arguments))
     walked = 100 * (1 - long.mean())
-    print(
-        f"{long.sum() / took / 1e6:.2f} million transfers a second ({long.sum()} of 10,000 to 200,000 slots, -5 to 50"
-    )
+    rate = long.sum() / took_s / 1e6
+    print(f"{rate:.2f} million transfers a second ({long.sum()} of 10,000 to 200,000 slots, -5 to 50")
     print(
         f"dB, 0.5 to 30 m/s; {walked:.1f} % of such transfers fade too slowly for their length and are walked instead)"
     )
 
 
 def scenario(dataset, folder, **more):
-    """A round of the paper's Table VII: 100 devices, priced as Table I says."""
+    """Return a round of the paper's Table VII: 100 devices, priced as Table I says."""
     parameters, flops = TABLE_I[dataset]
     path = Path(folder) / "labels.npz"
     if not path.exists():
@@ -153,35 +176,54 @@ def scenario(dataset, folder, **more):
 
 
 def one_round(_options):
+    """Print the machine time of a synchronous round, and of its event loop beside bare SimPy."""
     with tempfile.TemporaryDirectory() as folder:
         print("| one synchronous round, 100 devices, 695 Mbit each way | machine time |\n|---|---|")
         for engine, rounds in (("slots", 5), ("fast", 200)):
             radio = {"preset": "dynamic_devices", "transfer": engine}
             section = load(scenario("TinyImageNet", folder, radio=radio, rounds=rounds))
             edgefl.run(scenario("TinyImageNet", folder, radio=radio), train=False)  # compile, import
-            round_s, loop_s = timed_rounds(section)
+            round_s, _ = timed_rounds(section)
             print(f"| `{engine}` | {round_s:.4f} s |")
-        pairs = [(timed_rounds(section)[1], cpu_s(lambda: bare_simpy(100, 200), repeats=1)[0] / 200) for _ in range(5)]
-    loop_s, bare_s = (statistics.median(column) for column in zip(*pairs, strict=True))
-    ratio = statistics.median(loop / bare for loop, bare in pairs)
-    print(f"\nEvent loop {1e3 * loop_s:.2f} ms a round, bare SimPy with as many events {1e3 * bare_s:.2f} ms:", end=" ")
-    print(f"{ratio:.2f} x")
+        print_event_loop(section)
+
+
+def print_event_loop(section):
+    """Print the time of a round in the event loop, beside that of bare SimPy with as many events."""
+    loops_s = []
+    bares_s = []
+    ratios = []
+    for _ in range(5):
+        _, loop_s = timed_rounds(section)
+        took_s, _ = cpu_s(lambda: bare_simpy(100, 200), repeats=1)
+        bare_s = took_s / 200
+        loops_s.append(loop_s)
+        bares_s.append(bare_s)
+        ratios.append(loop_s / bare_s)
+    loop_ms = 1e3 * statistics.median(loops_s)
+    bare_ms = 1e3 * statistics.median(bares_s)
+    print(f"\nEvent loop {loop_ms:.2f} ms a round, bare SimPy with as many events {bare_ms:.2f} ms:", end=" ")
+    print(f"{statistics.median(ratios):.2f} x")
 
 
 def timed_rounds(section):
-    """Processor seconds of a round, and of it in the event loop."""
+    """Return the processor seconds of a round, and of it in the event loop."""
     server, spent = timed_server(section)
-    took, _ = cpu_s(lambda: server.env.run(server.env.process(section.server.policy.run(server))), repeats=1)
-    return took / section.rounds, (took - sum(spent.values())) / section.rounds
+    took_s, _ = cpu_s(lambda: server.env.run(server.env.process(section.server.policy.run(server))), repeats=1)
+    loop_s = took_s - sum(spent.values())
+    return took_s / section.rounds, loop_s / section.rounds
 
 
 def timed_server(section):
-    """A server whose pricing and bookkeeping are timed, so that the rest is the event loop's."""
+    """Return a server whose pricing and bookkeeping are timed, so that the rest is the event loop's."""
     server = build(section, "cpu", train=False, progress=silent)
     spent = {"drop": 0.0, "open": 0.0, "close": 0.0}
 
     def timed(name, function):
+        """Return a function that also adds its processor time under a name."""
+
         def call(*arguments):
+            """Call the function, and add its processor time."""
             began = time.process_time()
             value = function(*arguments)
             spent[name] += time.process_time() - began
@@ -196,15 +238,17 @@ def timed_server(section):
 
 
 def bare_simpy(devices, rounds):
-    """Download, compute, upload of each device as timeouts; all wait for the last."""
+    """Run download, compute and upload of each device as timeouts; all wait for the last."""
     env = simpy.Environment()
 
     def participant(row):
+        """Wait for the three phases of a device."""
         yield env.timeout(1.0 + row)
         yield env.timeout(2.0)
         yield env.timeout(3.0 + row)
 
     def server():
+        """Wait for all devices, round by round."""
         for _ in range(rounds):
             yield env.all_of([env.process(participant(row)) for row in range(devices)])
 
@@ -212,22 +256,33 @@ def bare_simpy(devices, rounds):
 
 
 def shared_uploads(count, bits, transfer, cells=None, **radio):
-    """Processor seconds of uploads that begin together on one band, in a disc of 250 m or in the cells' hexagons."""
+    """Return processor seconds and end of uploads that begin together, in a disc of 250 m or in the cells' hexagons."""
     section = load({"radio": {"sharing": "processor", "transfer": transfer, **radio}, "cells": cells or {}})
-    link, env, rng = Link(section.radio, section.cells, Streams(1)), simpy.Environment(), np.random.default_rng(1)
-    sites = link.channel.cells.sites_m
-    distance_m, angle = 250 * np.sqrt(rng.uniform(0.01, 1, count)), rng.uniform(0, 2 * np.pi, count)
-    offset_m = np.stack([distance_m * np.cos(angle), distance_m * np.sin(angle)], axis=1) / (2 if cells else 1)
-    drop = link.drop(np.arange(count), sites[np.arange(count) % len(sites)] + offset_m, np.full(count, 1.5), 0)
-    who = link.participants(drop, np.full(count, 10.0), np.full(count, 0.2), 0)
-    carrier = link.open(env, who, round_trip(count, 1.0, bits, lambda _: np.zeros(count)))
+    link = Link(section.radio, section.cells, Streams(1))
+    env = simpy.Environment()
+    rng = np.random.default_rng(1)
+    radius_m = 250.0
+    if cells:
+        radius_m = 125.0
+    distance_m = radius_m * np.sqrt(rng.uniform(0.01, 1, count))
+    angle = rng.uniform(0, 2 * np.pi, count)
+    offset_m = np.stack([distance_m * np.cos(angle), distance_m * np.sin(angle)], axis=1)
+    ids = np.arange(count)
+    sites_m = link.channel.cells.sites_m
+    positions_m = sites_m[ids % len(sites_m)] + offset_m
+    drop = link.drop(ids, positions_m, np.full(count, 1.5), 0)
+    participants = link.participants(drop, np.full(count, 10.0), np.full(count, 0.2), 0)
+    messages = round_trip(count, 1.0, bits, lambda _: np.zeros(count))
+    carrier = link.open(env, participants, messages)
     gc.collect()  # what the measurement before has left behind is not this one's
     began = time.process_time()
-    env.run(env.all_of([env.process(carrier.send(row, UPLOAD)) for row in range(count)]))
+    sends = [env.process(carrier.send(row, UPLOAD)) for row in range(count)]
+    env.run(env.all_of(sends))
     return time.process_time() - began, env.now
 
 
 def uploads(_options):
+    """Print the time of long uploads on one band, by the engine."""
     shared_uploads(2, 1e8, "fast")  # tables, imports
     print("| uploads of 100 Mbit on 100 MHz, 10 m/s | `fast` | `slots` | ratio | slots each |\n|---|---|---|---|---|")
     for count in (100, 300, 1000):
@@ -237,42 +292,54 @@ def uploads(_options):
 
 
 def short(_options):
+    """Print the time of short uploads on one band, by the engine."""
     for transfer in ("fast", "slots"):
         shared_uploads(2, 1e8, transfer)
     print("| uploads of 251 kbit (MNIST, 7,850 parameters) | `fast` | `slots` | fast / slots |\n|---|---|---|---|")
     for count in (10, 100, 1000):
-        pairs = [
-            (shared_uploads(count, 251_200, "fast")[0], shared_uploads(count, 251_200, "slots")[0]) for _ in range(5)
-        ]
-        fast_s, slots_s = (statistics.median(column) for column in zip(*pairs, strict=True))
-        ratio = statistics.median(one / other for one, other in pairs)
-        print(f"| {count} | {fast_s:.3f} s | {slots_s:.3f} s | {ratio:.2f} |")
+        fast_times = []
+        slots_times = []
+        ratios = []
+        for _ in range(5):
+            fast_s, _ = shared_uploads(count, 251_200, "fast")
+            slots_s, _ = shared_uploads(count, 251_200, "slots")
+            fast_times.append(fast_s)
+            slots_times.append(slots_s)
+            ratios.append(fast_s / slots_s)
+        fast_s = statistics.median(fast_times)
+        slots_s = statistics.median(slots_times)
+        print(f"| {count} | {fast_s:.3f} s | {slots_s:.3f} s | {statistics.median(ratios):.2f} |")
 
 
 def cells(_options):
+    """Print the time of uploads in several cells."""
     shared_uploads(2, 1e8, "slots")
     print("| cells | uploads of 1 Mbit, 20 a cell | CPU | CPU an upload |\n|---|---|---|---|")
     for sites in (1, 7, 19):
         far = {"kind": "umi_los", "out_of_range": "clamp"}
         layout = {"layout": "hexagonal", "sites": sites}
-        took_s, _ = shared_uploads(20 * sites, 1e6, "slots", layout, propagation=far)
-        print(f"| {sites} | {20 * sites} | {took_s:.2f} s | {1e3 * took_s / (20 * sites):.2f} ms |")
+        count = 20 * sites
+        took_s, _ = shared_uploads(count, 1e6, "slots", layout, propagation=far)
+        print(f"| {sites} | {count} | {took_s:.2f} s | {1e3 * took_s / count:.2f} ms |")
 
 
 def asynchronous(_options):
+    """Print the time of an asynchronous run with many devices under way, by the engine."""
+    world = "10,000 devices, 1,000 under way, 300 aggregations, 21 Mbit each way"
     with tempfile.TemporaryDirectory() as folder:
         for transfer in ("fast", "slots"):
-            radio = {"sharing": "processor", "transfer": transfer}
-            server = {"policy": "asynchronous", "participants": 1000}
-            world = {"radio": radio, "server": server, "devices": {"count": 10_000}, "rounds": 300}
-            took_s, _ = cpu_s(lambda world=world: edgefl.run(scenario("SVHN", folder, **world), train=False), repeats=1)
-            print(
-                f"`{transfer}`: 10,000 devices, 1,000 under way, 300 aggregations, 21 Mbit each way: {took_s:.1f} s CPU"
-            )
+            keys = {
+                "radio": {"sharing": "processor", "transfer": transfer},
+                "server": {"policy": "asynchronous", "participants": 1000},
+                "devices": {"count": 10_000},
+                "rounds": 300,
+            }
+            took_s, _ = cpu_s(lambda keys=keys: edgefl.run(scenario("SVHN", folder, **keys), train=False), repeats=1)
+            print(f"`{transfer}`: {world}: {took_s:.1f} s CPU")
 
 
 def law(options):
-    """Whether `fast` has the law of `slots` where shares change: takes an hour; `--length 1000` some minutes."""
+    """Test whether `fast` has the law of `slots` where shares change: an hour; `--length 1000` takes some minutes."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "cases"))
     from shared_law import GRID, engines_apart, long_races
 
@@ -290,14 +357,20 @@ def law(options):
                 if p < 0.01:
                     rejected += 1
                     print(f"p = {p:.4f}: {setting}", flush=True)
-            chance = 0.01 * count
-            print(
-                f"{slots} slots: {rejected} of {count} settings rejected at 1 % (1,000 a side); by chance {chance:.1f}",
-                flush=True,
-            )
+            text = f"{rejected} of {count} settings rejected at 1 % (1,000 a side); by chance {0.01 * count:.1f}"
+            print(f"{slots} slots: {text}", flush=True)
 
 
-SHARED = {"uploads": uploads, "asynchronous": asynchronous, "cells": cells, "short": short, "law": law}
+PARTS = {
+    "slots": slots,
+    "fast": fast,
+    "round": one_round,
+    "uploads": uploads,
+    "asynchronous": asynchronous,
+    "cells": cells,
+    "short": short,
+    "law": law,
+}
 
 if __name__ == "__main__":
     main()

@@ -1,4 +1,4 @@
-"""A soak: what a long run holds on to, and whether a sweep that is killed all the time comes to its end.
+"""Soak: watch what a long run holds on to, and whether a sweep that is killed all the time comes to its end.
 
     python benchmarks/soak.py [--minutes 20]
 
@@ -29,7 +29,8 @@ SAMPLE_S = 2.0
 WARM_SHARE = 0.3  # of the samples, at the beginning: caches fill
 WORLD_SHARE = 0.15  # of the half, for the run without learning
 MODEL_SHARE = 0.02  # of a model that an aggregation may leave behind, beside the ledger
-MODEL_MB = 4 * (64 * 256 + 256 * 256 + 256 * 10) / 2**20
+MODEL_WEIGHTS = 64 * 256 + 256 * 256 + 256 * 10
+MODEL_MB = 4 * MODEL_WEIGHTS / 2**20
 KILLED_AFTER = (0.25, 1.0)  # of the time that the whole sweep takes undisturbed
 ORPHANS_END_S = 60.0  # after which no process of a killed program is left, though the machine be busy
 
@@ -67,7 +68,7 @@ SWEEP = "base: short.yaml\ngrid: {radio.bandwidth_hz: [2.0e7, 1.0e8], training.l
 
 
 class Sample(NamedTuple):
-    """What the processes of a program hold."""
+    """The memory, files and processes that a program holds."""
 
     time_s: float
     rss_mb: float
@@ -82,7 +83,7 @@ def tree(root: int) -> list[int]:
     for path in Path("/proc").iterdir():
         if path.name.isdigit():
             try:
-                parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+                parents[int(path.name)] = int(_state_and_parent(path)[1])
             except OSError:  # it has ended meanwhile
                 continue
     found = [root]
@@ -91,9 +92,19 @@ def tree(root: int) -> list[int]:
     return found
 
 
+def _state_and_parent(process: Path) -> list[str]:
+    """Return the fields of a process's stat behind its name: first its state, then its parent."""
+    text = (process / "stat").read_text()
+    _, _, fields = text.rpartition(")")
+    return fields.split()
+
+
 def sample(root: int, began_s: float) -> Sample:
     """Return what a program holds now."""
-    rss = files = shared = count = 0
+    rss = 0
+    files = 0
+    shared = 0
+    count = 0
     for process in tree(root):
         try:
             columns = Path(f"/proc/{process}/statm").read_text().split()
@@ -103,7 +114,10 @@ def sample(root: int, began_s: float) -> Sample:
         rss += int(columns[1])
         shared += int(columns[2])
         count += 1
-    return Sample(time.monotonic() - began_s, rss * PAGE_BYTES / MB, files, shared * PAGE_BYTES / MB, count)
+    time_s = time.monotonic() - began_s
+    rss_mb = rss * PAGE_BYTES / MB
+    shared_mb = shared * PAGE_BYTES / MB
+    return Sample(time_s, rss_mb, files, shared_mb, count)
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
@@ -114,7 +128,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
 
 
 class Held(NamedTuple):
-    """What a run has held from the first third to the last one of its samples, without those at its beginning."""
+    """The samples of a run, without those at its beginning: the first third and the last one."""
 
     rounds: int
     duration_s: float
@@ -123,8 +137,7 @@ class Held(NamedTuple):
 
     def means(self, name: str) -> tuple[float, float]:
         """Return the means of a figure over the first third and over the last one."""
-        first, last = (sum(getattr(one, name) for one in part) / len(part) for part in (self.first, self.last))
-        return first, last
+        return _mean(self.first, name), _mean(self.last, name)
 
     def grown(self, name: str) -> float:
         """Return by how much a figure has grown."""
@@ -133,9 +146,15 @@ class Held(NamedTuple):
 
     @property
     def grown_mb_a_round(self) -> float:
-        """By how much memory the run grows in an aggregation [MB]."""
-        between_s = self.grown("time_s")
-        return self.grown("rss_mb") / (self.rounds * between_s / self.duration_s)
+        """The memory by which the run grows in an aggregation [MB]."""
+        share = self.grown("time_s") / self.duration_s
+        return self.grown("rss_mb") / (self.rounds * share)
+
+
+def _mean(samples: list[Sample], name: str) -> float:
+    """Return the mean of a figure over some samples."""
+    values = [getattr(one, name) for one in samples]
+    return sum(values) / len(values)
 
 
 def held(folder: Path, out: str, duration_s: float, *options: str) -> Held | None:
@@ -152,7 +171,8 @@ def held(folder: Path, out: str, duration_s: float, *options: str) -> Held | Non
         samples.append(sample(process.pid, began_s))
     process.send_signal(signal.SIGTERM)
     process.wait(120)
-    rounds = len((folder / out / "rounds.csv").read_text().splitlines()) - 1
+    lines = (folder / out / "rounds.csv").read_text().splitlines()
+    rounds = len(lines) - 1
     warm = samples[int(WARM_SHARE * len(samples)) :]
     third = max(len(warm) // 3, 1)
     return Held(rounds, duration_s, warm[:third], warm[-third:])
@@ -195,8 +215,9 @@ def orphans(processes: list[int]) -> list[int]:
 
 
 def _is_zombie(process: int) -> bool:
+    """Return whether a process has ended and only waits for its parent to notice, or is gone."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return _state_and_parent(Path(f"/proc/{process}"))[0] == "Z"
     except OSError:
         return True
 
@@ -206,9 +227,9 @@ def killed_sweeps(folder: Path, duration_s: float) -> bool:
     (folder / "short.yaml").write_text(SHORT)
     (folder / "sweep.yaml").write_text(SWEEP)
     how = ("--device", "cpu", "--quiet", "--workers", "2")
-    truth_s = time.monotonic()
+    truth_began_s = time.monotonic()
     start(folder, "sweep", "sweep.yaml", "-o", "truth", *how).wait()
-    truth_s = time.monotonic() - truth_s
+    truth_s = time.monotonic() - truth_began_s
     truth = tables(folder / "truth")
     draws = random.Random(1)  # noqa: S311 - when to kill
     began_s = time.monotonic()

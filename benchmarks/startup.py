@@ -1,4 +1,4 @@
-"""From the start of a process to its end: the quickstart with its report, as a sweep of bandwidths, and other commands.
+"""Time processes from start to end: the quickstart with its report, as a sweep of bandwidths, and other commands.
 
     python benchmarks/startup.py [--repeats 5]
 
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -23,21 +24,30 @@ QUICKSTART = Path(__file__).parents[1] / "scenarios" / "quickstart.yaml"
 BANDWIDTHS_HZ = [5e6 * step for step in range(1, 17)]
 
 
-def took_s(command: list[str]) -> tuple[float, float]:
+class Times(NamedTuple):
+    """The wall-clock and the processor time of a process."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def took(command: list[str]) -> Times:
     """Return the wall-clock and the processor time of a process and its children."""
     began_s = time.perf_counter()
     before = os.times()
     subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = os.times()
     wall_s = time.perf_counter() - began_s
-    cpu_s = after.children_user + after.children_system - before.children_user - before.children_system
-    return wall_s, cpu_s
+    user_s = after.children_user - before.children_user
+    system_s = after.children_system - before.children_system
+    return Times(wall_s, user_s + system_s)
 
 
 def commands(scratch: Path) -> dict[str, list[str]]:
     """Return what is measured, by its name."""
     sweep = scratch / "sweep.yaml"
-    sweep.write_text(yaml.safe_dump({"base": str(QUICKSTART), "grid": {"radio.bandwidth_hz": BANDWIDTHS_HZ}}))
+    content = {"base": str(QUICKSTART), "grid": {"radio.bandwidth_hz": BANDWIDTHS_HZ}}
+    sweep.write_text(yaml.safe_dump(content))
     edgefl = ["-m", "edgefl"]
     run = [*edgefl, "run", str(QUICKSTART), "--overwrite", "-o"]
     over = "radio.bandwidth_hz=" + ",".join(f"{value:g}" for value in BANDWIDTHS_HZ)
@@ -53,22 +63,23 @@ def commands(scratch: Path) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """See the module."""
+    """Print a row for each command."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         measured = commands(Path(folder))
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in measured}
+        found: dict[str, list[Times]] = {name: [] for name in measured}
         for turn in range(options.repeats + 1):
             for name, command in measured.items():
-                took = took_s(command)
+                times = took(command)
                 if turn:  # the first turn warms the caches
-                    found[name].append(took)
-    print("| command | wall-clock | processor |\n|---|---|---|")
-    for name, times in found.items():
-        wall_s = statistics.median(one[0] for one in times)
-        cpu_s = statistics.median(one[1] for one in times)
+                    found[name].append(times)
+    print("| command | wall-clock | processor |")
+    print("|---|---|---|")
+    for name, turns in found.items():
+        wall_s = statistics.median(times.wall_s for times in turns)
+        cpu_s = statistics.median(times.cpu_s for times in turns)
         print(f"| `{name}` | {wall_s:.2f} s | {cpu_s:.2f} s |")
 
 

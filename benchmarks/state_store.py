@@ -1,4 +1,4 @@
-"""The clients' states in each home: seconds and GB/s of one round's gather and scatter, and peak resident memory.
+"""Measure the clients' states in each home: seconds and GB/s of a round's gather and scatter, peak resident memory.
 
     python benchmarks/state_store.py [--clients 500 --parameters 11600000 --participants 10 --rounds 20 --home disk]
 
@@ -13,6 +13,7 @@ import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,21 +22,38 @@ from edgefl.learning.learner.memory import budget
 from edgefl.learning.learner.store import HOST, StateStore
 
 
+class Measured(NamedTuple):
+    """The figures of a home."""
+
+    fill_s: float  # of the first write of every client
+    mean_s: float  # of a round
+    worst_s: float
+    peak_gb: float
+
+
 def measure(home, options):
-    """Seconds of the first write of every client (with --all), mean and worst seconds of a round, peak GB."""
+    """Return the figures of a home; every client is written once before with --all."""
     initial = {"c": torch.zeros(options.parameters, device=options.device)}
-    store, rng = StateStore(initial, options.clients, home), np.random.default_rng(1)
+    store = StateStore(initial, options.clients, home)
+    rng = np.random.default_rng(1)
     width = options.participants
-    everyone = np.arange(options.clients) if options.all else np.arange(0)
-    fill = sum(round_s(store, everyone[i : i + width]) for i in range(0, len(everyone), width))
-    times = [round_s(store, rng.choice(options.clients, width, replace=False)) for _ in range(options.rounds)]
+    fill_s = 0.0
+    if options.all:
+        everyone = np.arange(options.clients)
+        for first in range(0, options.clients, width):
+            fill_s += round_s(store, everyone[first : first + width])
+    times_s = []
+    for _ in range(options.rounds):
+        ids = rng.choice(options.clients, width, replace=False)
+        times_s.append(round_s(store, ids))
     check(store)
     store.close()
-    return fill, float(np.mean(times)), max(times), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return Measured(fill_s, float(np.mean(times_s)), max(times_s), usage.ru_maxrss / 1e6)
 
 
 def round_s(store, ids):
-    """Read, change and write the states of some clients."""
+    """Read, change and write the states of some clients, and return the seconds it takes."""
     began = time.perf_counter()
     states = store.gather(ids)
     states["c"] += torch.from_numpy(ids + 1).to(states["c"])[:, None]
@@ -46,43 +64,60 @@ def round_s(store, ids):
 
 
 def check(store):
-    """Every number of a client's state is the same multiple of its id + 1, if it came back as it was written."""
+    """Exit unless every number of a client's state is the same multiple of its id + 1, as it was written."""
     for client in store.ids()[-3:].tolist():
         vector = store.gather(np.array([client]))["c"][0]
-        if bool((vector != vector[0]).any()) or float(vector[0]) % (client + 1):
+        differs = bool((vector != vector[0]).any())
+        if differs or float(vector[0]) % (client + 1):
             raise SystemExit(f"the state of client {client} did not come back as it was written")
 
 
 def room(home, device):
-    """Bytes that a home may take."""
+    """Return the bytes that a home may take."""
     if home == "disk":
         return shutil.disk_usage(tempfile.gettempdir()).free
-    return budget(torch.device(device) if home == "device" else HOST)
+    if home == "device":
+        return budget(torch.device(device))
+    return budget(HOST)
+
+
+def default_device():
+    """Return the device that holds the states where none is named."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "cpu"
 
 
 def main():
+    """Print a row for each home."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--clients", type=int, default=500)
     parser.add_argument("--parameters", type=int, default=11_600_000)
     parser.add_argument("--participants", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--home", nargs="+", choices=["device", "host", "disk"], default=["device", "host", "disk"])
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--device", default=default_device())
     parser.add_argument("--all", action="store_true", help="write every client once before the rounds")
     options = parser.parse_args()
-    most = options.clients if options.all else min(options.clients, options.participants * options.rounds)
-    client = 4e-9 * options.parameters  # GB
+    written = options.clients
+    if not options.all:
+        written = min(options.clients, options.participants * options.rounds)
+    client_gb = 4e-9 * options.parameters
+    written_gb = client_gb * written
     print("| home | all clients once | a round, mean (worst) | GB/s in rounds | peak resident memory |")
     print("|---|---|---|---|---|")
     for home in options.home:
-        if 1e9 * client * most > room(home, options.device):
-            print(f"| {home} | no room for {client * most:.1f} GB | | | |")
+        if 1e9 * written_gb > room(home, options.device):
+            print(f"| {home} | no room for {written_gb:.1f} GB | | | |")
             continue
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            fill, mean, worst, peak = pool.submit(measure, home, options).result()
-        once = f"{fill:.1f} s, {client * options.clients / fill:.2f} GB/s" if options.all else "–"
-        rate = 2 * client * options.participants / mean  # read and written
-        print(f"| {home} | {once} | {mean:.3f} s ({worst:.3f} s) | {rate:.2f} | {peak:.2f} GB |", flush=True)
+            found = pool.submit(measure, home, options).result()
+        once = "–"
+        if options.all:
+            once = f"{found.fill_s:.1f} s, {client_gb * options.clients / found.fill_s:.2f} GB/s"
+        rate = 2 * client_gb * options.participants / found.mean_s  # read and written
+        seconds = f"{found.mean_s:.3f} s ({found.worst_s:.3f} s)"
+        print(f"| {home} | {once} | {seconds} | {rate:.2f} | {found.peak_gb:.2f} GB |", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ CLASSES = 10
 
 @dataclass(frozen=True)
 class Workload:
-    """What is trained, by how many, how much."""
+    """The model that is trained, by how many clients, and how long."""
 
     title: str
     model: dict[str, Any]
@@ -41,8 +42,10 @@ class Workload:
 
     @property
     def steps(self) -> int:
-        """Of a client in a round."""
-        return self.work.get("local_steps") or self.work["local_epochs"] * -(-self.samples // self.batch)
+        """Return the steps of a client in a round."""
+        if "local_steps" in self.work:
+            return self.work["local_steps"]
+        return self.work["local_epochs"] * math.ceil(self.samples / self.batch)
 
 
 WORKLOADS = {
@@ -66,34 +69,41 @@ WORKLOADS = {
 
 
 def synthetic(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
-    """Samples [n, *shape] and labels [n]."""
+    """Return samples [n, *shape] and labels [n]."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((workload.clients * workload.samples, *workload.shape), dtype=np.float32)
-    teacher = rng.standard_normal((int(np.prod(workload.shape)), CLASSES), dtype=np.float32)
-    return x, (x.reshape(len(x), -1) @ teacher).argmax(axis=1)
+    teacher = rng.standard_normal((math.prod(workload.shape), CLASSES), dtype=np.float32)
+    scores = x.reshape(len(x), -1) @ teacher
+    return x, scores.argmax(axis=1)
 
 
 def bare(workload: Workload, rounds: int, device: str) -> list[float]:
-    """One client after another, torch.optim.SGD, data in one tensor, as one would write it by hand."""
+    """Train one client after another as one would write it by hand, and return the seconds of each round but the first.
+
+    torch.optim.SGD, data in one tensor.
+    """
     import torch
     from torch.nn.functional import cross_entropy
 
     from edgefl.learning.models import MODELS
 
     kind = workload.model["kind"]
-    arrays = synthetic(workload)
-    x, y = (torch.from_numpy(array).to(device) for array in arrays)
+    samples, labels = synthetic(workload)
+    x = torch.from_numpy(samples).to(device)
+    y = torch.from_numpy(labels).to(device)
     torch.manual_seed(1)
     model = MODELS.load(kind)().module(workload.shape, CLASSES).to(device)
     state = {name: value.clone() for name, value in model.state_dict().items()}
-    rng, seconds = np.random.default_rng(1), []
+    rng = np.random.default_rng(1)
+    seconds = []
     for _ in range(rounds + 1):
         began = time.perf_counter()
         total = {name: torch.zeros_like(value) for name, value in state.items()}
         for client in rng.choice(workload.clients, workload.participants, replace=False):
             model.load_state_dict(state)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1, weight_decay=1e-3)
-            part, steps = torch.arange(client * workload.samples, (client + 1) * workload.samples, device=device), 0
+            part = torch.arange(client * workload.samples, (client + 1) * workload.samples, device=device)
+            steps = 0
             while steps < workload.steps:
                 for batch in part[torch.randperm(len(part), device=device)].split(workload.batch):
                     optimizer.zero_grad()
@@ -110,7 +120,7 @@ def bare(workload: Workload, rounds: int, device: str) -> list[float]:
 
 
 def scenario(workload: Workload, folder: Path, rounds: int) -> dict[str, Any]:
-    """The same as an edgefl scenario, with the radio and the devices priced."""
+    """Return the same as an edgefl scenario, with the radio and the devices priced."""
     x, y = synthetic(workload)
     path = folder / "synthetic.npz"
     np.savez(path, train_x=x, train_y=y, test_x=x[:100], test_y=y[:100])
@@ -126,7 +136,7 @@ def scenario(workload: Workload, folder: Path, rounds: int) -> dict[str, Any]:
 
 
 def emulated(workload: Workload, rounds: int, device: str, graphs: str = "off") -> list[float]:
-    """From the end of one round to the end of the next, everything that edgefl does included."""
+    """Return the seconds from the end of a round to the end of the next, everything that edgefl does included."""
     import edgefl
 
     ends: list[float] = []
@@ -134,11 +144,12 @@ def emulated(workload: Workload, rounds: int, device: str, graphs: str = "off") 
         base = scenario(workload, Path(folder), rounds + 2)
         base["training"]["graphs"] = graphs
         edgefl.run(base, device=device, progress=lambda _: ends.append(time.perf_counter()))
-    return np.diff(ends)[:-1].tolist()  # the last round waits for the evaluation
+    rounds_s = np.diff(ends)[:-1]  # the last round waits for the evaluation
+    return rounds_s.tolist()
 
 
 def main() -> None:
-    """See the module."""
+    """Print the seconds of each round of one side as a line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("side", choices=["bare", "edgefl"])
     parser.add_argument("workload", choices=list(WORKLOADS))
@@ -147,11 +158,14 @@ def main() -> None:
     parser.add_argument("--graphs", action="store_true", help="edgefl with training.graphs: auto")
     options = parser.parse_args()
     workload = WORKLOADS[options.workload]
-    args = (workload, options.rounds or workload.rounds, options.device)
+    rounds = options.rounds or workload.rounds
+    graphs = "off"
+    if options.graphs:
+        graphs = "auto"
     if options.side == "bare":
-        seconds = bare(*args)
+        seconds = bare(workload, rounds, options.device)
     else:
-        seconds = emulated(*args, "auto" if options.graphs else "off")
+        seconds = emulated(workload, rounds, options.device, graphs)
     print(json.dumps({"workload": options.workload, "side": options.side, "round_s": seconds}))
 
 

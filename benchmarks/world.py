@@ -1,4 +1,4 @@
-"""What a population costs that comes and goes: a million devices against ten thousand, without learning.
+"""Measure what a population costs that comes and goes: a million devices against ten thousand, without learning.
 
     python benchmarks/world.py [--rounds 100] [--participants 1000] [--devices 10000 1000000]
 
@@ -20,12 +20,16 @@ import numpy as np
 import edgefl
 
 STAY_S = 60.0
-MOST_S, MOST_MB, LEAST_SHARE = 60.0, 2000.0, 2 / 3
+MOST_S = 60.0
+MOST_MB = 2000.0
+LEAST_SHARE = 2 / 3
+HEADS = ("devices", "present", "wall-clock", "processor", "setup", "rounds", "virtual", "memory", "departed")
 
 
 def scenario(folder, devices, rounds, participants):
-    """A sample each, of one number; transfers by the fast engine."""
-    x, y = np.zeros((devices, 1), dtype=np.float32), np.arange(devices) % 2
+    """Return a scenario of devices with a sample each, of one number; transfers by the fast engine."""
+    x = np.zeros((devices, 1), dtype=np.float32)
+    y = np.arange(devices) % 2
     path = Path(folder) / "samples.npz"
     np.savez(path, train_x=x, train_y=y, test_x=x[:10], test_y=y[:10])
     return {
@@ -43,19 +47,25 @@ def scenario(folder, devices, rounds, participants):
 
 
 def one(options):
+    """Run so many devices in this process, and print their row."""
     with tempfile.TemporaryDirectory() as folder:
-        result = edgefl.run(scenario(folder, options.one, options.rounds, options.participants), train=False)
-    wall, usage = result.summary["wall_s"], resource.getrusage(resource.RUSAGE_SELF)
-    cpu_s, peak_mb = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-    present, departed = result.rounds["present"].mean(), result.rounds["departed"].sum()
+        world = scenario(folder, options.one, options.rounds, options.participants)
+        result = edgefl.run(world, train=False)
+    wall = result.summary["wall_s"]
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_s = usage.ru_utime + usage.ru_stime
+    peak_mb = usage.ru_maxrss / 1024
     seconds = (wall["total"], cpu_s, wall["setup"], wall["world"], result.summary["time_s"])
-    cells = [*(f"{each:.1f} s" for each in seconds), f"{peak_mb:,.0f} MB", str(departed)]
-    print(f"| {options.one:,} | {present:,.0f} | {' | '.join(cells)} |", flush=True)
-    Path(options.out).write_text(json.dumps({"wall-clock": wall["total"], "processor": cpu_s, "memory": peak_mb}))
+    cells = [f"{options.one:,}", f"{result.rounds['present'].mean():,.0f}"]
+    cells += [f"{each:.1f} s" for each in seconds]
+    cells += [f"{peak_mb:,.0f} MB", str(result.rounds["departed"].sum())]
+    print(f"| {' | '.join(cells)} |", flush=True)
+    numbers = {"wall-clock": wall["total"], "processor": cpu_s, "memory": peak_mb}
+    Path(options.out).write_text(json.dumps(numbers))
 
 
 def limits(few, many):
-    """Whether each holds, one line each."""
+    """Print a line for each limit, whether it holds."""
     for name in ("processor", "wall-clock"):
         share = few[name] / many[name]
         print(f"{name}, few devices over many: {share:.2f}, at least {LEAST_SHARE:.2f}: {told(share >= LEAST_SHARE)}")
@@ -64,10 +74,14 @@ def limits(few, many):
 
 
 def told(holds):
-    return "holds" if holds else "MISSED"
+    """Return a word for whether a limit holds."""
+    if holds:
+        return "holds"
+    return "MISSED"
 
 
 def main():
+    """Print a row for each population, each from a process of its own, and the limits below."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--participants", type=int, default=1000)
@@ -76,16 +90,18 @@ def main():
     parser.add_argument("--out", help="where that writes its numbers")
     options = parser.parse_args()
     if options.one:
-        return one(options)
-    names = "devices", "present", "wall-clock", "processor", "setup", "rounds", "virtual", "memory", "departed"
-    print(f"| {' | '.join(names)} |\n{'|---' * len(names)}|", flush=True)
-    shared = [f"--{name}={getattr(options, name)}" for name in ("rounds", "participants")]
+        one(options)
+        return
+    print(f"| {' | '.join(HEADS)} |\n{'|---' * len(HEADS)}|", flush=True)
+    command = [sys.executable, __file__, f"--rounds={options.rounds}", f"--participants={options.participants}"]
+    found = []
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / str(devices) for devices in options.devices]
-        for devices, path in zip(options.devices, paths, strict=True):
-            subprocess.run([sys.executable, __file__, *shared, f"--one={devices}", f"--out={path}"], check=True)
-        limits(*(json.loads(path.read_text()) for path in paths))
-    return None
+        out = Path(folder) / "out"
+        for devices in options.devices:
+            subprocess.run([*command, f"--one={devices}", f"--out={out}"], check=True)
+            found.append(json.loads(out.read_text()))
+    few, many = found
+    limits(few, many)
 
 
 if __name__ == "__main__":
