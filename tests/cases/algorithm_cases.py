@@ -9,7 +9,10 @@ from edgefl.learning.algorithms import LocalContext, RunInfo, Updates
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.steps import initial_state, upload
 
-D, N, LR, STEPS = 4, 5, 0.05, 3
+D = 4
+N = 5
+LR = 0.05
+STEPS = 3
 PARTIAL = [[0, 1], [1, 2, 4], [0, 3], [2], [0, 1, 2, 3, 4], [3, 4]]
 FULL = [list(range(N))] * 6
 UNIFORM = FedAvg(weighting="uniform")
@@ -26,37 +29,57 @@ class Simulation:
     def __init__(
         self, algorithm, schedule, samples=(1,) * N, rates=(LR,) * 6, steps=STEPS, labels=None, *, minimal=False
     ):
-        start, n = torch.zeros(D, dtype=torch.float64), len(samples)
-        self.algorithm, self.samples, self.rates, self.steps = algorithm, np.array(samples), rates, steps
-        self.labels, self.minimal = labels, minimal
-        self.run = RunInfo(n, len(schedule), sum(map(len, schedule)) / len(schedule), rates[0], steps)
+        self.algorithm = algorithm
+        self.samples = np.array(samples)
+        self.rates = rates
+        self.steps = steps
+        self.labels = labels
+        self.minimal = minimal
+        start = torch.zeros(D, dtype=torch.float64)
+        n = len(samples)
+        mean_participants = sum(map(len, schedule)) / len(schedule)
+        self.run = RunInfo(n, len(schedule), mean_participants, rates[0], steps)
         self.states = [initial_state(algorithm, start, n)]
         self.clients = [algorithm.client_state(start) for _ in range(n)]
-        self.moves, self.traces = [], []
+        self.moves = []
+        self.traces = []
         for index, ids in enumerate(schedule):
             self.round(index, ids)
 
     def round(self, index, ids):
-        server, uploads, moves = self.states[-1], [], []
+        server = self.states[-1]
+        uploads = []
+        moves = []
         for i in ids:
             start = self.algorithm.broadcast(server)
             gradient = CURVATURES[i] * (start - CENTRES[i])
-            received, weight = self.algorithm.downlink(server), self.samples[i] / self.samples.mean()
-            rest = self.steps, weight, index, gradient, self.run
-            local = LocalContext(start, self.rates[index], received, self.clients[i], *rest)
+            received = self.algorithm.downlink(server)
+            weight = self.samples[i] / self.samples.mean()
+            local = LocalContext(
+                start, self.rates[index], received, self.clients[i], self.steps, weight, index, gradient, self.run
+            )
             w = start
             for _ in range(self.steps):
                 gradient = self.algorithm.correct(CURVATURES[i] * (w - CENTRES[i]), w, local)
                 w = w - local.lr * (gradient + self.algorithm.decay(local) * w)
             sent = upload(self.algorithm, w, local, minimal=self.minimal)
             known = replace(local, state={}, gradient=torch.nan)
-            uploads.append({**sent, **(self.algorithm.derived(sent, known) if self.minimal else {})})
+            if self.minimal:
+                sent = {**sent, **self.algorithm.derived(sent, known)}
+            uploads.append(sent)
             self.clients[i] = self.algorithm.remember(w, local)
             moves.append(w - start)
         vectors = {name: torch.stack([upload[name] for upload in uploads]) for name in uploads[0]}
-        rest = {"index": index, "lr": self.rates[index], "run": self.run}
-        rest["labels"] = None if self.labels is None else self.labels[ids]
-        updates = Updates(vectors, np.array(ids), self.samples[ids], self.run.population, **rest)
+        updates = Updates(
+            vectors,
+            np.array(ids),
+            self.samples[ids],
+            self.run.population,
+            index=index,
+            lr=self.rates[index],
+            run=self.run,
+            labels=None if self.labels is None else self.labels[ids],
+        )
         self.states.append(self.algorithm.aggregate(server, updates))
         self.moves.append(torch.stack(moves))
         self.traces.append(self.algorithm.trace(self.states[-1], updates))
@@ -67,9 +90,10 @@ class Simulation:
 
 
 def same(first, second, schedule=PARTIAL, **options):
-    """Whether two algorithms go the same way."""
-    a, b = (Simulation(algorithm, schedule, **options).models for algorithm in (first, second))
-    return torch.allclose(a, b, rtol=1e-12, atol=1e-14)
+    """Tell whether two algorithms go the same way."""
+    one = Simulation(first, schedule, **options).models
+    other = Simulation(second, schedule, **options).models
+    return torch.allclose(one, other, rtol=1e-12, atol=1e-14)
 
 
 def digits(algorithm, **training):

@@ -15,19 +15,29 @@ def cell(row, column, printed, by_seed, *, bound=False, within=True, measure="ro
     """A cell; `printed` is None where nothing is."""
     numbers = list(by_seed.values())
     mean = statistics.fmean(numbers) if numbers else None
-    difference = mean - printed if numbers and printed is not None and not bound else None
+    std = None
+    if len(numbers) > 1 and not bound:
+        std = statistics.stdev(numbers)
+    published = None
+    difference = None
+    relative = None
+    if printed is not None:
+        published = Printed(f"{printed:g}", float(printed))
+        if numbers and not bound:
+            difference = mean - printed
+            relative = difference / printed
     return Cell(
         row={"setting": row},
         column=column,
         measure=measure,
         point={"setting": row, "algorithm": column},
-        published=None if printed is None else Printed(f"{printed:g}", float(printed)),
+        published=published,
         by_seed={seed: Measured(number, bound) for seed, number in by_seed.items()},
         mean=mean,
-        std=statistics.stdev(numbers) if len(numbers) > 1 and not bound else None,
+        std=std,
         bound=bound,
         difference=difference,
-        relative=None if difference is None else difference / printed,
+        relative=relative,
         within=within,
     )
 
@@ -73,8 +83,12 @@ def comparison(cells=None, **changes):
 
 def curves():
     """A comparison without printed numbers, of which every second value of a curve was kept."""
+
+    def path(height):
+        return " ".join(f"{height / step:g}" for step in (1, 2, 4))
+
     rows = [
-        run("IID", name, seed, path=" ".join(f"{seed * height / step:g}" for step in (1, 2, 4)))
+        run("IID", name, seed, path=path(seed * height))
         for seed in (1, 2)
         for name, height in (("FedAvg", 8), ("FedSSG", 4))
     ]

@@ -24,8 +24,11 @@ class _Python2(pickle._Pickler):
     dispatch: ClassVar = dict(pickle._Pickler.dispatch)
 
     def save_bytes(self, value):
-        short = len(value) < 256
-        self.write(b"U" + bytes([len(value)]) if short else b"T" + struct.pack("<i", len(value)))
+        length = len(value)
+        if length < 256:
+            self.write(b"U" + bytes([length]))
+        else:
+            self.write(b"T" + struct.pack("<i", length))
         self.write(value)
         self.memoize(value)
 

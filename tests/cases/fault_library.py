@@ -283,7 +283,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """How a run has ended."""
+    """The end of a run: its exit code, its output and the calls that were counted."""
 
     code: int
     out: str

@@ -52,8 +52,9 @@ class Step(NamedTuple):
         for i, block in enumerate(self.blocks):
             if block.language not in RUN:
                 continue
-            follower = self.blocks[i + 1] if i + 1 < len(self.blocks) else None
-            output = follower if follower is not None and follower.language == "text" else None
+            output = None
+            if i + 1 < len(self.blocks) and self.blocks[i + 1].language == "text":
+                output = self.blocks[i + 1]
             pairs.append((block, output))
         return pairs
 

@@ -50,7 +50,7 @@ class Tied(nn.Module):
 
 
 class Branching(nn.Module):
-    """What a forward pass does depends on the values that it sees."""
+    """A network whose forward pass depends on the values that it sees."""
 
     def __init__(self, classes):
         super().__init__()

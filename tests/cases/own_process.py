@@ -16,7 +16,8 @@ def run(test, arguments):
     except (EOFError, BrokenPipeError):
         process.join()
         _second_process.cache_clear()
-        outcome, text = "failed", f"the test's process ended with exit code {process.exitcode}"
+        outcome = "failed"
+        text = f"the test's process ended with exit code {process.exitcode}"
     if outcome == "skipped":
         pytest.skip(text)
     if outcome == "failed":

@@ -30,7 +30,7 @@ def written(folder, scenario, **modules):
 
 
 def fault_of(file, **options):
-    """What is wrong with the plug-in of a scenario: the refusal of its run, or what has ended it."""
+    """Return the fault of a scenario's plug-in: the refusal of its run, or the error that has ended it."""
     try:
         result = edgefl.run(file, **options)
     except InputError as error:

@@ -13,7 +13,8 @@ from edgefl.scenario import load
 
 SLOT_S = 0.0005
 NOISE_W_HZ = 10 ** (-17.4 - 3)
-SERVER_W, DEVICE_W = 10 ** (4.3 - 3), 10 ** (2.3 - 3)
+SERVER_W = 10 ** (4.3 - 3)
+DEVICE_W = 10 ** (2.3 - 3)
 STILL = {"fading": "none", "shadowing_db": 0.0}  # every rate has a closed form
 
 
@@ -36,7 +37,9 @@ def participants(of, ids, index=0, distance_m=100.0, speed_mps=10.0):
 
 def transfers(of, ids, bits=1e6, index=0, distance_m=100.0, speed_mps=10.0, compute_s=0.01):
     """Downloads and uploads of devices `ids` that all begin at time 0; columns of `TransferResult` as arrays."""
-    env, n, found = simpy.Environment(), len(ids), {}
+    env = simpy.Environment()
+    n = len(ids)
+    found = {}
     at = drop(of, ids, index, distance_m)
     who = of.participants(at, np.full(n, speed_mps), np.full(n, DEVICE_W), index)
     carrier = of.open(env, who, round_trip(n, bits, bits, lambda _: np.full(n, compute_s)))
@@ -47,12 +50,15 @@ def transfers(of, ids, bits=1e6, index=0, distance_m=100.0, speed_mps=10.0, comp
         found[row] = down, (yield from carrier.send(row, UPLOAD))
 
     env.run(env.all_of([env.process(device(row)) for row in range(n)]))
-    return tuple(_columns([found[row][way] for row in range(n)]) for way in (0, 1))
+    downs = [found[row][0] for row in range(n)]
+    ups = [found[row][1] for row in range(n)]
+    return _columns(downs), _columns(ups)
 
 
 def _columns(rows):
     first = rows[0]
-    return type(first)(*(np.array([getattr(row, name) for row in rows]) for name in first._fields))
+    columns = [np.array([getattr(row, name) for row in rows]) for name in first._fields]
+    return type(first)(*columns)
 
 
 def path_gain(distance_m, shadowing_db=0.0):
@@ -76,12 +82,19 @@ def still_slots(bits, share_hz, snr, slot_s=SLOT_S, bps_hz=lambda snr: math.log2
 
 def walk(draws, bits, share_hz, snr, start, rho, k=0.0, hold=1, limit=math.inf):
     """A transfer slot by slot, as the formulas say: slots, gain in the last of them and bits."""
-    line, scatter = (1.0, 0.0) if math.isinf(k) else (math.sqrt(k / (k + 1)), math.sqrt(1 / (k + 1)))
-    slots, sent, h = 0, 0.0, complex(start)
+    if math.isinf(k):
+        line = 1.0
+        scatter = 0.0
+    else:
+        line = math.sqrt(k / (k + 1))
+        scatter = math.sqrt(1 / (k + 1))
+    slots = 0
+    sent = 0.0
+    h = complex(start)
     while sent < bits and slots < limit:
         if slots % hold == 0:
-            e = complex(draws.standard_normal(), draws.standard_normal()) * math.sqrt(0.5)
-            h = rho * h + math.sqrt(1 - rho**2) * e
+            fresh = complex(draws.standard_normal(), draws.standard_normal()) * math.sqrt(0.5)
+            h = rho * h + math.sqrt(1 - rho**2) * fresh
         sent += share_hz * SLOT_S * math.log2(1 + snr * abs(line + scatter * h) ** 2)
         slots += 1
     return slots, h, min(sent, bits)

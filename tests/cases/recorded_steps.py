@@ -72,7 +72,7 @@ def trainer_of(task, recorder=None, device="cpu"):
 
 
 def two_rounds(task, plan, recorder=None, *, rates=(0.05, 0.02), same_start=True, device="cpu"):
-    """What the devices of a task send in two rounds, each from models, states and rates of its own."""
+    """Return the updates that a task's devices send in two rounds, each from models, states and rates of its own."""
     trainer, built = trainer_of(task, recorder, device)
     count = len(task.parts)
     order = sorted(range(count), key=lambda device: -len(task.parts[device]))

@@ -63,6 +63,7 @@ def devices_of_round(rng, config, number, start_s):
     busy = download + compute + upload
     shadowing = rng.normal(0, 4, len(ids))
     los = rng.random(len(ids)) < np.exp(-radius / 300)
+    pathloss_db = 43 + 21 * np.log10(radius) + np.where(los, 0, 12) + shadowing
     return [
         {
             "session": 1,
@@ -71,7 +72,7 @@ def devices_of_round(rng, config, number, start_s):
             "cell": 0,
             "distance_m": float(radius[i]),
             "los": int(los[i]),
-            "pathloss_db": float(43 + 21 * np.log10(radius[i]) + (0 if los[i] else 12) + shadowing[i]),
+            "pathloss_db": float(pathloss_db[i]),
             "download_s": float(download[i]),
             "compute_s": float(compute[i]),
             "upload_s": float(upload[i]),
@@ -149,18 +150,23 @@ def summary_of(config, table):
                 return {"accuracy": wanted} | {key: row[key] for key in ("round", "time_s", "energy_j")}
         return {"accuracy": wanted, "round": None, "time_s": None, "energy_j": None}
 
-    fairness = {"mean": 0.93, "variance": 0.002, "worst_10_percent": 0.81, "best_10_percent": 0.99}
+    last = table[-1] if table else {"time_s": 0.0, "energy_j": 0.0}
+    final = None
+    fairness = None
+    if accuracies:
+        final = accuracies[-1]
+        fairness = {"mean": 0.93, "variance": 0.002, "worst_10_percent": 0.81, "best_10_percent": 0.99}
     return {
         "rounds": len(table),
-        "time_s": table[-1]["time_s"] if table else 0.0,
-        "energy_j": table[-1]["energy_j"] if table else 0.0,
-        "final_accuracy": accuracies[-1] if accuracies else None,
+        "time_s": last["time_s"],
+        "energy_j": last["energy_j"],
+        "final_accuracy": final,
         "best_accuracy": max(accuracies, default=None),
         "targets": [target(wanted) for wanted in config["targets"]],
         "bytes_down": sum(row["bytes_down"] for row in table),
         "bytes_up": sum(row["bytes_up"] for row in table),
         "drops": {"late": 0, "departed": 0},
-        "fairness": fairness if accuracies else None,
+        "fairness": fairness,
         "wall_s": {"total": 12.3, "learning": 9.1, "world": 0.8, "write": 0.2},
     }
 
@@ -187,7 +193,9 @@ def rewrite(folder, name, change):
 def make(folder, /, *, rounds=None, kind="accuracy", status="finished", error=None, pace=1.0, **changes):
     """Write a result folder and return it; ``data__dataset="x"`` changes one key of the scenario."""
     config = scenario(**changes)
-    table, devices = rows_of(config, config["rounds"] if rounds is None else rounds, kind, pace)
+    if rounds is None:
+        rounds = config["rounds"]
+    table, devices = rows_of(config, rounds, kind, pace)
     folder = Path(folder)
     folder.mkdir(parents=True)
     scalar = ["parameter", "distance_to_optimum"] if kind == "quadratic" else []

@@ -1,4 +1,4 @@
-"""What the tests of runs, resumed runs and sweeps compare: result folders, byte by byte."""
+"""Comparisons of result folders, byte by byte, for the tests of runs, resumed runs and sweeps."""
 
 import csv
 import json

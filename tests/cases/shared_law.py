@@ -93,7 +93,8 @@ def durations_slots(setting, transfer, replicas, seed):
         1,
     )
     progress = BandProgress(of.pricing.engine, "up")
-    found, slot = np.zeros(replicas), 0
+    found = np.zeros(replicas)
+    slot = 0
     while len(rows):
         part = sum(change <= slot for change in changes)
         until = changes[part] if part < len(changes) else NO_LIMIT

@@ -63,7 +63,8 @@ def make(folder, grid, *, seeds=(1, 2, 3), rounds=20, targets=(0.8, 0.9), train=
 
     A larger first value makes rounds shorter. `change(values, seed)` gives other cells of a run, such as its status.
     """
-    rows, points = [], []
+    rows = []
+    points = []
     for number, values in enumerate(itertools.product(*grid.values()), 1):
         at = dict(zip(grid, values, strict=True))
         first = next((value for value in values if isinstance(value, int | float)), 1)

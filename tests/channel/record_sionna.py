@@ -102,9 +102,10 @@ def main():
         table = csv.writer(out, lineterminator="\n")
         table.writerow(FIELDS)
         for name, carriers_ghz in CARRIERS_GHZ.items():
+            kinds_of_walls = ("low",) if name == "rma" else ("low", "high")
             for carrier_ghz in carriers_ghz:
                 for release in (16, 19):
-                    for walls in ("low",) if name == "rma" else ("low", "high"):
+                    for walls in kinds_of_walls:
                         for row in links(rng, name, carrier_ghz, release, walls):
                             table.writerow([f"{value:.12g}" if isinstance(value, float) else value for value in row])
 

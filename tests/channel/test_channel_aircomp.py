@@ -116,7 +116,10 @@ def test_the_error_of_superposed_symbols_has_the_closed_form(per_symbol):
 def test_the_error_of_a_mean_that_misses_devices(correlation):
     """Against masks that are really drawn, to four standard errors."""
     rng = np.random.default_rng(3)
-    devices, probability, single, count = 6, 0.7, 0.4, 60_000
+    devices = 6
+    probability = 0.7
+    single = 0.4
+    count = 60_000
     common = np.sqrt(correlation) * rng.standard_normal(count)
     s = common + np.sqrt(1 - correlation) * rng.standard_normal((devices, count))
     sends = rng.random((devices, count)) < probability

@@ -21,7 +21,9 @@ def test_best_nats_solve_their_equation():
 @pytest.mark.parametrize("seed", range(20))
 def test_best_airtime_minimises_energy_and_worth_of_time(seed):
     rng = np.random.default_rng(seed)
-    bits, unit_w, second_w = 10 ** rng.uniform(-3, 2), 10 ** rng.uniform(-6, 1), 10 ** rng.uniform(-4, 2)
+    bits = 10 ** rng.uniform(-3, 2)
+    unit_w = 10 ** rng.uniform(-6, 1)
+    second_w = 10 ** rng.uniform(-4, 2)
 
     def cost_j(log_t):
         t = np.exp(log_t)

@@ -28,11 +28,21 @@ def utility(share_hz, snr_hz, model):
     return np.log(mean_bps(share_hz, snr_hz, model)).sum()
 
 
+def mean_bps_hz(*, fading):
+    """Return the mean rate as a function of the signal-to-noise ratio, with or without Rayleigh fading."""
+    if fading:
+        return lambda snr: rate.mean_rayleigh_bps_hz(rate.SHANNON, snr)
+    return rate.SHANNON.bps_hz
+
+
 def bisected_hz(function, target, low, high):
     """The argument in [low, high] at which a growing function reaches a target, by plain bisection of its logarithm."""
     for _ in range(60):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if function(middle) < target else (low, middle)
+        if function(middle) < target:
+            low = middle
+        else:
+            high = middle
     return high
 
 
@@ -106,7 +116,7 @@ def test_min_makespan_of_extreme_links(transfers):
 @pytest.mark.parametrize("fading", [False, True])
 def test_min_makespan_against_nested_bisection(fading):
     payload_bits, snr_hz = population(3, 4)
-    mean = (lambda s: rate.mean_rayleigh_bps_hz(rate.SHANNON, s)) if fading else rate.SHANNON.bps_hz
+    mean = mean_bps_hz(fading=fading)
 
     def shares_hz(finish_s):
         return [
@@ -186,7 +196,7 @@ def test_proportional_fair_is_the_optimum(model):
 def test_proportional_fair_against_a_search():
     for fading in (True, False):
         snr_hz = np.array([1e7, 1e11])
-        mean = (lambda s: rate.mean_rayleigh_bps_hz(rate.SHANNON, s)) if fading else rate.SHANNON.bps_hz
+        mean = mean_bps_hz(fading=fading)
         first_hz = np.linspace(0.5e6, 99.5e6, 99_001)
         sums = sum(np.log(w * mean(a / w)) for w, a in zip((first_hz, BAND_HZ - first_hz), snr_hz, strict=True))
         shares = allocation.proportional_fair(BAND_HZ, snr_hz, fading=fading)

@@ -21,7 +21,7 @@ def mean_shannon(snr):
 
 
 def end_s(share_hz, bits, snr_hz, ready_s, bps_hz=rate.SHANNON.bps_hz):
-    """When transfers end that have a share each; never on no share."""
+    """Return the times at which transfers end that have a share each; without a share they never do."""
     with np.errstate(divide="ignore", invalid="ignore"):
         sending_s = bits / (share_hz * bps_hz(snr_hz / np.maximum(share_hz, 1e-9)))
     return ready_s + np.where(share_hz > 0, sending_s, np.inf)

@@ -124,7 +124,8 @@ def test_the_spectrum_of_the_smooth_field():
 @pytest.mark.parametrize(("smooth", "growth"), [(True, 1.0), (False, 2.0)])
 def test_a_path_crosses_a_smooth_field_as_often_as_rice_says(smooth, growth):
     """c / (pi d_cor) zeros a metre, however finely one looks; the other has twice as many at four times as fine."""
-    length_m, zeros = 4000.0, []
+    length_m = 4000.0
+    zeros = []
     for step_m in (1.0, 0.25):
         path = np.arange(0, length_m, step_m)[:, None] * [math.cos(0.4), math.sin(0.4)]
         stack = field.stacked([field.waves(uniforms(seed), smooth=smooth) for seed in range(40)])

@@ -52,7 +52,7 @@ def test_interference_is_what_the_words_say(residual):
 
 
 def test_the_weakest_is_alone_beside_the_strongest_of_all():
-    """What is left after cancellation is exact, however strong the signals were that are gone."""
+    """The rest after cancellation is exact, however strong the signals were that are gone."""
     assert noma.interference_w([1.0, 1e-30, 3e-30]).tolist() == [4e-30, 0.0, 1e-30]
 
 

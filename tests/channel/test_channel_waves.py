@@ -35,7 +35,7 @@ def tapped(profile, spread_s, channels=CHANNELS, seed=2, per_tap=16):
 
 
 def fourth_moment_gap(channel):
-    """What finitely many waves of constant amplitude lack of a Gaussian's E|H|^4: the sum of their |a|^4."""
+    """Return the gap between finitely many waves and a Gaussian in E|H|^4: the sum of their |a|^4."""
     return float((np.abs(channel.amplitude) ** 4).sum(axis=(1, 2)).mean())
 
 
@@ -130,7 +130,7 @@ def test_correlation_over_the_band_is_the_transform_of_the_delays(profile, sprea
 
 @pytest.mark.parametrize("bandwidth_hz", [1e6, 5e6, 40e6])
 def test_the_wideband_rate_varies_less_as_the_delays_predict(bandwidth_hz):
-    """Of a weak link the rate is linear in the powers: its variance is the mean of |R|^2 over pairs of sub-bands."""
+    """A weak link's rate is linear in the powers: its variance is the mean of |R|^2 over pairs of sub-bands."""
     spread_s = 100e-9
     channel = tapped("A", spread_s, channels=TAPPED)
     count = int(waves.subbands(channel, np.full(TAPPED, bandwidth_hz))[0])

@@ -60,7 +60,7 @@ class Shell:
         return [line.removeprefix("edgefl: ") for line in lines]
 
     def _files(self):
-        """What is there; Python itself writes the compiled modules of a user's package."""
+        """List files with their times, but for the modules that Python itself compiles in a user's package."""
         paths = [path for path in self.folder.rglob("*") if "__pycache__" not in path.parts]
         return {path: path.stat().st_mtime_ns if path.is_file() else None for path in paths}
 

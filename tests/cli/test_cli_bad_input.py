@@ -5,7 +5,8 @@ import io
 import numpy as np
 import pytest
 
-X, Y = np.zeros((20, 4), np.uint8), np.arange(20) % 3
+X = np.zeros((20, 4), np.uint8)
+Y = np.arange(20) % 3
 
 
 def npz(**changes):
@@ -171,8 +172,9 @@ def test_torch_is_not_imported_before_it_is_needed(edgefl, verb):
 
 
 def mnist(count=60):
-    """What is shaped like it: ten classes of 28x28."""
-    x, y = np.zeros((count, 28, 28), np.uint8), np.arange(count) % 10
+    """Data in the shape of MNIST: ten classes of 28x28."""
+    x = np.zeros((count, 28, 28), np.uint8)
+    y = np.arange(count) % 10
     return npz(train_x=x, train_y=y, test_x=x, test_y=y)
 
 
@@ -189,7 +191,7 @@ def mnist(count=60):
     ],
 )
 def test_validate_refuses_what_a_run_would(edgefl, changes, line, fault):
-    """Where the data are there; in the same words. Without them it says so, and finds the scenario itself in order."""
+    """With the data it refuses in the same words; without them it says so, and finds the scenario itself in order."""
     edgefl.write("s.yaml", changes + "\n")
     unchecked = edgefl("validate", "s.yaml")
     assert (unchecked.returncode, unchecked.stderr) == (0, "")

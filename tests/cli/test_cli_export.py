@@ -35,7 +35,8 @@ def test_tables_of_files_are_the_files(folders):
 @pytest.mark.parametrize("table", EXPORT_TABLES)
 def test_all_formats_say_the_same(folders, table):
     """Parquet and JSON have types, and the same rows."""
-    plain, typed = frame(folders, table), frame(folders, table, "parquet")
+    plain = frame(folders, table)
+    typed = frame(folders, table, "parquet")
     pd.testing.assert_frame_equal(plain, typed.astype(plain.dtypes.to_dict()), rtol=1e-11)
     rows = json.loads(exported(folders, "json", ("table", table)))
     assert len(rows) == len(plain)
@@ -76,8 +77,9 @@ def test_columns_that_only_some_runs_have(tmp_path):
 
 @pytest.mark.parametrize("place", range(len(CASES)))
 def test_phases_follow_each_other_to_the_round_s_end(folders, place):
-    """Where parts overlap rounds, too: devices.csv says how long, rounds.csv when it ended."""
-    phases, rounds = frame([folders[place]], "phases"), pd.read_csv(folders[place] / "rounds.csv")
+    """Phases fit together also if parts overlap rounds: devices.csv says how long, rounds.csv when it ended."""
+    phases = frame([folders[place]], "phases")
+    rounds = pd.read_csv(folders[place] / "rounds.csv")
     ends = rounds.set_index(["session", "round"])["time_s"]
     for (session, number, _), part in phases.groupby(KEYS):
         assert part["phase"].tolist() == ["download", "compute", "upload", "wait"]
@@ -111,7 +113,8 @@ def test_summary_and_targets_of_runs(tmp_path):
 
 
 def test_everything_as_json(folders):
-    alone, several = json.loads(exported(folders[:1], "json")), json.loads(exported(folders, "json"))
+    alone = json.loads(exported(folders[:1], "json"))
+    several = json.loads(exported(folders, "json"))
     assert list(alone) == ["manifest", "summary", "rounds", "devices"]
     assert len(alone["devices"]) == len(pd.read_csv(folders[0] / "devices.csv"))
     assert [run["run"] for run in several] == [str(folder) for folder in folders]
@@ -137,7 +140,9 @@ def test_rows_are_streamed(folders, monkeypatch):
             for line in lines:
                 self.write(line)
 
-    read, sizes, rows = [0], [], reader.rows_of
+    read = [0]
+    sizes = []
+    rows = reader.rows_of
 
     def counted(*arguments):
         for row in rows(*arguments):
@@ -149,7 +154,8 @@ def test_rows_are_streamed(folders, monkeypatch):
     for module in (tables, participations, trace, as_json):
         monkeypatch.setattr(module, "rows_of", counted)
     for write in (as_csv.write, as_json.write, trace.write):
-        read[0], sizes[:] = 0, []
+        read[0] = 0
+        sizes.clear()
         write(folders[:1], None, Sink(), "csv")
         assert len(sizes) > 20
         assert sizes[len(sizes) // 2] < 0.8 * read[0]

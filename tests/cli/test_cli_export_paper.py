@@ -119,7 +119,7 @@ def pair(tmp_path_factory):
 
 
 def size_inches(content):
-    """Of a PNG file of 600 dots an inch."""
+    """Return the width and height of a PNG file of 600 dots an inch."""
     width, height = np.frombuffer(content[16:24], ">u4")
     return width / 600, height / 600
 

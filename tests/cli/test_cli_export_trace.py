@@ -21,7 +21,8 @@ COLUMNS = {
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Result folders, and their devices, by name; made when they are asked for."""
-    folder, made = tmp_path_factory.mktemp("runs"), {}
+    folder = tmp_path_factory.mktemp("runs")
+    made = {}
 
     def get(name):
         if name not in made:
@@ -44,7 +45,7 @@ def ns(microseconds):
 
 
 def check(event):
-    """What the format asks of an event."""
+    """Check an event against the format."""
     assert event["ph"] in {"M", "X", "C"}
     assert isinstance(event["name"], str)
     assert all(type(event[key]) is int for key in ("pid", "tid"))
@@ -84,7 +85,8 @@ def test_every_event_is_valid_and_slices_of_a_track_never_overlap(runs, name):
 @pytest.mark.parametrize("name", [*RUNS, "failing"])
 def test_slices_add_up_to_the_ledger(runs, name):
     """Arguments do to the last digit; drawn lengths where no wait is cut short by the device's next part."""
-    devices, every = pd.read_csv(runs(name) / "devices.csv"), events(runs(name))
+    devices = pd.read_csv(runs(name) / "devices.csv")
+    every = events(runs(name))
     for phase, (seconds, joules, count) in COLUMNS.items():
         args = pd.DataFrame(
             [event["args"] for event in every if event.get("cat") == phase], columns=["seconds", "joules", "bytes"]
@@ -101,7 +103,8 @@ def test_slices_add_up_to_the_ledger(runs, name):
 
 @pytest.mark.parametrize("name", [name for name in RUNS if name != "split"])
 def test_slices_end_when_the_event_log_says_so(runs, name):
-    log, tracks = pd.read_parquet(runs(name) / "events.parquet"), slices(events(runs(name)))
+    log = pd.read_parquet(runs(name) / "events.parquet")
+    tracks = slices(events(runs(name)))
     ends = {(event["cat"], tid - 1, end) for (pid, tid), each in tracks.items() if pid == 2 for _, end, event in each}
     for phase in ("download", "compute", "upload"):
         logged = log[log["kind"] == f"{phase}_end"]
@@ -121,7 +124,8 @@ def test_the_cases_are_what_they_are_called(runs):
 
 
 def test_rounds_and_counters_are_the_server_s(runs):
-    rounds, every = pd.read_csv(runs("synchronous") / "rounds.csv"), events(runs("synchronous"))
+    rounds = pd.read_csv(runs("synchronous") / "rounds.csv")
+    every = events(runs("synchronous"))
     drawn = slices(every)[1, 1]
     assert [end for _, end, _ in drawn] == [round(1e9 * time_s) for time_s in rounds["time_s"]]
     assert [event["name"] for *_, event in drawn] == [f"round {number}" for number in rounds["round"]]

@@ -91,7 +91,7 @@ def test_doctor_knows_all_extras():
 
 
 def completed(edgefl, script, *words):
-    """What bash offers for the last of the words."""
+    """Return the words that bash offers to complete the last one."""
     line = " ".join(words)
     tail = (
         f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; COMP_LINE='{line}'; COMP_POINT={len(line)}; "

@@ -44,7 +44,7 @@ def whole(tmp_path_factory):
 
 
 def lines(edgefl):
-    """How much is in the journal."""
+    """Count the lines of the journal."""
     journal = edgefl.folder / "out" / "checkpoints" / "journal.jsonl"
     return journal.read_bytes().count(b"\n") if journal.exists() else 0
 
@@ -159,7 +159,7 @@ def test_a_full_disk_ends_a_sweep_with_a_line(edgefl, disk):
 
 
 def test_a_read_only_folder(edgefl, disk):
-    """Nothing can be written there, and what is there stays; the same for a sweep."""
+    """A run and a sweep say that the folder cannot be written; its content stays."""
     edgefl.write("s.yaml", "rounds: 2\nmodel: logistic")
     edgefl.write("sweep.yaml", "base: s.yaml\nseeds: [1, 2]")
     (disk / "kept").mkdir()
@@ -177,7 +177,7 @@ def test_a_read_only_folder(edgefl, disk):
 
 
 def all_of(folder):
-    """What a sweep has written, less what tells of clocks and pages."""
+    """Return the files that a sweep has written, but for those that tell of clocks and pages."""
     left_out = {"manifest.json", "summary.json", "report.html"}
     return {
         str(path.relative_to(folder)): path.read_bytes()
@@ -187,7 +187,7 @@ def all_of(folder):
 
 
 def learned(folder):
-    """How many rounds the runs of a sweep have on record, those that are through counted whole."""
+    """Count the rounds that the runs of a sweep have on record; those that are through count whole."""
     journals = [path.read_bytes().count(b'"columns"') for path in folder.rglob("journal.jsonl")]
     return sum(journals) + 5 * len(list(folder.rglob("rounds.csv")))
 
@@ -197,7 +197,8 @@ def killed_sweeps(edgefl, kills, seed):
     edgefl.write("s.yaml", SCENARIO)
     edgefl.write("sweep.yaml", SWEEP)
     assert edgefl("sweep", "sweep.yaml", "-o", "whole", *HOW).returncode == 0
-    rng, killed = np.random.default_rng(seed), 0
+    rng = np.random.default_rng(seed)
+    killed = 0
     for number, count in enumerate(rng.integers(0, 18, kills)):
         shutil.rmtree(edgefl.folder / "out", ignore_errors=True)
         process = edgefl.start("sweep", "sweep.yaml", "-o", "out", *HOW, start_new_session=True)

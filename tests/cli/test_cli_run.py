@@ -122,7 +122,8 @@ def test_a_closed_pipe_is_no_fault(edgefl):
 
 def test_export_csv_adds_up(finished):
     done = finished("export", "out", "--format", "csv")
-    phases, rounds = rows(done.stdout), rows((finished.folder / "out/rounds.csv").read_text())
+    phases = rows(done.stdout)
+    rounds = rows((finished.folder / "out/rounds.csv").read_text())
     assert len(phases) == 4 * sum(int(row["received"]) for row in rounds)
     for row in rounds:
         own = [phase for phase in phases if phase["round"] == row["round"]]

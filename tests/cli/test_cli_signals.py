@@ -1,4 +1,4 @@
-"""How runs and sweeps end by signals: to one process or to a whole group, once or several times."""
+"""Runs and sweeps that end by signals: to one process or to a whole group, once or several times."""
 
 import json
 import os

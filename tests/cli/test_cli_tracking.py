@@ -112,9 +112,10 @@ def test_mlflow_has_rounds_and_scenario(here, store):
 
 
 def test_rounds_are_there_while_the_run_goes_on(here, store):
-    """What a progress call of round 3 finds in the store is rounds 1 to 3."""
+    """A progress call of round 3 finds rounds 1 to 3 in the store."""
     uri, client = store
-    scenario, seen = load(here / "s.yaml"), []
+    scenario = load(here / "s.yaml")
+    seen = []
 
     def look(row):
         seen.append(len(client.get_metric_history(runs(client)[0].info.run_id, "time_s")))
@@ -159,7 +160,8 @@ def test_a_tracker_that_fails_leaves_the_run_alone(here, caplog):
             if step == 2:
                 raise OSError("the disk is full")
 
-    steps, scenario = [], load(here / "s.yaml")
+    steps = []
+    scenario = load(here / "s.yaml")
     with Failing(scenario) as tracker:
         result = edgefl.run(scenario, train=False, progress=tracker)
     assert (result.status, len(result.rounds), steps) == ("finished", 4, [1, 2])

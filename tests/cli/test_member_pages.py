@@ -1,4 +1,4 @@
-"""What `edgefl list NAME` prints: keys with types, defaults and meanings, and an example that validates."""
+"""The pages of `edgefl list NAME`: keys with types, defaults and meanings, and an example that validates."""
 
 import pytest
 import yaml

@@ -20,10 +20,14 @@ from edgefl.runs.assembly import build
 from edgefl.runs.emulation import silent
 from edgefl.scenario import load
 
-PARAMETERS, FLOPS = 100, 1e5  # sent in a slot; of a round's training
-ASYNCHRONOUS, KEEP = {"policy": "asynchronous"}, {"policy": {"kind": "deadline", "late": "keep"}}
+PARAMETERS = 100  # sent in a slot
+FLOPS = 1e5  # of a round's training
+ASYNCHRONOUS = {"policy": "asynchronous"}
+KEEP = {"policy": {"kind": "deadline", "late": "keep"}}
 FUNCTIONS = [(0.5, 1.0), (1.0, -2.0), (0.25, 0.5)]
-LR, STEPS, X0 = 0.1, 2, 10.0
+LR = 0.1
+STEPS = 2
+X0 = 10.0
 
 
 def buffered(buffer):
@@ -59,7 +63,9 @@ class Driven:
     """A run that notes who was sent what when, and which updates of which age were learned from."""
 
     def __init__(self, keys, *, train=False):
-        self.sent, self.learned, self.processes = [], [], []
+        self.sent = []
+        self.learned = []
+        self.processes = []
         scenario = load(keys)
         self.server = server = build(scenario, "cpu", train=train, progress=silent)
         dispatch = server.dispatch
@@ -186,7 +192,8 @@ RULES = {
 @pytest.mark.parametrize("case", ["asynchronous", "buffer of 2", "kept after 12 slots"])
 def test_the_models_are_what_the_hand_computed_ages_make_of_the_received_models(case, rule, tmp_path):
     """Each device trains from the model that it was sent, which is as old as the table says."""
-    (server, _, learned), (keys, step) = CASES[case], RULES[rule]
+    server, _, learned = CASES[case]
+    keys, step = RULES[rule]
     keys = scenario(tmp_path, [10, 16, 35], server, rounds=len(learned), algorithm={"kind": "fedasync", **keys})
     found = edgefl.run(keys, device="cpu").rounds["parameter"]
     assert found.to_numpy() == pytest.approx(models(learned, step), rel=1e-12)
@@ -198,7 +205,8 @@ def test_devices_with_models_of_different_ages_train_together(engine, tmp_path):
     training = {"local_steps": STEPS, "batch_size": "full", "lr": LR, "engine": engine}
     training["lr_schedule"] = {"kind": "exponential", "decay": 0.5}
     server = {**buffered(3), "participants": 3}
-    run, past = Driven(scenario(tmp_path, [10, 16, 35, 12, 21], server, training=training), train=True), [X0]
+    run = Driven(scenario(tmp_path, [10, 16, 35, 12, 21], server, training=training), train=True)
+    past = [X0]
     for ages in run.learned:
         moves = []
         for i, age in sorted(ages.items()):
@@ -217,10 +225,8 @@ def test_devices_with_models_of_different_ages_train_together(engine, tmp_path):
 def test_a_buffer_for_all_who_are_equally_fast_is_synchronous(algorithm, tmp_path):
     """Also where they are at different distances and arrive one by one: nobody is replaced before the last is in."""
     changes = {"algorithm": algorithm, "rounds": 5, "radio": {"bandwidth_hz": 1e6, "sharing": "processor"}}
-    one, other = (
-        edgefl.run(scenario(tmp_path, [20] * 4, server, **changes), device="cpu")
-        for server in (buffered(4), {"policy": "synchronous"})
-    )
+    one = edgefl.run(scenario(tmp_path, [20] * 4, buffered(4), **changes), device="cpu")
+    other = edgefl.run(scenario(tmp_path, [20] * 4, {"policy": "synchronous"}, **changes), device="cpu")
     assert one.rounds.equals(other.rounds)
     assert one.devices.equals(other.devices)
     assert one.events.equals(other.events)
@@ -228,10 +234,11 @@ def test_a_buffer_for_all_who_are_equally_fast_is_synchronous(algorithm, tmp_pat
 
 
 def test_a_buffer_of_one_is_asynchronous(tmp_path):
-    one, other = (
-        edgefl.run(scenario(tmp_path, [10, 16, 35, 12], server, rounds=9), device="cpu")
-        for server in ({**buffered(1), "participants": 2}, {**ASYNCHRONOUS, "participants": 2})
-    )
+    def run(server):
+        return edgefl.run(scenario(tmp_path, [10, 16, 35, 12], server, rounds=9), device="cpu")
+
+    one = run({**buffered(1), "participants": 2})
+    other = run({**ASYNCHRONOUS, "participants": 2})
     assert one.rounds.equals(other.rounds)
     assert one.devices.equals(other.devices)
     assert one.events.equals(other.events)
@@ -250,13 +257,11 @@ def test_fedasync_with_one_device_under_way_and_mixing_1_goes_on_with_its_sgd(tm
 def test_fedbuff_without_discount_is_uniform_fedavg_when_synchronous(server_lr, tmp_path):
     """And with half the server's learning rate it goes half the way."""
     server = {"selection": {"kind": "schedule", "rounds": [[0, 1], [1, 2], [0, 1, 2]]}}
-    fedbuff, fedavg = (
-        edgefl.run(scenario(tmp_path, [10, 16, 35], server, algorithm=algorithm, rounds=1 if server_lr < 1 else 7))
-        for algorithm in (
-            {"kind": "fedbuff", "exponent": 0.0, "server_lr": server_lr},
-            {"kind": "fedavg", "weighting": "uniform"},
-        )
-    )
+    keys = {"rounds": 1 if server_lr < 1 else 7}
+    algorithm = {"kind": "fedbuff", "exponent": 0.0, "server_lr": server_lr}
+    fedbuff = edgefl.run(scenario(tmp_path, [10, 16, 35], server, algorithm=algorithm, **keys))
+    algorithm = {"kind": "fedavg", "weighting": "uniform"}
+    fedavg = edgefl.run(scenario(tmp_path, [10, 16, 35], server, algorithm=algorithm, **keys))
     moved = X0 + server_lr * (fedavg.rounds["parameter"] - X0)
     assert fedbuff.rounds["parameter"].to_numpy() == pytest.approx(moved.to_numpy(), rel=1e-13)
 
@@ -301,7 +306,7 @@ class TestArithmetic:
         assert FedAsync(staleness="constant").discount(ages).tolist() == [1] * 5
 
     def test_weights_in_the_table(self):
-        """Of ages 3 and 8: 1/2 and 1/3, or 1 and 1/41."""
+        """Ages 3 and 8 weigh 1/2 and 1/3, or 1 and 1/41."""
         this = self.updates(np.array([3, 8]))
         for algorithm, weight in ((FedAsync(), 5 / 12), (FedBuff(), 5 / 12), (FedAsync(staleness="hinge"), 21 / 41)):
             traced = algorithm.trace({"w": self.W}, this)
@@ -317,7 +322,9 @@ class TestArithmetic:
         assert (after <= everything.amax(dim=0) + 1e-12).all()
 
     def test_the_pull_is_that_of_fedprox(self):
-        local, w, gradient = LocalContext(self.W, 0.1), self.MODELS[0], self.MODELS[1]
+        local = LocalContext(self.W, 0.1)
+        w = self.MODELS[0]
+        gradient = self.MODELS[1]
         assert torch.equal(FedAsync(mu=0.3).correct(gradient, w, local), FedProx(mu=0.3).correct(gradient, w, local))
         assert torch.equal(FedAsync().correct(gradient, w, local), FedAvg().correct(gradient, w, local))
 
@@ -332,13 +339,14 @@ class TestArithmetic:
 
 
 def starts_s(run):
-    """When the device of each row was sent its model."""
+    """Return the times at which the device of each row was sent its model."""
     return run.devices["start_s"].to_numpy()
 
 
 def check_parts(run):
     """Every part that began is in one row; no device has two at a time; sums are sums."""
-    devices, rounds = run.devices, run.rounds
+    devices = run.devices
+    rounds = run.rounds
     begins = starts_s(run)
     rows = sorted(zip(begins.round(9).tolist(), devices["device"].tolist(), strict=True))
     sent = [(round(time_s, 9), device) for time_s, device in run.sent]
@@ -431,7 +439,7 @@ def test_a_device_under_way_is_not_asked_again(tmp_path):
 
 
 def test_what_is_under_way_at_the_end_is_cut_off_there(tmp_path):
-    """When the last of 7 has arrived, in slot 40, device 1 is at it since slot 32 and device 2 since slot 35.
+    """The last of 7 arrives in slot 40: device 1 is at it since slot 32 then, and device 2 since slot 35.
 
     Each has what it has cost so far in the last row: a slot of downloading and the time of computing since.
     """

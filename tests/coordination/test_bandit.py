@@ -61,7 +61,7 @@ TRIP_S = np.array([1.0, 1.2, 1.4, 7.0, 7.2, 7.4, 7.6, 7.8, 8.0, 8.4])
 
 
 def play(selection, rounds, participants, seed, presence=1.0):
-    """How often each device was chosen by then [rounds, devices]; round trips are uniform, 20 % around their mean."""
+    """Count each device's choices by then [rounds, devices]; round trips are uniform, 20 % around their mean."""
     rng = np.random.default_rng(seed)
     tracker = DeviceTracker(np.ones(len(TRIP_S), dtype=int), selection.memory_width)
     times = np.zeros((rounds, len(TRIP_S)))
@@ -81,7 +81,8 @@ def test_regret_grows_as_the_logarithm():
     A slow device is chosen only while its mean and bound exceed those of a fast one: z <= 4 (m + 1) ln r / gap^2, the
     step in the proof of UCB1 (Auer et al., 2002). The gap in reward of devices 3 and 2 is 5.6 / t_max.
     """
-    rounds, participants = 3000, 3
+    rounds = 3000
+    participants = 3
     times = play(Bandit(max_round_trip_s=10.2), rounds, participants, seed=4)
     slow = times[:, 3:]
     gap = (TRIP_S[3:] - TRIP_S[2]) / 10.2

@@ -27,7 +27,7 @@ RAYLEIGH = {
 
 
 def times_chosen(selection, rounds, participants, path_gain):
-    """How often each device is chosen, over independent Rayleigh fading."""
+    """Count the choices of each device over independent Rayleigh fading."""
     rng = np.random.default_rng(7)
     times = np.zeros(len(path_gain))
     present = np.arange(len(path_gain))
@@ -38,7 +38,7 @@ def times_chosen(selection, rounds, participants, path_gain):
 
 
 def equally_often(times, rounds, participants, limit=4.5):
-    """Whether the largest deviation is below 4.5 standard errors: by chance one of 20 devices is beyond it in 1e-4."""
+    """Tell if the largest deviation is below 4.5 standard errors: by chance one of 20 devices is beyond it in 1e-4."""
     chance = participants / len(times)
     sigma = np.sqrt(rounds * chance * (1 - chance))
     return np.abs(times - rounds * chance).max() < limit * sigma
@@ -52,7 +52,7 @@ def test_all_come_equally_often_over_rayleigh_whatever_their_distance():
 
 
 def taken(devices):
-    """How often each of 16 devices took part; those that only reported their channel have another status."""
+    """Count the rounds of each of 16 devices; those that only reported their channel have another status."""
     return np.bincount(devices["device"][devices["status"] == "received"], minlength=16)
 
 

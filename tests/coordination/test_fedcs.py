@@ -17,7 +17,7 @@ DEVICES = 8
 
 
 def theta_s(order, update_s, upload_s):
-    """When the last of some uploads in this order ends (the paper's recursion, written anew)."""
+    """Return the end of the last of some uploads in this order (the paper's recursion, written anew)."""
     end_s = 0.0
     for device in order:
         end_s = max(end_s, update_s[device]) + upload_s[device]
@@ -41,7 +41,8 @@ def drawn(rng, deadline_s):
 
 def test_the_plan_by_hand():
     """Increases 4, 2.5, 5; after device 1, at 2.5: 1.5 and 3; after device 0, at 4: 3."""
-    update_s, upload_s = np.array([3.0, 1.5, 2.0]), np.array([1.0, 1.0, 3.0])
+    update_s = np.array([3.0, 1.5, 2.0])
+    upload_s = np.array([1.0, 1.0, 3.0])
     assert packed(forecast_with(update_s, upload_s), 100.0, 3).tolist() == [1, 0, 2]
     assert theta_s([1, 0, 2], update_s, upload_s) == 7.0
     assert packed(forecast_with(update_s, upload_s), 7.0, 3).tolist() == [1, 0]  # in time is before the deadline
@@ -51,7 +52,9 @@ def test_the_plan_by_hand():
 
 def test_the_model_comes_first():
     """A slow receiver of a broadcast delays everybody, so it counts by what it adds to the slowest before it."""
-    update_s, upload_s, download_s = np.zeros(3), np.array([1.0, 1.5, 2.0]), np.array([5.0, 1.0, 1.0])
+    update_s = np.zeros(3)
+    upload_s = np.array([1.0, 1.5, 2.0])
+    download_s = np.array([5.0, 1.0, 1.0])
     forecast = forecast_with(update_s, upload_s, download_s)
     assert packed(forecast, 100.0, 3).tolist() == [1, 2, 0]
     assert packed(forecast, 5.0 + 4.5, 3).tolist() == [1, 2]
@@ -62,7 +65,8 @@ def test_the_model_comes_first():
 
 
 def test_cells_upload_side_by_side():
-    update_s, upload_s = np.zeros(4), np.ones(4)
+    update_s = np.zeros(4)
+    upload_s = np.ones(4)
     assert len(packed(forecast_with(update_s, upload_s), 2.5, 4)) == 2
     assert len(packed(forecast_with(update_s, upload_s, cell=[0, 0, 1, 1]), 2.5, 4)) == 4
 

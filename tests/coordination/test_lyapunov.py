@@ -47,7 +47,7 @@ def run(rounds, v, **changes):
 
 
 def energies(result, rounds):
-    """What each device has spent in each round [devices, rounds]."""
+    """Return the energy that each device has spent in each round [devices, rounds]."""
     rows = result.devices
     spent_j = np.zeros((DEVICES, rounds))
     np.add.at(spent_j, (rows["device"], rows["round"] - 1), rows[SPENT].sum(axis=1))
@@ -57,7 +57,8 @@ def energies(result, rounds):
 def test_the_choice_beside_all_subsets():
     rng = np.random.default_rng(2)
     for trial in range(30):
-        energy_j, debt_j = rng.uniform(0.1, 2, 8), rng.uniform(0, 3, 8) * (rng.random(8) < 0.8)
+        energy_j = rng.uniform(0.1, 2, 8)
+        debt_j = rng.uniform(0, 3, 8) * (rng.random(8) < 0.8)
         samples = rng.integers(1, 9, 8)
         forecast = forecast_with(upload_s=np.ones(8), tx_w=energy_j)
         view = view_with(forecast, samples=samples, memory=debt_j[:, None])
@@ -81,7 +82,8 @@ def test_mean_energy_exceeds_the_budget_by_the_queue_at_most(faults):
     heard[rows["device"], rows["round"] - 1] = True
     if not faults:
         assert heard.sum() == len(result.devices)
-    owed_j, debt_j = np.zeros(DEVICES), np.zeros(DEVICES)
+    owed_j = np.zeros(DEVICES)
+    debt_j = np.zeros(DEVICES)
     reported_j = np.zeros(DEVICES)
     for number in range(rounds):
         owed_j += spent_j[:, number]
@@ -122,7 +124,8 @@ def test_with_a_great_v_debts_do_not_matter():
 
 def test_more_utility_costs_more_debt():
     """Neely's trade: O(1/V) from the best utility, O(V) of debt."""
-    taken, owed = [], []
+    taken = []
+    owed = []
     for v in (1e-6, 1e-4, 1e-2):
         taken.append(run(40, v).rounds["selected"].sum())
         owed.append(queues[-1].sum())

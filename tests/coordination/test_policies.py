@@ -31,7 +31,7 @@ from edgefl.server.server import Server
 
 
 def needed_s(result, share_hz):
-    """What each row's device needs for its part on its share of a channel that holds, in closed form."""
+    """Return the seconds each row's device needs on its share of a channel that holds, in closed form."""
     devices = result.devices
     computing_s = FLOPS / cpu_hz(result)[devices["device"]]
     slots = np.array([
@@ -180,7 +180,9 @@ def test_published_distances(policy, steps, published):
 
 def test_the_model_walks_in_the_drawn_order():
     """Three functions, two of them strictly convex, in another order each round."""
-    functions, order, x = [(2 / 3, 1.0), (1 / 3, -1.0), (0.0, 0.5)], [[2, 0, 1], [1, 2], [0]], 3.0
+    functions = [(2 / 3, 1.0), (1 / 3, -1.0), (0.0, 0.5)]
+    order = [[2, 0, 1], [1, 2], [0]]
+    x = 3.0
     for ids in order:
         for i in ids:
             x = locally(x, *functions[i], steps=3, lr=0.1)
@@ -224,7 +226,8 @@ def test_identical_clients_in_a_row_are_one_client_with_more_steps():
 
 def test_one_step_of_everybody_is_an_epoch_of_incremental_gradient():
     functions = [(0.5, 1.0), (1.0, -2.0), (0.25, 0.5)]
-    result, x = quadratics("sequential", functions, 1, 4, lr=0.1), 10.0
+    result = quadratics("sequential", functions, 1, 4, lr=0.1)
+    x = 10.0
     for _ in range(4):
         for a, b in functions:
             x -= 0.1 * (2 * a * x + b)
@@ -233,7 +236,9 @@ def test_one_step_of_everybody_is_an_epoch_of_incremental_gradient():
 
 def test_the_training_loss_is_the_mean_over_the_walk():
     functions = [(0.5, 1.0), (0.5, -1.0)]
-    result, x, losses = quadratics("sequential", functions, 1, 1), 10.0, []
+    result = quadratics("sequential", functions, 1, 1)
+    x = 10.0
+    losses = []
     for a, b in functions:
         losses.append(a * x**2 + b * x)
         x -= 0.01 * (2 * a * x + b)
@@ -256,7 +261,8 @@ def test_a_device_that_fails_is_passed_over():
 # Limits
 
 
-DEADLINE, OVER = {"policy": "deadline", "deadline_s": 1e9}, {"policy": {"kind": "over_selection", "factor": 1.0}}
+DEADLINE = {"policy": "deadline", "deadline_s": 1e9}
+OVER = {"policy": {"kind": "over_selection", "factor": 1.0}}
 KEEP = {"policy": {"kind": "deadline", "late": "keep"}, "deadline_s": 1e9}
 
 
@@ -319,10 +325,13 @@ def test_the_order_of_simultaneous_events_leaves_no_trace(name, monkeypatch):
 class Steps:
     """A server without a world: devices 0 to 3, whose parts all end at 1 s, device i's after 3 i steps of no time."""
 
-    participants, deadline_s = 2, 1.0
+    participants = 2
+    deadline_s = 1.0
 
     def __init__(self):
-        self.env, self.rounds, self.ended = simpy.Environment(), [], []
+        self.env = simpy.Environment()
+        self.rounds = []
+        self.ended = []
 
     def ready(self, count=None):
         yield self.env.timeout(0)

@@ -1,4 +1,4 @@
-"""Who takes part: every selection by hand, what the server knows and when, and what it costs to be told."""
+"""Selections of participants: each by hand, what the server knows and when, and what it costs to be told."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,8 @@ from edgefl.runs.data_division import divide
 from edgefl.runs.emulation import silent
 from edgefl.scenario import load
 
-NAN, STREAMS = np.nan, Streams(1)
+NAN = np.nan
+STREAMS = Streams(1)
 
 
 def seen(ids=(), received=(), trip_s=(), energy_j=(), battery_j=(), loss=()):
@@ -31,11 +32,15 @@ def seen(ids=(), received=(), trip_s=(), energy_j=(), battery_j=(), loss=()):
 
 def tracker_of(trip_s, energy_j=None, battery_j=None, loss=None, samples=None):
     """A server after a round in which all have taken part whose trip is a number; heard are those whose loss is one."""
-    count, given = len(trip_s), (trip_s, energy_j, battery_j, loss)
-    trip_s, *reported = (np.array([1.0] * count if each is None else each, dtype=float) for each in given)
+    count = len(trip_s)
+    given = (trip_s, energy_j, battery_j, loss)
+    trip_s, energy_j, battery_j, loss = (
+        np.array([1.0] * count if each is None else each, dtype=float) for each in given
+    )
     tracker = DeviceTracker(np.array([10] * count if samples is None else samples))
     ids = np.flatnonzero(~np.isnan(trip_s))
-    tracker.close_round(seen(ids, ~np.isnan(reported[-1][ids]), trip_s[ids], *(each[ids] for each in reported)))
+    received = ~np.isnan(loss[ids])
+    tracker.close_round(seen(ids, received, trip_s[ids], energy_j[ids], battery_j[ids], loss[ids]))
     return tracker
 
 
@@ -53,7 +58,8 @@ def test_all_are_all():
 
 
 def test_round_robin_goes_on_where_it_stopped():
-    tracker, asked = tracker_of([NAN] * 7), []
+    tracker = tracker_of([NAN] * 7)
+    asked = []
     for present in ([0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4, 5, 6], [0, 1, 4, 5], [0, 2, 3], [0, 1, 2, 3, 4, 5, 6]):
         asked.append(choose("round_robin", tracker.view, 3, present=present))
         tracker.note_sent(np.array(asked[-1]))
@@ -63,7 +69,8 @@ def test_round_robin_goes_on_where_it_stopped():
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 40))
 def test_round_robin_asks_all_equally_often(count, participants, rounds):
-    tracker, times = tracker_of([NAN] * count), np.zeros(count, dtype=int)
+    tracker = tracker_of([NAN] * count)
+    times = np.zeros(count, dtype=int)
     for _ in range(rounds):
         ids = np.array(choose("round_robin", tracker.view, min(participants, count)))
         tracker.note_sent(ids)
@@ -110,7 +117,8 @@ def test_no_choice_is_a_draw_by_samples(variant):
     samples = np.array([1, 2, 3, 4])
     view = tracker_of([1.0] * 4, loss=[4, 3, 2, 1], samples=samples).view
     selection = PowerOfChoice(variant=variant, d=2)
-    p, found = samples / 10, np.zeros((4, 4))
+    p = samples / 10
+    found = np.zeros((4, 4))
     for index in range(1000):
         present = np.arange(4)
         if selection.polls:
@@ -124,7 +132,8 @@ def test_no_choice_is_a_draw_by_samples(variant):
 
 
 def test_weights_are_chances():
-    ids, weights = np.arange(3), [1.0, 2.0, 5.0]
+    ids = np.arange(3)
+    weights = [1.0, 2.0, 5.0]
     first = [weighted(ids, weights, STREAMS.uniform("selection", ids, index), 1)[0] for index in range(1000)]
     assert np.bincount(first) / 1000 == pytest.approx(np.array(weights) / 8, abs=0.03)
 
@@ -136,7 +145,8 @@ def test_oorts_scores_on_numbers():
     """Utilities 10, 40, 90 are scaled to 0..1 of their range; after two rounds; T is the median of 1, 2, 4."""
     tracker = tracker_of([1.0, 2.0, 4.0], loss=[1.0, 2.0, 3.0], samples=[10, 20, 30])
     tracker.close_round(seen())
-    low, high = 0.999 * 10, 90.0
+    low = 0.999 * 10
+    high = 90.0
     bonus = np.sqrt(0.1 * np.log(3) / 1)
     statistical = (np.array([10.0, 40.0, 90.0]) - low) / (high - low) + bonus
     oort = Oort(round_threshold=50, clip_bound=1.0, round_penalty=2.0)
@@ -226,7 +236,8 @@ def test_the_fastest_are_those_that_were():
 
 
 def test_a_report_is_32_bits_more():
-    plain, told = run("uniform", train=False), run("energy_aware", train=False)
+    plain = run("uniform", train=False)
+    told = run("energy_aware", train=False)
     assert set(told.devices["bytes_up"]) == {plain.devices["bytes_up"][0] + 4}
     assert told.devices["bytes_down"].equals(plain.devices["bytes_down"])
 
@@ -235,7 +246,8 @@ def test_a_report_is_32_bits_more():
 def test_the_world_is_the_same_whoever_is_chosen(selection):
     """A device that two selections choose in the same round meets the same large-scale channel, byte for byte."""
     columns = ["round", "device", "cell", "distance_m", "los", "pathloss_db", "shadowing_db", "x_m", "y_m"]
-    one, other = (run(each).devices[columns].set_index(["round", "device"]) for each in ("all", selection))
+    one = run("all").devices[columns].set_index(["round", "device"])
+    other = run(selection).devices[columns].set_index(["round", "device"])
     assert one.loc[other.index].equals(other)
 
 
@@ -248,8 +260,10 @@ def test_polls_are_priced(variant, sharing):
     """Candidates pay for the model, a forward pass and 32 bits; who is chosen goes on with the model that it has."""
     radio = {**STILL, "bandwidth_hz": 20e6, "sharing": sharing}
     keys = {"kind": "power_of_choice", "variant": variant, "d": 7, "batch_size": 20}
-    result, plain = run(keys, radio=radio), run("all", train=False, rounds=1, radio=radio)
-    devices, rounds = result.devices, result.rounds
+    result = run(keys, radio=radio)
+    plain = run("all", train=False, rounds=1, radio=radio)
+    devices = result.devices
+    rounds = result.rounds
     polled, received = (devices[devices["status"] == status] for status in ("polled", "received"))
     assert rounds["selected"].tolist() == rounds["received"].tolist() == [4] * 6
     assert rounds["polled"].tolist() == [3] * 6
@@ -276,7 +290,7 @@ def samples_of(result):
 
 
 def forward_s(result):
-    """Of one sample on each device: 2 operations a multiplication, of which there are 64 x 10."""
+    """Return the seconds of one sample on each device: 64 x 10 multiplications, 2 operations each."""
     world = build(load({**result.scenario, "server": {}}), "cpu", train=False, progress=silent).world
     return 2 * 640 / (world.cpu_hz * world.flops_per_cycle)
 
@@ -303,7 +317,8 @@ def test_a_mini_batch_is_drawn_anew():
     server = build(load({**BASE, "server": {"participants": 2}}), "cpu", train=True, progress=silent)
     learner = server.replay.model.learner
     try:
-        w, few = learner.initial, np.array([5, 5])
+        w = learner.initial
+        few = np.array([5, 5])
         one, other = (learner.losses(w, np.array([2, 7]), few, index) for index in (0, 1))
         assert (one != other).all()
         assert learner.losses(w, np.array([7]), few[:1], 0) == one[1:]
@@ -316,7 +331,8 @@ def test_a_mini_batch_is_drawn_anew():
 def test_a_poll_has_draws_of_its_own():
     """Its fading and faults are not those of the training that may follow in the same round."""
     server = build(load({**BASE, "server": {"participants": 2}}), "cpu", train=False, progress=silent)
-    one, other = (link.streams.uniform("fault_up", np.arange(50)) for link in (server.link, server.dispatcher.polling))
+    one = server.link.streams.uniform("fault_up", np.arange(50))
+    other = server.dispatcher.polling.streams.uniform("fault_up", np.arange(50))
     assert not np.isin(one, other).any()
     assert (other == Streams(3).apart("poll").uniform("fault_up", np.arange(50))).all()
 
@@ -324,7 +340,8 @@ def test_a_poll_has_draws_of_its_own():
 def test_candidates_that_fail_are_not_chosen():
     faults = {"failure_probability": 0.4}
     result = run({"kind": "power_of_choice", "d": 8}, radio={"bandwidth_hz": 20e6, "faults": faults})
-    devices, rounds = result.devices, result.rounds
+    devices = result.devices
+    rounds = result.rounds
     assert (devices.groupby("round").size() == 8).all()
     assert (rounds["selected"] + rounds["polled"]).tolist() == [8] * 6
     silent_ones = devices[(devices["status"] == "polled") & (devices["bytes_up"] == 0)]
@@ -349,8 +366,9 @@ def test_candidates_that_leave_are_not_chosen(tmp_path):
 
 
 def check_selected(result):
-    """Those who take part: each is received, late, departed or failed, and only their lost energy is in vain."""
-    devices, rounds = result.devices, result.rounds
+    """Check the participants: each is received, late, departed or failed, and only their lost energy is in vain."""
+    devices = result.devices
+    rounds = result.rounds
     ends = rounds[["received", "late", "departed", "failed"]].sum(axis=1)
     assert rounds["selected"].tolist() == ends.tolist()
     lost = devices[~devices["status"].isin(["received", "polled"])]

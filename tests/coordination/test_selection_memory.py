@@ -1,4 +1,4 @@
-"""What a selection keeps from round to round: it is told what the server is told, and nothing more."""
+"""The memory of a selection from round to round: it is told what the server is told, and nothing more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPENT = ["rx_energy_j", "cpu_energy_j", "tx_energy_j"]
 
 
 class Booking(Selection):
-    """Who was told least comes first; keeps updates, reported energies, rounds (test)."""
+    """Devices that were told least come first; keeps updates, reported energies, rounds (test)."""
 
     memory_width: ClassVar[int] = 3
     report_floats: ClassVar[int] = 1
@@ -60,7 +60,7 @@ def test_what_was_not_sent_is_told_with_the_next_update():
 
 
 def test_a_memory_follows_the_run():
-    """Where uploads are lost, reported energies are those of the books but for what is not reported yet."""
+    """Reported energies are those of the books but for what is not reported yet, though uploads are lost."""
     kept.clear()
     result = edgefl.run(
         {

@@ -63,7 +63,8 @@ def test_a_round_is_of_one_tier_drawn_by_its_probability():
     selection = TiFL(tiers=3, probabilities=(0.6, 0.3, 0.1))
     memory = profiled(selection)
     tier = selection.tiers_of(memory)
-    drawn, single = np.zeros(3), np.zeros(6)
+    drawn = np.zeros(3)
+    single = np.zeros(6)
     for index in range(2000):
         pair = selection.choose(np.arange(6), 2, index, Streams(5), view(memory))
         assert len(set(tier[pair])) == 1

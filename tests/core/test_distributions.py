@@ -55,7 +55,8 @@ def test_constant():
 
 
 def test_a_device_draws_the_same_whatever_the_population():
-    distribution, streams = parsed({"lognormal": [20, 0.5]}), Streams(5)
+    distribution = parsed({"lognormal": [20, 0.5]})
+    streams = Streams(5)
     few = draw("cpu_hz", distribution, POSITIVE, np.arange(10), streams)
     many = draw("cpu_hz", distribution, POSITIVE, np.arange(1000), streams)
     alone = draw("cpu_hz", distribution, POSITIVE, np.array([7]), streams)

@@ -1,4 +1,4 @@
-"""Which installations `make` asks for, by a Makefile whose Python writes down what it is told."""
+"""The installations that `make` asks for, by a Makefile whose Python writes down what it is told."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What a user reads about a wrong value, and how empty keys and repeated faults are taken."""
+"""Messages about wrong values as a user reads them; empty keys and repeated faults."""
 
 from typing import Annotated, ClassVar
 

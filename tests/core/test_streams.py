@@ -23,16 +23,20 @@ KNOWN = [
 def reference_philox(counter, key, bits, multipliers, weyl):
     """Philox4xN-10 in plain integers, for any word size."""
     mask = (1 << bits) - 1
-    c, k = list(counter), list(key)
+    c = list(counter)
+    k = list(key)
     for _ in range(10):
-        p0, p1 = multipliers[0] * c[0], multipliers[1] * c[2]
+        p0 = multipliers[0] * c[0]
+        p1 = multipliers[1] * c[2]
         c = [(p1 >> bits) ^ c[1] ^ k[0], p1 & mask, (p0 >> bits) ^ c[3] ^ k[1], p0 & mask]
         k = [(k[0] + weyl[0]) & mask, (k[1] + weyl[1]) & mask]
     return c
 
 
-M32, W32 = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
-M64, W64 = (0xD2E7470EE14C6C93, 0xCA5A826395121157), (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
+M32 = (0xD2511F53, 0xCD9E8D57)
+W32 = (0x9E3779B9, 0xBB67AE85)
+M64 = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
+W64 = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 
 
 @pytest.mark.parametrize(("counter", "key", "expected"), KNOWN)

@@ -1,4 +1,4 @@
-"""What a ClientApp sees, keeps and draws; what it is priced with; what is said about the model."""
+"""ClientApps: what they see, keep and draw, what they are priced with, and what is said about the model."""
 
 import json
 import logging
@@ -66,7 +66,7 @@ ALL = "    grid.send_and_receive(ask(list(grid.get_node_ids())))\n"
 
 
 def drawn(folder, nodes, **options):
-    """What each device has drawn in the messages to it, by device."""
+    """Return the numbers that each device has drawn in the messages to it, by device."""
     main = COLLECT.replace("NODES", repr(nodes)).replace("FILE", str(folder / "drawn.json"))
     app = write_app(folder / "app", "chance_app", main, CHANCE)
     result = emulated(app, **options)

@@ -22,7 +22,7 @@ nodes = list(grid.get_node_ids())
 
 
 def noted(folder, main, world=SLOW, **options):
-    """What a ServerApp's main function has noted with `note(...)`, each with its virtual time; and the result."""
+    """Return the notes of a ServerApp's main function, by `note(...)`, each with its virtual time; and the result."""
     file = folder / "notes.json"
     body = indent(HEAD.format(file=str(file)) + main, "    ")
     app = write_app(folder / "app", f"app_{folder.name}", body)

@@ -1,4 +1,4 @@
-"""What tests of datasets share."""
+"""Fixtures that tests of datasets share."""
 
 import pytest
 

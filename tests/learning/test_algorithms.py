@@ -50,7 +50,9 @@ def test_a_pull_of_one_over_the_learning_rate_starts_each_step_anew(engine):
     """theta_k = w - eta grad(theta_(k-1)) at eta = 1 / mu (card 1.2, oracle iii)."""
     scenario = golden_scenario({"kind": "fedprox", "mu": 20.0})
     scenario["training"] |= {"local_steps": 5, "engine": engine}
-    scenario["server"], x, expected = {}, 0.0, []
+    scenario["server"] = {}
+    x = 0.0
+    expected = []
     for _ in range(4):
         thetas = np.full(3, x)
         for _ in range(5):
@@ -114,7 +116,9 @@ def test_scaffold_finds_the_optimum_that_fedavg_misses():
 @pytest.mark.parametrize(("kind", "server", "client"), [("scaffold", "c", "c"), ("feddyn", "h", "h")])
 def test_the_servers_mean_of_client_states_is_their_mean(kind, server, client):
     """Over the population, with partial participation: c = mean c_i, h = mean h_i (checklist, oracle 7)."""
-    algorithm, population, generator = ALGORITHMS.load(kind)(), 5, torch.manual_seed(0)
+    algorithm = ALGORITHMS.load(kind)()
+    population = 5
+    generator = torch.manual_seed(0)
     state = algorithm.server_state(torch.zeros(4, dtype=torch.float64))
     clients = [algorithm.client_state(state["w"]) for _ in range(population)]
     for participants in ([0, 1], [1, 3, 4], [0, 3]):
@@ -193,13 +197,15 @@ class TestHooks:
         algorithm, server, local = self.hooks(case)
         before = {key: value.clone() for key, value in server.items()}
         upload = {key: torch.stack([value] * 2) for key, value in algorithm.finish(local.start + 1, local).items()}
-        labels, twos = np.array([[1, 0], [1, 1]]), np.full(2, 2.0)
+        labels = np.array([[1, 0], [1, 1]])
+        twos = np.full(2, 2.0)
         algorithm.aggregate(server, Updates(upload, np.array([0, 2]), np.array([1, 2]), 3, twos, twos, labels=labels))
         assert all(torch.equal(server[key], value) for key, value in before.items())
 
     def test_a_client_axis_changes_nothing(self, case):
         algorithm, _, local = self.hooks(case)
-        gradients, ws = torch.randn(3, self.d, generator=torch.manual_seed(0)), torch.eye(3, self.d)
+        gradients = torch.randn(3, self.d, generator=torch.manual_seed(0))
+        ws = torch.eye(3, self.d)
         received, state = ({k: v.expand(3, -1) for k, v in part.items()} for part in (local.received, local.state))
         ones = torch.ones(3, 1)
         many = LocalContext(local.start.expand(3, -1), 0.1 * ones, received, state, ones, ones)
@@ -207,13 +213,15 @@ class TestHooks:
         single = torch.stack([algorithm.correct(g.clone(), w, local) for g, w in zip(gradients, ws, strict=True)])
         assert torch.equal(stacked, single)
         for hook in (algorithm.finish, algorithm.remember):
-            together, alone = hook(ws, many), [hook(w, local) for w in ws]
+            together = hook(ws, many)
+            alone = [hook(w, local) for w in ws]
             for key, value in together.items():
                 assert torch.allclose(value, torch.stack([each[key] for each in alone]), rtol=1e-6)
 
     def test_client_states_keep_their_names_and_shapes(self, case):
         algorithm, _, local = self.hooks(case)
-        before, after = local.state, algorithm.remember(local.start + 1, local)
+        before = local.state
+        after = algorithm.remember(local.start + 1, local)
         assert {key: value.shape for key, value in after.items()} == {key: v.shape for key, v in before.items()}
 
     def test_what_is_derived_is_what_would_be_sent(self, case):
@@ -224,7 +232,8 @@ class TestHooks:
         rest = {"steps": 3.0, "weight": 1.5, "run": RunInfo(steps=4.0, lr=0.3, participants=0.5)}
         local = replace(local, state=state, received=received, **rest)
         w = local.start + torch.linspace(0, 1, self.d)
-        naive, sent = algorithm.finish(w, local), upload(algorithm, w, local, minimal=True)
+        naive = algorithm.finish(w, local)
+        sent = upload(algorithm, w, local, minimal=True)
         whole = {**sent, **algorithm.derived(sent, replace(local, state={}, gradient=torch.nan))}
         assert whole.keys() == naive.keys()
         assert all(torch.allclose(whole[name], naive[name], rtol=1e-5, atol=1e-6) for name in naive)
@@ -279,7 +288,8 @@ class TestEveryAlgorithm:
     def test_a_codec_costs_what_it_rounds(self, name):
         """Half the bytes, but for scalars; of the way less than 2^-11, half of the last digit of a float16."""
         base = {**digits({"kind": name}), "rounds": 2}
-        plain, coded = edgefl.run(base), edgefl.run({**base, "training": {**base["training"], "codec": "float16"}})
+        plain = edgefl.run(base)
+        coded = edgefl.run({**base, "training": {**base["training"], "codec": "float16"}})
         still = edgefl.run({**base, "training": {**base["training"], "lr": 1e-9}, "rounds": 1, "algorithm": "fedavg"})
         way = np.linalg.norm(plain.parameters - still.parameters)
         assert 0 < np.linalg.norm(plain.parameters - coded.parameters) < 2**-11 * way

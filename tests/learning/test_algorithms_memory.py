@@ -91,19 +91,22 @@ class TestDriftMemories:
     @pytest.mark.parametrize("ids", [list(range(N)), [0, 3]])
     def test_the_fixed_point_of_feddyn(self, samples, ids):
         """At the optimum, with h_i = -grad F_i / alpha_i, nothing moves, whoever takes part (card 1.5, oracle ii)."""
-        this, omega = Simulation(FedDyn(alpha=0.3), FULL[:1], samples), torch.tensor(samples).double()[:, None] * N
+        this = Simulation(FedDyn(alpha=0.3), FULL[:1], samples)
+        omega = torch.tensor(samples).double()[:, None] * N
         omega = omega / sum(samples)
         optimum = (omega * CURVATURES * CENTRES).sum(dim=0) / (omega * CURVATURES).sum(dim=0)
         drifts = -omega * CURVATURES * (optimum - CENTRES) / 0.3
-        this.states, this.clients = [{"w": optimum, "h": drifts.mean(dim=0)}], [{"h": h} for h in drifts]
+        this.states = [{"w": optimum, "h": drifts.mean(dim=0)}]
+        this.clients = [{"h": h} for h in drifts]
         this.round(0, ids)
         assert torch.allclose(this.moves[-1], torch.zeros(len(ids), D, dtype=torch.float64), atol=1e-14)
         assert torch.allclose(this.models[-1], optimum, rtol=1e-13)
         assert float(drifts.abs().min()) > 0
 
     def test_feddyn_with_exact_minimisation_finds_the_optimum(self):
-        """Of F_i + alpha <h_i, .> + (alpha/2) |. - w|^2, where its gradient is 0 (card 1.5, oracle iii)."""
-        algorithm, alpha = FedDyn(alpha=0.5), 0.5
+        """Clients minimise F_i + alpha <h_i, .> + (alpha/2) |. - w|^2, at gradient 0 (card 1.5, oracle iii)."""
+        alpha = 0.5
+        algorithm = FedDyn(alpha=alpha)
         server = initial_state(algorithm, torch.zeros(D, dtype=torch.float64), N)
         clients = [algorithm.client_state(server["w"]) for _ in range(N)]
         for _ in range(200):
@@ -172,8 +175,10 @@ class TestDriftMemories:
 
     def test_the_first_round_of_fedssg_trains_as_fedavg_does(self):
         """And adds gated moves: w = mean_S w_i + sum p_i delta_i / N with p = 1 + 1 / (T m/N)."""
-        ssg, plain = (Simulation(algorithm, PARTIAL) for algorithm in (FedSSG(alpha=0.5), UNIFORM))
-        moves, p = plain.moves[0], 1 + 1 / sum(map(len, PARTIAL)) * N
+        ssg = Simulation(FedSSG(alpha=0.5), PARTIAL)
+        plain = Simulation(UNIFORM, PARTIAL)
+        moves = plain.moves[0]
+        p = 1 + 1 / sum(map(len, PARTIAL)) * N
         assert torch.equal(ssg.moves[0], moves)
         assert torch.allclose(ssg.models[1], moves.mean(dim=0) + p * moves.sum(dim=0) / N, rtol=1e-13)
 
@@ -212,9 +217,14 @@ class TestDriftMemories:
     @pytest.mark.parametrize("alignment", ["proximal", "inner_product"])
     def test_the_main_text_of_fedssg_by_hand(self, keys, phi, alignment):
         """Eqs. 5 to 10: one phi gates memory and alignment, alpha is in phi alone, no gradient is corrected."""
-        samples, schedule = (1, 2, 3, 4, 5), [[0, 1], [1, 2, 4], [0, 1], [1], [0, 1, 2, 3, 4], [3, 4]]
-        w, h, count, share = np.zeros(D), np.zeros((N, D)), np.zeros(N), 15 / 6 / N
-        above, models = False, []
+        samples = (1, 2, 3, 4, 5)
+        schedule = [[0, 1], [1, 2, 4], [0, 1], [1], [0, 1, 2, 3, 4], [3, 4]]
+        w = np.zeros(D)
+        h = np.zeros((N, D))
+        count = np.zeros(N)
+        share = 15 / 6 / N
+        above = False
+        models = []
         for t, ids in enumerate(schedule, 1):
             moves = []
             for i in ids:
@@ -248,10 +258,14 @@ class TestDriftMemories:
     )
     def test_algorithm_1_of_fedssg_by_hand(self, keys):
         """Lines 3 to 13 with eqs. 19, 23 and 28; alpha is not divided by omega; a learning rate that shrinks."""
-        samples, share = (1, 2, 3, 4, 5), 15 / 6 / N
+        samples = (1, 2, 3, 4, 5)
+        share = 15 / 6 / N
         rates = [LR * 0.9**index for index in range(6)]
-        w, overall = np.zeros(D), np.zeros(D)
-        h, last, count = np.zeros((N, D)), np.zeros((N, D)), np.zeros(N)
+        w = np.zeros(D)
+        overall = np.zeros(D)
+        h = np.zeros((N, D))
+        last = np.zeros((N, D))
+        count = np.zeros(N)
         models = []
         for t, ids in enumerate(PARTIAL):
             before = last.copy()
@@ -315,7 +329,8 @@ class TestDriftMemories:
             edgefl.load({"algorithm": {"kind": "fedssg", "variant": "paper_main", "penalty": False}})
 
     def test_the_main_text_of_fedssg_sends_a_vector_each_way(self):
-        algorithm, w = FedSSG(variant="paper_main"), torch.zeros(D)
+        algorithm = FedSSG(variant="paper_main")
+        w = torch.zeros(D)
         assert not algorithm.downlink(algorithm.server_state(w))
         sent = algorithm.finish(w, LocalContext(w, 0.1, {}, algorithm.client_state(w)))
         assert {name: len(vector) for name, vector in sent.items()} == {"delta": D, "gate": 1}
@@ -349,9 +364,10 @@ class TestDriftMemories:
 
     @pytest.mark.parametrize("algorithm", [FedDyn(alpha=0.5), FedDC(alpha=0.5), Scaffold(), Scaffold(option="I")])
     def test_they_find_the_optimum_that_fedavg_misses(self, algorithm):
-        """Of the mean of unlike quadratics, with several local steps and full participation."""
+        """The optimum is that of the mean of unlike quadratics; several local steps, full participation."""
         optimum = (CURVATURES * CENTRES).sum(dim=0) / CURVATURES.sum(dim=0)
-        schedule, rates = [list(range(N))] * 1500, (LR,) * 1500
+        schedule = [list(range(N))] * 1500
+        rates = (LR,) * 1500
         distance = torch.linalg.norm(Simulation(algorithm, schedule, rates=rates).models[-1] - optimum)
         missed = torch.linalg.norm(Simulation(UNIFORM, schedule[:300], rates=rates).models[-1] - optimum)
         assert distance < 1e-6
@@ -389,11 +405,14 @@ class TestLastUpdates:
 
     def test_the_mean_of_fedvarp_is_that_of_last_moves(self):
         """y-bar, added up over the rounds by (1/N) sum_S (delta_i - y_i), leads each step (checklist, oracle 7)."""
-        this, mean, last = Simulation(FedVarp(), PARTIAL), torch.zeros(D, dtype=torch.float64), {}
+        this = Simulation(FedVarp(), PARTIAL)
+        mean = torch.zeros(D, dtype=torch.float64)
+        last = {}
         for ids, moves, before, after in zip(PARTIAL, this.moves, this.states, this.states[1:], strict=False):
             news = torch.stack([move - last.get(i, 0 * move) for i, move in zip(ids, moves, strict=True)])
             assert torch.allclose(after["w"] - before["w"], mean + news.mean(dim=0), rtol=1e-11)
-            mean, last = mean + news.sum(dim=0) / N, last | dict(zip(ids, moves, strict=True))
+            mean = mean + news.sum(dim=0) / N
+            last = last | dict(zip(ids, moves, strict=True))
             assert torch.allclose(after["y"].mean(dim=0), mean, rtol=1e-12, atol=1e-15)
 
     def test_an_absent_devices_update_stays(self):
@@ -432,12 +451,17 @@ class TestLastUpdates:
 
     def replayed(self, step):
         """The models, where `step` makes the server's from the last updates G [3], their ages [3] and the round."""
-        x, g, age, models = 0.0, np.zeros(3), np.full(3, np.inf), []
+        x = 0.0
+        g = np.zeros(3)
+        age = np.full(3, np.inf)
+        models = []
         for index, ids in enumerate(self.EMPTY):
-            lr, age = 0.05 * 0.9**index, age + 1
+            lr = 0.05 * 0.9**index
+            age = age + 1
             for i in ids:
                 way = 1 - (1 - lr * [1, 2, 4][i]) ** 2  # of two steps, to the optimum
-                g[i], age[i] = way * (x - [1, -1, 3][i]) / lr, 0
+                g[i] = way * (x - [1, -1, 3][i]) / lr
+                age[i] = 0
             x -= lr * step(g, age, index)
             models.append(x)
         return models
@@ -458,7 +482,8 @@ class TestLastUpdates:
     @pytest.mark.parametrize("keys", [{}, {"cutoff_slope": 0.0, "cutoff": 2.0}, {"cutoff_slope": 0.0, "cutoff": 1.0}])
     def test_fedar_steps_in_rounds_without_anybody(self, keys, tmp_path):
         """Card 1.12.5: all ages grow; those beyond g(t) do not count, and w stays where none does."""
-        cutoff, slope = keys.get("cutoff", 50), keys.get("cutoff_slope", 0.4)
+        cutoff = keys.get("cutoff", 50)
+        slope = keys.get("cutoff_slope", 0.4)
         counting = []
 
         def step(g, age, index):
@@ -569,7 +594,8 @@ class TestFedDisco:
         assert (weights >= 0).all()
 
     def test_limits(self):
-        n, d = np.array([10, 20, 30]), np.array([0.5, 0.2, 0.3])
+        n = np.array([10, 20, 30])
+        d = np.array([0.5, 0.2, 0.3])
         assert disco_weights(n, d, 0, 0) == pytest.approx(n / 60)
         assert disco_weights(np.array([7, 7, 7]), np.full(3, 0.4), 0.5, 0.1) == pytest.approx(np.full(3, 1 / 3))
         assert disco_weights(n, d, 0.5, 1e9) == pytest.approx(np.full(3, 1 / 3), rel=1e-6)
@@ -627,7 +653,8 @@ class TestFedAvgOptions:
         assert few < all_of
 
     def test_everybody_admitted_is_full_participation(self):
-        plain, capped = (edgefl.run(digits(a)) for a in ("fedavg", {"kind": "fedavg", "max_participants": 20}))
+        plain = edgefl.run(digits("fedavg"))
+        capped = edgefl.run(digits({"kind": "fedavg", "max_participants": 20}))
         assert np.array_equal(plain.parameters, capped.parameters)
 
     def test_who_is_admitted_is_uniform(self):
@@ -735,7 +762,8 @@ class TestScaffoldOptionI:
         algorithm = Scaffold(option="I")
         of = learner(algorithm, engine)
         updates = train(of, algorithm.downlink(of.begin(1, 5)))
-        module, arrays = Fcn(hidden=(8,)).module((4, 5), 3).double(), data()
+        module = Fcn(hidden=(8,)).module((4, 5), 3).double()
+        arrays = data()
         for row, part in enumerate(parts()):
             torch.nn.utils.vector_to_parameters(of.initial.clone(), module.parameters())
             outputs = module(torch.from_numpy(arrays.train_x[part]))
@@ -761,7 +789,8 @@ class TestScaffoldOptionI:
         images = [rng.normal(size=(k, 3, 32, 32)).astype(np.float32) for k in (sum(SIZES), 5)]
         labels = [rng.integers(0, 3, len(x)) for x in images]
         of_images = Data(images[0], labels[0], images[1], labels[1], classes=3)
-        shift, statistics = [], []
+        shift = []
+        statistics = []
         for option in ("I", "II"):
             algorithm = Scaffold(option=option)
             of = learner(algorithm, "serial", SvhnCnn(), of_images, batch_size=11, local_epochs=1)
@@ -787,7 +816,7 @@ MOONS = {"fcn": Fcn(hidden=(8,)), "logistic": Logistic()}  # represents by its h
 
 class TestMoon:
     def objective(self, model, w, previous, received, mu, temperature):
-        """Of the first device's full batch, in other words than the code: two logits and their first's entropy."""
+        """Return the objective of the first device's full batch anew: two logits and their first's entropy."""
         x, y = (torch.from_numpy(each[parts()[0]]) for each in (data().train_x, data().train_y))
         module = MOONS[model].module((4, 5), 3).double()
         z = []
@@ -804,31 +833,36 @@ class TestMoon:
     @pytest.mark.parametrize("engine", list(PLANS))
     def test_gradient_against_finite_differences(self, learner, engine, model):
         """One full-batch step of the second round gives the gradient; differences along random directions."""
-        algorithm, lr = Moon(mu=3.0, temperature=0.7), 0.5
+        algorithm = Moon(mu=3.0, temperature=0.7)
+        lr = 0.5
         of = learner(algorithm, engine, MOONS[model], batch_size="full", local_epochs=None, local_steps=1, lr=lr)
         first = train(of, {}).vectors["delta"][0]
         generator = torch.manual_seed(0)
         start = of.initial + 0.3 * torch.randn(of.initial.shape, generator=generator, dtype=torch.float64)
         second = train(of, {}, 1, start).vectors["delta"][0]
-        previous, step = of.initial + first, 1e-6
+        previous = of.initial + first
+        step = 1e-6
         for _ in range(5):
             v = torch.randn(start.shape, generator=generator, dtype=torch.float64)
             ends = [self.objective(model, start + sign * step * v, previous, start, 3.0, 0.7) for sign in (1, -1)]
             assert float(-second / lr @ v) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5, abs=1e-7)
 
     def test_the_first_round_is_fedavg_at_a_loss_of_log_two_more(self):
-        moon, fedavg = (edgefl.run({**digits(a), "rounds": 1}) for a in ({"kind": "moon", "mu": 5.0}, "fedavg"))
+        moon = edgefl.run({**digits({"kind": "moon", "mu": 5.0}), "rounds": 1})
+        fedavg = edgefl.run({**digits("fedavg"), "rounds": 1})
         assert moon.parameters == pytest.approx(fedavg.parameters, abs=1e-6)
         more = moon.rounds["train_loss"].iloc[0] - fedavg.rounds["train_loss"].iloc[0]
         assert more == pytest.approx(5 * np.log(2), rel=1e-5)
 
     def test_without_contrast_it_is_fedavg(self):
-        moon, fedavg = (edgefl.run(digits(a)).parameters for a in ({"kind": "moon", "mu": 0.0}, "fedavg"))
+        moon = edgefl.run(digits({"kind": "moon", "mu": 0.0})).parameters
+        fedavg = edgefl.run(digits("fedavg")).parameters
         assert moon == pytest.approx(fedavg, abs=1e-6)
 
     def test_later_rounds_are_not(self):
         base = {"local_epochs": 2}
-        moon, fedavg = ({**digits(a, **base), "server": {}} for a in ({"kind": "moon", "mu": 5.0}, "fedavg"))
+        moon = {**digits({"kind": "moon", "mu": 5.0}, **base), "server": {}}
+        fedavg = {**digits("fedavg", **base), "server": {}}
         assert edgefl.run(moon).parameters != pytest.approx(edgefl.run(fedavg).parameters, abs=1e-3)
 
     def test_two_more_forward_passes_are_priced(self):
@@ -855,7 +889,8 @@ class TestMoon:
 )
 def test_what_is_sent(kind, down, up, scalars):
     """Vectors of d floats (cards, section 0.5)."""
-    payload, d = cost(ALGORITHMS.load(kind)()), Mlp().parameters((8, 8), 10)
+    payload = cost(ALGORITHMS.load(kind)())
+    d = Mlp().parameters((8, 8), 10)
     assert (payload.down_bits, payload.up_bits) == (32 * down * d, 32 * (up * d + scalars))
 
 

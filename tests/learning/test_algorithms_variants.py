@@ -1,4 +1,4 @@
-"""What options of algorithms make of them: other papers' programs, other bases, waiting, minimal uploads."""
+"""Options of algorithms: other papers' programs, other bases, waiting, minimal uploads."""
 
 import inspect
 import json
@@ -112,12 +112,18 @@ class TestFedDynsProgram:
         scenario = quadratics(algorithm, 4, rounds)
         scenario["data"]["partition"] = {"kind": "file", "path": str(path)}
         scenario["training"] |= {"clip_norm": 1.5, "weight_decay": 0.2, "lr": 0.4, "engine": engine, "width": 3}
-        a, b, omega, clipped = [1, 2, 4], [1, -1, 3], [0.5, 1, 1.5], []
-        x, h, expected = 0.0, np.zeros(3), []
+        a = [1, 2, 4]
+        b = [1, -1, 3]
+        omega = [0.5, 1, 1.5]
+        clipped = []
+        x = 0.0
+        h = np.zeros(3)
+        expected = []
         for ids in rounds:
             moves = np.zeros(3)
             for i in ids:
-                w, alpha = x, 0.3 / omega[i]
+                w = x
+                alpha = 0.3 / omega[i]
                 for _ in range(2):
                     g = a[i] * (w - b[i]) + alpha * (h[i] - x)
                     clipped.append(abs(g) > 1.5)
@@ -141,11 +147,18 @@ class TestFedVRA:
 
 def scaffold(variant, schedule, samples, rates):
     """The models of the three programs, in sums over the past."""
-    n, x, c, of = np.array(samples), np.zeros(D), np.zeros(D), np.zeros((N, D))
-    omega, models = n / n.mean(), [np.zeros(D)]
-    a, b = CURVATURES.numpy(), CENTRES.numpy()
+    a = CURVATURES.numpy()
+    b = CENTRES.numpy()
+    n = np.array(samples)
+    omega = n / n.mean()
+    x = np.zeros(D)
+    c = np.zeros(D)
+    of = np.zeros((N, D))
+    models = [x]
     for ids, lr in zip(schedule, rates, strict=True):
-        moves, news, q = [], [], n[ids] / n[ids].sum()
+        moves = []
+        news = []
+        q = n[ids] / n[ids].sum()
         for i in ids:
             constant = {"ssg_code": c / omega[i] - of[i], "dyn": 0 * c, "eve_code": c - of[i]}[variant]
             w = x
@@ -153,13 +166,17 @@ def scaffold(variant, schedule, samples, rates):
                 w = w - lr * (a[i] * (w - b[i]) + constant)
             moves.append(w - x)
             news.append(of[i] - c - (w - x) / (STEPS * lr))
-        moves, news, before = np.array(moves), np.array(news), c
+        moves = np.array(moves)
+        news = np.array(news)
         if variant == "ssg_code":
-            x, c = x + moves.mean(axis=0), c + omega[ids] @ (news - of[ids]) / N
+            x = x + moves.mean(axis=0)
+            c = c + omega[ids] @ (news - of[ids]) / N
         elif variant == "dyn":
-            x, c = x + lr * q @ moves, c + q @ (news - of[ids])
+            x = x + lr * q @ moves
+            c = c + q @ (news - of[ids])
         else:
-            x, c = x + q @ moves, before + (news.mean(axis=0) - before)
+            x = x + q @ moves
+            c = c + (news.mean(axis=0) - c)
         of[ids] = news
         models.append(x)
     return np.array(models)
@@ -195,12 +212,20 @@ class TestScaffold:
         scenario["data"]["partition"] = {"kind": "file", "path": str(path)}
         scenario["training"] = {"local_epochs": 2, "batch_size": 2, "lr": 0.05, "engine": engine, "width": 3}
         scenario["training"]["minimal_uploads"] = minimal
-        a, b, omega = [1, 2, 4], [1, -1, 3], np.array([0.5, 1, 1.5])
-        x, c, of, expected = 0.0, 0.0, np.zeros(3), []
+        a = [1, 2, 4]
+        b = [1, -1, 3]
+        omega = np.array([0.5, 1, 1.5])
+        x = 0.0
+        c = 0.0
+        of = np.zeros(3)
+        expected = []
         for ids in rounds:
-            moves, news = [], of.copy()
+            moves = []
+            news = of.copy()
             for i in ids:
-                w, constant = x, (c / omega[i] if variant == "ssg_code" else c) - of[i]
+                w = x
+                common = c / omega[i] if variant == "ssg_code" else c
+                constant = common - of[i]
                 for _ in range(steps[i]):
                     w -= 0.05 * (a[i] * (w - b[i]) + constant)
                 moves.append(w - x)
@@ -226,7 +251,7 @@ class TestScaffold:
         assert torch.allclose(this.states[-1]["c"], mean, rtol=1e-11)
 
     def test_fedeves_rule_is_the_papers_under_full_participation(self):
-        """Where c is the mean c_i already; and moves less at a lower server_lr."""
+        """The rules agree if c is the mean c_i already; and c moves less at a lower server_lr."""
         assert same(Scaffold(variant="eve_code"), Scaffold(), FULL)
         slow = Simulation(Scaffold(variant="eve_code", server_lr=0.5), FULL[:1])
         assert torch.allclose(slow.states[-1]["c"], torch.stack([each["c"] for each in slow.clients]).mean(dim=0) / 2)
@@ -255,8 +280,9 @@ class TestFedDisco:
             assert torch.allclose(after, before + weights @ moves + drift, rtol=1e-11)
 
     def test_distances(self):
-        """Of (1, 0, 0) and (1/4, 1/4, 1/2) from (1/2, 1/4, 1/4), which counts 2 : 1 : 1."""
-        labels, reference = np.array([[3, 0, 0], [1, 1, 2]]), np.array([2.0, 1.0, 1.0])
+        """Distances of (1, 0, 0) and (1/4, 1/4, 1/2) from (1/2, 1/4, 1/4), which counts 2 : 1 : 1."""
+        labels = np.array([[3, 0, 0], [1, 1, 2]])
+        reference = np.array([2.0, 1.0, 1.0])
         expected = {
             "kl": [np.log(2), 0.25 * np.log(0.5) + 0.5 * np.log(2)],
             "l1": [1.0, 0.5],
@@ -271,13 +297,15 @@ class TestFedDisco:
     def test_other_references(self, reference):
         """The only participant that is like the reference has no distance; the other one loses all weight."""
         run = RunInfo(labels=(1, 3), test_labels=(3, 1))
-        moves, labels = torch.eye(2, dtype=torch.float64), np.array([[10, 30], [30, 10]])
+        moves = torch.eye(2, dtype=torch.float64)
+        labels = np.array([[10, 30], [30, 10]])
         updates = Updates({"delta": moves}, np.arange(2), np.ones(2, dtype=np.int64), 2, labels=labels, run=run)
         after = FedDisco(a=9.0, b=0.0, reference=reference).aggregate({"w": torch.zeros(2).double()}, updates)
         assert after["w"].tolist() == ([1, 0] if reference == "global" else [0, 1])
 
     def test_a_reference_without_a_label_is_told_in_one_line(self, tmp_path):
-        x, y = np.zeros((8, 2), dtype=np.float32), np.array([0, 1] * 4)
+        x = np.zeros((8, 2), dtype=np.float32)
+        y = np.array([0, 1] * 4)
         np.savez(tmp_path / "few.npz", train_x=x, train_y=y, test_x=x[:2], test_y=np.array([0, 0]))
         data = {"dataset": "npz", "path": str(tmp_path / "few.npz")}
         algorithm = {"kind": "feddisco", "reference": "test"}
@@ -313,7 +341,8 @@ class TestFedDisco:
 class TestFedAR:
     def test_cut_offs(self):
         """Theorems 1 and 2 of the paper, and a constant; t = 10."""
-        run, keys = RunInfo(population=20, steps=5), {"cutoff": 30.0, "cutoff_slope": 0.25}
+        run = RunInfo(population=20, steps=5)
+        keys = {"cutoff": 30.0, "cutoff_slope": 0.25}
         assert FedAR(**keys).cutoff_rounds(9, run) == pytest.approx(30 + 10 / 4)
         assert FedAR(cutoff_rule="constant", **keys).cutoff_rounds(9, run) == 30
         constants = {"smoothness": 2.0, "dissimilarity": 3.0, "hessian_lipschitz": 0.1}
@@ -351,11 +380,15 @@ class TestFedAvgWaits:
     def test_who_takes_part_is_drawn(self):
         """Two of three: replayed from the table of devices alone."""
         result = edgefl.run(self.wait(2, [[0], [1], [2]], rounds=30))
-        x, heard, sets = 0.0, [], []
+        x = 0.0
+        heard = []
+        sets = []
         for number, after in enumerate(result.rounds["parameter"], 1):
             heard += result.devices.loc[result.devices["round"] == number, "device"].tolist()
             if len(heard) == 2:
-                x, heard, sets = self.moved(x, heard), [], [*sets, frozenset(heard)]
+                x = self.moved(x, heard)
+                sets.append(frozenset(heard))
+                heard = []
             assert after == pytest.approx(x, abs=1e-12)
         assert len(sets) > 5
         assert len(set(sets)) > 1
@@ -376,7 +409,8 @@ class TestFedAvgWaits:
         assert (rounds["duration_s"][[0, 2]] < 60).all()
 
     def test_learning_or_not_the_same_take_part(self):
-        trained, priced = (edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=train) for train in (True, False))
+        trained = edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=True)
+        priced = edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=False)
         columns = ["round", "device", "upload_s"]
         assert trained.devices[columns].equals(priced.devices[columns])
 
@@ -394,7 +428,9 @@ class TestFedAvgWaits:
 
     def test_draws_are_uniform_and_kept_until_heard(self):
         """Each of ten in 3 of 10 draws: 3,000, standard deviation 25 of 900; five of them."""
-        algorithm, nobody, counts = FedAvg(max_participants=3, mode="wait"), np.empty(0, dtype=np.int64), np.zeros(10)
+        algorithm = FedAvg(max_participants=3, mode="wait")
+        nobody = np.empty(0, dtype=np.int64)
+        counts = np.zeros(10)
         for index in range(3000):
             drawn = algorithm.awaited(nobody, nobody, 10, Streams(1).generator("awaited", 0, index))
             counts[drawn] += 1
@@ -433,7 +469,8 @@ class TestMinimalUploads:
     def test_the_server_derives_what_is_left_out(self, algorithm):
         """Unequal devices, partial participation, a learning rate that shrinks."""
         options = {"samples": UNEQUAL, "rates": [LR * 0.9**index for index in range(6)]}
-        naive, minimal = (Simulation(algorithm, PARTIAL, minimal=minimal, **options) for minimal in (False, True))
+        naive = Simulation(algorithm, PARTIAL, minimal=False, **options)
+        minimal = Simulation(algorithm, PARTIAL, minimal=True, **options)
         assert torch.allclose(naive.models, minimal.models, rtol=1e-12, atol=1e-14)
 
     @pytest.mark.parametrize("kind", ["scaffold", "feddc", "fedssg"])
@@ -447,7 +484,8 @@ class TestMinimalUploads:
         naive["training"] = {"local_epochs": 2, "batch_size": 1, "lr": 0.05, "engine": engine, "width": 3}
         naive["training"]["lr_schedule"] = {"kind": "exponential", "decay": 0.9}
         minimal = {**naive, "training": {**naive["training"], "minimal_uploads": True}}
-        first, second = edgefl.run(naive), edgefl.run(minimal)
+        first = edgefl.run(naive)
+        second = edgefl.run(minimal)
         assert second.rounds["parameter"].to_numpy() == pytest.approx(first.rounds["parameter"].to_numpy(), abs=1e-11)
         assert (second.rounds["bytes_up"] < first.rounds["bytes_up"]).all()
         assert second.rounds["bytes_down"].equals(first.rounds["bytes_down"])
@@ -473,5 +511,6 @@ class TestMinimalUploads:
 
     def vectors_up(self, algorithm):
         section = Training.model_validate({"batch_size": 50, "local_epochs": 2, "minimal_uploads": True})
-        payload, d = measure(Mlp(), algorithm, section, Digits().load(), np.array([10, 120])), 4_810
+        payload = measure(Mlp(), algorithm, section, Digits().load(), np.array([10, 120]))
+        d = 4_810
         return payload.up_bits // (32 * d)

@@ -75,7 +75,8 @@ def test_sums_of_several_base_stations_add_up_their_errors():
 @pytest.mark.parametrize("silence", [0.3, 0.8])
 def test_coefficients_that_were_not_sent_miss_the_mean(silence):
     """Against the closed form, to four standard errors; the common part correlates updates by a half."""
-    rows, size = 4, 60_000
+    rows = 4
+    size = 60_000
     sent = updates(rows, size, samples=[7] * rows)
     weights = of_samples(sent)
     _, error = received(sent, weights, one_station(rows, 0.3 / rows**2, silence))

@@ -18,14 +18,17 @@ def drawn(*shape):
 
 
 def room(a, b):
-    """What m float32 additions and products may be off at most, in any order (Higham, Accuracy and Stability, 3.5)."""
+    """Return by how much m float32 additions and products may be off, in any order (Higham, Accuracy, 3.5)."""
     m = a.shape[2]
-    return (m + 2) * np.finfo(np.float32).eps * (a.double().abs() @ b.double().abs())
+    magnitudes = a.double().abs() @ b.double().abs()
+    return (m + 2) * np.finfo(np.float32).eps * magnitudes
 
 
 @pytest.mark.parametrize(("clients", "n", "m", "k"), SHAPES)
 def test_products_are_those_in_double_precision(clients, n, m, k):
-    a, b, c = drawn(clients, n, m), drawn(clients, k, m).transpose(1, 2), drawn(clients, 1, k)
+    a = drawn(clients, n, m)
+    b = drawn(clients, k, m).transpose(1, 2)
+    c = drawn(clients, 1, k)
     exact = a.double() @ b.double()
     assert ((product(a, b).double() - exact).abs() <= room(a, b)).all()
     assert torch.equal(affine(a, b, c), product(a, b) + c)
@@ -33,7 +36,8 @@ def test_products_are_those_in_double_precision(clients, n, m, k):
 
 @pytest.mark.parametrize(("clients", "n", "m", "k"), SHAPES)
 def test_products_are_written_into_rows_of_a_longer_vector(clients, n, m, k):
-    x, dy = drawn(clients, n, m), drawn(clients, n, k)
+    x = drawn(clients, n, m)
+    dy = drawn(clients, n, k)
     flat = torch.zeros(clients, m * k + 3)
     view = flat[:, : m * k].view(clients, k, m)
     assert product(dy.transpose(1, 2), x, out=view) is view
@@ -43,7 +47,8 @@ def test_products_are_written_into_rows_of_a_longer_vector(clients, n, m, k):
 
 
 def test_a_client_has_the_same_bits_alone_as_among_others():
-    a, b = drawn(32, 50, 784), drawn(32, 784, 200)
+    a = drawn(32, 50, 784)
+    b = drawn(32, 784, 200)
     together = product(a, b)
     alone = torch.cat([product(a[i : i + 1], b[i : i + 1]) for i in range(32)])
     assert torch.equal(together, alone)
@@ -54,7 +59,8 @@ def test_numpy_computes_in_one_thread_inside_the_context_only():
         return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
     before = threads()
-    first, second = ExitStack(), ExitStack()
+    first = ExitStack()
+    second = ExitStack()
     first.enter_context(one_numpy_thread())
     assert set(threads()) == {1}
     second.enter_context(one_numpy_thread())

@@ -27,7 +27,8 @@ CHOSEN = [  # kind, key, value, and the class that does it
 @pytest.mark.parametrize(("kind", "key", "value", "name"), CHOSEN)
 def test_a_key_chooses_the_class_and_the_scenario_file_does_not_show_it(kind, key, value, name):
     member = ALGORITHMS.load(kind)
-    built, read = member(**{key: value}), member.model_validate({key: value})
+    built = member(**{key: value})
+    read = member.model_validate({key: value})
     assert type(built).__name__ == type(read).__name__ == name
     assert built == read
     assert isinstance(built, member)

@@ -15,7 +15,8 @@ class Maker:
     """Counts how often it is called."""
 
     def __init__(self, source):
-        self.source, self.calls = source, 0
+        self.source = source
+        self.calls = 0
 
     def __call__(self):
         self.calls += 1
@@ -80,7 +81,8 @@ def test_a_changed_source_is_read_anew_and_the_old_arrays_go(source, arrays):
 
 
 def test_options_names_and_paths_have_their_own(source, tmp_path, arrays):
-    make, twin = Maker(source), tmp_path / "twin"
+    make = Maker(source)
+    twin = tmp_path / "twin"
     twin.write_bytes(b"first")
     os.utime(twin, ns=(1, 1))
     os.utime(source, ns=(1, 1))
@@ -116,7 +118,8 @@ def test_without_a_place_to_write_arrays_are_in_memory(source, home):
 
 def test_two_at_once(source, arrays):
     """The slower of two finds the other's arrays in its place."""
-    inner, outer = Maker(source), Maker(source)
+    inner = Maker(source)
+    outer = Maker(source)
 
     def make():
         cached("d", 1, [source], inner)

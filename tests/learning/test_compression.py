@@ -76,7 +76,8 @@ def test_the_radio_carries_the_encoded_bits(tmp_path, codec, bits):
         "model": "logistic",
         "devices": {"count": 4},
     }
-    coded, plain = (edgefl.run({**scenario, "training": {"codec": each}}, train=False) for each in (codec, "none"))
+    coded = edgefl.run({**scenario, "training": {"codec": codec}}, train=False)
+    plain = edgefl.run({**scenario, "training": {"codec": "none"}}, train=False)
     assert (coded.devices["bytes_up"] == bits // 8).all()
     assert (coded.devices["bytes_down"] == plain.devices["bytes_down"]).all()
     assert (plain.devices["bytes_up"] == 4 * D).all()

@@ -40,8 +40,11 @@ def mifa(x, old, new, some):
 
 def fedvarp(x, old, new, some):
     """The mean over all of what is stored, and that of what is new in the participants of the coalition."""
+    step = sum(old.get(i, 0.0) for i in some) / 4
     fresh = [new[i] - old.get(i, 0.0) for i in some if i in new]
-    return x - LR * (sum(old.get(i, 0.0) for i in some) / 4 + (np.mean(fresh) if fresh else 0.0))
+    if fresh:
+        step += np.mean(fresh)
+    return x - LR * step
 
 
 @pytest.mark.parametrize("rule", [fedar, mifa, fedvarp])

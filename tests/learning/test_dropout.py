@@ -44,7 +44,7 @@ def test_the_same_key_draws_the_same_mask_and_leaves_the_global_generator_alone(
 
 @pytest.mark.parametrize("together", [False, True])
 def test_representations_come_before_the_last_dropout(together):
-    """Those of a model in training are then the ones of the same model that is not; its outputs are not."""
+    """A model in training has the representations of the same model that is not, but other outputs."""
     layers = torch.nn.Linear(6, 5), torch.nn.ReLU(), torch.nn.Dropout(0.4), torch.nn.Linear(5, 3)
     network = Network(torch.nn.Sequential(*layers))
     w = torch.linspace(-1, 1, 53)
@@ -71,13 +71,13 @@ def test_what_the_svhn_model_is_compared_by_does_not_depend_on_the_mask():
     network = Network(SvhnCnn().module((3, 32, 32), 10))
     w = flatten(list(network.module.parameters()), torch.zeros(1))
     x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
-    statistics = network.initial_statistics
-    one, two = (
-        network.represent(
-            network.parameters.views(w), network.statistics.views(statistics.clone()), x, torch.tensor(key)
-        )
-        for key in (1, 2)
-    )
+
+    def represented(key):
+        statistics = network.statistics.views(network.initial_statistics.clone())
+        return network.represent(network.parameters.views(w), statistics, x, torch.tensor(key))
+
+    one = represented(1)
+    two = represented(2)
     assert one.z.shape == (2, 256)
     assert torch.equal(one.z, two.z)
     assert not torch.equal(one.outputs, two.outputs)

@@ -220,7 +220,7 @@ def test_a_replayed_step_is_one_launch_and_the_copies_of_its_mini_batches(dropou
 
 
 def test_a_number_that_is_asked_for_is_an_error():
-    """What this file relies on."""
+    """The fake device refuses what a GPU would have to wait for, as this file relies on."""
     with fake_device():
         vector = torch.zeros(3, device=CUDA)
         with pytest.raises(DataDependentOutputException):

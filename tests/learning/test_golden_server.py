@@ -12,14 +12,20 @@ import pytest
 
 import edgefl
 
-A, B, LR = np.array([1.0, 2.0, 4.0]), np.array([1.0, -1.0, 3.0]), 0.05
+A = np.array([1.0, 2.0, 4.0])
+B = np.array([1.0, -1.0, 3.0])
+LR = 0.05
 SCHEDULE = [[0, 1], [1, 2], [0, 2], [0, 1, 2]]
-UNIFORM, ONES, UNEQUAL = {"weighting": "uniform"}, (1, 1, 1), (1, 2, 3)
+UNIFORM = {"weighting": "uniform"}
+ONES = (1, 1, 1)
+UNEQUAL = (1, 2, 3)
 
 
 def locally(i, x, steps, mu=0.0, momentum=0.0):
     """Local training: the move of client i from x, and the mean of the losses that it met."""
-    start, velocity, losses = x, 0.0, []
+    start = x
+    velocity = 0.0
+    losses = []
     for _ in range(steps):
         losses.append(A[i] / 2 * (x - B[i]) ** 2)
         velocity = momentum * velocity + A[i] * (x - B[i]) + mu * (x - start)
@@ -31,7 +37,9 @@ class Rule:
     """One algorithm's server in scalars; the last model is `x`, all mean moves are in `past`."""
 
     def __init__(self, **local):
-        self.x, self.past, self.local = 0.0, [], local
+        self.x = 0.0
+        self.past = []
+        self.local = local
 
     def start(self):
         return self.x
@@ -44,10 +52,13 @@ class Rule:
 class FedAvgM(Rule):
     def __init__(self, beta, share, lr=1.0):
         super().__init__()
-        self.beta, self.share, self.lr = beta, share, lr
+        self.beta = beta
+        self.share = share
+        self.lr = lr
 
     def next(self, past):
-        return self.x + self.lr * sum(self.share * self.beta**age * move for age, move in enumerate(reversed(past)))
+        step = sum(self.share * self.beta**age * move for age, move in enumerate(reversed(past)))
+        return self.x + self.lr * step
 
 
 class FedOpt(Rule):
@@ -55,7 +66,10 @@ class FedOpt(Rule):
 
     def __init__(self, v, beta1=0.9, lr=0.1, tau=1e-3):
         super().__init__()
-        self.v, self.beta1, self.lr, self.tau = v, beta1, lr, tau
+        self.v = v
+        self.beta1 = beta1
+        self.lr = lr
+        self.tau = tau
 
     def next(self, past):
         m = sum((1 - self.beta1) * self.beta1**age * move for age, move in enumerate(reversed(past)))
@@ -67,33 +81,53 @@ def adagrad(past):
 
 
 def adam(v0=1e-6):
-    return lambda past: 0.99 ** len(past) * v0 + sum(0.01 * 0.99**age * d**2 for age, d in enumerate(reversed(past)))
+    def v(past):
+        streamed = sum(0.01 * 0.99**age * move**2 for age, move in enumerate(reversed(past)))
+        return 0.99 ** len(past) * v0 + streamed
+
+    return v
 
 
 def yogi(past):
     v = 1e-6
     for move in past:
-        v = v + 0.01 * move**2 if v < move**2 else v - 0.01 * move**2
+        square = move**2
+        if v < square:
+            v += 0.01 * square
+        else:
+            v -= 0.01 * square
     return v
 
 
 class FedEve(Rule):
     def __init__(self, q, lr=1.0):
         super().__init__()
-        self.q, self.lr, self.m, self.variance, self.gains = q, lr, 0.0, 0.0, []
+        self.q = q
+        self.lr = lr
+        self.m = 0.0
+        self.variance = 0.0
+        self.gains = []
 
     def start(self):
         return self.x - self.lr * self.m
 
     def learn(self, moves, p, steps, losses):
-        d, count = -moves, len(moves)
+        d = -moves
+        count = len(moves)
         mean = p @ d
-        centre = mean if self.q == "paper" else d.mean()
+        if self.q == "paper":
+            centre = mean
+            drift = (self.m - mean) ** 2
+        else:
+            centre = d.mean()
+            drift = mean**2
         streamed = (d**2).sum() - 2 * d.sum() * centre + count * centre**2
-        self.variance += ((self.m - mean) ** 2 if self.q == "paper" else mean**2) / count
-        self.gains.append(1 / (1 + streamed / count**2 / self.variance))
-        self.m = (1 - self.gains[-1]) * self.m + self.gains[-1] * mean
-        self.x, self.variance = self.x - self.lr * self.m, (1 - self.gains[-1]) * self.variance
+        self.variance += drift / count
+        gain = 1 / (1 + streamed / count**2 / self.variance)
+        self.gains.append(gain)
+        self.m = (1 - gain) * self.m + gain * mean
+        self.x = self.x - self.lr * self.m
+        self.variance = (1 - gain) * self.variance
 
 
 class FedACG(Rule):
@@ -101,13 +135,16 @@ class FedACG(Rule):
 
     def __init__(self, momentum, beta):
         super().__init__(mu=beta)
-        self.momentum, self.before = momentum, 0.0
+        self.momentum = momentum
+        self.before = 0.0
 
     def start(self):
         return self.x + self.momentum * (self.x - self.before)
 
     def learn(self, moves, p, steps, losses):
-        self.before, self.x = self.x, p @ (self.start() + moves)
+        after = p @ (self.start() + moves)
+        self.before = self.x
+        self.x = after
 
 
 class FedNova(Rule):
@@ -115,7 +152,8 @@ class FedNova(Rule):
 
     def __init__(self, a, server_momentum=0.0, **local):
         super().__init__(**local)
-        self.a, self.server_momentum = a, server_momentum
+        self.a = a
+        self.server_momentum = server_momentum
 
     def learn(self, moves, p, steps, losses):
         a = np.array([self.a(int(k)) for k in steps])
@@ -147,19 +185,22 @@ class QFedAvg(Rule):
 
 def reference(rule, copies, steps):
     """The models after each round, one a row of SCHEDULE."""
-    rule, models = copy.deepcopy(rule), []
+    rule = copy.deepcopy(rule)
+    models = []
     for ids in SCHEDULE:
         trained = [locally(i, rule.start(), steps[i], **rule.local) for i in ids]
         moves, losses = np.array(trained).T
         weight = np.array([copies[i] for i in ids], dtype=float)
-        rule.learn(moves, weight / weight.sum(), np.array([steps[i] for i in ids], dtype=float), losses)
+        taken = np.array([steps[i] for i in ids], dtype=float)
+        rule.learn(moves, weight / weight.sum(), taken, losses)
         models.append(rule.x)
     return models
 
 
 def scenario(algorithm, copies=ONES, folder=None, **training):
     """Copies of its function make a client weigh more, and take as many steps of an epoch of single samples."""
-    data = {"dataset": "quadratic", "coefficients": [[a / 2, -a * b, a * b * b / 2] for a, b in zip(A, B, strict=True)]}
+    coefficients = [[a / 2, -a * b, a * b * b / 2] for a, b in zip(A, B, strict=True)]
+    data = {"dataset": "quadratic", "coefficients": coefficients}
     if copies != ONES:
         path = folder / "parts.json"
         path.write_text(json.dumps({str(i): [i] * n for i, n in enumerate(copies)}))
@@ -239,7 +280,8 @@ WEIGHTED = {  # not in the cards: samples 1:2:3, two steps each, other hyper-par
     "qfedavg_q=2": ({"kind": "qfedavg", "q": 2.0}, QFedAvg(2.0)),
     "qfedavg_q=.5": ({"kind": "qfedavg", "q": 0.5}, QFedAvg(0.5)),
 }
-MOMENTUM, PULL = {"momentum": 0.6}, {"mu": 0.9}
+MOMENTUM = {"momentum": 0.6}
+PULL = {"mu": 0.9}
 NOVAS = {  # samples and steps 1:2:3
     "plain": ({}, FedNova(float), {}),
     "momentum": ({}, FedNova(with_momentum(0.6), **MOMENTUM), MOMENTUM),
@@ -259,7 +301,7 @@ def test_the_reference_gives_the_published_values(case):
     [*((case, "serial") for case in GOLDEN), ("fedeve_paperQ", "batched"), ("fedacg_lam=.85_beta=.1", "batched")],
 )
 def test_published_values(case, engine):
-    """Those that change what a client starts from or does, also with clients trained together."""
+    """Runs give the cards' values, and where clients start or train in another way, also with clients together."""
     algorithm, _, published = GOLDEN[case]
     rounds = edgefl.run(scenario(algorithm, engine=engine)).rounds
     assert rounds["parameter"].to_numpy() == pytest.approx(published, abs=1e-9)

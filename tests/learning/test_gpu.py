@@ -1,4 +1,4 @@
-"""What must hold on a GPU too: the CPU's results, states in every home, exact products, the same bytes twice."""
+"""Tests on a GPU: the CPU's results, states in every home, exact products, the same bytes twice."""
 
 from dataclasses import replace
 

@@ -43,7 +43,7 @@ def fails(dataset, *parts):
 
 
 def same(data, train, test):
-    """Whether the data are these pairs of samples and labels."""
+    """Tell if the data are these pairs of samples and labels."""
     got = data.train_x, data.train_y, data.test_x, data.test_y
     return all(np.array_equal(a, b) for a, b in zip(got, (*train, *test), strict=True))
 
@@ -86,7 +86,8 @@ def test_real_files(data_folder, monkeypatch, dataset, sizes, shape, classes, ac
 
 def test_ten_letters_as_in_fedssg(data_folder, monkeypatch):
     monkeypatch.setenv("EDGEFL_DATA", str(data_folder))
-    whole, ten = Emnist(split="byclass").load(), Emnist(split="byclass", first_classes=10).load()
+    whole = Emnist(split="byclass").load()
+    ten = Emnist(split="byclass", first_classes=10).load()
     assert (ten.classes, ten.train_y.max(), ten.test_y.max()) == (10, 9, 9)
     assert np.array_equal(ten.train_x, whole.train_x[whole.train_y < 10])
     assert np.array_equal(ten.test_y, whole.test_y[whole.test_y < 10])
@@ -121,7 +122,8 @@ def write_emnist(folder, split, packed):
     first, classes, suffix = (1, 26, ".gz") if split == "letters" else (0, 62, "")
     parts = {}
     for part, count in (("train", 70), ("test", 65)):
-        x, y = images(count, 28, 28), np.arange(count) % classes
+        x = images(count, 28, 28)
+        y = np.arange(count) % classes
         for kind, array in (("images-idx3", x.transpose(0, 2, 1)), ("labels-idx1", (y + first).astype(np.uint8))):
             content = idx(array)
             path = raw / f"emnist-{split}-{part}-{kind}-ubyte{suffix if packed else ''}"
@@ -185,7 +187,8 @@ def test_cifar10_batches(tmp_path, dump):
 
 
 def test_cifar10_npz(tmp_path):
-    x, y = images(9, 32, 32, 3), np.arange(9)
+    x = images(9, 32, 32, 3)
+    y = np.arange(9)
     np.savez(tmp_path / "cifar10_12k.npz", train_x=x, train_y=y, test_x=x[:4], test_y=y[:4])
     moved = x.transpose(0, 3, 1, 2)
     assert same(Cifar10(path=tmp_path).load(), (moved, y), (moved[:4], y[:4]))
@@ -197,7 +200,9 @@ def test_cifar100_batches(tmp_path, dump, labels, classes):
     folder.mkdir()
     parts = {}
     for part in ("train", "test"):
-        x, fine, coarse = images(100, 3, 32, 32), np.arange(100), np.arange(100) // 5
+        x = images(100, 3, 32, 32)
+        fine = np.arange(100)
+        coarse = np.arange(100) // 5
         dump(folder / part, cifar_batch(x, fine_labels=fine, coarse_labels=coarse))
         parts[part] = x, fine if labels == "fine" else coarse
     data = Cifar100(path=tmp_path, labels=labels).load()
@@ -259,7 +264,8 @@ def test_damaged_cifar(tmp_path):
 def write_svhn(folder, **changes):
     parts = {}
     for part, count in (("train", 12), ("test", 11)):
-        x, digits = images(count, 3, 32, 32), np.arange(count) % 10
+        x = images(count, 3, 32, 32)
+        digits = np.arange(count) % 10
         arrays = {"X": x.transpose(2, 3, 1, 0), "y": np.where(digits, digits, 10).astype(np.uint8)[:, None]}
         savemat(folder / f"{part}_32x32.mat", {**arrays, **changes}, do_compression=True)
         parts[part] = x, digits
@@ -308,7 +314,8 @@ def test_damaged_svhn(tmp_path):
 
 def write_folders(root, names, count, side=32):
     """`count` images of each class; they and their labels."""
-    x, y = images(len(names) * count, side, side, 3), np.repeat(np.arange(len(names)), count)
+    x = images(len(names) * count, side, side, 3)
+    y = np.repeat(np.arange(len(names)), count)
     for number, (pixels, label) in enumerate(zip(x, y, strict=True)):
         png(root / names[label] / f"{number:05d}.png", pixels)
     return x.transpose(0, 3, 1, 2), y
@@ -396,13 +403,16 @@ def test_damaged_images(tmp_path):
 
 def write_tiny(root, *, flat=True):
     """PNG content under the archive's names: decoders go by content, and tests want exact pixels."""
-    names, parts = ["n01443537", "n01629819", "n02999410"], {}
-    x, y = images(9, 64, 64, 3), np.repeat(np.arange(3), 3)
+    names = ["n01443537", "n01629819", "n02999410"]
+    parts = {}
+    x = images(9, 64, 64, 3)
+    y = np.repeat(np.arange(3), 3)
     for number, label in enumerate(y):
         png(root / "train" / names[label] / "images" / f"{names[label]}_{number}.JPEG", x[number])
     (root / "train" / names[0] / f"{names[0]}_boxes.txt").write_text("box")
     parts["train"] = x, y
-    x, y = images(5, 64, 64, 3), np.array([2, 0, 1, 0, 2])
+    x = images(5, 64, 64, 3)
+    y = np.array([2, 0, 1, 0, 2])
     for number, label in enumerate(y):
         folder = root / "val" / ("images" if flat else names[label])
         png(folder / f"val_{number}.JPEG", x[number])
@@ -425,7 +435,8 @@ def test_tiny_imagenet(tmp_path, flat):
 def test_jpeg_and_gray_images(tmp_path):
     """Some of Tiny ImageNet's are gray; JPEG is decoded as PIL does."""
     write_tiny(root := tmp_path / "tiny-imagenet-200")
-    stream, gray = io.BytesIO(), images(64, 64)
+    stream = io.BytesIO()
+    gray = images(64, 64)
     Image.fromarray(gray).save(stream, format="JPEG")
     (root / "val" / "images" / "val_0.JPEG").write_bytes(stream.getvalue())
     pixels = TinyImageNet(path=tmp_path).load().test_x[0]

@@ -56,7 +56,9 @@ class TestMifa:
 
     def replayed(self, rate, *, first=2):
         """Return the models; `rate` is that of a round, `first` the index of the round with the first step."""
-        x, table, found = 0.0, np.zeros(3), []
+        x = 0.0
+        table = np.zeros(3)
+        found = []
         for index, ids in enumerate(self.ROUNDS):
             for device in ids:
                 table[device] = direction(x, device, rate(index))

@@ -10,8 +10,13 @@ from edgefl.core.errors import InputError
 from edgefl.learning.models.count import multiplications
 from edgefl.learning.models.imported import Imported
 
-T, F, H = 28, 28, 64  # steps of a sequence, its features, hidden units
-D, HEADS, FF, N = 16, 4, 64, 8  # width of a transformer's layer, its heads, hidden units and tokens
+T = 28  # steps of a sequence
+F = 28  # features of each of them
+H = 64  # hidden units
+D = 16  # width of a transformer's layer
+HEADS = 4
+FF = 64  # hidden units of a transformer's layer
+N = 8  # tokens
 ATTENTION = 4 * N * D**2 + 2 * N**2 * D  # three projections in and one out; scores and weighted sums
 LAYER = ATTENTION + 2 * N * D * FF
 

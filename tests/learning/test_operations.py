@@ -110,8 +110,10 @@ def test_products_of_matrices_count_as_torch_counts_them():
 
 def test_an_algorithm_from_outside_may_call_any_function_of_torch():
     section = Training.model_validate({"batch_size": "full", "local_epochs": None, "local_steps": 1})
-    data, sizes = Digits().load(), np.array([10])
-    plain, clipped = (measure(Mlp(), algorithm, section, data, sizes) for algorithm in (FedAvg(), Clipped()))
+    data = Digits().load()
+    sizes = np.array([10])
+    plain = measure(Mlp(), FedAvg(), section, data, sizes)
+    clipped = measure(Mlp(), Clipped(), section, data, sizes)
     assert clipped.flops - plain.flops == pytest.approx(11 * D)
     assert clipped.down_bits == 2 * plain.down_bits
     assert clipped.up_bits == plain.up_bits
@@ -127,7 +129,8 @@ def test_a_run_of_such_an_algorithm(train):
 
 
 def test_the_batched_engine_runs_it_too():
-    serial, batched = (edgefl.run(digits(Clipped(), engine=engine)).parameters for engine in ("serial", "batched"))
+    serial = edgefl.run(digits(Clipped(), engine="serial")).parameters
+    batched = edgefl.run(digits(Clipped(), engine="batched")).parameters
     assert batched == pytest.approx(serial, abs=1e-5)
 
 

@@ -152,8 +152,10 @@ def test_movielens_rows(tmp_path):
     data = MovieLens(path=tmp_path, history=4, negatives=3).load()
     assert data.shape == (5 + 1 + 4,)
     assert data.train_x.dtype == np.int64
-    groups, labels = data.train_x.reshape(-1, 4, 10), data.train_y.reshape(-1, 4)
-    tests, test_labels = data.test_x.reshape(-1, 100, 10), data.test_y.reshape(-1, 100)
+    groups = data.train_x.reshape(-1, 4, 10)
+    labels = data.train_y.reshape(-1, 4)
+    tests = data.test_x.reshape(-1, 100, 10)
+    test_labels = data.test_y.reshape(-1, 100)
     assert (labels == [1, 0, 0, 0]).all()
     assert (test_labels == [1] + [0] * 99).all()
     assert len(tests) == 6
@@ -193,7 +195,8 @@ def test_movielens_is_ranked_user_by_user(tmp_path):
         "training": {"local_epochs": 1, "lr": 0.5, "engine": "serial"},
         "report": {"eval_every": 2},
     }
-    result, data = edgefl.run(keys), MovieLens(path=tmp_path, history=4).load()
+    result = edgefl.run(keys)
+    data = MovieLens(path=tmp_path, history=4).load()
     assert data.test_owner.tolist() == np.repeat(range(6), 100).tolist()
     module = Din().module(data.shape, 2)
     torch.nn.utils.vector_to_parameters(torch.from_numpy(result.parameters), module.parameters())
@@ -273,7 +276,9 @@ def test_synthetic_owners_hold_nine_tenths(owners, features, classes, seed):
 
 
 def test_a_synthetic_device_is_the_same_whatever_the_population():
-    few, many, other = Synthetic(owners=3).load(), Synthetic(owners=9).load(), Synthetic(owners=3, seed=1).load()
+    few = Synthetic(owners=3).load()
+    many = Synthetic(owners=9).load()
+    other = Synthetic(owners=3, seed=1).load()
     mine = many.owner < 3
     assert np.array_equal(few.train_x, many.train_x[mine])
     assert np.array_equal(few.train_y, many.train_y[mine])
@@ -288,7 +293,8 @@ def samples(data):
 @pytest.mark.parametrize("beta", [0.0, 0.5, 2.0])
 def test_synthetic_inputs_follow_their_law(beta):
     """Over devices, centers B ~ N(0, beta^2) and means v ~ N(B, 1); inside, variances j^-1.2 (3 to 4 sigma)."""
-    owners, features = 600, 30
+    owners = 600
+    features = 30
     parts = samples(Synthetic(beta=beta, owners=owners, features=features).load())
     noise = np.arange(1, features + 1) ** -1.2
     inside = sum(((x - x.mean(0)) ** 2).sum(0) for x in parts) / sum(len(x) - 1 for x in parts)
@@ -310,7 +316,7 @@ def test_synthetic_sizes_follow_their_law():
 
 
 def agreement(data):
-    """How often a linear classifier learned from half of the devices is right about the others' samples."""
+    """Return the share of samples that a linear classifier gets right if the other half of the devices taught it."""
     half = data.owner < (data.owner.max() + 1) / 2
     weights = multinomial_regression(data.train_x[half], data.train_y[half])
     guessed = np.argmax(with_bias(data.train_x[~half]) @ weights, axis=1)

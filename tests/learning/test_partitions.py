@@ -43,7 +43,9 @@ def test_every_sample_is_held_once_and_nobody_is_empty(partition, labels, count)
 
 @pytest.mark.parametrize("partition", KINDS, ids=str)
 def test_the_seed_decides(partition):
-    first, second, other = split(partition), split(partition), split(partition, seed=2)
+    first = split(partition)
+    second = split(partition)
+    other = split(partition, seed=2)
     assert [part.tolist() for part in first] == [part.tolist() for part in second]
     assert [part.tolist() for part in first] != [part.tolist() for part in other]
 
@@ -85,7 +87,9 @@ def test_skewed_devices_are_told_from_alike_ones():
 
 def test_class_mixes_follow_the_dirichlet_law():
     """With samples in plenty (nothing runs out), E[p^2] = (alpha + 1) / (K (K alpha + 1)) for each class share p."""
-    labels, alpha, classes = np.repeat(np.arange(5), 20_000), 0.5, 5
+    labels = np.repeat(np.arange(5), 20_000)
+    alpha = 0.5
+    classes = 5
     parts = split(Dirichlet(alpha=alpha), labels, count=400)[:400]
     size = len(parts[0])
     held = counts(parts, labels)

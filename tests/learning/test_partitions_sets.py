@@ -296,7 +296,9 @@ class TestLabelOverlap:
 
     def test_the_chance_of_a_class_is_that_of_drawing_it_in_so_many_tries(self):
         """Against the tries themselves: at most 3 * 3 + 5 draws from the mix, then one of the classes that are left."""
-        mix, left, draws = np.array([0.9, 0.07, 0.03]), np.array([False, True, True]), np.random.default_rng(5)
+        mix = np.array([0.9, 0.07, 0.03])
+        left = np.array([False, True, True])
+        draws = np.random.default_rng(5)
         found = np.zeros(3)
         for _ in range(20_000):
             tries = draws.choice(3, 14, p=mix)
@@ -309,7 +311,8 @@ class TestLabelOverlap:
 
     def test_mixes_follow_the_dirichlet_law(self):
         """The first device, for which nothing has run out: E[p^2] = (alpha + 1) / (K (K alpha + 1)); 300 devices."""
-        alpha, size = 0.5, 200
+        alpha = 0.5
+        size = 200
         first = np.array([fill(np.full(5, 200), 5, alpha, rng(seed))[:, 0] for seed in range(300)])
         assert (first * (first - 1)).mean() / (size * (size - 1)) == pytest.approx(
             (alpha + 1) / (5 * (5 * alpha + 1)), rel=0.1

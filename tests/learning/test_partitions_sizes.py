@@ -66,7 +66,8 @@ def test_more_devices_than_samples(partition):
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=40).filter(any), st.integers(0, 3000))
 def test_apportioned_sizes_add_up_and_are_near_the_weights(weights, more):
-    samples, w = len(weights) + more, np.array(weights)
+    samples = len(weights) + more
+    w = np.array(weights)
     sizes = apportion(w, samples)
     assert sizes.sum() == samples
     assert np.abs(sizes - 1 - more * w / w.sum()).max() < 1 + 1e-6
@@ -120,7 +121,8 @@ class TestSizes:
 
     def test_quantity_skew_follows_the_dirichlet_law(self):
         """E[p^2] = (alpha + 1) / (N (N alpha + 1)); 100 draws of 20 shares, standard error 4 %."""
-        alpha, labels = 0.5, np.zeros(100_000, int)
+        alpha = 0.5
+        labels = np.zeros(100_000, int)
         sizes = [[len(part) for part in QuantitySkew(alpha=alpha).split(labels, 20, rng(seed))] for seed in range(100)]
         second = np.mean((np.array(sizes) / len(labels)) ** 2)
         assert second == pytest.approx((alpha + 1) / (20 * (20 * alpha + 1)), rel=0.15)
@@ -140,7 +142,8 @@ class TestSizes:
 
     def test_sizes_leave_the_class_mixes_as_they_were(self):
         """Every device's mix still has E[p^2] = (alpha + 1) / (K (K alpha + 1)); devices of 100 samples and more."""
-        labels, alpha = np.repeat(np.arange(5), 20_000), 0.5
+        labels = np.repeat(np.arange(5), 20_000)
+        alpha = 0.5
         held = counts(Dirichlet(alpha=alpha, size_sigma=0.5).split(labels, 400, rng()), labels)
         sizes = held.sum(axis=1, keepdims=True)
         second = (held * (held - 1) / (sizes * (sizes - 1))).mean()
@@ -183,7 +186,8 @@ class TestCut:
 
     def test_shares_follow_the_dirichlet_law(self):
         """E[p^2] = (alpha + 1) / (N (N alpha + 1)) over 200 classes."""
-        alpha, count = 0.3, 8
+        alpha = 0.3
+        count = 8
         table = cut(np.full(200, 100_000), np.full((200, count), True), alpha, np.inf, rng())
         assert np.mean((table / 1e5) ** 2) == pytest.approx((alpha + 1) / (count * (count * alpha + 1)), rel=0.1)
 

@@ -22,7 +22,7 @@ from edgefl.scenario import load
 
 
 def counts(labels, parts, classes):
-    """How many samples of each class each device has [device, class]."""
+    """Count the samples of each class that each device has [device, class]."""
     return np.array([np.bincount(labels[part], minlength=classes) for part in parts])
 
 
@@ -40,11 +40,13 @@ def divided(partition, train, test, devices, seed=1):
     seed=st.integers(0, 1000),
 )
 def test_each_test_sample_once_and_everybody_what_is_due_to_one_sample(partition, devices, size, seed):
-    """Where all training samples are held, so are all test samples of their classes, in the same shares."""
+    """If all training samples are held, so are all test samples of their classes, in the same shares."""
     rng = np.random.default_rng(seed)
-    train, test = rng.integers(0, 5, 300), rng.integers(0, 6, size)
+    train = rng.integers(0, 5, 300)
+    test = rng.integers(0, 6, size)
     parts, tests = divided(partition, train, test, devices, seed)
-    held, got = counts(train, parts, 6), counts(test, tests, 6)
+    held = counts(train, parts, 6)
+    got = counts(test, tests, 6)
     due = held / np.maximum(held.sum(axis=0), 1) * np.bincount(test, minlength=6)
     assert (np.abs(got - due) < 1).all()
     assert np.array_equal(np.sort(np.concatenate(tests)), np.flatnonzero(np.isin(test, np.unique(train))))
@@ -52,9 +54,11 @@ def test_each_test_sample_once_and_everybody_what_is_due_to_one_sample(partition
 
 def test_two_class_devices_get_equal_chunks_of_their_classes():
     """MIFA: 100 devices, 21 chunks a class; n / 21 test samples of each of two classes, and one chunk stays unused."""
-    train, test = (np.random.default_rng(2).permutation(np.repeat(np.arange(10), size)) for size in (2101, 210))
+    train = np.random.default_rng(2).permutation(np.repeat(np.arange(10), 2101))
+    test = np.random.default_rng(2).permutation(np.repeat(np.arange(10), 210))
     parts, tests = divided(TwoClass(), train, test, 100)
-    held, got = counts(train, parts, 10), counts(test, tests, 10)
+    held = counts(train, parts, 10)
+    got = counts(test, tests, 10)
     assert ((held > 0) == (got > 0)).all()
     assert set(got[got > 0]) <= {9, 10}  # 210 * 100 / 2101 = 9.995
     taken = np.concatenate(tests)
@@ -62,7 +66,8 @@ def test_two_class_devices_get_equal_chunks_of_their_classes():
 
 
 def test_what_two_groups_have_in_full_both_get_in_full():
-    train, test = np.repeat(np.arange(10), 60), np.repeat(np.arange(10), 20)
+    train = np.repeat(np.arange(10), 60)
+    test = np.repeat(np.arange(10), 20)
     _, tests = divided(LabelOverlap(overlap=0.2), train, test, 12)
     for group, labels in ((slice(6), range(5)), (slice(6, 12), range(4, 9))):
         taken = np.sort(np.concatenate(tests[group]))
@@ -90,9 +95,11 @@ class TestOwners:
 
     def test_synthetic(self):
         """A tenth of each owner's samples, whatever owners were chosen."""
-        data, rng = Synthetic(owners=6).load(), np.random.default_rng(0)
+        data = Synthetic(owners=6).load()
+        rng = np.random.default_rng(0)
         parts = Natural().assign(data.train_y, data.owner, 4, rng)
-        train, test = Labelled(data.train_y, data.owner), Labelled(data.test_y, data.test_owner)
+        train = Labelled(data.train_y, data.owner)
+        test = Labelled(data.test_y, data.test_owner)
         tests = Natural().assign_test(train, parts, test, rng)
         for part, own in zip(parts, tests, strict=True):
             (owner,) = set(data.owner[part])
@@ -112,7 +119,8 @@ class TestOwners:
             data = Femnist(path=tmp_path).load()
             assert data.owner.tolist() == [0, 1, 1, 1, 2, 2]
             assert data.test_owner.tolist() == [0, 0, 2, -1, -1]
-            train, test = Labelled(data.train_y, data.owner), Labelled(data.test_y, data.test_owner)
+            train = Labelled(data.train_y, data.owner)
+            test = Labelled(data.test_y, data.test_owner)
             parts = Natural().assign(data.train_y, data.owner, 3, np.random.default_rng(0))
             tests = Natural().assign_test(train, parts, test, np.random.default_rng(0))
             assert [part.tolist() for part in tests] == [[0, 1], [], [2]]
@@ -133,7 +141,8 @@ def like_train(keys):
 
 def test_bias_statistics_are_of_the_test_part(tmp_path):
     """As by hand from the final model, of the devices that have test samples; nothing else changes."""
-    result, plain = edgefl.run(like_train(DIGITS), out=tmp_path / "run"), edgefl.run(DIGITS)
+    result = edgefl.run(like_train(DIGITS), out=tmp_path / "run")
+    plain = edgefl.run(DIGITS)
     assert result.rounds.equals(plain.rounds)
     assert np.array_equal(result.parameters, plain.parameters)
     divided_data = divide(load(like_train(DIGITS)))

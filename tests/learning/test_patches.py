@@ -15,7 +15,8 @@ MANY = 64  # input channels, of which patches pay for any kernel
 @st.composite
 def convolutions(draw, channels):
     """A convolution and the side of images on which it has at least one output."""
-    kernel, dilation = draw(st.integers(1, 4)), draw(st.integers(1, 2))
+    kernel = draw(st.integers(1, 4))
+    dilation = draw(st.integers(1, 2))
     layer = nn.Conv2d(
         channels,
         draw(st.integers(1, 5)),

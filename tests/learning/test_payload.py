@@ -1,4 +1,4 @@
-"""What a round weighs: operations counted from what hooks do, floats from what they return."""
+"""The weight of a round: operations counted from what hooks do, floats from what they return."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,8 @@ from edgefl.learning.payload import measure
 from edgefl.learning.training_section import Training
 
 DATA = Digits().load()
-D, MULTIPLICATIONS = 4_810, 64 * 64 + 64 * 10
+D = 4_810
+MULTIPLICATIONS = 64 * 64 + 64 * 10
 SIZES = np.array([10, 120])
 VECTOR_OPERATIONS = dict.fromkeys(ALGORITHMS.members, 0) | {  # a step and parameter, beside the solver's
     "fedprox": 3,
@@ -51,9 +52,10 @@ def test_operations_of_a_round(name):
 
 
 def test_steps_that_do_not_wrap_are_priced_as_they_are_made():
-    """Of 10 samples one batch, of 120 two of 50: that many samples and steps, in place of 2 and 2 of them."""
+    """10 samples make one batch, 120 make two of 50: that many samples and steps, in place of 2 and 2 of them."""
     stopped = measured("fedavg", local_epochs=None, local_steps=2, wrap=False).flops
-    samples, steps = np.array([10, 100]), np.array([1, 2])
+    samples = np.array([10, 100])
+    steps = np.array([1, 2])
     assert stopped == pytest.approx(samples * 6 * MULTIPLICATIONS + steps * D * 2, rel=1e-12)
 
 
@@ -101,10 +103,8 @@ def test_the_papers_cost_is_the_same_for_all(name):
 
 
 def test_the_cost_is_the_scenarios():
-    paper, full = (
-        edgefl.run({"rounds": 1, "algorithm": "scaffold", "cost": cost}, train=False).summary
-        for cost in ("paper", "full")
-    )
+    paper = edgefl.run({"rounds": 1, "algorithm": "scaffold", "cost": "paper"}, train=False).summary
+    full = edgefl.run({"rounds": 1, "algorithm": "scaffold", "cost": "full"}, train=False).summary
     assert 2 * paper["bytes_up"] == full["bytes_up"]
     assert 2 * paper["bytes_down"] == full["bytes_down"]
 
@@ -133,8 +133,10 @@ class AllPairs(FedAvg):
 
 def test_a_correction_of_a_part_of_the_parameters_is_priced_as_that_part():
     section = Training.model_validate({"batch_size": "full", "local_epochs": None, "local_steps": 1})
-    data, sizes = Digits().load(), np.array([10])
-    plain, half = (measure(Mlp(), algorithm, section, data, sizes) for algorithm in (FedAvg(), HalfCorrected()))
+    data = Digits().load()
+    sizes = np.array([10])
+    plain = measure(Mlp(), FedAvg(), section, data, sizes)
+    half = measure(Mlp(), HalfCorrected(), section, data, sizes)
     assert half.flops - plain.flops == pytest.approx(4_810 / 2)  # counted on 1,001 of the 4,810 parameters
 
 

@@ -188,7 +188,8 @@ class TestLabelsByRound:
 
     def test_without_redivision_they_are_those_of_the_device(self, tmp_path):
         result = edgefl.run(scenario(**self.REPORT), out=tmp_path / "run", device="cpu", train=False)
-        labels, devices = result.labels_by_round, result.devices
+        labels = result.labels_by_round
+        devices = result.devices
         pairs = {tuple(row) for row in labels[["round", "device"]].to_numpy()}
         assert pairs == {tuple(row) for row in devices[["round", "device"]].to_numpy()}
         divided = divide(load(scenario()))

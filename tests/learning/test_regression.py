@@ -10,7 +10,10 @@ from edgefl.core.errors import InputError
 from edgefl.learning.algorithms.fedavg import FedAvg
 
 RNG = np.random.default_rng(3)
-N, FEATURES, STEPS, LR = 24, 4, 7, 0.05
+N = 24
+FEATURES = 4
+STEPS = 7
+LR = 0.05
 LOSSES = """
 import torch
 from edgefl.learning.losses import Loss
@@ -103,7 +106,8 @@ def test_a_network_takes_the_steps_of_a_bare_torch_loop():
     for parameter in module.parameters():
         torch.nn.init.constant_(parameter, 0.1)
     solver = torch.optim.SGD(module.parameters(), lr=LR)
-    x, y = torch.from_numpy(data[0]), torch.from_numpy(data[1]).float()
+    x = torch.from_numpy(data[0])
+    y = torch.from_numpy(data[1]).float()
     for _ in range(STEPS):
         solver.zero_grad()
         torch.nn.functional.mse_loss(module(x), y).backward()
@@ -198,7 +202,8 @@ class Doubled(FedAvg):
 def test_an_algorithms_own_loss_comes_on_top_of_the_tasks(engine, loss):
     data = list(linear_data())
     if loss is None:
-        data[1], data[3] = np.arange(N) % 3, np.arange(9) % 3
+        data[1] = np.arange(N) % 3
+        data[3] = np.arange(9) % 3
     doubled = edgefl.run({**scenario(data, engine=engine, loss=loss), "algorithm": Doubled()})
     faster = edgefl.run(scenario(data, engine=engine, loss=loss, lr=2 * LR))
     assert doubled.parameters == pytest.approx(faster.parameters, abs=1e-6)

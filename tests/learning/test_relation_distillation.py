@@ -60,12 +60,11 @@ def test_it_is_glfcs(old_classes, seed):
 
 def test_padding_and_neighbours_change_nothing():
     """Two clients in one batch, one filled up with samples that weigh nothing, are each as if alone."""
-    (a, teach_a, y_a), (b, teach_b, y_b) = drawn(1, 7), drawn(2, 4)
-    outputs, teacher, label = (
-        torch.zeros(2, 7, CLASSES),
-        torch.zeros(2, 7, CLASSES),
-        torch.zeros(2, 7, dtype=torch.int64),
-    )
+    a, teach_a, y_a = drawn(1, 7)
+    b, teach_b, y_b = drawn(2, 4)
+    outputs = torch.zeros(2, 7, CLASSES)
+    teacher = torch.zeros(2, 7, CLASSES)
+    label = torch.zeros(2, 7, dtype=torch.int64)
     for row, parts in enumerate([(a.detach(), teach_a, y_a), (b.detach(), teach_b, y_b)]):
         for into, part in zip((outputs, teacher, label), parts, strict=True):
             into[row, : len(part)] = part
@@ -81,7 +80,8 @@ def test_what_has_been_learned_is_old_in_the_next_session():
 
     def heard(state, *rows):
         vectors = {"delta": torch.ones(len(rows), 3)}
-        ids, samples = np.arange(len(rows)), np.full(len(rows), 2)
+        ids = np.arange(len(rows))
+        samples = np.full(len(rows), 2)
         return algorithm.aggregate(state, Updates(vectors, ids, samples, 4, labels=np.array(rows)))
 
     first = initial_state(algorithm, torch.zeros(3), 4)
@@ -102,7 +102,8 @@ def test_the_algorithms_own_loss_is_added():
     z = torch.randn(3, 7, 6, generator=torch.Generator().manual_seed(9))
     batch = Batch(label, torch.full((7,), 1 / 7), {OLD: mask([1])})
     seen = {name: ForwardPass(teacher, each) for name, each in zip(("received", "previous", TEACHER), z, strict=True)}
-    losses, own = torch.zeros(7), ForwardPass(outputs, z[0] + z[1])
+    losses = torch.zeros(7)
+    own = ForwardPass(outputs, z[0] + z[1])
     both = RelationDistilled(base=Moon()).loss(losses, own, seen, batch)
     apart = relation_loss(outputs, teacher, batch, 1.0) + Moon().loss(losses, own, seen, batch)
     assert both.detach().numpy() == pytest.approx(apart.detach().numpy(), rel=1e-6)

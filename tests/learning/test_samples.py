@@ -186,7 +186,7 @@ def test_no_padding_and_no_mirror_is_no_augmentation(stored):
 
 
 def test_draws_of_padded_batches_are_harmless():
-    """Where clients have fewer samples, draws are filled up with -1."""
+    """Draws are filled up with -1 for clients with fewer samples."""
     of = samples(images((28, 28), "uint8"), augmentation=Augmentation())
     assert torch.isfinite(of.batch(ROWS, torch.full((*ROWS.shape, 3), -1))).all()
 

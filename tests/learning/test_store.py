@@ -95,7 +95,7 @@ def test_what_is_forgotten_is_as_at_the_beginning(store, home):
 
 @pytest.mark.parametrize("home", HOMES)
 def test_the_mean_over_some_clients(store, home):
-    """Of 2, 4 and the initial value of a client never seen."""
+    """The mean is that of 2, 4 and the initial value of a client never seen."""
     of = store(home)
     of.scatter(ids(4, 1), states(2.0, 4.0))
     of.scatter(ids(0, 5), states(9.0, 8.0))

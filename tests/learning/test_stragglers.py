@@ -38,7 +38,8 @@ def run(train=True, **changes):  # noqa: FBT002
 def parts_done(result, training):
     """The part of its work that each row of devices.csv does; whole epochs, or whole batches."""
     work = Workload(Training.model_validate(training), np.full(12, 120), Streams(SEED))
-    rows, full = result.devices, Workload(work.training.model_copy(update={"stragglers": None}), work.sizes, Streams(0))
+    rows = result.devices
+    full = Workload(work.training.model_copy(update={"stragglers": None}), work.sizes, Streams(0))
     ids = rows["device"].to_numpy()
     return work.steps(ids, rows["round"].to_numpy() - 1) / full.steps(ids, 0)
 
@@ -56,7 +57,8 @@ def test_steps_are_uniform(training, units, each):
     section = Training.model_validate({**training, "stragglers": {"share": 0.5}})
     work = Workload(section, np.full(40_000, 60), Streams(11))
     ids = np.arange(40_000)
-    steps, is_straggler = work.steps(ids, 7), work._draw(ids, 7)[0]
+    steps = work.steps(ids, 7)
+    is_straggler = work._draw(ids, 7)[0]
     assert abs(is_straggler.sum() - 20_000) < 3.3 * 100
     assert (steps[~is_straggler] == units * each).all()
     counts = np.bincount((steps[is_straggler] / each).astype(int), minlength=units + 1)
@@ -88,7 +90,8 @@ def test_nothing_to_leave_out_is_as_without(training):
 def test_computing_costs_what_is_done(work):
     """Samples and steps are then the same part of all of them, and so are time and energy."""
     stragglers = {**work, "stragglers": {"share": 0.6}}
-    full, partial = (run(train=False, training={"local_epochs": None, **each}) for each in (work, stragglers))
+    full = run(train=False, training={"local_epochs": None, **work})
+    partial = run(train=False, training={"local_epochs": None, **stragglers})
     assert full.devices["device"].tolist() == partial.devices["device"].tolist()
     done = parts_done(partial, stragglers)
     assert 0.2 < (done < 1).mean() < 0.8  # of 24 rows
@@ -108,7 +111,8 @@ def test_split_learning_sends_what_is_done():
 
 def learned(plan, algorithm=None, **training):
     """Updates of six unequal devices in round 4."""
-    data, parts = random_data(sum(SIZES)), parts_in_order(SIZES)
+    data = random_data(sum(SIZES))
+    parts = parts_in_order(SIZES)
     with learners() as make:
         of = make(algorithm=algorithm or FedProx(mu=0.1), data=data, parts=parts, plan=plan, processes=1, **training)
         updates, _ = train_round(of, range(len(SIZES)), 4)

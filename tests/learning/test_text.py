@@ -122,7 +122,8 @@ def test_real_files(data_folder, monkeypatch):
         counts *= idf
         return counts / np.linalg.norm(counts, axis=1, keepdims=True).clip(1e-9)
 
-    train, test = np.arange(0, 20_000, 5), np.arange(0, 7_600, 5)
+    train = np.arange(0, 20_000, 5)
+    test = np.arange(0, 7_600, 5)
     present = np.bincount(np.concatenate([np.unique(row) for row in data.train_x[train]]), minlength=30_522)
     idf = np.log(len(train) / (1 + present)).astype(np.float32)
     x = weights(data.train_x[train], idf)

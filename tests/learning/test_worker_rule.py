@@ -1,4 +1,4 @@
-"""Whether a run forks processes to train: only where they pay, or where the user says how many."""
+"""The rule for forking processes to train: only if they pay, or if the user says how many."""
 
 from dataclasses import replace
 

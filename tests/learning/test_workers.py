@@ -22,7 +22,7 @@ from edgefl.learning.learner.workers import ForkedWorker, InlineWorker, Slab, Tr
 
 
 class Handler:
-    """What tests have workers do."""
+    """The work that tests give to workers."""
 
     def echo(self, value):
         return value
@@ -55,7 +55,7 @@ def same(value):
 
 
 def alive(pid):
-    """Whether the process runs; one that has ended but was not waited for does not."""
+    """Tell if the process runs; one that has ended but was not waited for does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except OSError:
@@ -417,7 +417,7 @@ def program():
 
 
 class TestThePrograms:
-    """What happens to workers when the program ends, in real processes."""
+    """Workers of real processes end with their program."""
 
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
     def test_workers_end_with_their_killed_parent(self, program, number):

@@ -89,7 +89,8 @@ def test_long_transfers_get_what_the_others_leave(transfers):
 def test_sojourn_times_follow_from_the_number_by_little():
     """Alone, with sizes that are all equal: E[S] / (1 - load)."""
     users = users_of(transfers_of_others(0.5, LAWS[1]), 5)
-    now_s, area = 0.0, 0.0
+    now_s = 0.0
+    area = 0.0
     while now_s < 30_000.0:
         next_s = users.next_change_s(0)
         area += users.count * (next_s - now_s)
@@ -115,7 +116,8 @@ def test_sessions_are_poisson_in_number_at_any_time(law):
 
 def test_how_often_time_is_looked_at_changes_nothing():
     for model in (transfers_of_others(), PoissonSessions(arrivals_per_s=0.3, mean_s=10.0)):
-        once, often = users_of(model, 1), users_of(model, 1)
+        once = users_of(model, 1)
+        often = users_of(model, 1)
         once.advance(30.0, 2)
         for time_s in np.arange(0.0, 30.001, 0.01):
             often.advance(float(time_s), 2)
@@ -151,7 +153,8 @@ def link(background, cells=None, seed=1, **radio):
 
 def durations_s(of, ids, bits, distance_m=100.0, way=DOWNLOAD, begin_s=0.0):
     """Transfers of devices that all begin at once."""
-    env, count = simpy.Environment(), len(ids)
+    env = simpy.Environment()
+    count = len(ids)
     positions_m = np.stack([np.broadcast_to(distance_m, count), np.zeros(count)], axis=-1)
     at = of.drop(np.asarray(ids), positions_m, np.full(count, 1.5), 0)
     who = of.participants(at, np.full(count, 1.0), np.full(count, DEVICE_W), 0)
@@ -203,7 +206,7 @@ def test_a_download_takes_x_over_one_minus_load_in_a_run(transfer):
 
 
 def test_whole_blocks_are_shared_with_other_users():
-    """Of 24 blocks, two devices and two others get six each."""
+    """Two devices and two others get six of 24 blocks each."""
     of = link(
         {"kind": "sessions", "arrivals_per_s": 1e-9, "mean_s": 1.0},
         bandwidth_hz=5e6,
@@ -278,7 +281,9 @@ def run(background, **radio):
 
 def test_a_run_is_its_own_repetition_and_slower_than_without():
     background = {"kind": "sessions", "arrivals_per_s": 2.0, "mean_s": 3.0}
-    one, other, without = run(background), run(background), run(None)
+    one = run(background)
+    other = run(background)
+    without = run(None)
     assert one.devices.equals(other.devices)
     assert one.devices["upload_s"].mean() > 1.3 * without.devices["upload_s"].mean()
     again = edgefl.run(one.scenario, train=False, device="cpu")
@@ -315,7 +320,8 @@ class Shower(Background):
 
 class _Showers(OtherUsers):
     def __init__(self, taken):
-        self.taken, self.second = taken, 0
+        self.taken = taken
+        self.second = 0
 
     @property
     def count(self):

@@ -50,8 +50,11 @@ def alone(who, row):
 def simulate(arrivals_s, sizes, transfer="slots"):
     """Arrivals and sizes through a Band; `sizes` in seconds of the whole band."""
     slot_s = 1.0 / SERVICE_SLOTS
-    of, ids, env = link(**FLAT, slot_s=slot_s, transfer=transfer), np.arange(len(sizes)), simpy.Environment()
-    who, band = participants(of, ids), Band(env, of.pricing.engine, "down")
+    of = link(**FLAT, slot_s=slot_s, transfer=transfer)
+    ids = np.arange(len(sizes))
+    env = simpy.Environment()
+    who = participants(of, ids)
+    band = Band(env, of.pricing.engine, "down")
     rate_bps = 100e6 * math.log2(1 + snr_hz(SERVER_W) / 100e6)
     sojourn_s = np.full(len(sizes), np.nan)
 
@@ -74,14 +77,19 @@ def simulate(arrivals_s, sizes, transfer="slots"):
 
 def fluid_s(arrivals_s, sizes):
     """Sojourn times if the server were divided in infinitely small parts: service received runs at 1/n."""
-    now, served, waiting, end_s = 0.0, 0.0, [], np.empty(len(sizes))
+    now = 0.0
+    served = 0.0
+    waiting = []
+    end_s = np.empty(len(sizes))
     events = [*zip(arrivals_s, range(len(sizes)), strict=True), (math.inf, None)]
     for arrival, row in events:
         while waiting and now + (waiting[0][0] - served) * len(waiting) <= arrival:
-            now, served = now + (waiting[0][0] - served) * len(waiting), waiting[0][0]
+            now = now + (waiting[0][0] - served) * len(waiting)
+            served = waiting[0][0]
             end_s[heapq.heappop(waiting)[1]] = now
         if row is not None:
-            served += (arrival - now) / len(waiting) if waiting else 0.0
+            if waiting:
+                served += (arrival - now) / len(waiting)
             now = arrival
             heapq.heappush(waiting, (served + sizes[row], row))
     return end_s - arrivals_s
@@ -90,7 +98,9 @@ def fluid_s(arrivals_s, sizes):
 def poisson(load, count, seed, sizes="exponential"):
     rng = np.random.default_rng(seed)
     arrivals_s = np.cumsum(rng.exponential(1 / load, count))
-    return arrivals_s, rng.exponential(1.0, count) if sizes == "exponential" else np.ones(count)
+    if sizes == "exponential":
+        return arrivals_s, rng.exponential(1.0, count)
+    return arrivals_s, np.ones(count)
 
 
 def batch_mean(values, batches=20):
@@ -131,7 +141,8 @@ def test_the_sojourn_is_in_proportion_to_the_size():
     load = 0.5
     queue = simulate(*poisson(load, 2_000, seed=11))
     lines = [np.polyfit(queue.sizes[part], queue.sojourn_s[part], 1) for part in np.split(np.arange(2_000), 20)]
-    (slope, offset), errors = np.mean(lines, axis=0), np.std(lines, axis=0, ddof=1) / math.sqrt(20)
+    slope, offset = np.mean(lines, axis=0)
+    errors = np.std(lines, axis=0, ddof=1) / math.sqrt(20)
     assert slope == pytest.approx(1 / (1 - load), abs=3 * errors[0])
     assert offset == pytest.approx(1 / SERVICE_SLOTS, abs=3 * errors[1])
     assert errors[0] < 0.1 * slope
@@ -140,8 +151,10 @@ def test_the_sojourn_is_in_proportion_to_the_size():
 def test_the_band_is_never_idle_while_somebody_waits():
     """Busy periods add up to the bits over the rate, but for the rest of the slot that a transfer ends in."""
     queue = simulate(*poisson(0.7, 400, seed=3))
-    begin, end = queue.arrivals_s, queue.arrivals_s + queue.sojourn_s
-    busy_s, until = 0.0, -math.inf
+    begin = queue.arrivals_s
+    end = queue.arrivals_s + queue.sojourn_s
+    busy_s = 0.0
+    until = -math.inf
     for first, last in sorted(zip(begin, end, strict=True)):
         busy_s += max(last - max(first, until), 0.0)
         until = max(until, last)
@@ -162,16 +175,9 @@ def test_a_transfer_alone_is_priced_as_with_a_fixed_share(radio, bits):
     """Also its upload, when computing ends inside a slot: that begins with the next one."""
     for device in (4, 7, 9):
         for compute_s in (0.01, 0.0011):
-            fixed, shared = (
-                transfers(
-                    link(bandwidth_hz=20e6, sharing=sharing, **radio),
-                    [device],
-                    bits,
-                    compute_s=compute_s,
-                    speed_mps=20.0,
-                )
-                for sharing in ("fixed", "processor")
-            )
+            keys = {"compute_s": compute_s, "speed_mps": 20.0}
+            fixed = transfers(link(bandwidth_hz=20e6, sharing="fixed", **radio), [device], bits, **keys)
+            shared = transfers(link(bandwidth_hz=20e6, sharing="processor", **radio), [device], bits, **keys)
             waits_s = math.ceil(compute_s / SLOT_S) * SLOT_S - compute_s
             for way, wait_s in ((0, 0.0), (1, waits_s)):
                 assert shared[way].duration_s == pytest.approx(fixed[way].duration_s + wait_s, abs=1e-9)
@@ -185,15 +191,19 @@ def test_a_transfer_alone_is_priced_as_with_a_fixed_share(radio, bits):
 def test_an_estimated_transfer_alone_ends_in_its_slot():
     """Rates of the fluid model are quotients: rounding must not cost another slot."""
     for device in range(60):
-        fixed, shared = (transfers(link(transfer="fast", sharing=s), [device], 3e7)[0] for s in ("fixed", "processor"))
+        fixed = transfers(link(transfer="fast", sharing="fixed"), [device], 3e7)[0]
+        shared = transfers(link(transfer="fast", sharing="processor"), [device], 3e7)[0]
         assert shared.duration_s == pytest.approx(fixed.duration_s, abs=1e-9)
 
 
 @pytest.mark.parametrize("fading", ["rayleigh", "block"])
 def test_two_transfers_that_meet_go_on_with_their_keyed_fading(fading):
     """Slot by slot from the formulas: half the band each until the first is through, then all of it."""
-    of, ids, bits = link(fading=fading, sharing="processor"), [2, 6], np.array([8e6, 1.5e7])
-    who, env = participants(of, ids), simpy.Environment()
+    of = link(fading=fading, sharing="processor")
+    ids = [2, 6]
+    bits = np.array([8e6, 1.5e7])
+    who = participants(of, ids)
+    env = simpy.Environment()
     band = Band(env, of.pricing.engine, "down")
     transfers = [
         BandTransfer(one, 0, bits[row], 10**9, one.start[0], of.pricing.fading.innovations("down", one, 0))
@@ -205,7 +215,9 @@ def test_two_transfers_that_meet_go_on_with_their_keyed_fading(fading):
         band.send(one).callbacks.append(lambda _, row=row: ends.update({row: env.now}))
     env.run()
     hold, rho = (7, 0.0) if fading == "block" else (1, correlation(10.0))
-    left, slots, h = bits.copy(), 0, who.start.copy()
+    left = bits.copy()
+    slots = 0
+    h = who.start.copy()
     draws = [of.streams.sequence("fading_down", device, 0, 0) for device in ids]
     expected = {}
     while len(expected) < 2:
@@ -287,10 +299,8 @@ def test_the_order_of_simultaneous_events_leaves_no_trace(plan, order, fading, a
     def play(rows):
         env = simpy.Environment()
         of = link(fading=fading, allocation=allocation, sharing="processor", shadowing_db=0.0, **band_keys)
-        who, band = (
-            participants(of, np.arange(8), distance_m=np.linspace(20, 200, 8)),
-            Band(env, of.pricing.engine, "up"),
-        )
+        who = participants(of, np.arange(8), distance_m=np.linspace(20, 200, 8))
+        band = Band(env, of.pricing.engine, "up")
         found = {}
 
         def send(row, begin, size, patience):
@@ -309,7 +319,8 @@ def test_the_order_of_simultaneous_events_leaves_no_trace(plan, order, fading, a
         env.run()
         return found
 
-    straight, shuffled = play(range(len(plan))), play([row for row in order if row < len(plan)])
+    straight = play(range(len(plan)))
+    shuffled = play([row for row in order if row < len(plan)])
     assert straight == shuffled
     for row, (begin, size, patience) in enumerate(plan):
         end, sent, left, slots, _ = straight[row]
@@ -343,7 +354,9 @@ def test_interference_comes_from_active_cells_only(way):
     who = of.participants(at, np.zeros(2), np.full(2, DEVICE_W), 0)
     env = simpy.Environment()
     band = Band(env, of.pricing.engine, way)
-    bits, later, end = np.array([6e6, 6e6]), 3, {}
+    bits = np.array([6e6, 6e6])
+    later = 3
+    end = {}
 
     def send(row):
         yield env.timeout(later * SLOT_S * row)
@@ -362,7 +375,8 @@ def test_interference_comes_from_active_cells_only(way):
         noise = NOISE_W_HZ * 100e6 + 0.5 * power * foreign[row] * other
         return 100e6 * SLOT_S * math.log2(1 + power * gain[row, row] / noise)
 
-    expected, left = {}, bits.copy()
+    expected = {}
+    left = bits.copy()
     for slot in itertools.count():
         active = [row for row in (0, 1) if row not in expected and slot >= later * row]
         for row in active:
@@ -414,10 +428,8 @@ def test_a_run_in_which_rounds_are_shared():
     """More bandwidth for who is left: never longer than fixed equal shares, and the same bytes and payloads."""
     cost = {"kind": "mlp", "cost": {"parameters": 50_000, "flops_per_parameter": 0.1}}
     base = {"rounds": 5, "devices": {"count": 20}, "server": {"participants": 6}, "model": cost}
-    fixed, shared = (
-        edgefl.run({**base, "radio": {**FLAT, "bandwidth_hz": 5e6, "sharing": sharing}}, train=False)
-        for sharing in ("fixed", "processor")
-    )
+    fixed = edgefl.run({**base, "radio": {**FLAT, "bandwidth_hz": 5e6, "sharing": "fixed"}}, train=False)
+    shared = edgefl.run({**base, "radio": {**FLAT, "bandwidth_hz": 5e6, "sharing": "processor"}}, train=False)
     assert fixed.devices["bytes_up"].equals(shared.devices["bytes_up"])
     assert fixed.devices["device"].equals(shared.devices["device"])
     assert (shared.devices["download_s"] <= fixed.devices["download_s"] + 1e-9).all()

@@ -84,7 +84,8 @@ def test_in_the_long_run_the_outer_loop_meets_its_target(target, rho):
     adaptation = LinkAdaptation(SCHEMES, RATES, target=target)
     snr = fading_snr(100.0, slots, rho=rho)
     found = adaptation.adapt(Process(), snr, np.random.default_rng(3).random(slots))
-    first, lost = found.first.sum(), found.lost.sum()
+    first = found.first.sum()
+    lost = found.lost.sum()
     left_over = found.after(slots).offset_db * (1 - target) / adaptation.step_db
     assert target * first - lost == pytest.approx(left_over, abs=1e-6 * first)
     assert lost / first == pytest.approx(target, abs=60 / 0.5 / first)

@@ -29,7 +29,8 @@ def scene(count=300, cells=HEXAGONAL, **radio):
 def loss_db(distance_m):
     """UMi in line of sight at 3.5 GHz, heights 10 m and 1.5 m, held at 10 m (TR 38.901, Table 7.4.1-1)."""
     d = np.maximum(distance_m, 10.0)
-    d3, bend = np.hypot(d, 8.5), 4 * 9 * 0.5 * 3.5e9 / 3e8
+    d3 = np.hypot(d, 8.5)
+    bend = 4 * 9 * 0.5 * 3.5e9 / 3e8
     near = 32.4 + 21 * np.log10(d3) + 20 * np.log10(3.5)
     far = 32.4 + 40 * np.log10(d3) + 20 * np.log10(3.5) - 9.5 * np.log10(bend**2 + 8.5**2)
     return np.where(d <= bend, near, far)
@@ -92,7 +93,8 @@ def test_interference_and_reuse_set_the_durations(power, reuse, load):
     for way in found:
         offer = of.pricing.offer(way, who, 1e6)
         found[way] = of.pricing.price(offer, who, np.arange(40)).slots
-    band, count = 100e6 / reuse, np.bincount(drop.cell, minlength=7)
+    band = 100e6 / reuse
+    count = np.bincount(drop.cell, minlength=7)
     group = {1: [0] * 7, 3: [0, 1, 2, 1, 2, 1, 2], 7: range(7)}[reuse]  # any neighbours of the ring differ
     for n in range(40):
         mine = drop.cell[n]
@@ -158,9 +160,7 @@ def test_one_cell_of_many_is_as_the_cell_alone():
     """Devices near the middle, reuse 1, no interference: the other base stations leave no trace."""
     keys = {**CLAMPED, "shadowing_db": 0.0}
     ids = np.array([1, 5])
-    alone, among = (
-        transfers(link(**keys), ids, 1e6, distance_m=50.0),
-        transfers(link(cells=HEXAGONAL, **keys), ids, 1e6, distance_m=50.0),
-    )
+    alone = transfers(link(**keys), ids, 1e6, distance_m=50.0)
+    among = transfers(link(cells=HEXAGONAL, **keys), ids, 1e6, distance_m=50.0)
     for one, other in zip(alone, among, strict=True):
         assert np.array_equal(one.duration_s, other.duration_s)

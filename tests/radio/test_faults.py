@@ -45,7 +45,8 @@ def test_attempts_count_in_time_bytes_and_energy(sharing):
     devices = {"count": 40, "rx_power_w": 0.3}
     radio = {**STILL, "bandwidth_hz": 400e6, "sharing": sharing, "faults": faults}
     if sharing == "processor":
-        radio["allocation"], radio["server_power"] = "equal", "total"
+        radio["allocation"] = "equal"
+        radio["server_power"] = "total"
     result = run(devices=devices, server={"participants": 40}, radio=radio)
     found = result.devices
     coins = of.streams.uniform("fault_down", ids, 0, count=4) >= 0.5
@@ -95,10 +96,11 @@ def test_the_longest_time_cuts_exactly(sharing, transfer, limit_slots):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_all_attempts_together_have_the_longest_time(sharing):
-    """Of device 3, the first 29 attempts fail."""
+    """Device 3 fails at its first 29 attempts."""
     faults = {"failure_probability": 0.99, "attempts": 100, "max_transfer_s": 0.1}
     down, _ = transfers(link(**STILL, sharing=sharing, faults=faults), [3], 3e7)
-    slots, snr = still_slots(3e7, 100e6, snr_hz(SERVER_W) / 100e6), snr_hz(SERVER_W) / 100e6
+    snr = snr_hz(SERVER_W) / 100e6
+    slots = still_slots(3e7, 100e6, snr)
     whole, rest = divmod(200, slots)
     assert slots > 10
     assert rest > 0
@@ -207,7 +209,8 @@ def walked_bits(server, row, sharing, fading, down_s, compute_s, up_s):
     k, hold = (math.inf, 1) if fading == "none" else (0.0, int(who.hold_slots[0]))
     rho = 0.0 if fading == "block" else correlation(10.0)
     gain_db = row["pathloss_db"] + row["shadowing_db"]
-    sent, h = [], who.start[0]
+    sent = []
+    h = who.start[0]
     waits_s = math.ceil(compute_s / SLOT_S - 1e-6) * SLOT_S - compute_s if sharing == "processor" else 0.0
     for way, seconds, power, part in (
         ("down", down_s, SERVER_W, 0.6), ("up", up_s - waits_s, DEVICE_W, 0.4 * 0.9)
@@ -285,7 +288,8 @@ def test_an_interrupted_update_is_lost():
 
 
 def test_what_a_transfer_in_vain_costs_is_energy_of_the_run():
-    plain, faulty = (run(radio={"faults": faults}) for faults in ({}, {"failure_probability": 0.5, "attempts": 3}))
+    plain = run(radio={"faults": {}})
+    faulty = run(radio={"faults": {"failure_probability": 0.5, "attempts": 3}})
     assert faulty.summary["bytes_down"] > plain.summary["bytes_down"]
     assert faulty.summary["energy_j"] != plain.summary["energy_j"]
     assert faulty.summary["drops"]["failed"] == (faulty.devices["status"] != "received").sum()

@@ -63,11 +63,14 @@ def test_to_a_broadcast_each_listens_on_the_whole_band():
 @pytest.mark.parametrize("fading", FADINGS, ids=str)
 def test_a_transfer_is_the_walk_of_its_keyed_draws(fading, way, attribute):
     """Download, gap and upload of one device, one slot after the other, from the formulas."""
-    of, index, bits, speed = link(fading=fading), 3, 4e6, 2.0
+    of = link(fading=fading)
+    index = 3
+    bits = 4e6
+    speed = 2.0
     at = drop(of, IDS, index)
     found = transfers(of, IDS, bits, index, speed_mps=speed)
+    share = 100e6 / 3
     for row, device in enumerate(IDS):
-        share, draws = 100e6 / 3, lambda purpose, key=device: of.streams.sequence(purpose, key, index)
         start, jump = (complex(*of.streams.normal(f"fading_{part}", [device], index, count=2)[0]) / math.sqrt(2)
                        for part in ("start", "gap"))  # fmt: skip
         coherence_s = math.sqrt(9 / (16 * math.pi)) / (speed * 3.5e9 / 3.0e8)
@@ -75,10 +78,12 @@ def test_a_transfer_is_the_walk_of_its_keyed_draws(fading, way, attribute):
         rho = 0.0 if block else correlation(speed)
         channel_of_it = {"k": at.k_factor[row], "hold": round(coherence_s / SLOT_S) if block else 1}
         snr = [snr_hz(power, 100.0, at.shadowing_db[row]) / share for power in (SERVER_W, DEVICE_W)]
-        slots, gain, _ = walk(draws("fading_down"), bits, share, snr[0], start, rho, **channel_of_it)
+        down_draws = of.streams.sequence("fading_down", device, index)
+        slots, gain, _ = walk(down_draws, bits, share, snr[0], start, rho, **channel_of_it)
         if way == "up":
             gain = rho**20 * gain + math.sqrt(1 - rho**40) * jump  # 0.01 s are 20 slots
-            slots, _, _ = walk(draws("fading_up"), bits, share, snr[1], gain, rho, **channel_of_it)
+            up_draws = of.streams.sequence("fading_up", device, index)
+            slots, _, _ = walk(up_draws, bits, share, snr[1], gain, rho, **channel_of_it)
         leg = found[("down", "up").index(way)]
         assert leg.duration_s[row] == pytest.approx(slots * SLOT_S, rel=1e-12)
         assert leg.sent_bits[row] == bits
@@ -86,7 +91,8 @@ def test_a_transfer_is_the_walk_of_its_keyed_draws(fading, way, attribute):
 
 
 def test_shadowing_is_constant_in_a_round_and_new_in_the_next():
-    of, ids = link(), np.arange(50)
+    of = link()
+    ids = np.arange(50)
     first, again, other = (drop(of, ids, index, 50.0) for index in (0, 0, 1))
     assert np.array_equal(first.shadowing_db, again.shadowing_db)
     assert not np.any(first.shadowing_db == other.shadowing_db)
@@ -105,7 +111,8 @@ def test_shadowing_spreads_as_the_model_or_the_key_says(given_db, std_db):
 @pytest.mark.parametrize("power", ["per_device", "total"])
 def test_durations_without_fading_are_the_closed_form(power):
     """The server's 43 dBm on each share, or over the whole band; a device's 23 dBm always on its share."""
-    bits, share = 2.2e7, 100e6 / 3
+    bits = 2.2e7
+    share = 100e6 / 3
     down, up = transfers(link(**STILL, server_power=power), IDS, bits)
     occupied = share if power == "per_device" else 100e6
     assert (down.duration_s == still_slots(bits, share, snr_hz(SERVER_W) / occupied) * SLOT_S).all()
@@ -126,7 +133,8 @@ def test_frame_and_control_act_as_more_payload(fading, transfer):
     """Half of the time, 80 % of the resources: as a payload 2.5 times as large; energy is for half of the time."""
     keys = {"fading": fading, "transfer": transfer, "tdd": {"downlink": 0.5, "uplink": 0.25}}
     part = link(**keys, overhead={"downlink": 0.2, "uplink": 0.6})
-    found, plain = transfers(part, IDS, 2e6), transfers(link(fading=fading, transfer=transfer), IDS, 2e6 / 0.4)
+    found = transfers(part, IDS, 2e6)
+    plain = transfers(link(fading=fading, transfer=transfer), IDS, 2e6 / 0.4)
     assert np.array_equal(found[0].duration_s, plain[0].duration_s)
     assert np.array_equal(found[0].air_s, found[0].duration_s * 0.5)
     assert np.array_equal(found[1].air_s, found[1].duration_s * 0.25)
@@ -139,10 +147,8 @@ def test_frame_and_control_act_as_more_payload(fading, transfer):
 
 
 def test_turns_with_the_whole_band_take_as_long_as_shares_of_it_under_a_flat_power():
-    shared, turns = (
-        transfers(link(**STILL, server_power="total", allocation=name), IDS, 2e7)[0]
-        for name in ("equal", "round_robin")
-    )
+    shared = transfers(link(**STILL, server_power="total", allocation="equal"), IDS, 2e7)[0]
+    turns = transfers(link(**STILL, server_power="total", allocation="round_robin"), IDS, 2e7)[0]
     assert shared.duration_s == pytest.approx(turns.duration_s, abs=1e-12)
     assert turns.air_s == pytest.approx(turns.duration_s / 3)
 
@@ -198,7 +204,8 @@ def test_more_participants_than_resource_blocks_is_one_clear_line():
     ids=["shannon", "truncated_shannon", "mcs"],
 )  # fmt: skip
 def test_rates(rate, bps_hz):
-    bits, share = 2.2e7, 100e6 / 3
+    bits = 2.2e7
+    share = 100e6 / 3
     for distance in (15.0, 200.0):
         up = transfers(link(**STILL, rate=rate), IDS, bits, distance_m=distance)[1]
         slots = still_slots(bits, share, snr_hz(DEVICE_W, distance) / share, bps_hz=bps_hz)
@@ -209,7 +216,8 @@ def test_a_fixed_place_has_one_shadowing_in_a_spatially_consistent_world():
     """For any device in any round of a seed; with independent draws it has another each time."""
     for consistent in (True, False):
         keys = {"propagation": "umi", "fading": "ricean", "spatial_consistency": consistent}
-        of, distances = link(**keys), np.linspace(20, 240, 400)
+        of = link(**keys)
+        distances = np.linspace(20, 240, 400)
         first, later = (drop(of, np.arange(400) + shift, index, distances) for shift, index in ((0, 0), (1_000, 7)))
         assert np.array_equal(first.shadowing_db, later.shadowing_db) == consistent
         assert np.array_equal(first.los, later.los) == consistent
@@ -224,10 +232,10 @@ def test_a_fixed_place_has_one_shadowing_in_a_spatially_consistent_world():
 @pytest.mark.parametrize("rate", ["shannon", "mcs"])
 def test_fast_has_the_distribution_of_slots(rate):
     """2,000 devices a side, other seeds: two-sample KS at 1 % for both directions; a twentieth longer would be seen."""
-    ids, keys = np.arange(2_000), {"bandwidth_hz": 2_000e6, "shadowing_db": 0.0, "rate": rate}
-    slots, fast = (
-        transfers(link(seed=seed, transfer=engine, **keys), ids, 2e6) for seed, engine in ((1, "slots"), (2, "fast"))
-    )
+    ids = np.arange(2_000)
+    keys = {"bandwidth_hz": 2_000e6, "shadowing_db": 0.0, "rate": rate}
+    slots = transfers(link(seed=1, transfer="slots", **keys), ids, 2e6)
+    fast = transfers(link(seed=2, transfer="fast", **keys), ids, 2e6)
     for exact, estimate in zip(slots, fast, strict=True):
         assert stats.ks_2samp(exact.duration_s, estimate.duration_s).pvalue > 0.01
         assert stats.ks_2samp(exact.duration_s, 1.05 * estimate.duration_s).pvalue < 0.01
@@ -255,7 +263,7 @@ MODES = [
 
 
 def test_same_bytes_in_another_process_without_compiled_loops(tmp_path):
-    """Whether numba is found is asked once in a process."""
+    """A process of its own, as each looks for numba only once."""
     code = (
         "import sys, json, channel._compiled as compiled, edgefl\n"
         "scenarios, folder = sys.argv[1:]\n"

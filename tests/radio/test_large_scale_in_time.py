@@ -10,8 +10,14 @@ from scipy.optimize import brentq
 import edgefl
 from edgefl.core.errors import InputError
 
-START_M, SPEED_MPS, EXPONENT, FAR_M = 50.0, 10.0, 3.0, 400.0
-SLOT_S, BAND_HZ, NOISE_W_HZ, SERVER_W = 0.0005, 1e6, 10 ** (-17.4 - 3), 10 ** (4.3 - 3)
+START_M = 50.0
+SPEED_MPS = 10.0
+EXPONENT = 3.0
+FAR_M = 400.0
+SLOT_S = 0.0005
+BAND_HZ = 1e6
+NOISE_W_HZ = 10 ** (-17.4 - 3)
+SERVER_W = 10 ** (4.3 - 3)
 STEADY = {"propagation": {"kind": "log_distance", "out_of_range": "clamp"}, "shadowing_db": 0.0, "fading": "none"}
 TIME = {"large_scale": "time", "spatial_consistency": True}
 AWAY = [(0.0, 0, START_M), (250.0, 0, START_M + 250 * SPEED_MPS)]  # time, device, x
@@ -154,9 +160,8 @@ UMI = {
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 def test_who_stands_still_notices_nothing(transfer):
     radio = UMI["radio"] | {"transfer": transfer}
-    held, moving = (
-        edgefl.run(UMI | {"radio": radio | {"large_scale": kind}}, train=False) for kind in ("round", "time")
-    )
+    held = edgefl.run(UMI | {"radio": radio | {"large_scale": "round"}}, train=False)
+    moving = edgefl.run(UMI | {"radio": radio | {"large_scale": "time"}}, train=False)
     assert moving.devices.equals(held.devices)
     assert moving.rounds.equals(held.rounds)
 
@@ -164,10 +169,8 @@ def test_who_stands_still_notices_nothing(transfer):
 def test_who_stands_still_on_fixed_shares_waits_for_slots_only():
     """The same fading and bits; uploads begin at the next border of a slot."""
     radio = UMI["radio"] | {"sharing": "fixed", "interference": None}
-    held, moving = (
-        edgefl.run(UMI | {"rounds": 1, "radio": radio | {"large_scale": kind}}, train=False).devices
-        for kind in ("round", "time")
-    )
+    held = edgefl.run(UMI | {"rounds": 1, "radio": radio | {"large_scale": "round"}}, train=False).devices
+    moving = edgefl.run(UMI | {"rounds": 1, "radio": radio | {"large_scale": "time"}}, train=False).devices
     assert moving["download_s"].tolist() == pytest.approx(held["download_s"].tolist(), abs=1e-9)
     late_s = (moving["upload_s"] - held["upload_s"]).to_numpy()
     assert np.all((late_s > -1e-9) & (late_s < SLOT_S))

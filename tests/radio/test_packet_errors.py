@@ -63,7 +63,7 @@ def test_attempts_fail_as_often_as_the_closed_form_says(transfer, faults):
 
 
 def sent_alone(of: Any, device: int) -> bool:
-    """Whether a device's upload gets through."""
+    """Tell if a device's upload gets through."""
     env = simpy.Environment()
     who = participants(of, [device], distance_m=400.0)
     carrier = of.open(env, who, round_trip(1, 0.0, 1e4, lambda _: np.zeros(1)))

@@ -96,7 +96,8 @@ def test_a_share_that_halves_halves_the_power():
     ended = result.events[result.events["kind"] == "upload_end"].set_index("device")["time_s"]
     computed = result.events[result.events["kind"] == "compute_end"].set_index("device")["time_s"]
     rows = result.devices.set_index("device")
-    first, last = ended.idxmin(), ended.idxmax()
+    first = ended.idxmin()
+    last = ended.idxmax()
     begins = {device: math.ceil(computed[device] / SLOT_S - 1e-6) * SLOT_S for device in (first, last)}
     assert max(begins.values()) < ended[first] < ended[last]
     alone = {device: open_loop_w(4e6, rows.loc[device, "pathloss_db"]) for device in (first, last)}
@@ -155,7 +156,8 @@ def test_a_handover_changes_the_path_loss_and_with_it_the_power(tmp_path, monkey
     handover = result.events[result.events["kind"] == "handover"]
     assert len(handover) == 1
     row = result.devices.iloc[0]
-    (start_s, _, before), (after_s, cell, after) = seen[0], seen[-1]
+    start_s, _, before = seen[0]
+    after_s, cell, after = seen[-1]
     assert cell == 1
     assert start_s < handover["time_s"].item() < after_s
 

@@ -1,4 +1,4 @@
-"""What a transfer costs over a link that is too weak for its payload: it is known in advance, and fails in time."""
+"""Transfers over a link that is too weak for their payload: known in advance, and failing in time."""
 
 import math
 from dataclasses import replace

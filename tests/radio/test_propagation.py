@@ -146,7 +146,9 @@ def test_umi_los_keeps_the_papers_shadowing():
 @pytest.mark.parametrize("kind", OUTDOOR)
 def test_into_buildings(kind):
     """Device by device, computed a second time."""
-    count, share, high = 400, 0.6, {} if kind == "rma" else {"high_loss": 0.3, "walls": "materials"}
+    count = 400
+    share = 0.6
+    high = {} if kind == "rma" else {"high_loss": 0.3, "walls": "materials"}
     distance_m = np.linspace(10.0, 250.0, count)
     given = draws((count,))
     physics, depth_m = {"umi": (umi, 25.0), "uma": (uma, 25.0), "rma": (rma, 10.0)}[kind]
@@ -163,7 +165,12 @@ def test_into_buildings(kind):
             loss += float(penetration.wall_db(CARRIER_HZ, high_loss)) + 0.5 * d_in + sigma * given.penetration[n]
         assert found.los[n] == los
         assert found.path_loss_db[n] == pytest.approx(loss, abs=1e-9)
-        state = 2 if inside else 0 if los else 1
+        if inside:
+            state = 2
+        elif los:
+            state = 0
+        else:
+            state = 1
         assert found.shadowing_std_db[n] == physics.STATISTICS.shadowing_db[state]
         assert found.decorrelation_m[n] == physics.STATISTICS.decorrelation_m[state]
     assert {LOS, NLOS} == set(np.where(found.los, LOS, NLOS)[found.state == O2I])
@@ -248,9 +255,8 @@ def test_devices_in_buildings_stand_on_floors():
 
 
 def test_uma_draws_the_height_of_the_environment():
-    low, high = (
-        priced("uma", [300.0], height_m=22.5, los=0.0001, environment=u).path_loss_db[0] for u in (0.001, 0.999)
-    )
+    low = priced("uma", [300.0], height_m=22.5, los=0.0001, environment=0.001).path_loss_db[0]
+    high = priced("uma", [300.0], height_m=22.5, los=0.0001, environment=0.999).path_loss_db[0]
     assert low == pytest.approx(float(uma.path_loss_db(300.0, CARRIER_HZ, True, 25.0, 22.5, 0.001)))
     assert high > low
 

@@ -96,7 +96,7 @@ def test_packets_of_mahimahi(tmp_path):
 
 
 def test_a_pool_is_drawn_by_device_and_seed(tmp_path):
-    """Which recording, and where it begins; of 4,000 devices the shares and the mean of the beginnings are known."""
+    """Recordings and beginnings are drawn: of 4,000 devices the shares and the mean of the beginnings are known."""
     rows = [("a", 0, 1e6, 1e6), ("b", 7, 2e6, 2e6), ("b", 17, 2e6, 2e6), ("c", 3, 3e6, 3e6), ("c", 103, 4e6, 4e6)]
     radio = load({"radio": traced(table(tmp_path, rows), assign="pool")}).radio
     links, again, other = (RecordedLinks(radio, 4000, Streams(seed)) for seed in (1, 1, 2))

@@ -98,9 +98,8 @@ def test_noise_figures_and_gains_by_direction():
 
 
 def test_a_number_is_the_noise_figure_of_all():
-    number, both = (
-        link(noise_figure_db=figure).pricing.budget.noise_w_hz for figure in (7.0, {"base_station": 7, "device": 7})
-    )
+    number = link(noise_figure_db=7.0).pricing.budget.noise_w_hz
+    both = link(noise_figure_db={"base_station": 7, "device": 7}).pricing.budget.noise_w_hz
     assert number == both
 
 

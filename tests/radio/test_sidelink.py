@@ -19,10 +19,11 @@ FADING = {"bandwidth_hz": BAND_HZ}
 
 def loss_db(distance_m, los):
     """3GPP TR 37.885, Table 6.2.1-1, urban, at 3.5 GHz."""
+    log_d = np.log10(distance_m)
     log_f = np.log10(3.5)
-    return 38.77 + 16.7 * np.log10(distance_m) + 18.2 * log_f if los else (
-        36.85 + 30.0 * np.log10(distance_m) + 18.9 * log_f
-    )  # fmt: skip
+    if los:
+        return 38.77 + 16.7 * log_d + 18.2 * log_f
+    return 36.85 + 30.0 * log_d + 18.9 * log_f
 
 
 def in_order(result, number):
@@ -32,16 +33,19 @@ def in_order(result, number):
 
 
 def link_s(bits, power_w, pathloss_db):
-    return still_slots(bits, BAND_HZ, power_w * 10 ** (-pathloss_db / 10) / NOISE_W_HZ / BAND_HZ) * SLOT_S
+    received_w = power_w * 10 ** (-pathloss_db / 10)
+    return still_slots(bits, BAND_HZ, received_w / NOISE_W_HZ / BAND_HZ) * SLOT_S
 
 
 def hops_s(rows, number, seed=2):
-    """What each device needs to hand the model on to the next, in closed form on a channel that holds."""
-    place, times = rows[["x_m", "y_m"]].to_numpy(), []
+    """Return the seconds each device needs to hand the model on to the next, in closed form on a channel that holds."""
+    place = rows[["x_m", "y_m"]].to_numpy()
+    times = []
     for j in range(len(rows) - 1):
         away = np.linalg.norm(place[j] - place[j + 1])
         u = Streams(seed).uniform("direct_los", rows["device"][j], number - 1)
-        times.append(link_s(BITS, DEVICE_W, loss_db(away, u < min(1.0, 1.05 * np.exp(-0.0114 * away)))))
+        los = u < min(1.0, 1.05 * np.exp(-0.0114 * away))
+        times.append(link_s(BITS, DEVICE_W, loss_db(away, los)))
     return times
 
 
@@ -49,13 +53,14 @@ def hops_s(rows, number, seed=2):
 def test_a_round_lasts_the_sum_over_all_links_and_trainings(sharing):
     """Server to first, device to device, last to server; under processor sharing each from a slot boundary."""
     result = run(DIRECT, radio={**BASE["radio"], "sharing": sharing})
-    clocks, border_s = cpu_hz(result), SLOT_S if sharing == "processor" else 1e-9
+    clocks = cpu_hz(result)
+    border_s = SLOT_S if sharing == "processor" else 1e-9
     for number in range(1, 5):
         rows = in_order(result, number)
-        first_s, last_s = (
-            link_s(BITS, watts, rows["pathloss_db"].iloc[at]) for watts, at in ((SERVER_W, 0), (DEVICE_W, -1))
-        )
-        uploads_s, computing_s = np.array([*hops_s(rows, number), last_s]), FLOPS / clocks[rows["device"]]
+        first_s = link_s(BITS, SERVER_W, rows["pathloss_db"].iloc[0])
+        last_s = link_s(BITS, DEVICE_W, rows["pathloss_db"].iloc[-1])
+        uploads_s = np.array([*hops_s(rows, number), last_s])
+        computing_s = FLOPS / clocks[rows["device"]]
         assert (np.abs(rows["upload_s"] - uploads_s - border_s / 2) <= border_s / 2 + 1e-9).all()
         assert rows["download_s"].tolist() == pytest.approx([first_s, *rows["upload_s"][:-1]])
         assert rows["compute_s"].tolist() == pytest.approx(computing_s)
@@ -79,8 +84,9 @@ def test_p_plus_one_transfers_of_a_model():
 @pytest.mark.parametrize("participants", [1, 6])
 def test_the_link_leaves_no_trace_in_what_is_learned(participants, sharing):
     """One participant has nobody to hand the model to: bit by bit as relayed. More learn the same in another time."""
-    changes = {"participants": participants}, {"train": True, "rounds": 3, "radio": {**FADING, "sharing": sharing}}
-    direct, relayed = (run({**server, **changes[0]}, **changes[1]) for server in (DIRECT, RELAYED))
+    keys = {"train": True, "rounds": 3, "radio": {**FADING, "sharing": sharing}}
+    direct = run({**DIRECT, "participants": participants}, **keys)
+    relayed = run({**RELAYED, "participants": participants}, **keys)
     if participants == 1:
         assert_same(direct, relayed)
         return
@@ -109,13 +115,16 @@ def broken(sharing):
     }, device="cpu")  # fmt: skip
 
 
-ORDER, PARAMETERS = [3, 0, 4, 1, 2], 20_000
+ORDER = [3, 0, 4, 1, 2]
+PARAMETERS = 20_000
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_who_is_after_a_break_asks_the_base_station_for_the_last_model_that_got_through(sharing):
     """Also in vain transfers cost both ends; the model walks on from the last device that has handed it on."""
-    result, x, seen = broken(sharing), 0.0, set()
+    result = broken(sharing)
+    x = 0.0
+    seen = set()
     for number in range(1, 9):
         rows = result.devices[result.devices["round"] == number].set_index("device").loc[ORDER]
         before = None
@@ -124,7 +133,8 @@ def test_who_is_after_a_break_asks_the_base_station_for_the_last_model_that_got_
             got = handed and before["status"] == "received"
             assert row["bytes_down"] == BITS // 8 * (handed + (not got))
             asked_s = 0.0 if got else link_s(BITS, SERVER_W, row["pathloss_db"])
-            assert row["download_s"] == pytest.approx((before["upload_s"] if handed else 0.0) + asked_s, abs=SLOT_S)
+            handed_s = before["upload_s"] if handed else 0.0
+            assert row["download_s"] == pytest.approx(handed_s + asked_s, abs=SLOT_S)
             assert not (got and row["status"] == "download_failed")
             assert row["bytes_up"] == BITS // 8 * (row["status"] != "download_failed")
             if row["status"] == "received":
@@ -139,11 +149,14 @@ def test_who_is_after_a_break_asks_the_base_station_for_the_last_model_that_got_
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_a_sender_that_is_cut_short_leaves_both_ends_with_what_was_sent(sharing):
     of = link(**STILL, sharing=sharing)
-    env, links = simpy.Environment(), DirectLinks(of)
+    env = simpy.Environment()
+    links = DirectLinks(of)
     found = []
 
     def opened(device, peer):
-        speed, power, messages = np.array([10.0]), np.array([DEVICE_W]), round_trip(1, 1e6, 1e9, np.zeros_like)
+        speed = np.array([10.0])
+        power = np.array([DEVICE_W])
+        messages = round_trip(1, 1e6, 1e9, np.zeros_like)
         return links.open(env, drop(of, [device]), speed, power, messages, 0, peer)
 
     def part(device, peer):
@@ -172,11 +185,13 @@ def test_a_sender_that_is_cut_short_leaves_both_ends_with_what_was_sent(sharing)
 
 def test_the_path_between_devices():
     """Line of sight as often as it should be, shadowing of its own deviation, K where there is a line of sight."""
-    of, n = link(fading="ricean", propagation="umi"), 4000
-    ids, distance_m = np.arange(n), np.resize([0.2, 20.0, 100.0], n)
+    of = link(fading="ricean", propagation="umi")
+    count = 4000
+    ids = np.arange(count)
+    distance_m = np.resize([0.2, 20.0, 100.0], count)
     path = path_between(of.channel, drop(of, ids), distance_m, 5)
     for at, probability in ((0.2, 1.0), (20.0, 1.05 * np.exp(-0.228)), (100.0, 1.05 * np.exp(-1.14))):
-        assert path.los[distance_m == at].mean() == pytest.approx(probability, abs=4 * np.sqrt(0.25 / (n / 3)))
+        assert path.los[distance_m == at].mean() == pytest.approx(probability, abs=4 * np.sqrt(0.25 / (count / 3)))
     expected = [loss_db(max(d, 1.0), los) for d, los in zip(distance_m, path.los, strict=True)]
     assert path.pathloss_db == pytest.approx(expected)
     assert -10 * np.log10(path.path_gain) == pytest.approx(path.pathloss_db + path.shadowing_db)
@@ -213,8 +228,11 @@ def test_both_ends_movements_count():
     for mine, its in ((10.0, 10.0), (np.sqrt(200.0), 0.0), (10.0, 0.0)):
         of = link(bandwidth_hz=1e6, shadowing_db=0.0)
         env = simpy.Environment()
-        args = np.array([mine]), np.array([DEVICE_W]), round_trip(1, 0.0, 1e6, np.zeros_like), 0
-        carrier = DirectLinks(of).open(env, drop(of, [1]), *args, Peer(np.array([100.0]), np.array([its])))
+        speed = np.array([mine])
+        power = np.array([DEVICE_W])
+        messages = round_trip(1, 0.0, 1e6, np.zeros_like)
+        peer = Peer(np.array([100.0]), np.array([its]))
+        carrier = DirectLinks(of).open(env, drop(of, [1]), speed, power, messages, 0, peer)
         process = env.process(carrier.send(0, UPLOAD))
         env.run(process)
         durations.append(process.value.duration_s)

@@ -19,7 +19,8 @@ UPLINK = [0.0, 0.0, 0.0, 2 / 14, 1.0]
 
 def framed_slots(bits, bits_a_slot, begin, shares):
     """A transfer over slots that carry `bits_a_slot` where they are its own, from slot `begin` on, slot by slot."""
-    slot, sent = begin, 0.0
+    slot = begin
+    sent = 0.0
     while sent < bits * (1 - 1e-12):
         sent += bits_a_slot * shares[slot % len(shares)]
         slot += 1
@@ -48,7 +49,8 @@ def test_patterns_and_what_cells_announce():
 @pytest.mark.parametrize("compute_s", [0.01, 0.0113, 0.0, 0.0025])
 def test_a_transfer_waits_exactly_for_its_slots(sharing, compute_s):
     """Without fading: from the border at which it begins, slot by slot through the real frame."""
-    bits, share = 2.2e6, 100e6 / 3
+    bits = 2.2e6
+    share = 100e6 / 3
     of = link(**STILL, sharing=sharing, tdd="DDDSU")
     if sharing == "processor":  # all are alike, so they share throughout
         share = 100e6 / 3
@@ -68,7 +70,8 @@ def test_a_transfer_waits_exactly_for_its_slots(sharing, compute_s):
 def test_a_message_within_one_slot_waits_for_the_uplink():
     """A tiny upload that is ready in the period's first slot takes its fourth, whose last symbols are the uplink's."""
     of = link(**STILL, tdd="DDDSU")
-    env, found = simpy.Environment(), {}
+    env = simpy.Environment()
+    found = {}
     at = drop(of, IDS[:1])
     who = of.participants(at, np.full(1, 10.0), np.full(1, DEVICE_W), 0)
     carrier = of.open(env, who, round_trip(1, 10.0, 10.0, lambda _: np.zeros(1)))
@@ -101,10 +104,8 @@ def test_in_the_long_run_a_pattern_carries_what_its_shares_do(fading):
 def test_alone_on_a_band_as_with_a_fixed_share(fading):
     for compute_s in (0.01, 0.0011):
         keys = {"bandwidth_hz": 20e6, "fading": fading, "tdd": "DDSUU", "overhead": {"downlink": 0.14, "uplink": 0.08}}
-        fixed, shared = (
-            transfers(link(**keys, sharing=sharing), [4], 3e6, compute_s=compute_s)
-            for sharing in ("fixed", "processor")
-        )
+        fixed = transfers(link(**keys, sharing="fixed"), [4], 3e6, compute_s=compute_s)
+        shared = transfers(link(**keys, sharing="processor"), [4], 3e6, compute_s=compute_s)
         for way in (0, 1):
             assert shared[way].duration_s == pytest.approx(fixed[way].duration_s, abs=1e-9)
             assert shared[way].sent_bits == pytest.approx(fixed[way].sent_bits, rel=1e-9)

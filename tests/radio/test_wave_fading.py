@@ -50,10 +50,8 @@ def test_devices_in_buildings_have_taps_of_their_own():
     """TR 38.901 Table 7.5-6: a median delay spread of 10^-6.62 s, no line of sight, whatever the way outdoors."""
     fading = {"kind": "tdl", "profile": "B", "los_profile": "D", "sinusoids": 8}
     ids = np.arange(40)
-    indoors, outdoors = (
-        participants(link(fading=fading, propagation={"kind": "umi", "indoor": share}), ids, distance_m=40.0)
-        for share in (1.0, 0.0)
-    )
+    indoors = participants(link(fading=fading, propagation={"kind": "umi", "indoor": 1.0}), ids, distance_m=40.0)
+    outdoors = participants(link(fading=fading, propagation={"kind": "umi", "indoor": 0.0}), ids, distance_m=40.0)
     assert 5 < indoors.drop.los.sum() < 40
     taps_s = tdl.taps("B", 10**-6.62).delay_s
     for row in range(40):
@@ -109,15 +107,19 @@ def test_a_transfer_can_be_replayed_up_to_any_slot(fading):
 def test_two_transfers_that_meet_on_a_band():
     """Half the band each until the first is through, then all of it: sub-bands follow the share."""
     of = link(fading=TDL, sharing="processor", shadowing_db=0.0, bandwidth_hz=20e6)
-    who, env = participants(of, [2, 6]), simpy.Environment()
-    band, bits = Band(env, of.pricing.engine, "down"), np.array([1e6, 3e6])
+    who = participants(of, [2, 6])
+    env = simpy.Environment()
+    band = Band(env, of.pricing.engine, "down")
+    bits = np.array([1e6, 3e6])
     ends = {}
     for row in (0, 1):
         one = who.only(np.array([row]))
         transfer = BandTransfer(one, 0, bits[row], 10**9, one.start[0], None)
         band.send(transfer).callbacks.append(lambda _, row=row: ends.update({row: env.now}))
     env.run()
-    left, slots, expected = bits.copy(), 0, {}
+    left = bits.copy()
+    slots = 0
+    expected = {}
     while len(expected) < 2:
         active = [row for row in (0, 1) if row not in expected]
         share = 20e6 / len(active)

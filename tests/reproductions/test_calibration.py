@@ -68,7 +68,8 @@ def test_the_picture_is_the_one_that_the_command_draws(tmp_path):
     """Its curves, as numbers: drawn anew from the recorded rows, they are those of the file in docs."""
     pytest.importorskip("matplotlib")
     calibration.draw_file(docs.recorded(LIBRARY, ENTRY), tmp_path / "calibration.svg")
-    drawn, kept = (lines_of(path.read_text(encoding="utf-8")) for path in (tmp_path / "calibration.svg", PICTURE))
+    drawn = lines_of((tmp_path / "calibration.svg").read_text(encoding="utf-8"))
+    kept = lines_of(PICTURE.read_text(encoding="utf-8"))
     assert len(drawn) == len(kept) >= 360 + 18
     for one, other in zip(drawn, kept, strict=True):
         assert one == pytest.approx(other, abs=0.5)

@@ -70,7 +70,7 @@ def test_the_largest_share_of_a_class_by_hand(tmp_path):
 
 
 def test_the_spread_of_losses_by_hand(tmp_path):
-    """Of the last two rounds: changes (-1, 0.5) and (0, 2), so the root of (1.25 + 4) / 2."""
+    """The last two rounds change by (-1, 0.5) and (0, 2), so the spread is the root of (1.25 + 4) / 2."""
     header = ["session", "round", "device", "received_loss", "local_loss", "next_loss"]
     rows = [[1, 1, 0, 9, 1, 1], [1, 2, 0, 3, 2, 3.5], [1, 3, 4, 2, 2, 4]]
     values = LossSpread(last=2).read(finished(tmp_path, "device_losses.csv", header, rows))

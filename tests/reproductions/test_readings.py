@@ -113,7 +113,7 @@ def test_accuracies_of_devices(run):
 
 
 def test_shares_of_contributions(run):
-    """Of the last round alone; values may be negative."""
+    """Shares are those of the last round alone; values may be negative."""
     columns = {"session": [1] * 5, "round": [3, 3, 9, 9, 9], "device": [0, 1, 0, 1, 2]}
     columns["contribution"] = [0.5, 0.5, -0.1, 0.2, 0.4]
     (run.folder / "contributions.csv").write_bytes(csv_bytes(columns))

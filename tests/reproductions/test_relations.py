@@ -1,4 +1,4 @@
-"""What is measured between two runs: known numbers, the runs that it needs, and faults of recipes."""
+"""Measures between two runs: known numbers, the runs that they need, and faults of recipes."""
 
 import numpy as np
 import pytest

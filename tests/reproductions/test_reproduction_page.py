@@ -1,4 +1,4 @@
-"""What a study leaves: its page, CSV and LaTeX show the numbers of the comparison, and text stays text."""
+"""The files of a study: its page, CSV and LaTeX show the numbers of the comparison, and text stays text."""
 
 import csv
 import io

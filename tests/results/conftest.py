@@ -1,4 +1,4 @@
-"""What every test of the report starts from."""
+"""Fixtures that every test of the report starts from."""
 
 import pytest
 from result_folders import make

@@ -45,9 +45,10 @@ def test_a_table_is_that_of_its_runs_with_the_values_of_their_scenarios(sweep, t
     """The rows of each run exported by itself, and keys and seed as they stand in its scenario.yaml."""
     whole = table_of(sweep, table)
     folders = sorted(sweep.glob("*/seed-*"))
-    keys = [
-        NAMES[key] if key != "algorithm" or table not in {"summary", "targets"} else f"scenario.{key}" for key in GRID
-    ]
+    names = dict(NAMES)
+    if table in {"summary", "targets"}:
+        names["algorithm"] = "scenario.algorithm"
+    keys = [names[key] for key in GRID]
     assert list(whole)[: 2 + len(keys)] == ["run", *keys, "seed"]
     assert len(whole) == sum(len(table_of(folder, table)) for folder in folders)
     for run, rows in whole.groupby("run"):

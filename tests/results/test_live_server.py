@@ -1,4 +1,4 @@
-"""What the server of a live page answers, to whom, and what it keeps to itself."""
+"""Answers of a live page's server: to whom they go, and what it keeps to itself."""
 
 import json
 import socket

@@ -114,7 +114,8 @@ def test_sessions_are_compared_each_with_its_own():
 
 
 def test_only_rounds_tested_in_both_are_compared():
-    reference, run = curve(0.1, 0.2, 0.3, None, 0.5), curve(None, 0.4, 0.2, 0.9)
+    reference = curve(0.1, 0.2, 0.3, None, 0.5)
+    run = curve(None, 0.4, 0.2, 0.9)
     theirs, ours = metrics.common(reference, run)
     assert (theirs.tolist(), ours.tolist()) == ([0.2, 0.3], [0.4, 0.2])
     assert metrics.accumulated_gain_points(theirs, ours) == pytest.approx(10)
@@ -136,7 +137,8 @@ class TestPairedT:
         reference = np.array(accuracies)
         run = np.array([random.randint(0, 1000) / 1000 for _ in accuracies])
         assume(np.ptp(run - reference) > 1e-6)
-        expected, test = ttest_rel(run, reference), metrics.paired_t(reference, run)
+        expected = ttest_rel(run, reference)
+        test = metrics.paired_t(reference, run)
         assert (test.t, test.df) == pytest.approx((expected.statistic, expected.df), rel=1e-9)
         assert test.p == pytest.approx(expected.pvalue, rel=1e-6)
         assert metrics.paired_t(run, reference).t == pytest.approx(-test.t)

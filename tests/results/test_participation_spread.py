@@ -1,4 +1,4 @@
-"""How participations are spread over devices: closed forms of Jain's index and of the age of update."""
+"""The spread of participations over devices: closed forms of Jain's index and of the age of update."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def test_counters_and_the_moment_run_along(opened, result):
     assert player.text(".received") == "20 updates received"
 
     def moment(chart):
-        """Where the line of the moment is on a chart's axis."""
+        """Return the place of the moment's line on a chart's axis."""
         find = f"""
           const plot = document.querySelector('[data-figure={chart}]');
           const line = plot.querySelector('.moment');
@@ -195,7 +195,8 @@ def test_counters_and_the_moment_run_along(opened, result):
 
 def test_each_run_has_its_own_replay(opened, result):
     browser = opened(result("a", rounds=3), result("b", rounds=3, seed=2))
-    one, other = Player(browser, 0), Player(browser, 1)
+    one = Player(browser, 0)
+    other = Player(browser, 1)
     one.button("input").send_keys(Keys.PAGE_UP)
     assert (one.tick, other.tick) == (100_000, 0)
     assert one.plot.find_elements(By.CSS_SELECTOR, "canvas.stage")

@@ -280,7 +280,8 @@ class TestSessions:
         self.check(edgefl.compare(folders, initial=1).iloc[1])
         memory = []
         for name in PLACES:
-            ledger, table = Ledger(), columns_of(name)
+            ledger = Ledger()
+            table = columns_of(name)
             for cells in zip(*table.values(), strict=True):
                 ledger.close_round(dict(zip(table, cells, strict=True)), {})
             memory.append(Result({"name": name, "seed": 1, "algorithm": "fedavg"}, {}, None, "finished", ledger))

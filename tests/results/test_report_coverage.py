@@ -10,7 +10,7 @@ from edgefl.world.cells_section import Cells
 
 
 def inside(polygon, points):
-    """Whether points [n, 2] are in a convex polygon that turns left."""
+    """Tell which points [n, 2] are in a convex polygon that turns left."""
     edges = np.roll(polygon, -1, axis=0) - polygon
     offsets = points[:, None] - polygon
     return (edges[:, 0] * offsets[..., 1] - edges[:, 1] * offsets[..., 0] >= 0).all(axis=1)
@@ -41,16 +41,19 @@ def test_the_middle_of_a_layout_is_a_hexagon():
 
 
 def test_free_space_is_what_its_formula_says():
-    radio, cells = Radio.model_validate({"propagation": "free_space"}), Cells()
+    radio = Radio.model_validate({"propagation": "free_space"})
+    cells = Cells()
     found = coverage.path_loss_db(radio, cells, np.array([50.0, 200.0]), 1.5)
     exact = free_space.path_loss_db(np.hypot([50.0, 200.0], 8.5), radio.carrier_hz)
     assert found == pytest.approx(exact)
 
 
 def test_the_mean_over_lines_of_sight():
-    radio, distance = Radio.model_validate({"propagation": "umi"}), np.array([30.0, 80.0, 200.0])
+    radio = Radio.model_validate({"propagation": "umi"})
+    distance = np.array([30.0, 80.0, 200.0])
     found = coverage.path_loss_db(radio, Cells(), distance, 1.5)
-    clear, blocked = (umi.path_loss_db(distance, 3.5e9, np.full(3, los), 10.0, 1.5) for los in (True, False))
+    clear = umi.path_loss_db(distance, 3.5e9, np.full(3, True), 10.0, 1.5)
+    blocked = umi.path_loss_db(distance, 3.5e9, np.full(3, False), 10.0, 1.5)
     chance = umi.los_probability(distance)
     exact = chance * clear + (1 - chance) * blocked
     assert np.abs(found - exact).max() < 1 / 32 * np.abs(blocked - clear).max() + 1e-9  # of 16 even chances

@@ -1,4 +1,4 @@
-"""Who holds which labels: from the partition through the result folder to the heat map."""
+"""The labels that devices hold: from the partition through the result folder to the heat map."""
 
 import csv
 import json

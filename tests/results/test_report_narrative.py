@@ -1,4 +1,4 @@
-"""What happened, in sentences."""
+"""The narrative of a run, in sentences."""
 
 from report_folders import POPULATION, with_rounds
 from result_folders import rewrite

@@ -231,7 +231,8 @@ class TestWriting:
         assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["page.html"]
 
     def test_a_failure_on_the_way_leaves_the_older_page_and_nothing_else(self, result, tmp_path, monkeypatch):
-        out, folder = tmp_path / "page.html", result()
+        out = tmp_path / "page.html"
+        folder = result()
         out.write_text("old", encoding="utf-8")
         monkeypatch.setattr(edgefl.results.report, "render", lambda *_: "half a \ud800 page")  # cannot be encoded
         with pytest.raises(UnicodeEncodeError):
@@ -240,7 +241,8 @@ class TestWriting:
         assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["page.html"]
 
     def test_bad_folders_are_all_named_and_nothing_is_written(self, result, tmp_path):
-        good, bad = result("good"), result("bad")
+        good = result("good")
+        bad = result("bad")
         (bad / "rounds.csv").unlink()
         with pytest.raises(InputError) as caught:
             write([good, bad, tmp_path / "none"], tmp_path / "page.html")

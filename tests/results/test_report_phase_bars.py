@@ -38,7 +38,8 @@ def test_a_long_run_shares_bars(result):
 
 
 def test_runs_side_by_side_share_their_scale(result):
-    near, far = load(result("near")), load(result("far", radio__bandwidth_hz=20e6))
+    near = load(result("near"))
+    far = load(result("far", radio__bandwidth_hz=20e6))
     ceiling = phase_bars.highest([near, far], TIME_PHASES)
     ranges = {
         tuple(phase_bars.figure(run, TIME_PHASES, TIME, ceiling)["layout"]["yaxis"]["range"]) for run in (near, far)

@@ -80,7 +80,8 @@ def test_empty_cells_are_not_numbers_and_not_zero(result):
 
 
 def test_the_toy_problem_has_its_columns_others_have_them_empty(result):
-    toy, usual = read.load(result("toy", kind="quadratic")), read.load(result("usual"))
+    toy = read.load(result("toy", kind="quadratic"))
+    usual = read.load(result("usual"))
     assert toy.last("distance_to_optimum") == pytest.approx(10 * 0.9**60)
     assert toy.learned
     assert usual.last("distance_to_optimum") is None

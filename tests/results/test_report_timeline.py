@@ -12,7 +12,8 @@ from edgefl.results.report.read import load
 def test_phases_follow_each_other_and_fill_the_round(result):
     run = load(result(rounds=5))
     bars = timeline.figure(run)["data"]
-    starts, lengths = np.array([bar["base"] for bar in bars]), np.array([bar["x"] for bar in bars])
+    starts = np.array([bar["base"] for bar in bars])
+    lengths = np.array([bar["x"] for bar in bars])
     assert starts[1:] == pytest.approx((starts + lengths)[:-1], abs=2e-3)
     ends = np.repeat(run.rounds["time_s"][:3], 10)
     assert (starts + lengths)[-1] == pytest.approx(ends, abs=2e-3)

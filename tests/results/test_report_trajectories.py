@@ -11,7 +11,8 @@ from edgefl.results.report.read import load
 def line_of(tracks):
     """The parts of the line: lists of points."""
     table = dict(zip(("device", "time_s", "x_m", "y_m"), np.array(tracks, dtype=float).T, strict=True))
-    figure, parts = trajectories.figure(table, 100.0), [[]]
+    figure = trajectories.figure(table, 100.0)
+    parts = [[]]
     for x, y in zip(figure["x"], figure["y"], strict=True) if figure else ():
         if x is None:
             parts.append([])

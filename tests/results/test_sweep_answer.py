@@ -57,9 +57,11 @@ def test_a_key_without_effect_is_said_to_have_none(tmp_path):
 
 
 def test_points_that_missed_a_target_are_named(tmp_path):
-    folder = make(
-        tmp_path / "s", BANDWIDTHS, change=lambda at, seed: NEVER if at["radio.bandwidth_hz"] < 6e7 and seed > 1 else {}
-    )
+    def change(values, seed):
+        missed = values["radio.bandwidth_hz"] < 6e7 and seed > 1
+        return NEVER if missed else {}
+
+    folder = make(tmp_path / "s", BANDWIDTHS, change=change)
     first, second = sentences(folder, "to 90 %")
     assert "time to 90 % goes from > " in first
     assert second == "Not all runs reached 90 %: 1 of 3 with bandwidth 50 MHz did."
@@ -74,10 +76,11 @@ def test_equal_medians_stay_where_they_are(tmp_path):
 
 
 def test_a_point_where_a_run_missed_is_not_compared_with_the_best(tmp_path):
-    grid = BANDWIDTHS | ALGORITHMS
-    folder = make(
-        tmp_path / "s", grid, change=lambda at, seed: NEVER if at["algorithm"] != "fedavg" and seed == 1 else {}
-    )
+    def change(values, seed):
+        missed = values["algorithm"] != "fedavg" and seed == 1
+        return NEVER if missed else {}
+
+    folder = make(tmp_path / "s", BANDWIDTHS | ALGORITHMS, change=change)
     text = next(text for text in sentences(folder, "to 90 %", 1) if "lowest time" in text)
     assert text.startswith("Where all runs reached 90 %, the lowest time to 90 % is ")
     assert "Next is bandwidth 100 MHz · algorithm fedavg (+" in text

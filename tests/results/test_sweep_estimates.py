@@ -40,11 +40,11 @@ def test_the_row_of_a_point_by_hand(tmp_path):
 
 def test_missed_targets_are_medians_or_bounds(tmp_path):
     missed = {50_000_000: {1, 2}, 100_000_000: {1}}
-    folder = make(
-        tmp_path / "s",
-        BANDWIDTHS,
-        change=lambda at, seed: NEVER if seed in missed.get(at["radio.bandwidth_hz"], ()) else {},
-    )
+
+    def change(values, seed):
+        return NEVER if seed in missed.get(values["radio.bandwidth_hz"], ()) else {}
+
+    folder = make(tmp_path / "s", BANDWIDTHS, change=change)
     most, some, none = statistics(write([folder], tmp_path / "page.html"))
     index = read_csv(folder / "index.csv")
     assert [row["target_0.9_time_s_reached"] for row in (most, some, none)] == ["1", "2", "3"]
@@ -62,11 +62,11 @@ def test_missed_targets_are_medians_or_bounds(tmp_path):
 
 
 def test_a_point_that_missed_is_not_the_best(tmp_path):
-    folder = make(
-        tmp_path / "s",
-        BANDWIDTHS,
-        change=lambda at, seed: NEVER if at["radio.bandwidth_hz"] == 200_000_000 and seed == 1 else {},
-    )
+    def change(values, seed):
+        missed = values["radio.bandwidth_hz"] == 200_000_000 and seed == 1
+        return NEVER if missed else {}
+
+    folder = make(tmp_path / "s", BANDWIDTHS, change=change)
     found = estimate_columns(load(folder))
     assert found["time_s"].best == 2
     assert found["target_0.9_time_s"].best == 1

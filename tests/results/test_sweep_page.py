@@ -40,11 +40,11 @@ def test_a_sweep_of_seeds_alone(tmp_path):
 
 def test_texts_are_escaped(tmp_path):
     evil = "</script><script>alert(1)</script>"
-    folder = make(
-        tmp_path / "s",
-        {"data.path": [evil, "b"]},
-        change=lambda _, seed: FAILED | {"error": evil} if seed == 2 else {},
-    )
+
+    def change(_, seed):
+        return FAILED | {"error": evil} if seed == 2 else {}
+
+    folder = make(tmp_path / "s", {"data.path": [evil, "b"]}, change=change)
     text = write([folder], tmp_path / "page.html").read_text()
     assert evil not in text
     assert evil in unescape(text)

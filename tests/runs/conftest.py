@@ -1,4 +1,4 @@
-"""What tests of runs share."""
+"""Fixtures that tests of runs share."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from edgefl.learning.learner import Learner
 
 @pytest.fixture
 def jobs(monkeypatch):
-    """How many devices have been trained, by round."""
+    """Count the devices that have been trained, by round."""
     counts = Counter()
     submit = Learner.submit
 

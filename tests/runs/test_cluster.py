@@ -107,8 +107,10 @@ def nodes(head):
 
 
 def answers(pool, tasks):
-    """What becomes of tasks, and how many were under way at most."""
-    left, found, most = list(enumerate(tasks)), {}, 0
+    """Return the answers to tasks, and the greatest number that was under way."""
+    left = list(enumerate(tasks))
+    found = {}
+    most = 0
     while left or pool.busy:
         while left and pool.room:
             pool.begin(*left.pop(0))
@@ -118,7 +120,7 @@ def answers(pool, tasks):
 
 
 def act(task):
-    """What tests have nodes do."""
+    """Do the work that tests give to nodes."""
     if task == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     if task == "fail":
@@ -186,7 +188,9 @@ def test_a_machine_is_lost(head, nodes, tmp_path):
     keys = {"base": "base.yaml", "grid": {"training.lr": [0.1, 0.2, 0.3], "radio.bandwidth_hz": [1e6, 2e6]}}
     (tmp_path / "sweep.yaml").write_text(yaml.safe_dump(keys))
     raylets = {node.all_processes["raylet"][0].process.pid: node for node in (nodes(num_cpus=1), nodes(num_cpus=1))}
-    out, lost, before = tmp_path / "ray", [], {}
+    out = tmp_path / "ray"
+    lost = []
+    before = {}
 
     def lose():
         while not lost:

@@ -50,7 +50,7 @@ WITHOUT_NUMBA = "import sys\nsys.modules['numba'] = None\n"
 
 @dataclass(frozen=True)
 class Way:
-    """What differs around a run."""
+    """A way to make the same run in other surroundings."""
 
     environment: dict[str, str] = field(default_factory=dict)  # {folder} stands for an empty one
     prefix: tuple[str, ...] = ()

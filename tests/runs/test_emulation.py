@@ -48,7 +48,8 @@ def test_columns_and_types(result):
 
 
 def test_energy_and_bytes_add_up(result):
-    devices, rounds = result.devices, result.rounds
+    devices = result.devices
+    rounds = result.rounds
     spent = devices[["rx_energy_j", "cpu_energy_j", "tx_energy_j"]].sum(axis=1).groupby(devices["round"]).sum()
     assert rounds["round_energy_j"].to_numpy() == pytest.approx(spent.to_numpy(), rel=1e-12)
     assert rounds["energy_j"].to_numpy() == pytest.approx(spent.cumsum().to_numpy(), rel=1e-12)
@@ -141,7 +142,8 @@ def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path):
 
 
 def test_the_world_is_the_same_with_and_without_learning_and_under_any_algorithm(result):
-    priced, prox = run(train=False), run(algorithm={"kind": "fedprox", "mu": 1.0})
+    priced = run(train=False)
+    prox = run(algorithm={"kind": "fedprox", "mu": 1.0})
     pd.testing.assert_frame_equal(priced.devices, result.devices)
     same = ["round", "device", "distance_m", "los", "pathloss_db", "shadowing_db", "download_s", "rx_energy_j"]
     pd.testing.assert_frame_equal(prox.devices[same], result.devices[same])
@@ -271,7 +273,8 @@ def test_torch_is_imported_only_to_learn(statement):
 
 def token_file(path, largest):
     rng = np.random.default_rng(0)
-    x, y = rng.integers(0, largest + 1, (40, 6)), rng.integers(0, 3, 40)
+    x = rng.integers(0, largest + 1, (40, 6))
+    y = rng.integers(0, 3, 40)
     x[0, 0] = largest
     np.savez(path, train_x=x, train_y=y, test_x=x, test_y=y)
     return {"rounds": 2, "devices": {"count": 4}, "data": {"dataset": "npz", "path": str(path)}}

@@ -1,4 +1,4 @@
-"""What a run imports: packages that it does not need would make every start slower."""
+"""The imports of a run: packages that it does not need would make every start slower."""
 
 import subprocess
 import sys

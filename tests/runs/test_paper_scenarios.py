@@ -37,15 +37,20 @@ def dataset(scenario):
 
 
 def parameters(scenario):
-    _, shape = FILES[dataset(scenario)]
-    return scenario.model.parameters(shape, 4 if dataset(scenario) == "AgNews" else 10)
+    name = dataset(scenario)
+    _, shape = FILES[name]
+    classes = 4 if name == "AgNews" else 10
+    return scenario.model.parameters(shape, classes)
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_settings(name):
     path = FOLDER / f"{name}.yaml"
-    scenario, comment = load(path), path.read_text().splitlines()[:2]
-    rounds = scenario.rounds if scenario.sessions is None else scenario.sessions.count * scenario.sessions.rounds
+    scenario = load(path)
+    comment = path.read_text().splitlines()[:2]
+    rounds = scenario.rounds
+    if scenario.sessions is not None:
+        rounds = scenario.sessions.count * scenario.sessions.rounds
     assert (parameters(scenario), scenario.devices.count, rounds) == SIZES[name]
     assert scenario.name == name
     assert all(line.startswith("# ") for line in comment)
@@ -62,7 +67,8 @@ def test_other_models(name):
 @pytest.mark.parametrize("name", SIZES)
 def test_data_at_hand_fit(name, data_folder):
     """The world without learning, a round of it or of each session: there is such a partition, the model fits."""
-    scenario = load(FOLDER / f"{name}.yaml", overrides=["sessions.rounds=1" if "sessions" in name else "rounds=1"])
+    override = "sessions.rounds=1" if "sessions" in name else "rounds=1"
+    scenario = load(FOLDER / f"{name}.yaml", overrides=[override])
     files, _ = FILES[dataset(scenario)]
     if not any((data_folder / file).exists() for file in files):
         pytest.skip(f"EDGEFL_DATA has none of {', '.join(files)}")

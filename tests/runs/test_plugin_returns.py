@@ -1,4 +1,4 @@
-"""What members from outside return is checked where it enters a run: one line with their file and line."""
+"""Values from members outside are checked as they enter a run: one line with their file and line."""
 
 import pytest
 from plugin_cases import PRICED, fault_of, placed, written

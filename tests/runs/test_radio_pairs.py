@@ -126,7 +126,7 @@ def test_pairs_keep_their_books_and_repeat(pair):
 
 @pytest.mark.parametrize("name", ["background", "open_loop", "outage", "bler"])
 def test_at_rest_time_is_round(name):
-    """Where nobody moves, the channel that is looked at again and again is the same one."""
+    """A channel that is looked at again and again is the same one if nobody moves."""
     # On a shared band both begin at slots of the clock.
     still = {"mobility": {"kind": "static"}, "radio": {"sharing": "processor"}}
     once = merged(still, {"radio": {"large_scale": "round"}})
@@ -134,7 +134,7 @@ def test_at_rest_time_is_round(name):
 
 
 def test_a_deadline_cuts_recorded_links_where_they_would_have_gone_on():
-    """Who is in time has the row of a run without a deadline, and all others would have been later than it."""
+    """A device in time has the row of a run without a deadline; all others would have been later than it."""
     free = run("trace", rounds=1).devices.set_index("device")
     cut = run("trace", "deadline", rounds=1).devices.set_index("device")
     total_s = free[TIMES].sum(axis=1)

@@ -1,4 +1,4 @@
-"""What stands in a record is believed only if it is what was written there: damage costs time, never a result."""
+"""Records are believed only if they are what was written there: damage costs time, never a result."""
 
 import fcntl
 import hashlib
@@ -74,7 +74,7 @@ def warnings(caplog):
 
 
 def outcomes_by_line(data):
-    """What each line of an undamaged journal says, as (key, outcome); None for a state."""
+    """Return each line of an undamaged journal as (key, outcome); None for a state."""
     entries = [json.loads(line) for line in data.splitlines()]
     return [(entry["key"], entry["outcome"]) if "outcome" in entry else None for entry in entries]
 
@@ -282,7 +282,7 @@ def test_a_state_that_is_saved_again_is_the_newest_one(tmp_path):
 
 
 def test_a_record_that_is_cleared_begins_anew_with_states_too(tmp_path):
-    """What it had before is forgotten: its states are not looked for when newer ones push them out."""
+    """Its former states are forgotten: they are not looked for when newer ones push them out."""
     journal = Journal(tmp_path)
     journal.open()
     for key in "ab":

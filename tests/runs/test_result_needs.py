@@ -1,4 +1,4 @@
-"""What a run's rows and results need is known before it begins: certain lacks refuse it, likely ones warn."""
+"""A run's rows and results have needs that are known before: certain lacks refuse it, likely ones warn."""
 
 import os
 from types import SimpleNamespace
@@ -126,7 +126,7 @@ def test_rows_that_cannot_fit_into_the_memory_are_refused(caplog):
 
 @pytest.mark.slow
 def test_rows_take_at_least_what_is_said():
-    """Of the memory that Python counts; what libraries take is not in it."""
+    """The least is of the memory that Python counts; what libraries take is not in it."""
     import gc
     import tracemalloc
 

@@ -12,7 +12,8 @@ import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.record import Journal, Pace
 
-KILLED, EVERY = 6, 4  # rounds that are finished when it is killed, between checkpoints
+KILLED = 6  # rounds that are finished when it is killed
+EVERY = 4  # rounds between checkpoints
 
 
 class Killed(BaseException):
@@ -208,7 +209,8 @@ def test_by_default_they_take_at_most_two_per_cent(monkeypatch):
     """Each takes 3 s of a clock by hand; rounds 1 s."""
     now = [0.0]
     monkeypatch.setattr("edgefl.learning.record.time.monotonic", lambda: now[0])
-    pace, taken = Pace(), 0
+    pace = Pace()
+    taken = 0
     for _ in range(2_000):
         now[0] += 1.0
         if pace.due():
@@ -221,7 +223,8 @@ def test_by_default_they_take_at_most_two_per_cent(monkeypatch):
 
 @pytest.mark.parametrize("every", [1, 3])
 def test_every_so_many_rounds(every):
-    pace, due = Pace(rounds=every), []
+    pace = Pace(rounds=every)
+    due = []
     for number in range(1, 10):
         due.append(pace.due())
         if due[-1]:

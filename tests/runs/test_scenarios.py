@@ -16,7 +16,9 @@ NEED_DATA = (
 
 
 def check_books(result):
-    rounds, devices, events = result.rounds, result.devices, result.events
+    rounds = result.rounds
+    devices = result.devices
+    events = result.events
     assert result.status == "finished"
     fates = rounds[["received", "late", "departed", "failed"]].to_numpy().sum()
     unfinished = int((devices["status"] == "unfinished").sum())

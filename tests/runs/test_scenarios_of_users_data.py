@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[2] / "scenarios"
 
 
 class Case(NamedTuple):
-    """What a scenario's text says, and how it is made small."""
+    """A scenario of the user's own data: what its text says, and how it is made small."""
 
     write: object  # its data's files
     parameters: int
@@ -104,7 +104,8 @@ def home(tmp_path, monkeypatch):
 
 @ALL
 def test_the_settings_are_those_of_the_card(name):
-    scenario, case = load(FOLDER / f"{name}.yaml"), CASES[name]
+    scenario = load(FOLDER / f"{name}.yaml")
+    case = CASES[name]
     rounds = scenario.rounds if scenario.sessions is None else scenario.sessions.count * scenario.sessions.rounds
     assert scenario.name == name
     assert (scenario.devices.count, rounds) == (case.devices, case.rounds)

@@ -109,7 +109,9 @@ def in_this_process(monkeypatch):
 
     class Here:
         def __init__(self, work, count, settings, *, reuse):
-            self._work, self._answers, self.reuse = work, [], reuse
+            self._work = work
+            self._answers = []
+            self.reuse = reuse
 
         @property
         def room(self):
@@ -121,7 +123,8 @@ def in_this_process(monkeypatch):
             self._answers.append((number, self._work(task)))
 
         def answers(self):
-            ended, self._answers = self._answers, []
+            ended = self._answers
+            self._answers = []
             return ended
 
         def close(self):
@@ -293,7 +296,7 @@ def nothing_set(place):
 
 
 def square(number):
-    """What tests have processes do."""
+    """Do the work that tests give to processes."""
     if number == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     if number == 4:
@@ -302,7 +305,9 @@ def square(number):
 
 
 def test_a_process_that_dies_takes_only_its_task_with_it():
-    pool, left, values = Pool(square, 2, nothing_set), list(range(7)), {}
+    pool = Pool(square, 2, nothing_set)
+    left = list(range(7))
+    values = {}
     while left or pool.busy:
         while left and pool.room:
             number = left.pop(0)
@@ -340,7 +345,8 @@ def process_number(_task):
 
 @pytest.mark.parametrize("reuse", [True, False])
 def test_a_process_runs_many_tasks_or_one(reuse):
-    pool, numbers = Pool(process_number, 1, nothing_set, reuse=reuse), []
+    pool = Pool(process_number, 1, nothing_set, reuse=reuse)
+    numbers = []
     for number in range(3):
         pool.begin(number, number)
         numbers += [answer.value for answer in pool.answers()]

@@ -1,4 +1,4 @@
-"""What was trained comes out of a run: with it, the reported accuracy is found again, to the last sample."""
+"""The trained model comes out of a run: with it, the reported accuracy is found again, to the last sample."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What if: a point costs what a run with that value costs, or is refused; nothing is learned for it."""
+"""Answers to what-if: a point costs what a run with that value costs, or is refused; nothing is learned for it."""
 
 import csv
 import json

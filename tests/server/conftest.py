@@ -1,4 +1,4 @@
-"""What the tests of the server watch."""
+"""Fixtures that watch the server for its tests."""
 
 import numpy as np
 import pytest

@@ -24,10 +24,13 @@ SHARED = {**BASE["radio"], "sharing": "processor"}
 def powered(policy="synchronous", *, sharing=None, split=False, **battery):
     """A run on batteries; all else is that of the tests of policies."""
     devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": 0.012, **battery}}
-    radio = BASE["radio"] | ({"sharing": sharing} if sharing else {})
-    server = {"policy": {"kind": "split"}} if split else POLICIES[policy]
-    changes = {"model": {"kind": "mlp"}} if split else {}
-    return run(server, devices=devices, radio=radio, rounds=12, **changes)
+    radio = dict(BASE["radio"])
+    if sharing:
+        radio["sharing"] = sharing
+    if split:
+        server = {"policy": {"kind": "split"}}
+        return run(server, devices=devices, radio=radio, rounds=12, model={"kind": "mlp"})
+    return run(POLICIES[policy], devices=devices, radio=radio, rounds=12)
 
 
 def spent_j(devices):
@@ -35,7 +38,7 @@ def spent_j(devices):
 
 
 def unexplained_j(result):
-    """What all batteries hold at the end, less what they began with and have spent by the books."""
+    """Return the charge of all batteries at the end, less that at the start and what was spent by the books."""
     full_j = result.scenario["devices"]["battery"]["capacity_j"] * result.scenario["devices"]["count"]
     return result.rounds["battery"].iloc[-1] * full_j - full_j + spent_j(result.devices).sum()
 
@@ -74,7 +77,7 @@ def test_each_device_has_what_it_began_with_and_got_less_what_it_spent(
 
 @pytest.mark.parametrize(("name", "sharing"), CASES)
 def test_what_batteries_have_lost_is_what_the_books_say(name, sharing):
-    """Nothing is charged or drained: at the end the levels of all add up to the start less all that was spent."""
+    """The levels of all at the end add up to the start less all that was spent; nothing is charged or drained."""
     result = powered(name, sharing=sharing, capacity_j=0.004 if name == "asynchronous" else 0.012)
     departed = result.devices[result.devices["status"] == "departed"]
     assert len(departed) > 0
@@ -160,7 +163,8 @@ def test_whoever_runs_out_is_cut_there(sharing):
     """The same run on mains: up to the moment of running out, in the first round, nothing differs."""
     battery = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": {"uniform": [0.001, 0.01]}}}
     radio = {**BASE["radio"], "sharing": sharing}
-    low, mains = (run({}, devices=kind, radio=radio, rounds=1) for kind in (battery, BASE["devices"]))
+    low = run({}, devices=battery, radio=radio, rounds=1)
+    mains = run({}, devices=BASE["devices"], radio=radio, rounds=1)
     out = low.events[low.events["kind"] == "battery_empty"].set_index("device")["time_s"]
     rows, others = (each.devices.set_index("device") for each in (low, mains))
     departed = rows[rows["status"] == "departed"]
@@ -217,7 +221,7 @@ def test_whoever_runs_out_before_its_turn_has_left():
 
 
 def test_leaving_for_want_of_charge_is_no_choice():
-    """Where devices that leave complete their parts, those that run out do not; churn goes on beside it."""
+    """Devices that run out do not complete their parts, though those that leave do; churn goes on beside it."""
     churn = {"kind": "poisson", "arrivals_per_s": 100.0, "stay_s": {"exponential": 0.1}}
     devices = {**BASE["devices"], "battery": {"capacity_j": 0.012}}
     result = run({"on_departure": "completes"}, devices=devices, churn=churn, rounds=12)
@@ -242,15 +246,19 @@ def test_the_server_waits_until_the_first_is_charged():
 @pytest.mark.parametrize("charged", [True, False])
 def test_the_server_waits_for_whoever_is_first_charged_or_there(tmp_path, charged):
     """Six are there until 10,000 s, the others come then; the six are plugged in at 1 h, or never."""
-    churn = presence_trace(
-        tmp_path, [(device, 0.0, 1e4) if device < 6 else (device, 1e4, float("inf")) for device in range(20)]
-    )
-    hours = {"from_h": 1, "to_h": 2} if charged else {"from_h": 20, "to_h": 22}
+    early = [(device, 0.0, 1e4) for device in range(6)]
+    late = [(device, 1e4, float("inf")) for device in range(6, 20)]
+    churn = presence_trace(tmp_path, early + late)
+    if charged:
+        hours = {"from_h": 1, "to_h": 2}
+        expected = 3600 + 0.2 * 0.012 / 0.003
+    else:
+        hours = {"from_h": 20, "to_h": 22}
+        expected = 1e4
     battery = {"capacity_j": 0.012, "start": 0.5, "charging": {"power_w": 0.003, **hours}}
     result = run({}, devices={**BASE["devices"], "battery": battery}, churn=churn, rounds=12)
     waiting = result.events.loc[result.events["kind"] == "waiting", "time_s"].iloc[0]
     begun = result.events.loc[result.events["kind"] == "round_start", "time_s"]
-    expected = 3600 + 0.2 * 0.012 / 0.003 if charged else 1e4
     assert begun[begun > waiting].iloc[0] == pytest.approx(expected, rel=1e-9)
 
 

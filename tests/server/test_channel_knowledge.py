@@ -1,4 +1,4 @@
-"""What the server knows of channels: when it was measured, how exactly, and for how long it has been so."""
+"""The server's knowledge of channels: when it was measured, how exactly, and for how long it has been so."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ def run(csi: Any, *, train: bool = False, **sections: Any) -> Any:
 
 def check_books(result: Any) -> None:
     """Check that the sums of the devices' rows are those of the rounds, and that every report is there."""
-    rounds, devices = result.rounds, result.devices
+    rounds = result.rounds
+    devices = result.devices
     spent_j = devices[ENERGIES].to_numpy().sum()
     np.testing.assert_allclose(rounds["energy_j"].iloc[-1], spent_j, rtol=1e-12)
     np.testing.assert_allclose(rounds["round_energy_j"].sum(), spent_j, rtol=1e-12)

@@ -33,7 +33,8 @@ def test_who_leaves_is_cut_at_that_time_and_the_books_balance(tmp_path, name):
     """A part ends when its device leaves, has lasted until then, and waits no more; all energy is entered once."""
     churn, off_s = leaving(tmp_path, *((0.012, 0.1) if "sequential" in name else ()))
     result = run(POLICIES[name], churn=churn, devices=DEVICES)
-    rounds, devices = result.rounds, result.devices
+    rounds = result.rounds
+    devices = result.devices
     departed = devices[devices["status"] == "departed"]
     ended = result.events[result.events["kind"] == "departed"]
     assert 0 < len(departed) == rounds["departed"].sum() == len(ended) == result.summary["drops"]["departed"]
@@ -76,10 +77,12 @@ def test_who_leaves_after_its_upload_waits_until_it_leaves(tmp_path, battery, sh
 def test_bytes_of_who_leaves_are_those_that_were_on_the_air(tmp_path):
     """On shares that hold, bits are proportional to the time on air: none of it is cut, and none invented."""
     churn, _ = leaving(tmp_path)
-    departed, others = (run({}, churn=kind, rounds=1).devices.set_index("device") for kind in (churn, "none"))
+    departed = run({}, churn=churn, rounds=1).devices.set_index("device")
+    others = run({}, churn="none", rounds=1).devices.set_index("device")
     departed = departed[departed["status"] == "departed"]
     for way in ("down", "up"):
-        seconds, column = f"{way}load_s", f"bytes_{way}"
+        seconds = f"{way}load_s"
+        column = f"bytes_{way}"
         part = departed[seconds] / others.loc[departed.index, seconds]
         expected = part * others.loc[departed.index, column]
         slot_bytes = others[column].max() / (others[seconds].min() / 0.0005)
@@ -106,9 +109,8 @@ def test_parts_may_be_completed_all_the_same(tmp_path):
 def test_the_server_hears_of_a_departure_at_its_deadline(tmp_path):
     """All leave at 10 ms. Without a deadline the connection's end is noticed; with one, the server waits for it."""
     churn = everybody(tmp_path, 0.0, 0.010)
-    plain, waiting = (
-        run(server, churn=churn, rounds=1).rounds for server in ({}, {"policy": "deadline", "deadline_s": 0.05})
-    )
+    plain = run({}, churn=churn, rounds=1).rounds
+    waiting = run({"policy": "deadline", "deadline_s": 0.05}, churn=churn, rounds=1).rounds
     assert plain["time_s"].item() == pytest.approx(0.010, abs=1e-12)
     assert waiting["time_s"].item() == 0.05
     assert plain["departed"].item() == waiting["departed"].item() == 6
@@ -125,7 +127,7 @@ def test_whoever_is_back_at_once_has_not_left(tmp_path):
 
 @pytest.mark.parametrize("name", list(POLICIES))
 def test_the_server_waits_for_the_next_arrival(tmp_path, name):
-    """Nobody before 3 s: the first round begins then, and goes on as without churn."""
+    """The first round begins at 3 s, as nobody is there before, and goes on as without churn."""
     server = {**POLICIES[name], "policy": POLICIES[name].get("policy", "synchronous")}
     result = run(server, churn=everybody(tmp_path, 3.0, float("inf")))
     plain = run(server)
@@ -161,7 +163,8 @@ def test_rounds_do_not_burn_while_the_awaited_device_is_away(tmp_path):
     """FedAvg(S) waits for devices that come at 10 s: at most one round is in vain before each arrival."""
     rows = [(0, 0.0, float("inf")), (1, 10.0, float("inf")), (2, 20.0, float("inf"))]
     algorithm = {"kind": "fedavg", "mode": "wait", "max_participants": 3}
-    churn, devices = presence_trace(tmp_path, rows), {**BASE["devices"], "count": 3}
+    churn = presence_trace(tmp_path, rows)
+    devices = {**BASE["devices"], "count": 3}
     result = run({"participants": 3}, churn=churn, devices=devices, algorithm=algorithm, rounds=6, train=True)
     vain = result.rounds[result.rounds["selected"] == 0]
     assert len(vain) <= 2
@@ -215,7 +218,8 @@ def test_too_few_devices_are_said_once(tmp_path, caplog):
 
 def test_the_world_is_the_same_under_two_algorithms():
     churn = {"kind": "poisson", "arrivals_per_s": 150.0, "stay_s": {"weibull": [0.05, 0.8]}}
-    one, other = (run({}, churn=churn, train=True, algorithm=kind, cost="paper") for kind in ("fedavg", "scaffold"))
+    one = run({}, churn=churn, train=True, algorithm="fedavg", cost="paper")
+    other = run({}, churn=churn, train=True, algorithm="scaffold", cost="paper")
     assert one.devices.equals(other.devices)
     assert one.events.equals(other.events)
     assert (one.devices["status"] == "departed").any()

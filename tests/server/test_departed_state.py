@@ -1,4 +1,4 @@
-"""What devices kept that have left: kept for their return, lost, or forgotten by the server, too."""
+"""The state of devices that have left: kept for their return, lost, or forgotten by the server, too."""
 
 from itertools import pairwise
 
@@ -19,7 +19,8 @@ from edgefl.learning.algorithms.steps import forget
 from edgefl.learning.learner import Learner
 
 CURVES = [[1.0, -4.0, 0.0], [0.5, 3.0, 0.0], [2.0, 1.0, 0.0], [1.5, -1.0, 0.0]]
-ROUNDS, GONE = 9, 2  # the device that leaves in the middle of a round, and is back some rounds later
+ROUNDS = 9
+GONE = 2  # the device that leaves in the middle of a round, and is back some rounds later
 TRAINING = {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial"}
 SAMPLES = (1, 2, 3, 4, 5)
 
@@ -42,8 +43,9 @@ HOLDING = [
 
 
 def mean_held(algorithm, clients, left_out=()):
-    """Of all that counts, name by name, with those left out as at the beginning."""
-    omega, kept = np.array(SAMPLES) / np.mean(SAMPLES), []
+    """Return the mean of all that counts, name by name, with those left out as at the beginning."""
+    omega = np.array(SAMPLES) / np.mean(SAMPLES)
+    kept = []
     for i, state in enumerate(clients):
         fresh = algorithm.client_state(torch.zeros(4, dtype=torch.float64))
         kept.append(algorithm.share_in_means(fresh if i in left_out else state, float(omega[i])))
@@ -52,9 +54,11 @@ def mean_held(algorithm, clients, left_out=()):
 
 @pytest.mark.parametrize("case", HOLDING, ids=str)
 def test_what_devices_hold_is_the_servers_mean_and_can_be_taken_out(case):
-    algorithm, labels = loaded(case), np.arange(10).reshape(5, 2) + 1
+    algorithm = loaded(case)
+    labels = np.arange(10).reshape(5, 2) + 1
     done = Simulation(algorithm, PARTIAL, SAMPLES, labels=labels)
-    server, omega = done.states[-1], np.array(SAMPLES) / np.mean(SAMPLES)
+    server = done.states[-1]
+    omega = np.array(SAMPLES) / np.mean(SAMPLES)
     held = mean_held(algorithm, done.clients)
     assert held
     assert all(torch.allclose(server[name], mean, atol=1e-12) for name, mean in held.items())
@@ -107,7 +111,8 @@ def test_what_it_has_when_it_is_back(name, departed_state, tmp_path, seen):
     there = [number for number, (_, heard, *_) in enumerate(seen) if GONE in heard]
     (left, back), *more = [pair for pair in pairwise(there) if pair[1] - pair[0] > 1]
     assert not more
-    before, last = seen[back][4], seen[left][3]
+    before = seen[back][4]
+    last = seen[left][3]
     others = [device for device in range(4) if device != GONE]
     for own, mean in SUMS[name].items():
         assert last[own][GONE].abs().max() > 1e-3
@@ -120,7 +125,8 @@ def test_what_it_has_when_it_is_back(name, departed_state, tmp_path, seen):
 
 
 def test_error_feedback_is_lost_too(tmp_path, monkeypatch):
-    before, collect = [], Learner.collect
+    before = []
+    collect = Learner.collect
 
     def watched(self, where=None):
         store = self._states.compression.lost

@@ -18,13 +18,21 @@ from edgefl.server import handover
 from edgefl.server.handover import triggered
 from edgefl.world.cells_section import Handover
 
-FAR_M, SPEED_MPS, START_M, EXPONENT = 400.0, 10.0, 50.0, 3.0
-SLOT_S, BAND_HZ, NOISE_W_HZ, SERVER_W, DEVICE_W = 0.0005, 1e6, 10 ** (-17.4 - 3), 10 ** (4.3 - 3), 10 ** (2.3 - 3)
+FAR_M = 400.0
+SPEED_MPS = 10.0
+START_M = 50.0
+EXPONENT = 3.0
+SLOT_S = 0.0005
+BAND_HZ = 1e6
+NOISE_W_HZ = 10 ** (-17.4 - 3)
+SERVER_W = 10 ** (4.3 - 3)
+DEVICE_W = 10 ** (2.3 - 3)
 STEADY = {"propagation": {"kind": "log_distance", "out_of_range": "clamp"}, "shadowing_db": 0.0, "fading": "none"}
 RULE = {"hysteresis_db": 3.0, "time_to_trigger_s": 0.16, "measure_s": 0.04}
 STRAIGHT = [(0.0, 0, START_M), (40.0, 0, 450.0)]  # time, device, x
 LONG_S = 30.0  # a download where the path begins
-RX_W, IDLE_W = 0.1, 0.01
+RX_W = 0.1
+IDLE_W = 0.01
 PAUSE_S = 0.05  # interruption_s where nothing is said
 
 
@@ -90,7 +98,8 @@ def test_it_happens_when_the_neighbour_has_been_better_for_so_long(
     """While it computes, which a handover does not disturb; the upload goes to the new cell."""
     rule = {"hysteresis_db": hysteresis_db, "time_to_trigger_s": time_to_trigger_s, "measure_s": measure_s}
     result = run(tmp_path, 10**5, flops=3e6, **rule)
-    (event,), (row,) = moves(result).to_dict("records"), result.devices.to_dict("records")
+    (event,) = moves(result).to_dict("records")
+    (row,) = result.devices.to_dict("records")
     assert event["time_s"] == pytest.approx(reported_s(**rule), abs=1e-9)
     assert (event["device"], event["cell"], event["detail"]) == (0, 1, "from 0")
     assert result.rounds["handovers"].tolist() == [1]
@@ -107,7 +116,9 @@ def test_it_happens_when_the_neighbour_has_been_better_for_so_long(
 def test_the_filter_is_that_of_the_standard(tmp_path, filter_k, measure_s):
     """F_n = (1 - a) F_(n-1) + a M_n, a = 1 / 2^(k / 4) every 200 ms: five steps of 40 ms have the weight of one."""
     share = 1.0 - (1.0 - 2.0 ** (-filter_k / 4)) ** (measure_s / 0.2)
-    filtered_db, timer, number = better_db(START_M + SPEED_MPS * measure_s), 0, 0
+    filtered_db = better_db(START_M + SPEED_MPS * measure_s)
+    timer = 0
+    number = 0
     while timer <= math.ceil(0.16 / measure_s - 1e-9):
         number += 1
         filtered_db += share * (better_db(START_M + SPEED_MPS * number * measure_s) - filtered_db)
@@ -195,7 +206,7 @@ def test_a_transfer_may_be_dropped(tmp_path):
 
 
 def test_a_transfer_that_ends_at_that_very_moment_has_ended(tmp_path):
-    """Nothing is dropped; the upload, which begins then, goes to the new base station."""
+    """The download is not dropped; the upload, which begins then, goes to the new base station."""
     result = run(tmp_path, int(BEFORE // 32), in_transfer="drop")
     row = result.devices.iloc[0]
     assert row["download_s"] == pytest.approx(HANDED_S, abs=1e-9)
@@ -246,12 +257,11 @@ TO_AND_FRO = [(1.0 * n, 0, 280.0 if n % 2 else 120.0) for n in range(60)]
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 def test_bits_are_conserved_through_fading_faults_and_many_handovers(tmp_path, transfer):
     """The bytes of each seed are those without any handover: whole attempts, as many as it takes."""
-    radio, handed = FADED | {"transfer": transfer}, 0
+    radio = FADED | {"transfer": transfer}
+    handed = 0
     for seed in range(3):
-        moving, staying = (
-            run(tmp_path, LONG, TO_AND_FRO, radio=radio, seed=seed, hysteresis_db=hysteresis_db)
-            for hysteresis_db in (1.0, 30.0)
-        )
+        moving = run(tmp_path, LONG, TO_AND_FRO, radio=radio, seed=seed, hysteresis_db=1.0)
+        staying = run(tmp_path, LONG, TO_AND_FRO, radio=radio, seed=seed, hysteresis_db=30.0)
         assert not len(moves(staying))
         handed += len(moves(moving))
         sent = moving.devices[["bytes_down", "bytes_up", "status"]]
@@ -262,7 +272,8 @@ def test_bits_are_conserved_through_fading_faults_and_many_handovers(tmp_path, t
 def test_each_piece_has_fading_of_its_own():
     """Keys count on over pieces and their attempts; where the fading begins is another draw for each base station."""
     of = link(faults={"attempts": 3}, sharing="processor")
-    at, one = drop(of, [4, 7]), np.array([5.0, 5.0])
+    at = drop(of, [4, 7])
+    one = np.array([5.0, 5.0])
     who = of.participants(at, one, one, 2)
     carrier = of.roam(simpy.Environment(), who, round_trip(2, 1e6, 1e6, np.zeros_like), Handover())
     assert carrier.serving(1).attempts_before == 0
@@ -337,7 +348,8 @@ WORLD = {
 )
 def test_books_balance_under_other_policies(policy, in_transfer):
     cells = WORLD["cells"] | {"handover": {"measure_s": 0.1, "in_transfer": in_transfer}}
-    server, churn = WORLD["server"] | {"policy": policy}, {"kind": "coverage"}
+    server = WORLD["server"] | {"policy": policy}
+    churn = {"kind": "coverage"}
     algorithm = "fedasync" if policy == "asynchronous" else "fedavg"
     rounds = 20 if policy == "asynchronous" else 4
     keys = {"server": server, "cells": cells, "churn": churn, "algorithm": algorithm, "rounds": rounds}
@@ -371,12 +383,15 @@ def test_who_is_never_handed_over_notices_nothing():
 @settings(max_examples=150, deadline=None)
 def test_the_rule_as_the_standard_says_it(data):
     """Measure by measure: each neighbour has a timer that runs while it is better, and is reported when it is up."""
-    steps, sites = data.draw(st.integers(1, 12)), data.draw(st.integers(2, 4))
+    steps = data.draw(st.integers(1, 12))
+    sites = data.draw(st.integers(2, 4))
     powers = np.array(data.draw(st.lists(st.integers(0, 6), min_size=steps * sites, max_size=steps * sites)))
     powers = powers.reshape(steps, sites).astype(float)
-    cell, hysteresis_db = data.draw(st.integers(0, sites - 1)), float(data.draw(st.integers(0, 2)))
+    cell = data.draw(st.integers(0, sites - 1))
+    hysteresis_db = float(data.draw(st.integers(0, 2)))
     waited = data.draw(st.integers(0, steps - 1))
-    expected, timers = None, [0] * sites
+    expected = None
+    timers = [0] * sites
     for step, row in enumerate(powers):
         timers = [
             timer + 1 if power > row[cell] + hysteresis_db else 0 for timer, power in zip(timers, row, strict=True)
@@ -553,7 +568,8 @@ def test_batteries_lose_what_the_books_say_through_many_handovers(tmp_path, in_t
     path = [*TO_AND_FRO, *((1.0 * n, 1, 120.0 if n % 2 else 280.0) for n in range(60))]
     battery = {"devices": {"battery": {"capacity_j": capacity_j}}, "hysteresis_db": 1.0, "in_transfer": in_transfer}
     result = run(tmp_path, LONG, path, radio=FADED | {"bandwidth_hz": 2e6}, **battery)
-    rows, (row,) = result.devices, result.rounds.to_dict("records")
+    rows = result.devices
+    (row,) = result.rounds.to_dict("records")
     assert row["handovers"] == len(moves(result)) > 1
     assert (rows["status"] == "departed").any() or in_transfer == "drop"
     assert row["round_energy_j"] == pytest.approx(rows[ENERGY].to_numpy().sum())
@@ -568,7 +584,8 @@ def test_batteries_lose_what_the_books_say_through_many_handovers(tmp_path, in_t
 # With clocks that meet a deadline
 
 
-CAPACITANCE, FLOPS_PER_CYCLE = 1e-28, 8.0
+CAPACITANCE = 1e-28
+FLOPS_PER_CYCLE = 8.0
 MARGIN = 3.0  # upload_margin: the path to the new cell may be worse than that of the download
 
 
@@ -591,7 +608,8 @@ def with_deadline(folder, floats, flops, deadline_s, **battery):
 
 def test_a_clock_makes_up_for_the_interruption_of_the_download(tmp_path):
     """The handover comes in the download, so that the clock knows what that took, the interruption included."""
-    flops, deadline_s = 1e2, 200.0
+    flops = 1e2
+    deadline_s = 200.0
     result, row = with_deadline(tmp_path, LONG, flops, deadline_s)
     left_bits = 32 * LONG - BEFORE
     download_s = HANDED_S + PAUSE_S + math.ceil(left_bits / slot_bits(HANDED_M, FAR_M)) * SLOT_S
@@ -607,7 +625,9 @@ def test_a_clock_makes_up_for_the_interruption_of_the_download(tmp_path):
 
 def test_a_handover_while_a_slow_clock_computes(tmp_path):
     """At the fastest clock the device would be done before its handover; the upload goes to the new cell."""
-    floats, flops, deadline_s = 10**4, 3e6, 30.0
+    floats = 10**4
+    flops = 3e6
+    deadline_s = 30.0
     result, row = with_deadline(tmp_path, floats, flops, deadline_s)
     download_s = math.ceil(32 * floats / slot_bits(START_M, 0.0)) * SLOT_S
     clock_hz = slow_clock_hz(floats, flops, download_s, deadline_s)
@@ -624,7 +644,10 @@ def test_a_handover_while_a_slow_clock_computes(tmp_path):
 
 def test_a_battery_that_runs_out_after_a_handover_at_a_slow_clock(tmp_path):
     """The battery empties at the power of the chosen clock (f^3), and the handover in between draws nothing more."""
-    floats, flops, deadline_s, after_s = 10**4, 3e6, 30.0, 1.5
+    floats = 10**4
+    flops = 3e6
+    deadline_s = 30.0
+    after_s = 1.5
     download_s = math.ceil(32 * floats / slot_bits(START_M, 0.0)) * SLOT_S
     clock_hz = slow_clock_hz(floats, flops, download_s, deadline_s)
     cpu_w = CAPACITANCE * clock_hz**3

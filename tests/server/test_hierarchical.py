@@ -62,7 +62,8 @@ def test_quadratics_by_hand(every, shadowing_db, tmp_path):
     Device i holds 1 + i % 3 samples, all of them its function. Fewer take part than there are, so that cells have
     nobody at times.
     """
-    rng, holds = np.random.default_rng(4), 1 + np.arange(18) % 3
+    rng = np.random.default_rng(4)
+    holds = 1 + np.arange(18) % 3
     functions = np.stack([rng.uniform(0.2, 1.0, 18), rng.uniform(-2, 2, 18)], axis=-1)
     rows = np.concatenate([[[*f, 0.0]] * n for f, n in zip(functions, holds, strict=True)])
     parts = np.split(np.arange(len(rows)), np.cumsum(holds)[:-1])
@@ -78,7 +79,9 @@ def test_quadratics_by_hand(every, shadowing_db, tmp_path):
         "cells": SEVEN_CELLS,
         "radio": {**STILL, **SEVEN_CELLS_RADIO, "shadowing_db": shadowing_db},
     }, device="cpu")  # fmt: skip
-    models, counts, empty = np.full(7, 3.0), np.zeros(7), 0
+    models = np.full(7, 3.0)
+    counts = np.zeros(7)
+    empty = 0
     for number, members in result.devices.groupby("round"):
         for cell, devices in members.groupby("cell")["device"]:
             moved = [locally(models[cell], *functions[i], steps=2, lr=0.1) for i in devices]
@@ -88,7 +91,8 @@ def test_quadratics_by_hand(every, shadowing_db, tmp_path):
         assert result.rounds["parameter"][number - 1] == pytest.approx(mean, rel=1e-12)
         empty += 7 - members["cell"].nunique()
         if number % every == 0:
-            models, counts = np.full(7, mean), np.zeros(7)
+            models = np.full(7, mean)
+            counts = np.zeros(7)
     assert empty > 0
     assert (result.devices.groupby("device")["cell"].nunique().max() > 1) == (shadowing_db > 0)
 
@@ -180,7 +184,8 @@ def test_one_clear_line(case, tmp_path, capsys):
 @pytest.mark.parametrize("policy", ["hierarchical", "sequential"])
 def test_the_line_names_those_that_are_not_refused(policy):
     """With their defaults: these, and no others."""
-    allowed, lines = [], set()
+    allowed = []
+    lines = set()
     for name in ALGORITHMS.members:
         try:
             edgefl.load({"server": {"policy": policy}, "algorithm": name})
@@ -192,7 +197,7 @@ def test_the_line_names_those_that_are_not_refused(policy):
 
 
 def test_who_keeps_nothing_but_the_model():
-    """Of all algorithms with their defaults."""
+    """All algorithms are looked at with their defaults."""
     able = {name for name in ALGORITHMS.members if is_divisible(ALGORITHMS.load(name)())}
     assert able >= {"fedavg", "fedprox", "moon", "qfedavg", "fedasync", "fedbuff"}
     assert not able & {"scaffold", "feddyn", "feddc", "fedadam", "fedavgm", "fedacg", "mifa", "fedvarp", "fedar"}

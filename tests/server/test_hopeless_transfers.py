@@ -99,7 +99,8 @@ def test_a_handover_decides_anew_whether_the_link_is_hopeless(tmp_path, transfer
 
     The loss grows with the 12th power of the distance: 2 km away nothing gets through. Nearby the download takes 43 s.
     """
-    far_m, near_m = -4000.0, 0.0
+    far_m = -4000.0
+    near_m = 0.0
     xs_m = [(0.0, -2200.0), (30.0, -2200.0), (30.05, -50.0), (400.0, -50.0)]
     if leaves:
         xs_m = [(0.0, -50.0), (30.0, -50.0), (30.05, -2200.0), (400.0, -2200.0)]

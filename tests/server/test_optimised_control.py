@@ -1,4 +1,4 @@
-"""What an optimiser decides is what devices do, and over a channel that does not change what it predicts comes true."""
+"""Devices do what an optimiser decides, and over a channel that does not change its predictions come true."""
 
 from __future__ import annotations
 

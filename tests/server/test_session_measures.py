@@ -1,4 +1,4 @@
-"""What is measured of sessions besides accuracy: who finds gradients, gradient norms, storage; MOON's first models."""
+"""Measures of sessions besides accuracy: who finds gradients, gradient norms, storage; MOON's first models."""
 
 import numpy as np
 import pytest
@@ -134,7 +134,8 @@ def test_moon_s_first_contrast_may_be_a_random_network_of_the_device():
         return result, result.rounds["train_loss"].iloc[0]
 
     moon = {"kind": "moon", "mu": 2.0, "temperature": 0.5, "first_previous": "random"}
-    (_, plain), (result, contrasted) = loss("fedavg"), loss(moon)
+    _, plain = loss("fedavg")
+    result, contrasted = loss(moon)
     scenario = load(result.scenario)
     divided = divide(scenario)
     data = divided.data

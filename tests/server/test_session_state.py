@@ -1,4 +1,4 @@
-"""What begins anew with a session, at the server and at the devices: what both keep fits together in every round."""
+"""State that begins anew with a session: what the server and the devices keep fits together in every round."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def three(algorithm, strategy="previous", **changes):
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=["previous", "average", "proposed"])
 @pytest.mark.parametrize("name", SUMS)
 def test_the_server_has_the_mean_of_what_devices_have(name, strategy, seen):
-    """Of those of the session's group, who all take part in every round."""
+    """The mean is that of the session's group, who all take part in every round."""
     three(KEYS[name], strategy)
     for place, group, server, devices, _ in seen:
         for own, mean in SUMS[name].items():
@@ -54,10 +54,12 @@ def test_in_every_home(home, seen):
 def test_counters_count_since_the_state_began(strategy, seen):
     """In extra rounds, and in those of the session that follow, each by itself."""
     three("fedssg", strategy)
-    counts, since = np.zeros(4), None
+    counts = np.zeros(4)
+    since = None
     for place, heard, _, devices, _ in seen:
         began = (place.session, place.extra)
-        counts, since = (counts if began == since else np.zeros(4)), began
+        counts = counts if began == since else np.zeros(4)
+        since = began
         counts[heard] += 1
         assert devices["count"][:, 0].tolist() == counts.tolist()
 
@@ -124,7 +126,8 @@ def test_last_models_stay_where_control_variates_go(seen):
 def test_what_the_codec_has_lost_goes_with_what_it_is_a_part_of(seen):
     """SCAFFOLD's sums and what uploads have lost of them: c + sum lost / N = mean c_i."""
     codec = {"kind": "top_k", "part": 0.2, "error_feedback": True}
-    lost, learn = [], GlobalModel.learn
+    lost = []
+    learn = GlobalModel.learn
 
     def watched(self, told):
         outcome = learn(self, told)

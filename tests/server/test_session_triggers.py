@@ -143,7 +143,8 @@ def test_without_enough_arrivals_it_is_an_ordinary_run(policy):
 
 def test_learning_and_pricing_have_the_same_borders():
     sessions = {"rounds": 12, "trigger": {"share": 0.5}, "initialisation": "proposed"}
-    priced, learned = (emulate(train, sessions=sessions, churn=POISSON) for train in (False, True))
+    priced = emulate(False, sessions=sessions, churn=POISSON)
+    learned = emulate(True, sessions=sessions, churn=POISSON)
     assert places(priced) == places(learned)
     assert priced.rounds["session"].max() > 2
     tested = learned.rounds["test_accuracy"].notna()
@@ -220,7 +221,7 @@ def test_a_session_waits_for_its_group(tmp_path):
 
 
 def test_learning_under_churn_and_sessions():
-    """Those who leave in the middle teach nothing; what is learned is tested in every round but the extra ones."""
+    """Devices that leave in the middle teach nothing; models are tested in every round but the extra ones."""
     data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.2}}
     sessions = {"count": 3, "rounds": 4, "initialisation": "proposed"}
     result = emulate(train=True, sessions=sessions, data=data, churn=POISSON)
@@ -239,7 +240,8 @@ def test_the_summary_has_each_session():
     data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.2}}
     sessions = {"count": 3, "rounds": 4, "initialisation": {"kind": "proposed", "gradient_rounds": 2}}
     result = emulate(train=True, sessions=sessions, data=data, targets=[0.5, 0.999])
-    rounds, before = result.rounds, {"time_s": 0.0, "energy_j": 0.0}
+    rounds = result.rounds
+    before = {"time_s": 0.0, "energy_j": 0.0}
     assert [each["session"] for each in result.summary["sessions"]] == [1, 2, 3]
     for each in result.summary["sessions"]:
         own = rounds[rounds["session"] == each["session"]]

@@ -75,7 +75,7 @@ def test_a_single_session_is_an_ordinary_run():
 
 
 def moves(*rows):
-    """What gradient rounds have moved, of the sessions from the second one on."""
+    """Return the moves of gradient rounds, of the sessions from the second one on."""
     return {session: np.array(row, dtype=np.float64) for session, row in enumerate(rows, 2)}
 
 
@@ -124,7 +124,8 @@ def test_published_weights_of_proposed():
 
 
 def test_distances_by_hand():
-    a, b = np.array([3.0, 4, 0, 2]), np.array([0.0, 2, 0, -5])
+    a = np.array([3.0, 4, 0, 2])
+    b = np.array([0.0, 2, 0, -5])
     tensors = [slice(2), slice(2, 4)]
     wanted = (np.hypot(0.6, 0.8 - 1) + 2) / 2
     assert DISTANCES["per_tensor_normalised"](a, b, tensors) == pytest.approx(wanted)
@@ -156,7 +157,8 @@ def test_limited_history():
 
 def retained(strategy, *moves):
     """The sessions after the pilot that are kept, session by session, as the server does: the others are forgotten."""
-    known, kept = {}, []
+    known = {}
+    kept = []
     for session, move in enumerate(moves, 2):
         known[session] = np.array([move])
         kept.append(list(strategy.sessions_kept(session, known, WHOLE)))
@@ -165,7 +167,7 @@ def retained(strategy, *moves):
 
 
 def test_diverse_retention():
-    """Of the two that are most alike the older one goes: a session unlike the others stays, which recency forgets."""
+    """The older of the two that are most alike goes: a session unlike the others stays, which recency forgets."""
     moves = 0.0, 5.0, 0.2, 0.1, 0.3, 5.2, 0.2
     two = {"history": 2, "distance": "global_l2"}
     diverse = retained(Proposed(**two, retention="diverse"), *moves)
@@ -220,10 +222,12 @@ def test_statistics_blend_with_the_model():
 
 
 def expected(strategy, curves, rounds, count):
-    """What each session ends with, of devices that take turns, one at a time."""
-    ends, gradients = [1.0], {}
+    """Return the parameter at the end of each session, of devices that take turns, one at a time."""
+    ends = [1.0]
+    gradients = {}
     for session in range(1, count + 1):
-        curve, start = curves[(session - 1) % len(curves)], ends[-1]
+        curve = curves[(session - 1) % len(curves)]
+        start = ends[-1]
         if session > 1:
             gradients[session] = -RATE / 2 * slope(curve, ends[1])
         if session > 2:
@@ -260,7 +264,7 @@ def test_quadratics(kind):
 
 
 def ends(strategy, count=5, **changes):
-    """What sessions of three groups in turn end with."""
+    """Return the parameters at the ends of sessions of three groups in turn."""
     result = scalar({"count": count, "rounds": 3, "groups": 3, "initialisation": strategy}, **changes)
     return [parameter(result, session, 3) for session in range(1, count + 1)]
 
@@ -279,7 +283,8 @@ def test_with_one_stored_model_all_strategies_are_one(algorithm, after_pilots):
 def test_limits_of_proposed_as_runs():
     """Keeping one model it is Previous, without a preference Average (cards, oracle 10.6)."""
     assert ends({"kind": "proposed", "history": 1}) == ends("previous")
-    even, average = ends({"kind": "proposed", "similarity": 0}), ends({"kind": "average", "include_pilots": False})
+    even = ends({"kind": "proposed", "similarity": 0})
+    average = ends({"kind": "average", "include_pilots": False})
     assert even == pytest.approx(average, rel=1e-12)
 
 
@@ -295,7 +300,8 @@ def test_several_gradient_rounds():
     ends = [1.0]
     gradient = {}
     for session in range(1, 5):
-        curve, start = CURVES[(session - 1) % 2], ends[-1]
+        curve = CURVES[(session - 1) % 2]
+        start = ends[-1]
         gradient[session] = descended(curve, ends[min(session, 2) - 1], 3, RATE / 2) - ends[min(session, 2) - 1]
         if session == 4:
             a, b = (np.exp(-2.0 * abs(gradient[4] - gradient[z])) for z in (2, 3))
@@ -325,7 +331,8 @@ def test_the_servers_momentum(keep):
     """Kept, four sessions of two rounds are eight rounds; else it begins anew with each."""
     algorithm = {"kind": "fedacg", "server_momentum": 0.8}
     sessions = {"count": 4, "rounds": 2, "keep_state": keep}
-    result, whole = (scalar(each, algorithm=algorithm, rounds=None if each else 8) for each in (sessions, None))
+    result = scalar(sessions, algorithm=algorithm, rounds=None)
+    whole = scalar(None, algorithm=algorithm, rounds=8)
     same = result.rounds["parameter"].to_numpy() == whole.rounds["parameter"].to_numpy()
     assert same.tolist() == [True] * 2 + [keep] * 6
 
@@ -357,7 +364,8 @@ def test_groups_and_their_labels():
     assert result.rounds["test_loss"].iloc[-1] == pytest.approx(float(loss), rel=1e-4)
 
 
-EVERYBODY, EVERYTHING = range(10), range(10)
+EVERYBODY = range(10)
+EVERYTHING = range(10)
 APART = {  # who is there in the second and last session, and the labels that these have (dynamic-devices paper, App. E)
     "two_shard": (EVERYBODY, EVERYTHING),
     "distinct": (EVERYBODY, EVERYTHING),
@@ -378,7 +386,8 @@ def test_sessions_under_the_paper_s_other_partitions(kind):
     digits = Digits().load()
     parts = divide(load(result.scenario)).parts
     assert set(digits.train_y[np.concatenate([parts[device] for device in there])]) == set(labels)
-    weights, bias = result.parameters[:640].reshape(10, 64), result.parameters[640:]
+    weights = result.parameters[:640].reshape(10, 64)
+    bias = result.parameters[640:]
     scores = (digits.test_x.reshape(-1, 64) - digits.mean) / digits.std @ weights.T + bias
     tested = np.isin(digits.test_y, labels)
     right = (scores.argmax(axis=1) == digits.test_y)[tested].mean()
@@ -411,7 +420,8 @@ def test_costs_of_proposed():
 
 def test_learning_costs_the_same_as_pricing():
     sessions = {"sessions": {"count": 3, "rounds": 2, "initialisation": {"kind": "proposed"}}}
-    priced, learned = images(sessions, train=False), images(sessions)
+    priced = images(sessions, train=False)
+    learned = images(sessions)
     assert priced.devices.equals(learned.devices)
     assert (learned.rounds["test_accuracy"].isna() == (learned.rounds["round"] < 1)).all()
 
@@ -496,7 +506,8 @@ def test_a_device_gets_the_teacher_once_a_session(sharing):
 
 def test_the_teacher_is_the_last_session_s_model_wherever_a_session_starts():
     """After the pilot the model starts from 0 again: the step is that of the loss plus k KL(p_teacher || 1 / C)."""
-    rate, weight = 0.05, 0.7
+    rate = 0.05
+    weight = 0.7
 
     def trained(count):
         strategy = {"kind": "continuous", "weight": weight, "after_pilots": "initial"}
@@ -506,7 +517,8 @@ def test_the_teacher_is_the_last_session_s_model_wherever_a_session_starts():
         data = {"dataset": "digits", "partition": "half"}
         return images({"sessions": sessions}, data=data, model=model, training=training, devices={"count": 2})
 
-    first, second = trained(1), trained(2)
+    first = trained(1)
+    second = trained(2)
     digits = Digits().load()
     rows = divide(load(second.scenario)).parts[1]
     x = (digits.train_x[rows].reshape(len(rows), -1).astype(np.float64) - digits.mean) / digits.std

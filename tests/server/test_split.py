@@ -41,10 +41,15 @@ from edgefl.runs.emulation import silent
 from edgefl.scenario import load
 from edgefl.server.server import Server
 
-GRAY, COLOUR = (28, 28), (3, 32, 32)
-HIDDEN, CUT, FRONT, BACK = [16, 12], "fc1", 65 * 16, 17 * 12 + 13 * 10
+GRAY = (28, 28)
+COLOUR = (3, 32, 32)
+HIDDEN = [16, 12]
+CUT = "fc1"
+FRONT = 65 * 16
+BACK = 17 * 12 + 13 * 10
 Q = 16  # floats at the cut
-FRONT_F, BACK_F = 2 * 64 * 16, 2 * (16 * 12 + 12 * 10)  # operations of a forward pass
+FRONT_F = 2 * 64 * 16  # operations of a forward pass up to the cut
+BACK_F = 2 * (16 * 12 + 12 * 10)  # and of the rest
 BASE = {
     "seed": 3,
     "rounds": 2,
@@ -126,7 +131,8 @@ def children(module):
 
 def cut_in_two(module, number):
     """The front with `number` parts that have weights and what follows them without a flattening, and the back."""
-    parts, seen = children(module), 0
+    parts = children(module)
+    seen = 0
     for place, part in enumerate(parts):
         starts = any(parameter.ndim > 1 for parameter in part.parameters())
         ends = isinstance(part, nn.Flatten | nn.AdaptiveAvgPool2d) and seen
@@ -151,7 +157,8 @@ def cut_in_two(module, number):
 def test_counts_are_those_of_the_modules_first_part(model, shape):
     """Parameters, which begin the flat vector, numbers at the cut, and torch's count of products, for every cut."""
     with torch.device("meta"):
-        module, x = model.module(shape, 7), torch.rand(3, *shape)
+        module = model.module(shape, 7)
+        x = torch.rand(3, *shape)
     flat = list(module.parameters())
     for number, name in enumerate(model.cuts(), 1):
         first, _ = cut_in_two(module, number)
@@ -210,13 +217,17 @@ def normalised(data, dtype):
 class Small(Convolutional):
     """Two convolutions."""
 
-    stages, kernel, padding, hidden = ((3,), (4,)), 3, 1, (6,)
+    stages = ((3,), (4,))
+    kernel = 3
+    padding = 1
+    hidden = (6,)
 
 
 @pytest.mark.parametrize("engine", list(ENGINES))
 @pytest.mark.parametrize(("model", "number"), [(Fcn(hidden=HIDDEN), 2), (Small(), 1), (Small(), 3)])
 def test_every_engine_trains_as_two_machines_do(engine, model, number):
-    data, rng = Digits().load(), np.random.default_rng(0)
+    data = Digits().load()
+    rng = np.random.default_rng(0)
     parts = [rng.choice(len(data.train_y), size, replace=False) for size in (9, 25, 14)]
     training = Training.model_validate({"batch_size": 8, **SOLVER})
     cut = model.front(number, data.shape, 10).parameters
@@ -237,9 +248,12 @@ def test_every_engine_trains_as_two_machines_do(engine, model, number):
 def test_a_run_is_what_two_machines_make_of_it(mode):
     """Fronts walk through the participants, or fronts and backs are averaged (cards 1.19 and 1.20)."""
     result = run(mode, training=SOLVER)
-    scenario, parts, data = load(result.scenario), parts_of(result), Digits().load()
+    scenario = load(result.scenario)
+    parts = parts_of(result)
+    data = Digits().load()
     module = build_module(scenario.model, data, Streams(scenario.seed))
-    halves, w = cut_in_two(module, 1), initial_parameters(scenario.model, data, module)
+    halves = cut_in_two(module, 1)
+    w = initial_parameters(scenario.model, data, module)
     for index, group in enumerate(walks(result)):
         trained = []
         for device in group:
@@ -271,7 +285,8 @@ def test_without_clipping_it_learns_what_whole_models_learn(mode):
     training = {"weight_decay": 0.01, "momentum": 0.5}
     for clip_norm, same in ((None, True), (0.1, False)):
         both = training | {"clip_norm": clip_norm}
-        halves, whole = run(mode, training=both), run(mode, training=both, server={"policy": WHOLE[mode]})
+        halves = run(mode, training=both)
+        whole = run(mode, training=both, server={"policy": WHOLE[mode]})
         assert np.array_equal(halves.parameters, whole.parameters) == same
         assert halves.rounds[LEARNED].equals(whole.rounds[LEARNED]) == same
 
@@ -308,7 +323,9 @@ def test_batch_sizes_are_those_of_the_batches(size, work, batch, by_epochs, wrap
 @pytest.mark.parametrize("cost", ["full", "paper"])
 @pytest.mark.parametrize("training", [{"local_epochs": 2}, {"local_steps": 7, "clip_norm": 1.0, "momentum": 0.5}])
 def test_the_halves_compute_what_the_whole_computes(cost, training):
-    data, sizes, model = Digits().load(), np.array([7, 43, 100]), Fcn(hidden=HIDDEN)
+    data = Digits().load()
+    sizes = np.array([7, 43, 100])
+    model = Fcn(hidden=HIDDEN)
     weighed = FedAvg(), Training.model_validate({"batch_size": 20, **training}), data, sizes, cost
     halves = measure_split(model, model.front(CUT, data.shape, 10), *weighed)
     spent = [
@@ -339,12 +356,14 @@ SERVER = {"flops_per_s": 2e6, "power_w": 30.0}
 def test_the_time_of_a_part_on_a_channel_that_holds(mode):
     """Forward, up, server, down, backward for each step; the front down before, up after. Waiting costs idle power."""
     result = run(mode, server=SERVER, radio={"bandwidth_hz": 2e6, **STILL}, training={"clip_norm": 1.0}, train=False)
-    share_hz, steps = 2e6 / (4 if mode == "parallel" else 1), batches_of(result)
+    share_hz = 2e6 / (4 if mode == "parallel" else 1)
+    steps = batches_of(result)
     cpu_hz = build(load(result.scenario), "cpu", train=False, progress=silent).world.cpu_hz
     solver = 5  # operations of SGD and clipping for each parameter
     total_s = []
     for row in result.devices.itertuples():
-        clock_hz, batches = cpu_hz[row.device], steps[row.device]
+        clock_hz = cpu_hz[row.device]
+        batches = steps[row.device]
         slots = lambda bits, power_w: still_slots(  # noqa: E731
             bits,
             share_hz,
@@ -393,7 +412,8 @@ def directly(participants=4, **changes):
 def test_fronts_that_go_directly_are_learned_as_relayed_ones_are(sharing):
     """The model is the same bit by bit; the time of a walk is another; alone in a round nothing differs."""
     radio = {"bandwidth_hz": 2e6, "sharing": sharing}
-    direct, relayed = directly(rounds=2, radio=radio), run("sequential", radio=radio)
+    direct = directly(rounds=2, radio=radio)
+    relayed = run("sequential", radio=radio)
     assert np.array_equal(direct.parameters, relayed.parameters)
     assert direct.rounds[LEARNED].equals(relayed.rounds[LEARNED])
     assert not np.isclose(direct.rounds["duration_s"], relayed.rounds["duration_s"]).any()
@@ -472,9 +492,12 @@ def test_in_parallel_no_front_is_handed_on(tmp_path, capsys):
 )
 def test_two_turns_are_a_download_and_an_upload(radio, sharing):
     """Bit by bit what a carrier makes of them."""
-    of, ids, n = link(sharing=sharing, **radio), [2, 5, 9], 3
+    of = link(sharing=sharing, **radio)
+    ids = [2, 5, 9]
+    n = 3
     whole = transfers(of, ids, bits=2e5, compute_s=0.0113)
-    env, found = simpy.Environment(), {}
+    env = simpy.Environment()
+    found = {}
     other = link(sharing=sharing, **radio)
     messages = by_turns([np.full(2, 2e5)] * n, [np.array([0.0, 0.0113])] * n)
     carrier = opened(other, env, ids, messages)
@@ -529,7 +552,8 @@ def test_fixed_shares_follow_all_bits_of_a_direction():
 
 def one_by_one(of, *bits):
     """Durations of devices' transfers, with pauses of 0.01 s."""
-    env, n = simpy.Environment(), len(bits)
+    env = simpy.Environment()
+    n = len(bits)
     found = [[] for _ in bits]
     carrier = opened(of, env, range(n), by_turns(bits, [np.full(len(each), 0.01) for each in bits]))
 

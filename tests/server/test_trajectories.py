@@ -1,4 +1,4 @@
-"""Where devices have gone: rows against made-up worlds and real ones."""
+"""The paths of devices: rows against made-up worlds and real ones."""
 
 from types import SimpleNamespace
 
@@ -62,7 +62,8 @@ def test_a_run_writes_them_where_devices_move(tmp_path):
     edgefl.run(WALK, train=False, out=tmp_path / "walk")
     edgefl.run({**WALK, "mobility": "static"}, train=False, out=tmp_path / "still")
     assert not (tmp_path / "still" / "tracks.csv").exists()
-    found, rounds = pd.read_csv(tmp_path / "walk" / "tracks.csv"), pd.read_csv(tmp_path / "walk" / "rounds.csv")
+    found = pd.read_csv(tmp_path / "walk" / "tracks.csv")
+    rounds = pd.read_csv(tmp_path / "walk" / "rounds.csv")
     devices = pd.read_csv(tmp_path / "walk" / "devices.csv")
     assert found["time_s"].max() == pytest.approx(rounds["time_s"].iloc[-1])
     assert set(devices["device"]) <= set(found["device"])

@@ -40,7 +40,7 @@ class Unasked(MultipleAccess):
 
 
 class InWatts(Noma):
-    """What is heard is a number of watts."""
+    """Interference is at most 1e-12 W, whatever is received."""
 
     def interference(self, received):
         return np.minimum(super().interference(received), 1e-12)

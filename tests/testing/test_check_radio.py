@@ -151,7 +151,7 @@ class Changed(PoissonSessions):
 
 
 class Greedy(Changed):
-    """Nothing is left where two users are."""
+    """Two users leave no share free."""
 
     def kind_of(self, base):
         def free_share(users, _transfers):

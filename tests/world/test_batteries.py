@@ -37,7 +37,9 @@ class Walk:
         self.of = BatteryParameters(*(column[0] for column in of))
         begins_s = self.of.from_s + np.cumsum(self.of.cycle_s) - self.of.cycle_s
         self.windows = list(zip(self.of.charging_w, begins_s, self.of.window_s, strict=True))
-        self.now, self.level, self.draw = 0.0, self.of.start_j, self.of.idle_w
+        self.now = 0.0
+        self.level = self.of.start_j
+        self.draw = self.of.idle_w
         self.usable = self.level > self.of.reserve_j
         self.changes = []
 
@@ -55,15 +57,21 @@ class Walk:
 
     def _straight(self, until):
         net = self.offered((self.now + until) / 2) - self.draw
-        goals = [0.0] if net < 0 else [self.of.capacity_j] if net > 0 else []
-        goals += [self.of.reserve_j] if self.usable else [self.of.resume_j]
+        goals = []
+        if net < 0:
+            goals.append(0.0)
+        elif net > 0:
+            goals.append(self.of.capacity_j)
+        goals.append(self.of.reserve_j if self.usable else self.of.resume_j)
         ends = [self.now + (goal - self.level) / net for goal in goals if net and (goal - self.level) / net > 1e-9]
         end = min([until, *ends])
         stuck = (net < 0 and self.level <= 0) or (net > 0 and self.level >= self.of.capacity_j)
         gain = 0.0 if stuck else net * (end - self.now)
-        self.level, self.now = min(max(self.level + gain, 0.0), self.of.capacity_j), end
+        self.level = min(max(self.level + gain, 0.0), self.of.capacity_j)
+        self.now = end
         if self.usable and self.level <= self.of.reserve_j + 1e-9 and net < 0:
-            self.usable, self.draw = False, self.of.idle_w
+            self.usable = False
+            self.draw = self.of.idle_w
             self.changes.append((end, False))
         elif not self.usable and self.level >= self.of.resume_j - 1e-9 and net > 0:
             self.usable = True
@@ -89,7 +97,9 @@ DRAWS = st.lists(st.tuples(st.floats(1.0, 40_000.0), st.sampled_from([0.0, 0.002
 @given(SUPPLIES, DRAWS)
 def test_levels_are_those_of_a_walk_from_moment_to_moment(of, draws):
     """Whatever is drawn when: the same level, the same who is usable, the same changes; never negative nor too full."""
-    found, expected, now = Batteries(of), Walk(of), 0.0
+    found = Batteries(of)
+    expected = Walk(of)
+    now = 0.0
     for lasts_s, power_w in draws:
         if found.usable[0]:
             found.draw(ONE, power_w, now)
@@ -152,7 +162,8 @@ def test_several_windows_a_day():
 
 def test_the_order_of_windows_does_not_matter():
     """Whichever is named first; and two that touch, of one power, are one."""
-    night, noon = (0.3, 22, 2), (1.1, 12, 13)
+    night = (0.3, 22, 2)
+    noon = (1.1, 12, 13)
     for one, other in (([night, noon], [noon, night]), ([(0.3, 22, 2)], [(0.3, 0, 2), (0.3, 22, 24)])):
         found = [Batteries(supply(idle_w=0.1, start=0.1, windows=windows)) for windows in (one, other)]
         for hour in np.arange(0, 60, 0.7):
@@ -161,7 +172,7 @@ def test_the_order_of_windows_does_not_matter():
 
 
 def test_groups_may_have_different_windows():
-    """Who has two windows, one, or none beside others is charged as if alone."""
+    """A device with two windows, one, or none is charged beside others as if alone."""
     two = [{"power_w": 0.04, "from_h": 20, "to_h": 2}, {"power_w": {"uniform": [0.1, 0.3]}, "from_h": 11, "to_h": 13}]
     kinds = {"two": two, "one": {"power_w": 0.2, "from_h": 3, "to_h": 4}, "never": None, "always": {"power_w": 0.2,
              "from_h": 0, "to_h": 24}}  # fmt: skip
@@ -188,11 +199,12 @@ def test_windows_are_drawn_apart_and_one_is_written_as_it_was():
         {"power_w": 1, "from_h": {"uniform": [0, 4]}, "to_h": 6},
         {"power_w": 1, "from_h": {"uniform": [10, 14]}, "to_h": 20},
     )
-    one, both = (load({"devices": {"count": 200, "battery": {"capacity_j": 5, "charging": each}}})
-                 for each in (hours[0], list(hours)))  # fmt: skip
+    one = load({"devices": {"count": 200, "battery": {"capacity_j": 5, "charging": hours[0]}}})
+    both = load({"devices": {"count": 200, "battery": {"capacity_j": 5, "charging": list(hours)}}})
     drawn = BatteryParameters.drawn(both.devices, Streams(3))
     assert np.array_equal(drawn.from_s, BatteryParameters.drawn(one.devices, Streams(3)).from_s)
-    first, second = drawn.from_s, drawn.from_s + drawn.cycle_s[:, 0]
+    first = drawn.from_s
+    second = drawn.from_s + drawn.cycle_s[:, 0]
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.3
     assert one.model_dump(mode="json")["devices"]["battery"]["charging"] == {"power_w": 1.0, **hours[0], "to_h": 6.0}
     for scenario in (one, both):
@@ -264,10 +276,8 @@ def test_what_is_drawn_depends_on_the_device_alone():
     keys = {"capacity_j": {"uniform": [1, 2]}, "start": {"uniform": [0.3, 1]}, "idle_w": {"uniform": [0, 1]}}
     hours = {"from_h": {"uniform": [18, 24]}, "to_h": {"uniform": [4, 8]}}
     keys["charging"] = {"power_w": {"uniform": [1, 2]}, **hours}
-    few, many = (
-        BatteryParameters.drawn(load({"devices": {"count": count, "battery": keys}}).devices, Streams(3))
-        for count in (10, 1000)
-    )
+    few = BatteryParameters.drawn(load({"devices": {"count": 10, "battery": keys}}).devices, Streams(3))
+    many = BatteryParameters.drawn(load({"devices": {"count": 1000, "battery": keys}}).devices, Streams(3))
     for one, other in zip(few, many, strict=True):
         assert np.array_equal(one, other[:10])
     assert np.unique(np.round(many.start_j / many.capacity_j, 12)).size > 990

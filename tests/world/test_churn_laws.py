@@ -1,4 +1,4 @@
-"""Which devices are present: laws of arrivals and stays, answers that are functions of (device, time), files."""
+"""Presence of devices: laws of arrivals and stays, answers that are functions of (device, time), files."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,8 @@ from edgefl.world.churn.trace import TraceChurn
 from edgefl.world.churn.within_coverage import ChurnWithinCoverage
 from edgefl.world.world import World
 
-DEVICES, RATE = 4_000, 10.0  # arrivals a second
+DEVICES = 4_000
+RATE = 10.0  # arrivals a second
 STAYS = {
     "exponential": ({"exponential": 20.0}, stats.expon(scale=20)),
     "lognormal": ({"lognormal": [2.5, 1.0]}, stats.lognorm(1.0, scale=np.exp(2.5))),
@@ -52,7 +53,7 @@ def every_kind(tmp_path):
 
 
 def now_and_then(ids, time_s):
-    """Who is in coverage, in steps of half a second."""
+    """Tell which devices are in coverage, in steps of half a second."""
     return (time_s + ids) % 9 < 4
 
 
@@ -81,7 +82,8 @@ def test_stays_have_their_laws(keys, law):
 @pytest.mark.parametrize("stay", STAYS)
 def test_as_many_are_there_as_littles_law_says(stay):
     """Mean present = rate x mean stay, at the start and at 50 times that are far apart; each is nearly Poisson."""
-    presence, mean = poisson(stay), RATE * STAYS[stay][1].mean()
+    presence = poisson(stay)
+    mean = RATE * STAYS[stay][1].mean()
     there = np.array([len(presence.present(1_000.0 * step, 0)) for step in range(51)])
     assert abs(there[0] - mean) < 4.5 * np.sqrt(mean)
     assert abs(there.mean() - mean) < 4.5 * np.sqrt(mean / 51)
@@ -91,7 +93,8 @@ def test_as_many_are_there_as_littles_law_says(stay):
 @pytest.mark.parametrize("stay", STAYS)
 def test_arrivals_are_poisson_and_who_has_come_stays_as_long_as_the_law_says(stay):
     """Gaps between arrivals and whole stays of all who come within 200 s: KS at 1 %; half the mean would be seen."""
-    presence, law = poisson(stay), STAYS[stay][1]
+    presence = poisson(stay)
+    law = STAYS[stay][1]
     times, ids, came = presence.changes(0.0, 10_000.0)
     first = came & (times < 200)
     assert first.sum() > 1_500
@@ -99,14 +102,16 @@ def test_arrivals_are_poisson_and_who_has_come_stays_as_long_as_the_law_says(sta
     assert stats.kstest(gaps, "expon", (0, 1 / RATE)).pvalue > 0.01
     assert stats.kstest(gaps, "expon", (0, 0.5 / RATE)).pvalue < 1e-6
     order = np.lexsort((times, ids))
-    ids, times, came = ids[order], times[order], came[order]
+    ids = ids[order]
+    times = times[order]
+    came = came[order]
     at = np.flatnonzero(came[:-1] & (times[:-1] < 200) & (ids[1:] == ids[:-1]))
     assert not came[at + 1].any()
     assert stats.kstest(times[at + 1] - times[at], law.cdf).pvalue > 0.01
 
 
 def test_the_start_is_stationary():
-    """What is left of stays at time 0 and long after: two-sample KS at 1 %; fresh stays at 0 would be seen."""
+    """The rest of stays is alike at time 0 and long after: two-sample KS at 1 %; fresh stays at 0 would be seen."""
     presence = poisson("weibull", 40_000)
     left = [presence.stays_until_s(presence.present(time, 0), time) - time for time in (0.0, 2_000.0)]
     assert stats.ks_2samp(*left).pvalue > 0.01
@@ -185,7 +190,8 @@ def test_a_device_that_is_away_stays_no_longer_than_now(tmp_path):
 def test_a_population_of_ten_is_inside_a_population_of_ten_thousand():
     """At the same arrivals a device."""
     for make in (poisson_of, diurnal):
-        few, many = make(count=10), make(count=10_000)
+        few = make(count=10)
+        many = make(count=10_000)
         for time in (0.0, 40.0, 700.0):
             ids = many.present(time, 0)
             assert np.array_equal(few.present(time, 0), ids[ids < 10])

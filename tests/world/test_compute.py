@@ -31,7 +31,8 @@ def test_a_faster_clock_saves_time_and_costs_energy():
 @given(st.integers(1, 200), st.integers(1, 60), st.integers(1, 40))
 def test_wrapping_steps_count_every_sample(size, steps, batch):
     """Against the walk through the batches themselves."""
-    lengths, left = [], 0
+    lengths = []
+    left = 0
     while len(lengths) < steps:
         left = left or size
         lengths.append(min(batch, left))

@@ -13,7 +13,8 @@ from edgefl.world.world import World
 
 CLAMPED = {"propagation": {"kind": "umi", "out_of_range": "clamp"}}
 LISTED = {"layout": "listed", "positions_m": [[-300, 0], [300, 40.5], [0, -200]], "radius_m": 150}
-COUNT, UNTIL_S = 30, 120
+COUNT = 30
+UNTIL_S = 120
 EVERYBODY = np.arange(COUNT)
 POISSON = {"kind": "poisson", "arrivals_per_s": 1.0, "stay_s": {"exponential": 20.0}}
 MOVING = {
@@ -54,7 +55,7 @@ def world(mobility, churn="coverage", cells=LISTED, **keys):
 
 
 def seen(of, churn=None):
-    """Who [checks, devices] is there, looked at every second."""
+    """Tell which devices are there [checks, devices], looked at every second."""
     covered = np.array([of.is_covered(EVERYBODY, float(time)) for time in range(UNTIL_S + 1)])
     there = (
         np.array([np.isin(EVERYBODY, churn.present(float(time), 0)) for time in range(UNTIL_S + 1)]) if churn else True
@@ -87,7 +88,8 @@ def test_looking_only_at_those_who_can_have_moved_sees_all_changes(name):
 @pytest.mark.parametrize("churn", ["none", POISSON], ids=["no churn", "poisson"])
 def test_who_moves_out_has_left_whatever_the_churn(name, churn):
     """A device is present if it is so by its churn and is covered; arrivals and departures are its changes."""
-    of, alone = world(MOVING[name], churn), None
+    of = world(MOVING[name], churn)
+    alone = None
     if churn != "none":
         alone = load({"churn": churn, "devices": {"count": COUNT}}).churn
         alone = alone.presence(COUNT, np.zeros(COUNT, dtype=np.int64), 1, Streams(1))
@@ -108,7 +110,7 @@ def test_who_moves_out_has_left_whatever_the_churn(name, churn):
 
 
 def test_a_coin_is_for_those_who_are_covered():
-    """Where nobody is, the next round waits for a device that comes back rather than for another coin."""
+    """The next round waits for a device that comes back rather than for another coin if nobody is covered."""
     of = world(MOVING["trace, leave"], {"kind": "bernoulli", "probability": 0.5})
     there = seen(of)
     for time in range(UNTIL_S):
@@ -119,7 +121,7 @@ def test_a_coin_is_for_those_who_are_covered():
 
 
 def test_movement_that_stays_in_the_area_costs_nothing():
-    """Where devices cannot leave, nobody looks: a million of them is as cheap as ten."""
+    """Devices that cannot leave are not looked at: a million of them is as cheap as ten."""
     for mobility in ("random_waypoint", "static", {"kind": "constant_velocity", "edge": "reflect"}):
         for churn in ("none", POISSON):
             assert "cover" not in type(world(mobility, churn).presence).__name__.lower()

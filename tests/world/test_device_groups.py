@@ -14,7 +14,8 @@ from edgefl.scenario import dump, load
 from edgefl.world.churn.base import Presence
 from edgefl.world.world import World
 
-FAST, SLOW = {"lognormal": [20.5, 0.5]}, {"uniform": [1e6, 2e6]}
+FAST = {"lognormal": [20.5, 0.5]}
+SLOW = {"uniform": [1e6, 2e6]}
 
 
 def world(**devices):
@@ -31,17 +32,17 @@ def test_a_device_is_what_it_would_be_without_groups_under_its_own_distribution(
     """Keys of a group override those beside count, the others hold; every draw is the device's own."""
     grouped = world(count=50, cpu_hz=FAST, rx_power_w={"uniform": [0.1, 0.9]},
                     groups=[group("phones", 30), group("sensors", 20, cpu_hz=SLOW, tx_power_dbm=10.0)])  # fmt: skip
-    fast, slow = (world(count=50, cpu_hz=kind, rx_power_w={"uniform": [0.1, 0.9]}) for kind in (FAST, SLOW))
+    fast = world(count=50, cpu_hz=FAST, rx_power_w={"uniform": [0.1, 0.9]})
+    slow = world(count=50, cpu_hz=SLOW, rx_power_w={"uniform": [0.1, 0.9]})
     assert np.array_equal(grouped.cpu_hz, np.concatenate([fast.cpu_hz[:30], slow.cpu_hz[30:]]))
     assert np.array_equal(grouped.rx_power_w, fast.rx_power_w)
     assert grouped.tx_power_dbm.tolist() == [23.0] * 30 + [10.0] * 20
 
 
 def test_groups_that_say_nothing_change_nothing():
-    plain, grouped = (
-        world(count=9, cpu_hz=FAST, battery={"capacity_j": 5}, **keys)
-        for keys in ({}, {"groups": [group("a", 4), group("b", 5)]})
-    )
+    plain = world(count=9, cpu_hz=FAST, battery={"capacity_j": 5})
+    groups = [group("a", 4), group("b", 5)]
+    grouped = world(count=9, cpu_hz=FAST, battery={"capacity_j": 5}, groups=groups)
     assert np.array_equal(plain.cpu_hz, grouped.cpu_hz)
     assert grouped.batteries.columns(0.0) == plain.batteries.columns(0.0)
 
@@ -108,8 +109,8 @@ def held(data=DEALT, **devices):
 def test_sizes_of_shares_by_hand():
     """To the nearest sample, halves up, at least one; in their order, and a greater share keeps the smaller one's."""
     parts = [np.arange(10, 30), np.arange(5), np.arange(40, 43), np.array([7])]
-    few, more = (keep(parts, np.array(shares), np.random.default_rng) for shares in ([0.25, 0.5, 0.1, 0.1],
-                                                                                     [0.5, 1.0, 0.5, 1.0]))  # fmt: skip
+    few = keep(parts, np.array([0.25, 0.5, 0.1, 0.1]), np.random.default_rng)
+    more = keep(parts, np.array([0.5, 1.0, 0.5, 1.0]), np.random.default_rng)
     assert [len(part) for part in few] == [5, 3, 1, 1]
     assert [len(part) for part in more] == [10, 5, 2, 1]
     assert all(set(small) <= set(great) <= set(part) for small, great, part in zip(few, more, parts, strict=True))
@@ -130,7 +131,8 @@ def test_groups_keep_their_shares_of_what_the_partition_gives():
 
 def test_shares_are_drawn_for_each_device():
     """Sizes are those of the drawn shares, whatever stands in another group."""
-    whole, drawn = held(), Streams(1).uniform("attribute", np.arange(10), list(ATTRIBUTES).index("data_share"))
+    whole = held()
+    drawn = Streams(1).uniform("attribute", np.arange(10), list(ATTRIBUTES).index("data_share"))
     kept = held(data_share={"uniform": [0.1, 0.5]})
     assert [len(part) for part in kept] == [
         max(1, int((0.1 + 0.4 * u) * len(part) + 0.5)) for u, part in zip(drawn, whole, strict=True)

@@ -32,7 +32,7 @@ def slow(margin=1.5, least_hz=1.0):
 
 
 def estimate_s(download_s, share_hz, snr_ratio):
-    """Of an upload, from Shannon's capacity of the download."""
+    """Return the estimate for an upload, from Shannon's capacity of the download."""
     snr = 2 ** (BITS / share_hz / download_s) - 1
     return BITS / (BAND_HZ / 6) / np.log2(1 + snr * snr_ratio)
 
@@ -40,7 +40,8 @@ def estimate_s(download_s, share_hz, snr_ratio):
 @given(*[POSITIVE] * 6)
 def test_the_clock_is_the_lowest_that_leaves_time_for_the_upload(flops, fast_hz, least_hz, down_s, up_s, deadline_s):
     """f = cycles / (deadline - download - margin x estimated upload), between the least and the own."""
-    dvfs, one = DeadlineClock(min_cpu_hz=least_hz, upload_margin=2.0), np.ones(1)
+    dvfs = DeadlineClock(min_cpu_hz=least_hz, upload_margin=2.0)
+    one = np.ones(1)
     computing = LocalComputation(
         dvfs, flops * one, fast_hz * one, 4.0 * one, deadline_s * one, lambda seen, _: up_s * seen
     )
@@ -57,7 +58,8 @@ def test_the_clock_is_the_lowest_that_leaves_time_for_the_upload(flops, fast_hz,
 def test_devices_compute_as_slowly_as_the_deadline_allows(sharing):
     """Each row by itself: its time, and its energy as f^2 (eq. 28); whoever can be in time is."""
     result = clocks(slow(), radio={"sharing": sharing})
-    rows, own_hz = result.devices, cpu_hz(result)[result.devices["device"]]
+    rows = result.devices
+    own_hz = cpu_hz(result)[result.devices["device"]]
     estimated_s = estimate_s(rows["download_s"], BAND_HZ / 6, DEVICE_W / SERVER_W)
     left_s = DEADLINE_S - rows["download_s"] - 1.5 * estimated_s
     clock_hz = np.minimum(FLOPS / left_s, own_hz)
@@ -96,7 +98,8 @@ def test_who_can_be_in_time_is_and_hardly_before(preset):
 
 
 def test_slower_clocks_save_energy_as_their_square():
-    fast, economic = clocks(), clocks(slow())
+    fast = clocks()
+    economic = clocks(slow())
     columns = ["round", "device", "status", "cpu_energy_j", "compute_s"]
     both = fast.devices[columns].merge(economic.devices[columns], on=["round", "device"])
     both = both[(both["status_x"] == "received") & (both["status_y"] == "received")]
@@ -117,14 +120,13 @@ def test_fading_goes_on_for_as_long_as_the_device_computes():
 
     But for the upload's wait for the border of a slot, which only transfers that share the band meet.
     """
-    radio, one = {"fading": "rayleigh", "bandwidth_hz": 2e6}, {**DEADLINE, "participants": 1}
+    radio = {"fading": "rayleigh", "bandwidth_hz": 2e6}
+    one = {**DEADLINE, "participants": 1}
     keys = {"mobility": {"kind": "static", "speed_mps": 0.5}, "rounds": 1}
     uploads_s = []
     for seed in range(6):
-        ahead, shared = (
-            clocks(slow(), one, {**radio, "sharing": sharing}, seed=seed, **keys).devices.iloc[0]
-            for sharing in ("fixed", "processor")
-        )
+        ahead = clocks(slow(), one, {**radio, "sharing": "fixed"}, seed=seed, **keys).devices.iloc[0]
+        shared = clocks(slow(), one, {**radio, "sharing": "processor"}, seed=seed, **keys).devices.iloc[0]
         assert ahead[["download_s", "compute_s"]].tolist() == pytest.approx(
             shared[["download_s", "compute_s"]].tolist()
         )

@@ -1,4 +1,4 @@
-"""Where base stations stand: hexagons that wrap around, and positions that are listed."""
+"""Layouts of base stations: hexagons that wrap around, and positions that are listed."""
 
 import math
 
@@ -61,7 +61,8 @@ def test_across_the_edge_the_far_side_serves_and_disturbs():
     """Beyond the ring to the east: the path is that to the nearest image, and interference is the middle cell's."""
     keys = {**CLAMPED, "shadowing_db": 0.0, "interference": {"load": 1.0}}
     of = link(cells={"layout": "hexagonal", "wrap_around": True}, **keys)
-    cells, inside = of.channel.cells, np.array([[30.0, 20.0]])
+    cells = of.channel.cells
+    inside = np.array([[30.0, 20.0]])
     places = np.concatenate([inside + site for site in cells.sites_m] + [inside + 3 * cells.sites_m[1]])
     drop = of.drop(np.arange(8), places, np.full(8, 1.5), 0)
     assert drop.cell[:7].tolist() == list(range(7))
@@ -100,10 +101,8 @@ def test_who_is_within_the_radius_of_a_listed_base_station_is_there():
 
 def test_one_listed_site_in_the_middle_is_the_single_cell():
     base = {"rounds": 2, "radio": CLAMPED}
-    single, listed = (
-        edgefl.run({**base, "cells": cells}, train=False)
-        for cells in ({}, {"layout": "listed", "positions_m": [[0, 0]]})
-    )
+    single = edgefl.run({**base, "cells": {}}, train=False)
+    listed = edgefl.run({**base, "cells": {"layout": "listed", "positions_m": [[0, 0]]}}, train=False)
     assert single.devices.equals(listed.devices)
     assert single.rounds.equals(listed.rounds)
 

@@ -71,7 +71,8 @@ def test_after_its_end(tmp_path, at_end, place, there):
 
 def test_a_loop_begins_again(tmp_path):
     """The file takes 4 s; device a has left it after 1 s of each."""
-    track, ids = recorded(csv_file(tmp_path, TWO), 2, at_end="loop", time_offset_s=1.0), np.arange(2)
+    track = recorded(csv_file(tmp_path, TWO), 2, at_end="loop", time_offset_s=1.0)
+    ids = np.arange(2)
     for time in (1.5, 2.5, 4.75):
         for turn in (1, 7):
             assert np.allclose(track.positions_m(ids, time + 4 * turn), track.positions_m(ids, time))
@@ -97,7 +98,8 @@ def test_nobody_is_there_before_the_first_sample(tmp_path):
 def test_offset_and_scale_of_time_and_place(tmp_path_factory, time_scale, offset_s, scale, offset):
     """The same answers as the plain trace's, taken there and moved."""
     path = csv_file(tmp_path_factory.mktemp("trace"), TWO)
-    plain, ids = recorded(path, 2), np.arange(2)
+    plain = recorded(path, 2)
+    ids = np.arange(2)
     keys = {"time_scale": time_scale, "time_offset_s": offset_s, "scale": scale, "offset_m": list(offset)}
     moved = recorded(path, 2, **keys)
     for time in (0.0, 0.7, 2.0, 3.9):
@@ -146,7 +148,8 @@ def test_gpx(tmp_path):
     points = [(60, 20, "2024-05-01T12:00:00Z"), (60 + 0.1 / 60, 20, "2024-05-01T12:01:00Z")]
     points.append((60 + 0.1 / 60, 20 + 0.1 / 60, "2024-05-01T14:02:00+02:00"))
     path.write_text(gpx(points, "<metadata><time>2020-01-01T00:00:00Z</time></metadata>"))
-    track, ids = recorded(path, 1, origin=[60, 20]), np.arange(1)
+    track = recorded(path, 1, origin=[60, 20])
+    ids = np.arange(1)
     assert np.allclose(track.positions_m(ids, 0.0), 0.0)
     assert np.allclose(track.positions_m(ids, 60.0), [[0, 185.3]], atol=0.1)
     assert np.allclose(track.positions_m(ids, 120.0), [[92.65, 185.3]], atol=0.1)
@@ -181,7 +184,8 @@ def test_sumo_in_degrees(tmp_path, rows, keys):
     """SUMO's --fcd-output.geo writes longitude and latitude under the same names; projected as GPX is."""
     path = tmp_path / "geo.xml"
     path.write_text(fcd(rows))
-    track, ids = recorded(path, 1, origin=[60, 20], **keys), np.arange(1)
+    track = recorded(path, 1, origin=[60, 20], **keys)
+    ids = np.arange(1)
     assert np.allclose(track.positions_m(ids, 0.0), 0.0)
     assert np.allclose(track.positions_m(ids, 60.0), [[0, NAUTICAL_MILE_M]], atol=0.5)
     assert np.allclose(track.positions_m(ids, 120.0), [[NAUTICAL_MILE_M / 2, NAUTICAL_MILE_M]], atol=0.5)

@@ -18,7 +18,7 @@ def test_an_event_is_due_at_its_own_time():
 
 @given(st.lists(st.floats(0, 30), min_size=1, max_size=5).map(sorted), st.sets(st.sampled_from(IDS.tolist())))
 def test_every_event_happens_once_and_in_order(times_s, chosen):
-    """Of all devices, and of some of them while the others stay as they are."""
+    """Events are those of all devices, and of some of them while the others stay as they are."""
     ids = np.array(sorted(chosen), dtype=np.int64)
     for some in (None, ids):
         next_s = PERIODS_S.copy()
@@ -32,7 +32,8 @@ def test_every_event_happens_once_and_in_order(times_s, chosen):
         for time_s in times_s:
             advance_to(time_s, next_s, handle, some)
         for device in IDS:
-            expected, at_s = [], PERIODS_S[device]
+            expected = []
+            at_s = PERIODS_S[device]
             while at_s <= times_s[-1] and (some is None or device in chosen):
                 expected.append(at_s)
                 at_s += PERIODS_S[device]

@@ -1,4 +1,4 @@
-"""Where devices are: stationary laws, staying in the cell, and positions that are functions of (device, time)."""
+"""Positions of devices: stationary laws, staying in the cell, and functions of (device, time)."""
 
 from itertools import pairwise
 
@@ -41,7 +41,8 @@ def test_static_devices_have_the_papers_density():
 def test_random_waypoint_starts_in_its_stationary_law():
     """The distance has the same law at time 0 and long after; 4,000 devices, two-sample KS at 1 %."""
     track = tracks(RandomWaypoint())
-    start, later = distances(track, IDS, 0.0), distances(track, IDS, 500.0)
+    start = distances(track, IDS, 0.0)
+    later = distances(track, IDS, 500.0)
     assert stats.ks_2samp(start, later).pvalue > 0.01
 
 
@@ -61,7 +62,8 @@ def test_random_waypoint_matches_the_known_density_of_a_disc():
     points = np.sqrt(u[..., 0])[..., None] * np.stack(
         [np.cos(2 * np.pi * u[..., 1]), np.sin(2 * np.pi * u[..., 1])], axis=-1
     )
-    a, b = points[:, 0], points[:, 1]
+    a = points[:, 0]
+    b = points[:, 1]
     length = np.hypot(*(a - b).T)
     along = a + rng.random((400_000, 1)) * (b - a)
     expected = np.average((along**2).sum(axis=1), weights=length)
@@ -74,7 +76,8 @@ def test_random_waypoint_matches_the_known_density_of_a_disc():
 @given(st.integers(0, 3_999), st.lists(st.floats(0, 2_000), min_size=2, max_size=6))
 def test_positions_are_functions_of_device_and_time(device, times):
     """In any order of asking, the same answers; never outside the annulus; never faster than the speed."""
-    track, ids = tracks(RandomWaypoint()), np.array([device])
+    track = tracks(RandomWaypoint())
+    ids = np.array([device])
     asked = [track.positions_m(ids, time)[0] for time in times]
     again = [track.positions_m(ids, time)[0] for time in reversed(times)][::-1]
     fresh = [tracks(RandomWaypoint()).positions_m(ids, time)[0] for time in times]
@@ -104,7 +107,8 @@ def world(**devices):
 
 
 def test_a_population_of_ten_is_inside_a_population_of_ten_thousand():
-    small, large = world(count=10, cpu_hz={"lognormal": [20, 1]}), world(count=10_000, cpu_hz={"lognormal": [20, 1]})
+    small = world(count=10, cpu_hz={"lognormal": [20, 1]})
+    large = world(count=10_000, cpu_hz={"lognormal": [20, 1]})
     assert np.array_equal(small.cpu_hz, large.cpu_hz[:10])
     assert np.array_equal(small.speeds_mps(np.arange(10), 0.0), large.speeds_mps(np.arange(10), 0.0))
     assert np.array_equal(small.positions_m(np.arange(10), 5.0), large.positions_m(np.arange(10), 5.0))
