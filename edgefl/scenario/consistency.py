@@ -461,6 +461,10 @@ def check_polled_training(scenario: Sections) -> None:
     if properties.keeps_at_devices(scenario.algorithm):
         algorithm = ALGORITHMS.name_of(scenario.algorithm)
         raise fault_at(("algorithm",), f"{text}, and {algorithm} keeps a state at devices that this would change")
+    if not properties.uploads_move(scenario.algorithm):
+        algorithm = ALGORITHMS.name_of(scenario.algorithm)
+        text = f"the selection {name} compares moves of the model, and {algorithm} uploads none"
+        raise fault_at(("algorithm",), f"{text}: take another algorithm")
     if scenario.training.batch_norm == "local":
         raise fault_at(("training", "batch_norm"), f"{text}, which would change their statistics: leave it out")
     if scenario.report.models:
