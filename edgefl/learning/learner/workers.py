@@ -10,12 +10,10 @@ from __future__ import annotations
 import atexit
 import ctypes
 import gc
-import io
 import logging
 import mmap
 import multiprocessing
 import os
-import pickle
 import select
 import sys
 import traceback
@@ -37,6 +35,7 @@ from edgefl.core import interrupts
 from edgefl.core.errors import RunError
 from edgefl.core.machine import one_numpy_thread
 from edgefl.core.plugins import calls_noted, note_calls
+from edgefl.learning.learner.tensor_pickle import packed, unpacked
 
 log = logging.getLogger("edgefl")
 
@@ -184,29 +183,23 @@ class Slab:
 
     def pack(self, message: object) -> bytes:
         """Write the message's tensors into the memory; return the rest as bytes."""
-        buffer = io.BytesIO()
         used = 0
 
-        def place(value: object) -> tuple[int, tuple[int, ...], torch.dtype] | None:
-            """Return where a tensor was put, as its persistent id; None for what is pickled as usual."""
+        def keep(tensor: Tensor) -> tuple[int, tuple[int, ...], torch.dtype] | None:
+            """Put a tensor into the memory, and return where it is; None if it does not fit."""
             nonlocal used
-            if not isinstance(value, Tensor) or value.numel() == 0 or used + value.nbytes > len(self._memory):
+            if used + tensor.nbytes > len(self._memory):
                 return None
             begin = used
-            self._view(begin, value.shape, value.dtype).copy_(value)
-            used = _aligned(begin + value.nbytes)
-            return begin, tuple(value.shape), value.dtype
+            self._view(begin, tensor.shape, tensor.dtype).copy_(tensor)
+            used = _aligned(begin + tensor.nbytes)
+            return begin, tuple(tensor.shape), tensor.dtype
 
-        pickler = pickle.Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL)
-        pickler.persistent_id = place  # type: ignore[method-assign]
-        pickler.dump(message)
-        return buffer.getvalue()
+        return packed(message, keep)
 
     def unpack(self, content: bytes) -> Any:
         """Return the message; its tensors are views of the memory."""
-        unpickler = pickle.Unpickler(io.BytesIO(content))  # noqa: S301 - from this program's own worker
-        unpickler.persistent_load = lambda place: self._view(*place)  # type: ignore[method-assign]
-        return unpickler.load()
+        return unpacked(content, self._view)
 
     def _view(self, begin: int, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         count = torch.Size(shape).numel()
