@@ -9,13 +9,12 @@ times, and medians of the ratios of turns side by side.
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from turns import in_turn, seconds
 
 from edgefl.core.machine import one_numpy_thread
 from edgefl.learning.learner.layers import Convolution
@@ -60,14 +59,6 @@ def steps(layer: nn.Conv2d, images: Tensor, *, patches: bool) -> Callable[[], ob
     return step
 
 
-def seconds(call: Callable[[], object], calls: int) -> float:
-    """Return the processor time of a call."""
-    began_s = time.process_time()
-    for _ in range(calls):
-        call()
-    return (time.process_time() - began_s) / calls
-
-
 def row(title: str, case: Case, repeats: int) -> str:
     """Return one row of the table."""
     layer = nn.Conv2d(case.inputs, case.outputs, case.kernel, padding=case.padding)
@@ -77,16 +68,8 @@ def row(title: str, case: Case, repeats: int) -> str:
     theirs = steps(layer, images, patches=False)
     theirs()
     calls = max(2, int(WORK_S / seconds(ours, 2)))
-    ours_s = []
-    theirs_s = []
-    ratios = []
-    for _ in range(repeats):
-        ours_s.append(seconds(ours, calls))
-        theirs_s.append(seconds(theirs, calls))
-        ratios.append(theirs_s[-1] / ours_s[-1])
-    theirs_ms = 1e3 * min(theirs_s)
-    ours_ms = 1e3 * min(ours_s)
-    return f"| {title} | {theirs_ms:.2f} ms | {ours_ms:.2f} ms | {statistics.median(ratios):.2f} |"
+    turns = in_turn(ours, theirs, calls, repeats)
+    return f"| {title} | {1e3 * turns.theirs_s:.2f} ms | {1e3 * turns.ours_s:.2f} ms | {turns.ratio:.2f} |"
 
 
 def main() -> None:

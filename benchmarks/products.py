@@ -2,18 +2,16 @@
 
     python benchmarks/products.py [--repeats 9]
 
-The two take turns; figures are the least times of a product, and medians of the ratios of turns side by side. Unset
-OPENBLAS_CORETYPE before, if it is set: it may forbid OpenBLAS the processor's widest registers.
+The two take turns in processor time; figures are the least times of a product, and medians of the ratios of turns side
+by side. Unset OPENBLAS_CORETYPE before, if it is set: it may forbid OpenBLAS the processor's widest registers.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
-from collections.abc import Callable
 
 import torch
+from turns import in_turn, seconds
 
 from edgefl.core.machine import one_numpy_thread
 from edgefl.learning.learner.arithmetic import product
@@ -22,14 +20,6 @@ from edgefl.learning.learner.arithmetic import product
 CASES = {"W1's first layer": (50, 784, 200), "W1's second layer": (50, 200, 200), "W3": (60, 784, 10)}
 CLIENTS = 4
 WORK = 2e9  # operations of a turn
-
-
-def seconds(call: Callable[[], object], calls: int) -> float:
-    """Return the time of a call."""
-    began_s = time.perf_counter()
-    for _ in range(calls):
-        call()
-    return (time.perf_counter() - began_s) / calls
 
 
 def row(title: str, a: torch.Tensor, b: torch.Tensor, work: float, repeats: int) -> str:
@@ -47,16 +37,10 @@ def row(title: str, a: torch.Tensor, b: torch.Tensor, work: float, repeats: int)
     calls = max(10, int(WORK / work))
     seconds(ours, calls)  # the first turn warms up
     seconds(theirs, calls)
-    ours_s = []
-    theirs_s = []
-    ratios = []
-    for _ in range(repeats):
-        ours_s.append(seconds(ours, calls))
-        theirs_s.append(seconds(theirs, calls))
-        ratios.append(theirs_s[-1] / ours_s[-1])
-    theirs_us = 1e6 * min(theirs_s) / CLIENTS
-    ours_us = 1e6 * min(ours_s) / CLIENTS
-    return f"| {title} | {theirs_us:.1f} us | {ours_us:.1f} us | {statistics.median(ratios):.2f} |"
+    turns = in_turn(ours, theirs, calls, repeats)
+    theirs_us = 1e6 * turns.theirs_s / CLIENTS
+    ours_us = 1e6 * turns.ours_s / CLIENTS
+    return f"| {title} | {theirs_us:.1f} us | {ours_us:.1f} us | {turns.ratio:.2f} |"
 
 
 def main() -> None:

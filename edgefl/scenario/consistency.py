@@ -457,12 +457,11 @@ def check_polled_training(scenario: Sections) -> None:
     if not selection.polls_training:
         return
     name = SELECTIONS.name_of(selection)
+    algorithm = ALGORITHMS.name_of(scenario.algorithm)
     text = f"the selection {name} lets devices train that are not chosen"
     if properties.keeps_at_devices(scenario.algorithm):
-        algorithm = ALGORITHMS.name_of(scenario.algorithm)
         raise fault_at(("algorithm",), f"{text}, and {algorithm} keeps a state at devices that this would change")
     if not properties.uploads_move(scenario.algorithm):
-        algorithm = ALGORITHMS.name_of(scenario.algorithm)
         text = f"the selection {name} compares moves of the model, and {algorithm} uploads none"
         raise fault_at(("algorithm",), f"{text}: take another algorithm")
     if scenario.training.batch_norm == "local":

@@ -94,8 +94,7 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
         whole: only whole numbers are allowed.
     """
     if _NUMBER.fullmatch(text):  # in quotes, or from a reader that takes 20e6 for text, as PyYAML does
-        reader = "yaml.safe_load reads 20e6 as text, so use float() on what it returns"
-        return f"it is text: write {text} without quotes; {reader}"
+        return f"it is text: write {text} without quotes, or convert what yaml.safe_load has read as text to a number"
     if _GROUPED.fullmatch(text):
         digits = re.sub(r"[ _,'’]", "", text)
         if text.count(",") == 1 and "." not in text and not whole:  # in some countries 1,000 is one

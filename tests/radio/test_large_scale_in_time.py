@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from radio_cases import NOISE_W_HZ, SERVER_W, SLOT_S
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
@@ -14,10 +15,7 @@ START_M = 50.0
 SPEED_MPS = 10.0
 EXPONENT = 3.0
 FAR_M = 400.0
-SLOT_S = 0.0005
 BAND_HZ = 1e6
-NOISE_W_HZ = 10 ** (-17.4 - 3)
-SERVER_W = 10 ** (4.3 - 3)
 STEADY = {"propagation": {"kind": "log_distance", "out_of_range": "clamp"}, "shadowing_db": 0.0, "fading": "none"}
 TIME = {"large_scale": "time", "spatial_consistency": True}
 AWAY = [(0.0, 0, START_M), (250.0, 0, START_M + 250 * SPEED_MPS)]  # time, device, x

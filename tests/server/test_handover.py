@@ -7,7 +7,7 @@ import pytest
 import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from radio_cases import drop, link
+from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, drop, link
 from scipy.optimize import brentq
 
 import edgefl
@@ -22,11 +22,7 @@ FAR_M = 400.0
 SPEED_MPS = 10.0
 START_M = 50.0
 EXPONENT = 3.0
-SLOT_S = 0.0005
 BAND_HZ = 1e6
-NOISE_W_HZ = 10 ** (-17.4 - 3)
-SERVER_W = 10 ** (4.3 - 3)
-DEVICE_W = 10 ** (2.3 - 3)
 STEADY = {"propagation": {"kind": "log_distance", "out_of_range": "clamp"}, "shadowing_db": 0.0, "fading": "none"}
 RULE = {"hysteresis_db": 3.0, "time_to_trigger_s": 0.16, "measure_s": 0.04}
 STRAIGHT = [(0.0, 0, START_M), (40.0, 0, 450.0)]  # time, device, x

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from plugin_cases import fault_of, written
+from radio_cases import DEVICE_W, SERVER_W
 from server_cases import BASE, POLICIES, run
 
 import edgefl
@@ -17,7 +18,6 @@ RADIO = {"pa_efficiency": 0.35, "circuit_w": 0.4}
 TAIL = {"drx_tail_s": 0.004, "drx_tail_w": 0.7}
 IDLE_W = 0.05
 NEAR_J = 20 * 0.7 * 1e-6 * 0.0005
-DEVICE_W = 10 ** (2.3 - 3)
 
 
 def devices(**keys):
@@ -128,7 +128,6 @@ def test_polls_are_refused_with_a_tail():
 # Base stations
 
 EARTH = {"static_w": 112.0, "slope": 2.6}  # a micro base station with two antennas
-SERVER_W = 10 ** (4.3 - 3)
 
 
 def sent_s(devices, share=1.0):

@@ -89,7 +89,7 @@ def divides_by_lr(algorithm: Algorithm) -> bool:
 
 
 def uploads_move(algorithm: Algorithm) -> bool:
-    """Return whether devices upload how far local training has moved the model, from which the server knows theirs."""
+    """Return whether devices upload the move that local training has made, so that the server knows local models."""
     w = zeros(algorithm, 1)
     return "delta" in algorithm.finish(w, first_round(algorithm, w))
 

@@ -37,8 +37,10 @@ def unpacked(content: bytes, find: Find) -> Any:
     return _Unpickler(io.BytesIO(content), find).load()
 
 
+# Python 3.13 takes the hooks `persistent_id` and `persistent_load` only as methods of derived classes.
+
+
 class _Pickler(pickle.Pickler):
-    # methods of derived classes, as Python 3.13 lets nobody set them on an object
     def __init__(self, buffer: io.BytesIO, keep: Keep) -> None:
         super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
         self._keep = keep
