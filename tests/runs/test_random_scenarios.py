@@ -1,5 +1,6 @@
-"""A scenario that `edgefl validate` accepts runs; its books balance, and its prices and bytes do not depend on the way.
+"""Scenarios that `edgefl validate` accepts run to their end, and their results are consistent.
 
+Books balance, prices are the same without learning, and a run that was killed gives the same bytes when it is resumed.
 Each scenario combines keys at random, which finds pairs that nobody thought of.
 """
 
