@@ -1,4 +1,4 @@
-"""The machine's memory and processor cores, how many threads NumPy uses, and how often Python collects garbage."""
+"""The machine's memory and processor, how many threads NumPy uses, and how often Python collects garbage."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ MEMINFO = Path("/proc/meminfo")
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 ADDRESS_SPACE = "ulimit -v"  # the name of a limit that a shell sets
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+CPUINFO = Path("/proc/cpuinfo")
 THREADS = "OMP_NUM_THREADS"  # the environment variable by which users say how many threads and processes compute
 SHARED_CORES = "EDGEFL_SHARED_CORES"  # set beside it where a sweep, and not the user, has said so
 HUGE_PAGES = "THP_MEM_ALLOC_ENABLE"  # the environment variable of torch
@@ -165,11 +166,22 @@ def cores() -> int:
 
 def processor_model() -> str:
     """Return the model of this machine's processor, or its architecture where the system does not tell."""
+    return _processor_fact("model name") or platform.processor() or platform.machine()
+
+
+def processor_vendor() -> str:
+    """Return who made this machine's processor, such as GenuineIntel; "" where the system does not tell."""
+    return _processor_fact("vendor_id")
+
+
+def _processor_fact(name: str) -> str:
+    """Return what the system says of the first processor under a name; "" if it says nothing."""
     try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return value.strip()
+        text = CPUINFO.read_text(encoding="utf-8")
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
+        return ""
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return ""

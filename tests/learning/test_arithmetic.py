@@ -1,4 +1,4 @@
-"""Products on the CPU: right, of one client alone, and in one thread."""
+"""Products on the CPU, by each library: right, the same alone as among others, and in one thread."""
 
 from contextlib import ExitStack
 
@@ -7,8 +7,10 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from edgefl.core.machine import one_numpy_thread
-from edgefl.learning.learner.arithmetic import affine, product
+from edgefl.core import machine
+from edgefl.core.machine import one_numpy_thread, processor_vendor
+from edgefl.learning.learner import arithmetic
+from edgefl.learning.learner.arithmetic import affine, mkl_is_fast, product
 
 SHAPES = [(1, 1, 1, 1), (3, 1, 7, 5), (3, 50, 784, 10), (2, 60, 33, 1)]
 
@@ -24,6 +26,13 @@ def room(a, b):
     return (m + 2) * np.finfo(np.float32).eps * magnitudes
 
 
+@pytest.fixture(params=["torch", "NumPy"])
+def library(request, monkeypatch):
+    """The library that multiplies; the processor chooses it otherwise."""
+    monkeypatch.setattr(arithmetic, "mkl_is_fast", lambda: request.param == "torch")
+
+
+@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize(("clients", "n", "m", "k"), SHAPES)
 def test_products_are_those_in_double_precision(clients, n, m, k):
     a = drawn(clients, n, m)
@@ -34,6 +43,7 @@ def test_products_are_those_in_double_precision(clients, n, m, k):
     assert torch.equal(affine(a, b, c), product(a, b) + c)
 
 
+@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize(("clients", "n", "m", "k"), SHAPES)
 def test_products_are_written_into_rows_of_a_longer_vector(clients, n, m, k):
     x = drawn(clients, n, m)
@@ -46,12 +56,30 @@ def test_products_are_written_into_rows_of_a_longer_vector(clients, n, m, k):
     assert (flat[:, m * k :] == 0).all()
 
 
+@pytest.mark.usefixtures("library")
 def test_a_client_has_the_same_bits_alone_as_among_others():
     a = drawn(32, 50, 784)
     b = drawn(32, 784, 200)
     together = product(a, b)
     alone = torch.cat([product(a[i : i + 1], b[i : i + 1]) for i in range(32)])
     assert torch.equal(together, alone)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "mkl", "fast"),
+    [("GenuineIntel", True, True), ("GenuineIntel", False, False), ("AuthenticAMD", True, False)],
+)
+def test_torch_multiplies_where_mkl_meets_a_processor_of_intel(vendor, mkl, fast, tmp_path, monkeypatch):
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(f"processor\t: 0\nvendor_id\t: {vendor}\nmodel name\t: One\n\nprocessor\t: 1\n")
+    monkeypatch.setattr(machine, "CPUINFO", cpuinfo)
+    monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: mkl)
+    assert mkl_is_fast.__wrapped__() is fast  # without the answer of before
+
+
+def test_a_system_that_does_not_tell_has_a_processor_of_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "none")
+    assert processor_vendor() == ""
 
 
 def test_numpy_computes_in_one_thread_inside_the_context_only():

@@ -1,27 +1,31 @@
 """Matrix products, by the library that is fastest where the numbers are.
 
-On the CPU that is NumPy: its OpenBLAS has code for all processors, where the MKL in torch takes a slow path on those
-that are not Intel's (docs/benchmarks.md). What is on a GPU stays with torch.
+On Intel's processors that is torch, with Intel's MKL. On others MKL takes a slow path, and NumPy is faster, whose
+OpenBLAS has code for all of them (docs/benchmarks.md). What is on a GPU stays with torch.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from edgefl.core.machine import processor_vendor
+
 
 def product(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the products a[c] @ b[c] as [C, n, k], of a [C, n, m] and b [C, m, k].
 
-    On the CPU each client's product is computed alone: it does not depend on how many clients are trained together.
+    On the CPU a client's product does not depend on how many clients are trained together.
 
     Args:
         a: left factors, which need no gradient.
         b: right factors, likewise.
         out: where the products are written; None: a new tensor.
     """
-    if not numpy_can_read(a):
+    if mkl_is_fast() or not numpy_can_read(a):
         return torch.bmm(a, b, out=out)
     if out is None:
         out = a.new_empty(len(a), a.shape[1], b.shape[2])
@@ -35,6 +39,13 @@ def affine(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
     if not numpy_can_read(x):
         return torch.baddbmm(b, x, a)
     return product(x, a).add_(b)
+
+
+@cache
+def mkl_is_fast() -> bool:
+    """Return whether torch multiplies by MKL on a processor of Intel's."""
+    has_mkl: bool = torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
+    return has_mkl and processor_vendor() == "GenuineIntel"
 
 
 def numpy_can_read(x: Tensor) -> bool:
