@@ -39,6 +39,18 @@ class Net(nn.Module):
         output = F.log_softmax(x, dim=1)
         return output
 """
+# As many programs flatten their maps, which only channels first allow.
+VIEWING = """
+
+class Viewing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution = nn.Conv2d(3, 4, 4, stride=4)
+        self.dense = nn.Linear(64, 10)
+
+    def forward(self, x):
+        return self.dense(self.convolution(x).view(len(x), -1))
+"""
 MNIST_EXAMPLE_PARAMETERS = 320 + 18_496 + 1_179_776 + 1_290
 # kernel weights times output pixels, then dense layers
 MNIST_EXAMPLE_MULTIPLICATIONS = 9 * 32 * 26**2 + 9 * 32 * 64 * 24**2 + 9_216 * 128 + 128 * 10
@@ -66,7 +78,7 @@ def write_images(path, *shape):
 def run(tmp_path, request):
     """Run a scenario on images of some shape; `kind` is of a module beside it."""
     module = f"images_{abs(hash(request.node.name))}_{id(request)}"
-    (tmp_path / f"{module}.py").write_text(MNIST_EXAMPLE)
+    (tmp_path / f"{module}.py").write_text(MNIST_EXAMPLE + VIEWING)
 
     def call(shape, kind, data=None, *overrides, train=True, **keys):
         write_images(tmp_path, *shape)
@@ -105,6 +117,10 @@ def test_resnet18_of_torchvision_runs_unchanged(run):
     assert len(result.parameters) == RESNET18_PARAMETERS
     assert np.isfinite(result.rounds["test_loss"]).all()
     assert (result.devices["compute_s"] > 0).all()
+
+
+def test_a_network_that_views_its_maps_with_channels_first_is_trained_and_tested(run):
+    assert np.isfinite(run((3, 16, 16), "HERE:Viewing").rounds["test_loss"]).all()
 
 
 def test_gray_images_without_a_channel_are_refused_with_the_key(run):

@@ -27,7 +27,6 @@ from edgefl.learning.learner.patches import (
     weight_gradient,
 )
 
-IMAGES = 5  # axes of clients' batches of images
 aten = torch.ops.aten
 Saved = Any  # what a layer's backward pass needs of its forward pass
 

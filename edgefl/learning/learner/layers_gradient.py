@@ -11,7 +11,8 @@ from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
 from edgefl.learning.algorithms.base import AddedLoss
 from edgefl.learning.algorithms.properties import has_loss_by_hand
 from edgefl.learning.learner.gradients import References, Step
-from edgefl.learning.learner.layers import IMAGES, Convolution, Dropout, Linear, Saved, layers_of
+from edgefl.learning.learner.image_layout import channels_last
+from edgefl.learning.learner.layers import Convolution, Dropout, Linear, Saved, layers_of
 from edgefl.learning.learner.network import Network
 from edgefl.learning.losses.cross_entropy import CrossEntropy
 from edgefl.learning.models import Model
@@ -183,9 +184,9 @@ class LayersGradient:
         return losses.detach(), gradients[0], dz
 
     def _entry(self, x: Tensor) -> Tensor:
-        """Return images of one client in the layout in which convolutions are fastest on CPUs; all else as it is."""
-        if self.images and len(x) == 1 and x.ndim == IMAGES:
-            return x[0].contiguous(memory_format=torch.channels_last)[None]
+        """Return images of one client in the layout in which convolutions are fastest; all else as it is."""
+        if self.images and len(x) == 1:
+            return channels_last(x[0])[None]
         return x
 
     def _by_layer(self, flat: Tensor) -> list[list[Tensor]]:

@@ -12,6 +12,7 @@ from edgefl.learning.learner.batches import PAD, shares
 from edgefl.learning.learner.dropout import step_keys
 from edgefl.learning.learner.engine import Cohort, Trained, TrainingEngine, select_clients
 from edgefl.learning.learner.gradients import References, autocast
+from edgefl.learning.learner.image_layout import fastest_layout
 from edgefl.learning.learner.network import as_leaves, write_gradient
 
 
@@ -74,7 +75,8 @@ class SerialEngine(TrainingEngine):
         key = None
         if cohort.keys is not None:
             key = step_keys(cohort.keys, step)[0]
-        return MiniBatch(self.samples.batch(numbers, draws), self.samples.y[numbers], key)
+        x = fastest_layout(self.samples.batch(numbers, draws), self.model, self.network)
+        return MiniBatch(x, self.samples.y[numbers], key)
 
     def _gradient(
         self, w: Tensor, statistics: Tensor, batch: MiniBatch, references: References | None, into: Tensor

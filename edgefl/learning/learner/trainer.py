@@ -20,6 +20,7 @@ from edgefl.learning.learner.cohort_builder import CohortBuilder
 from edgefl.learning.learner.cuda_graph import CudaGraphs
 from edgefl.learning.learner.engine import Cohort, Trained, TrainingEngine, joined, shortened
 from edgefl.learning.learner.gradients import VmapGradient
+from edgefl.learning.learner.image_layout import fastest_layout
 from edgefl.learning.learner.job_key import JobKey
 from edgefl.learning.learner.layers_gradient import LayersGradient
 from edgefl.learning.learner.memory import is_out_of_memory
@@ -255,6 +256,7 @@ class Trainer:
     def _forward(self, w: Tensor, statistics: Tensor, x: Tensor) -> Tensor:
         if self._layers is not None:  # no graph and no copies
             return self._layers.outputs(w, x)
+        x = fastest_layout(x, self.task.model, self.network)
         return self.network.test(self.network.parameters.views(w), self.network.statistics.views(statistics), x)
 
 
