@@ -156,6 +156,29 @@ class Everything(Model):
         return 0
 
 
+class PooledElsewhere(Model):
+    """Max-pooling of the samples themselves, and of what a ReLU still needs for its gradient."""
+
+    def module(self, shape, classes):
+        return nn.Sequential(
+            nn.Unflatten(1, (1, shape[0])),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(shape[0] * shape[1] // 4, 36),
+            nn.ReLU(),
+            nn.Unflatten(1, (1, 6, 6)),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(9, classes),
+        )
+
+    def parameters(self, shape, classes):
+        return (shape[0] * shape[1] // 4 + 1) * 36 + 10 * classes
+
+    def multiplications(self, shape, classes):
+        return 0
+
+
 class Held(FedAvg):
     """Holds outputs and representations near those of another model; a loss of its own."""
 
@@ -178,6 +201,15 @@ def test_each_layer_by_hand_is_autograd(width, algorithm):
     if isinstance(algorithm, Held):
         free = trained(Everything(), shape, classes, SERIAL)[0]
         assert torch.linalg.norm(free - oracle[0]) > 1e-3 * torch.linalg.norm(free)
+
+
+@pytest.mark.parametrize("batch_size", [16, "full"])
+@pytest.mark.parametrize("width", [1, 2])
+def test_pooling_takes_no_memory_that_others_still_need(width, batch_size):
+    shape = (14, 18)
+    work = {"batch_size": batch_size}
+    oracle = trained(PooledElsewhere(), shape, 5, SERIAL, **work)
+    assert_alike(oracle, trained(PooledElsewhere(), shape, 5, Plan("batched", "layers", width), **work), 1e-10)
 
 
 class TestBatchNorm:

@@ -202,9 +202,15 @@ class Dropout(ManualLayer):
 
 
 class MaxPool(ManualLayer):
-    """The maximum of each window."""
+    """The maximum of each window.
 
-    def __init__(self, layer: nn.MaxPool2d) -> None:
+    Args:
+        layer: the module.
+        overwrites: nobody needs its input after the forward pass, so that the gradient takes that memory.
+    """
+
+    def __init__(self, layer: nn.MaxPool2d, *, overwrites: bool) -> None:
+        self._overwrites = overwrites
         self.sizes = [list(_pair(size)) for size in (layer.kernel_size, layer.stride, layer.padding, layer.dilation)]
 
     @override
@@ -217,7 +223,11 @@ class MaxPool(ManualLayer):
     def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
         x, indices = saved
         ceil_mode = False
-        dx = aten.max_pool2d_with_indices_backward(fold(dy), x, *self.sizes, ceil_mode, indices)
+        # the places of the maxima are known: of x only the shape is asked
+        dx = x
+        if not self._overwrites:
+            dx = torch.empty_like(x)
+        aten.max_pool2d_with_indices_backward.grad_input(fold(dy), x, *self.sizes, ceil_mode, indices, grad_input=dx)
         return unfold(dx, len(dy))
 
 
@@ -285,7 +295,10 @@ def layers_of(module: nn.Module) -> list[ManualLayer]:
                 layers.append(Dropout(part.p, dropouts))
                 dropouts += 1
             continue
-        layer = _layer(part)
+        before = None
+        if layers:
+            before = layers[-1]
+        layer = _layer(part, before)
         if layer is None:
             return []
         layers.append(layer)
@@ -307,8 +320,13 @@ def _pooled_first(stack: list[nn.Module]) -> list[nn.Module]:
     return swapped
 
 
-def _layer(layer: nn.Module) -> ManualLayer | None:
-    """Return the layer by hand for a module; None if there is none that does exactly the same."""
+def _layer(layer: nn.Module, before: ManualLayer | None) -> ManualLayer | None:
+    """Return the layer by hand for a module; None if there is none that does exactly the same.
+
+    Args:
+        layer: the module.
+        before: the layer by hand in front of it.
+    """
     made: ManualLayer | None = None
     match layer:
         case nn.Flatten(start_dim=1, end_dim=-1):
@@ -318,7 +336,7 @@ def _layer(layer: nn.Module) -> ManualLayer | None:
         case nn.ReLU():
             made = Relu()
         case nn.MaxPool2d(ceil_mode=False, return_indices=False):
-            made = MaxPool(layer)
+            made = MaxPool(layer, overwrites=isinstance(before, Convolution))  # which keeps its input only
         case nn.AdaptiveAvgPool2d(output_size=1 | (1, 1)):
             made = GlobalMean()
         # exactly nn.Linear: a subclass may compute something else
