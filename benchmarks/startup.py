@@ -33,9 +33,17 @@ class Times(NamedTuple):
 
 def took(command: list[str]) -> Times:
     """Return the wall-clock and the processor time of a process and its children."""
+    # Users' Python keeps the bytecode of modules; this shell's may not.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     began_s = time.perf_counter()
     before = os.times()
-    subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, *command],
+        check=True,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     after = os.times()
     wall_s = time.perf_counter() - began_s
     user_s = after.children_user - before.children_user

@@ -11,6 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+COMPRESSION = 4  # takes half the time of level 9, for a page that is 4 % larger
+
 
 def resource(name: str) -> str:
     """Return the text of a file that stands beside this one."""
@@ -55,4 +57,4 @@ def plotly() -> str:
 def packed(content: bytes) -> str:
     """Return bytes as gzip in base64, which the page's scripts unpack (`edgefl.unpacked`)."""
     # Without a time stamp the same content always gives the same page.
-    return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(content, COMPRESSION, mtime=0)).decode("ascii")
