@@ -1,12 +1,13 @@
 """Measure the learner beside a bare PyTorch loop and pfl-research, on the workloads of benchmarks/workloads.py.
 
-    python benchmarks/learner.py [--device cuda] [--repeats 3] [--workloads W1 W2 W3] [--pfl PYTHON]
+    python benchmarks/learner.py [--device cuda] [--repeats 3] [--workloads W1 W2 W3] [--pfl PYTHON] [--bfloat16]
 
 Each side runs in a process of its own, in turn, `repeats` times; the figures are medians of the rounds, and ratios are
 medians of the ratios of runs that stood side by side. PYTHON is an interpreter that has pfl-research (`pip install pfl
 torch`); on a CPU it runs with two processes, its fastest way. --plans adds what each way to train takes, --growth time
 and memory over the number of devices, --idle the share of time in which a GPU has nothing to do. On a GPU the side
-`graphs` is edgefl with `training.graphs: auto`.
+`graphs` is edgefl with `training.graphs: auto`. The side `bfloat16` is edgefl with `training.precision: bfloat16`,
+whose products are rounded, where all other sides take float32; `precision.py` has what that does to a model.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def command_of(side: str, name: str, options: argparse.Namespace) -> list[str]:
         return [options.pfl, str(HERE / "pfl_research.py"), "--workload", name, "--processes", "2", "--rounds", rounds]
     program = [sys.executable, str(HERE / "workloads.py")]
     if side == "graphs":
-        return [*program, "edgefl", name, "--device", options.device, "--graphs"]
+        return [*program, "edgefl", name, "--device", options.device, "--graphs", "auto"]
+    if side == "bfloat16":
+        return [*program, "edgefl", name, "--device", options.device, "--precision", "bfloat16"]
     return [*program, side, name, "--device", options.device]
 
 
@@ -63,6 +66,8 @@ def compare(options: argparse.Namespace) -> None:
     sides = ["bare", "edgefl"]
     if options.device != "cpu":
         sides.append("graphs")
+    if options.bfloat16:
+        sides.append("bfloat16")
     if options.pfl:
         sides.append("pfl")
     others = sides[1:]
@@ -200,6 +205,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--workloads", nargs="*", default=["W1", "W2", "W3"])
     parser.add_argument("--pfl", metavar="PYTHON")
+    parser.add_argument("--bfloat16", action="store_true")
     parser.add_argument("--plans", action="store_true")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--idle", action="store_true")

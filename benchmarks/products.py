@@ -9,12 +9,14 @@ by side. Unset OPENBLAS_CORETYPE before, if it is set: it may forbid OpenBLAS th
 from __future__ import annotations
 
 import argparse
+from unittest.mock import patch
 
 import torch
 from turns import in_turn, seconds
 
 from edgefl.core.machine import one_numpy_thread
-from edgefl.learning.learner.arithmetic import product
+from edgefl.learning.learner import arithmetic
+from edgefl.learning.learner.arithmetic import mkl_is_fast, product
 
 # Samples, inputs, outputs.
 CASES = {"W1's first layer": (50, 784, 200), "W1's second layer": (50, 200, 200), "W3": (60, 784, 10)}
@@ -50,7 +52,7 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     torch.set_num_threads(1)
     print("| of one client | torch | NumPy | torch / NumPy |\n|---|---|---|---|")
-    with one_numpy_thread():
+    with one_numpy_thread(), patch.object(arithmetic, "mkl_is_fast", lambda: False):
         for title, (samples, inputs, outputs) in CASES.items():
             x = torch.randn(CLIENTS, samples, inputs)
             w = torch.randn(CLIENTS, outputs, inputs)
@@ -64,6 +66,10 @@ def main() -> None:
             size = f"{samples} x {inputs} x {outputs}"
             for name, (a, b) in factors.items():
                 print(row(f"{title}, {name} ({size})", a, b, work, repeats), flush=True)
+    chosen = "NumPy"
+    if mkl_is_fast():
+        chosen = "torch"
+    print(f"edgefl multiplies by {chosen} on this processor")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Synthetic standard-normal inputs, labels of a fixed linear teacher, float32, SGD
 sample-weighted FedAvg, no evaluation in the timed rounds.
 
     python benchmarks/workloads.py bare W1 --rounds 8 [--device cuda]
-    python benchmarks/workloads.py edgefl W1 --rounds 8 [--device cuda]
+    python benchmarks/workloads.py edgefl W1 --rounds 8 [--device cuda] [--precision bfloat16]
 
 Each prints one line of JSON: seconds of each round but the first.
 """
@@ -135,14 +135,17 @@ def scenario(workload: Workload, folder: Path, rounds: int) -> dict[str, Any]:
     }
 
 
-def emulated(workload: Workload, rounds: int, device: str, graphs: str = "off") -> list[float]:
-    """Return the seconds from the end of a round to the end of the next, everything that edgefl does included."""
+def emulated(workload: Workload, rounds: int, device: str, **training: str) -> list[float]:
+    """Return the seconds from the end of a round to the end of the next, everything that edgefl does included.
+
+    Further keys are of the section `training`.
+    """
     import edgefl
 
     ends: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         base = scenario(workload, Path(folder), rounds + 2)
-        base["training"]["graphs"] = graphs
+        base["training"] |= training
         edgefl.run(base, device=device, progress=lambda _: ends.append(time.perf_counter()))
     rounds_s = np.diff(ends)[:-1]  # the last round waits for the evaluation
     return rounds_s.tolist()
@@ -155,17 +158,16 @@ def main() -> None:
     parser.add_argument("workload", choices=list(WORKLOADS))
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--graphs", action="store_true", help="edgefl with training.graphs: auto")
+    parser.add_argument("--graphs", default="off", help="training.graphs of edgefl")
+    parser.add_argument("--precision", default="float32", help="training.precision of edgefl")
     options = parser.parse_args()
     workload = WORKLOADS[options.workload]
     rounds = options.rounds or workload.rounds
-    graphs = "off"
-    if options.graphs:
-        graphs = "auto"
     if options.side == "bare":
         seconds = bare(workload, rounds, options.device)
     else:
-        seconds = emulated(workload, rounds, options.device, graphs)
+        keys = {"graphs": options.graphs, "precision": options.precision}
+        seconds = emulated(workload, rounds, options.device, **keys)
     print(json.dumps({"workload": options.workload, "side": options.side, "round_s": seconds}))
 
 
