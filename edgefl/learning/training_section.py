@@ -76,7 +76,8 @@ class Training(Section):
     width: Count | None = None  # number of clients trained together; by rule, or measured, if not given
     # auto: on GPUs, steps of SGD are recorded once for each shape of a cohort and replayed as CUDA graphs
     graphs: Literal["off", "auto"] = "off"
-    precision: Literal["float32", "tf32", "bfloat16"] = "float32"  # of matrix products
+    # of matrix products; tf32: on GPUs alone; bfloat16: faster on GPUs, and for convolutions on CPUs with AMX
+    precision: Literal["float32", "tf32", "bfloat16"] = "float32"
     codec: Annotated[Codec, CODECS] = NoCodec()  # compression of uploads
     minimal_uploads: bool = False  # leave out vectors that the server can work out from the others
     batch_norm: Literal["averaged", "local"] = "averaged"  # statistics are averaged like the model, or stay at devices

@@ -11,6 +11,7 @@ from edgefl.core import machine
 from edgefl.core.machine import one_numpy_thread, processor_vendor
 from edgefl.learning.learner import arithmetic
 from edgefl.learning.learner.arithmetic import affine, mkl_is_fast, product
+from edgefl.learning.learner.workers import one_thread_each
 
 SHAPES = [(1, 1, 1, 1), (3, 1, 7, 5), (3, 50, 784, 10), (2, 60, 33, 1)]
 
@@ -57,6 +58,7 @@ def test_products_are_written_into_rows_of_a_longer_vector(clients, n, m, k):
 
 
 @pytest.mark.usefixtures("library")
+@one_thread_each()  # as all training: several would divide a single product among them, and its sums
 def test_a_client_has_the_same_bits_alone_as_among_others():
     a = drawn(32, 50, 784)
     b = drawn(32, 784, 200)

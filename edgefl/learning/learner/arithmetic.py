@@ -18,7 +18,7 @@ from edgefl.core.machine import processor_vendor
 def product(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the products a[c] @ b[c] as [C, n, k], of a [C, n, m] and b [C, m, k].
 
-    On the CPU a client's product does not depend on how many clients are trained together.
+    In one thread of a CPU a client's product does not depend on how many clients are trained together.
 
     Args:
         a: left factors, which need no gradient.
