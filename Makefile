@@ -98,11 +98,21 @@ benchmarks: setup
 	$(BIN)/python benchmarks/fading.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/learner.py --plans --growth
+	$(BIN)/python benchmarks/algorithms.py
+	$(BIN)/python benchmarks/products.py
 	$(BIN)/python benchmarks/convolutions.py
+	$(BIN)/python benchmarks/learner.py --workloads W1 W2 R18 --bfloat16
+	$(BIN)/python benchmarks/precision.py
 	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/state_store.py
 	$(BIN)/python benchmarks/gym.py
 	$(BIN)/python benchmarks/world.py
+	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/mobility.py
+	$(BIN)/python benchmarks/handover.py cost
+	$(BIN)/python benchmarks/optimisers.py
+	$(BIN)/python benchmarks/cluster.py
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/churn.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/launches.py
