@@ -35,6 +35,7 @@ PLANS = {
     "cnn 2 x conv5x5(64)": ({"kind": "cnn"}, (3, 32, 32), 500, 50),
     "vgg9": ({"kind": "vgg9"}, (3, 32, 32), 100, 20),
     "svhn_cnn (batch norm)": ({"kind": "svhn_cnn"}, (3, 32, 32), 100, 20),
+    "resnet20": ({"kind": "resnet20"}, (3, 32, 32), 100, 20),
     "resnet18 (GroupNorm)": ({"kind": "resnet18"}, (3, 32, 32), 20, 20),
 }
 # Devices and participants of `growth`.

@@ -27,6 +27,11 @@ def product(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
     """
     if mkl_is_fast() or not numpy_can_read(a):
         return torch.bmm(a, b, out=out)
+    return numpy_product(a, b, out)
+
+
+def numpy_product(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
+    """Return what `product` does, by NumPy; the factors are in the CPU's memory."""
     if out is None:
         out = a.new_empty(len(a), a.shape[1], b.shape[2])
     with np.errstate(all="ignore"):  # infinite models are reported with their device, when training has ended

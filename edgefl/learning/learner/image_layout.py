@@ -11,7 +11,7 @@ from edgefl.learning.models import Model
 from edgefl.learning.models.images import ImageModel
 
 BATCH_OF_IMAGES = 4  # axes: samples, channels, height, width
-MOST_PARAMETERS = 2**20  # each step brings all weights and their gradients in order, which takes longer in large models
+MOST_PARAMETERS = 2**20  # each step reorders all weights and gradients, which in larger models costs more than it saves
 
 
 def channels_last(x: Tensor) -> Tensor:
