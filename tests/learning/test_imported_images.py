@@ -119,7 +119,9 @@ def test_resnet18_of_torchvision_runs_unchanged(run):
 
 
 def test_a_network_that_flattens_images_by_view_is_trained_and_tested(run):
-    assert np.isfinite(run((3, 16, 16), "HERE:Viewing").rounds["test_loss"]).all()
+    result = run((3, 16, 16), "HERE:Viewing")
+    assert result.status == "finished"
+    assert np.isfinite(result.rounds["test_loss"]).all()
 
 
 def test_gray_images_without_a_channel_are_refused_with_the_key(run):

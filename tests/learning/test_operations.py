@@ -133,9 +133,8 @@ def test_the_batched_engine_runs_it_too():
     batched = edgefl.run(digits(Clipped(), engine="batched")).parameters
     apart = np.abs(batched - serial)
     assert (apart > 1e-5).mean() < 1e-3  # rounding decides the sign of a pull that is all but 0
-    assert (
-        apart.max() < 0.01
-    )  # one such sign moves one of five clients by 0.1 * 0.1 * 2, and their mean by a fifth of it
+    # Such a sign moves one of five clients by 0.1 * 0.1 * 2, and their mean by a fifth of that.
+    assert apart.max() < 0.01
 
 
 class Weighted(FedAvg):
