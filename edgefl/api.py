@@ -21,7 +21,7 @@ from edgefl.runs import what_if as what_if_prices
 from edgefl.runs.emulation import Options, silent
 from edgefl.runs.emulation import run as run_scenario
 from edgefl.runs.report_page import REPORT, write_report
-from edgefl.runs.sweep_folder import INDEX
+from edgefl.runs.sweep_index import INDEX
 from edgefl.runs.sweeps import SweepOptions
 from edgefl.scenario import Scenario, changed, load, load_sweep
 from edgefl.scenario.overrides import with_seed

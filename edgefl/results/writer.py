@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from edgefl.core.errors import InputError, RunError
-from edgefl.core.files import atomically, write_atomically
+from edgefl.core.files import FileGroup, write_atomically
 from edgefl.core.version import edgefl_version
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.results.csv_format import csv_bytes, csv_pieces
@@ -109,52 +109,52 @@ def remove_half_written(folder: Path) -> None:
         half_written.unlink(missing_ok=True)
 
 
-def write_labels(folder: Path, holdings: Mapping[str, list[Any]]) -> None:
+def write_labels(files: FileGroup, holdings: Mapping[str, list[Any]]) -> None:
     """Write how many samples of each label each device holds: columns device, label, samples."""
-    write_atomically(folder / LABELS_FILE, csv_bytes(holdings))
+    files.write(LABELS_FILE, csv_bytes(holdings))
 
 
-def write_tracks(folder: Path, tracks: Columns) -> None:
+def write_tracks(files: FileGroup, tracks: Columns) -> None:
     """Write where devices have moved: columns device, time_s, x_m, y_m."""
-    write_atomically(folder / TRACKS_FILE, csv_bytes(tracks))
+    files.write(TRACKS_FILE, csv_bytes(tracks))
 
 
-def write_device_accuracies(folder: Path, accuracies: Columns) -> None:
+def write_device_accuracies(files: FileGroup, accuracies: Columns) -> None:
     """Write how accurate the final model is for each device: columns device, samples, accuracy."""
-    write_atomically(folder / DEVICE_ACCURACY_FILE, csv_bytes(accuracies))
+    files.write(DEVICE_ACCURACY_FILE, csv_bytes(accuracies))
 
 
-def write_ledger(folder: Path, ledger: Ledger) -> None:
+def write_ledger(files: FileGroup, ledger: Ledger) -> None:
     """Write rounds, devices, contributions if there are any, and events."""
-    write_atomically(folder / "rounds.csv", csv_bytes(ledger.round_columns()))
-    with atomically(folder / "devices.csv") as stream:
+    files.write("rounds.csv", csv_bytes(ledger.round_columns()))
+    with files.open("devices.csv") as stream:
         stream.writelines(csv_pieces(ledger.device_names, ledger.device_blocks()))
     contributions = ledger.contribution_columns()  # Shapley values, which few scenarios ask for
     if contributions["device"]:
-        write_atomically(folder / "contributions.csv", csv_bytes(contributions))
+        files.write("contributions.csv", csv_bytes(contributions))
     losses = ledger.device_loss_columns()  # on request
     if losses["device"]:
-        write_atomically(folder / "device_losses.csv", csv_bytes(losses))
+        files.write("device_losses.csv", csv_bytes(losses))
     predictions = ledger.prediction_columns()  # on request
     if predictions["round"]:
-        write_atomically(folder / "predictions.csv", csv_bytes(predictions))
+        files.write("predictions.csv", csv_bytes(predictions))
     labels = ledger.labels_by_round_columns()  # on request
     if labels["device"]:
-        write_atomically(folder / "labels_by_round.csv", csv_bytes(labels))
-    with atomically(folder / "events.parquet") as stream:
+        files.write("labels_by_round.csv", csv_bytes(labels))
+    with files.open("events.parquet") as stream:
         _write_events(stream, ledger.event_blocks())
 
 
-def write_model(folder: Path, trained: TrainedModel, scenario: Mapping[str, Any]) -> None:
+def write_model(files: FileGroup, trained: TrainedModel, scenario: Mapping[str, Any]) -> None:
     """Write the final model: its parameters as a flat vector, and all its tensors by name."""
     stream = io.BytesIO()
     np.save(stream, trained.flat())
-    write_atomically(folder / PARAMETERS_FILE, stream.getvalue())
+    files.write(PARAMETERS_FILE, stream.getvalue())
     # No times and no machines: equal runs give equal bytes.
     content = trained.to_bytes(
         version=edgefl_version(), scenario=str(scenario["name"]), model=str(scenario["model"]["kind"])
     )
-    write_atomically(folder / MODEL_FILE, content)
+    files.write(MODEL_FILE, content)
 
 
 def write_what_if(folder: Path, columns: Columns) -> None:
@@ -177,8 +177,13 @@ def write_what_if(folder: Path, columns: Columns) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write indented JSON; NaN and infinity are refused, as JSON has none."""
-    write_atomically(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
+    """Write indented JSON; see `json_bytes`."""
+    write_atomically(path, json_bytes(value))
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return indented JSON; NaN and infinity are refused, as JSON has none."""
+    return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode()
 
 
 def _write_events(stream: BinaryIO, blocks: Iterable[Columns]) -> None:

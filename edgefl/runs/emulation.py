@@ -20,7 +20,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import DivergedError, InputError, RunError, Taken, trail
 from edgefl.core.extras import check_loads
-from edgefl.core.files import MOST_NAME_BYTES, cut_to_bytes, locked, write_atomically
+from edgefl.core.files import MOST_NAME_BYTES, FileGroup, cut_to_bytes, locked, write_atomically
 from edgefl.core.machine import one_numpy_thread, rare_collections
 from edgefl.core.plugins import Plugin, attributing
 from edgefl.core.ray_cluster import connected
@@ -30,7 +30,7 @@ from edgefl.learning.storage import storage
 from edgefl.learning.torch_device import choose_device
 from edgefl.results import provenance, writer
 from edgefl.results.csv_format import csv_bytes, csv_pieces
-from edgefl.results.integrity import SUMMARY_DIGEST, SUMMARY_FILE, check_all
+from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all
 from edgefl.results.progress import Progress, SoFar, remove_progress
 from edgefl.results.reader import text_of
 from edgefl.results.result import Result, read_result
@@ -540,10 +540,13 @@ def _open(folder: Path, journal: Journal, scenario: Scenario, divided: Divided, 
     journal.open()
     writer.open_folder(folder)
     remove_progress(folder)
-    _write_manifest(folder, {**manifest, "wall_s": None, "status": "running", "error": None})
-    write_atomically(folder / writer.SCENARIO_FILE, dump(scenario).encode())
-    if divided.data.classes:
-        writer.write_labels(folder, holdings(divided.data.train_y, divided.parts))
+    running = {**manifest, "wall_s": None, "status": "running", "error": None}
+    with FileGroup(folder) as files:
+        # The manifest appears first: a folder with nothing else is that of a run which was killed here.
+        files.write(MANIFEST_FILE, _manifest(folder, running))
+        files.write(writer.SCENARIO_FILE, dump(scenario).encode())
+        if divided.data.classes:
+            writer.write_labels(files, holdings(divided.data.train_y, divided.parts))
 
 
 def _begun(folder: Path) -> Any:
@@ -566,7 +569,7 @@ def _finished(folder: Path, scenario: Scenario) -> Result | None:
         if not folder.exists():
             return None
         names = {path.name for path in folder.iterdir() if path.suffix != ".part"}  # an unfinished file does not count
-        if names <= {writer.CHECKPOINTS, "manifest.json"}:
+        if names <= {writer.CHECKPOINTS, MANIFEST_FILE}:
             return None  # a run was killed before its first round
         raise InputError(f"{folder}: holds other files than a run's; choose another folder with -o")
     check_all(folder)
@@ -588,7 +591,7 @@ def _check_plugins(folder: Path, plugins: Sequence[Plugin]) -> None:
     Raises:
         InputError: their source has changed since.
     """
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     before = {plugin["key"]: plugin["sha256"] for plugin in manifest.get("plugins", ())}
     for plugin in plugins:
         if before.get(plugin.key) != plugin.sha256():
@@ -605,37 +608,38 @@ def _write(folder: Path, result: Result) -> None:
     if result.ledger is None:
         return
     try:
-        _write_beginnings_again(folder, result)
-        writer.write_ledger(folder, result.ledger)
-        if result.trained is not None:
-            writer.write_model(folder, result.trained, result.scenario)
-        if writer.DEVICE_ACCURACY_FILE in result.more_tables:
-            writer.write_device_accuracies(folder, result.more_tables[writer.DEVICE_ACCURACY_FILE]())
-        if writer.TRACKS_FILE in result.more_tables:
-            writer.write_tracks(folder, result.more_tables[writer.TRACKS_FILE]())
-        writer.write_json(folder / "summary.json", result.summary)
+        with FileGroup(folder) as files:
+            _write_beginnings_again(files, folder, result)
+            writer.write_ledger(files, result.ledger)
+            if result.trained is not None:
+                writer.write_model(files, result.trained, result.scenario)
+            if writer.DEVICE_ACCURACY_FILE in result.more_tables:
+                writer.write_device_accuracies(files, result.more_tables[writer.DEVICE_ACCURACY_FILE]())
+            if writer.TRACKS_FILE in result.more_tables:
+                writer.write_tracks(files, result.more_tables[writer.TRACKS_FILE]())
+            files.write(SUMMARY_FILE, writer.json_bytes(result.summary))
         remove_progress(folder)  # before the manifest says that the run has ended: nothing must be left of it then
-        _write_manifest(folder, result.manifest)
+        write_atomically(folder / MANIFEST_FILE, _manifest(folder, result.manifest))
     except OSError as error:
         raise RunError(f"{folder}: the results cannot be written: {error.strerror}") from None
 
 
-def _write_beginnings_again(folder: Path, result: Result) -> None:
+def _write_beginnings_again(files: FileGroup, folder: Path, result: Result) -> None:
     """Write what was known before the first round, if somebody has removed the folder since."""
     if (folder / writer.SCENARIO_FILE).exists() or result.resolved is None:
         return
     log.warning("%s: was removed while the run was under way; its results are written, its record is lost", folder)
-    write_atomically(folder / writer.SCENARIO_FILE, dump(result.resolved).encode())
+    files.write(writer.SCENARIO_FILE, dump(result.resolved).encode())
     if writer.LABELS_FILE in result.more_tables:
-        writer.write_labels(folder, result.more_tables[writer.LABELS_FILE]())
+        writer.write_labels(files, result.more_tables[writer.LABELS_FILE]())
 
 
-def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest, with digests of the files that the folder holds now."""
+def _manifest(folder: Path, manifest: Mapping[str, Any]) -> bytes:
+    """Return the manifest as JSON, with digests of the files that the folder holds now."""
     digests: dict[str, Any] = {"digests": provenance.digests(folder)}
     if (folder / SUMMARY_FILE).exists():
         digests[SUMMARY_DIGEST] = provenance.digest(folder / SUMMARY_FILE)
-    writer.write_json(folder / "manifest.json", {**manifest, **digests})
+    return writer.json_bytes({**manifest, **digests})
 
 
 def _wall_s(total: float, setup: float, learning: float) -> dict[str, float]:

@@ -1,37 +1,23 @@
-"""The folder of a sweep: an index, and a folder for each run."""
+"""The folder of a sweep: a file that says what it is, an index, and a folder for each run."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError
 from edgefl.results import writer
-from edgefl.results.csv_format import csv_bytes
 from edgefl.runs.report_page import REPORT
-from edgefl.runs.sweep_run import SweepRun
+from edgefl.runs.sweep_index import INDEX
 from edgefl.scenario import Scenario, Sweep
-from edgefl.server.columns import index_column
 
-INDEX = "index.csv"
 CONTENT = "sweep.yaml"
 STATISTICS_FILE = "statistics.csv"  # written with the report
 LOCK = Path("checkpoints") / "lock"  # locked by the process that runs the sweep
-
-INDEX_TOTALS = (  # entries of a run's summary that become columns
-    "rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "bytes_down", "bytes_up", "wasted_j",
-    "jain_index", "mean_age_rounds",
-)  # fmt: skip
-INDEX_OF_TARGET = ("round", "time_s", "energy_j")
-BS_ENERGY = "bs_energy_j"  # a further one of both, where a run accounts for base stations
 
 
 def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool, growing: bool = False) -> None:
@@ -112,46 +98,3 @@ def scenario_digest(scenario: Scenario) -> str:
     for plugin in plugins_in(scenario):  # their source may change between two attempts, too
         text += plugin.sha256()
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
-    """Return the index of a sweep as CSV: one row for each run, with its values, status, totals and targets.
-
-    A cell is empty if a run has no such value.
-    """
-    reached = [_targets(run) for run in runs]
-    targets = dict.fromkeys(target for of_run in reached for target in of_run)  # without duplicates, in order
-    totals = list(INDEX_TOTALS)
-    of_target = list(INDEX_OF_TARGET)
-    if any(BS_ENERGY in (run.summary or {}) for run in runs):
-        totals.append(BS_ENERGY)
-        of_target.append(BS_ENERGY)
-    columns: dict[str, list[Any]] = defaultdict(list)
-    for run, of_run in zip(runs, reached, strict=True):
-        columns["point"].append(run.point.label)
-        columns["seed"].append(run.point.scenario.seed)
-        for key in keys:
-            columns[index_column(key)].append(_cell(run.point.values.get(key)))
-        columns["status"].append(run.status)
-        columns["error"].append(run.error)
-        columns["folder"].append(str(run.point.place))
-        summary = run.summary or {}
-        for name in totals:
-            columns[name].append(summary.get(name))
-        for target in targets:
-            for name in of_target:
-                columns[f"target_{target}_{name}"].append(of_run.get(target, {}).get(name))
-    return csv_bytes(columns)
-
-
-def _targets(run: SweepRun) -> dict[str, Mapping[str, Any]]:
-    """Return the targets of a run's summary, keyed by their accuracy as the index writes it."""
-    targets = (run.summary or {}).get("targets", ())
-    return {f"{target['accuracy']:.6g}": target for target in targets if target["accuracy"] is not None}
-
-
-def _cell(value: Any) -> Any:
-    """Return a value as a cell shows it: numbers and text as they are, mappings and lists as JSON."""
-    if value is None or isinstance(value, (int, float, str)):
-        return value
-    return json.dumps(value)

@@ -24,7 +24,8 @@ from edgefl.runs.emulation import RESULTS, Options
 from edgefl.runs.families import Family, families_of, unfinished
 from edgefl.runs.pool import Pool
 from edgefl.runs.report_page import write_report
-from edgefl.runs.sweep_folder import CONTENT, INDEX, LOCK, check_folder, clear, content_of, index_of
+from edgefl.runs.sweep_folder import CONTENT, LOCK, check_folder, clear, content_of
+from edgefl.runs.sweep_index import INDEX, SweepIndex
 from edgefl.runs.sweep_run import SweepRun
 from edgefl.runs.workers import WorkerPool
 from edgefl.scenario import Sweep, load
@@ -111,21 +112,22 @@ def run(sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore) -> S
         runs = [SweepRun(number, point, out / point.place) for number, point in enumerate(sweep.points)]
         for sweep_run in runs:
             sweep_run.read_folder()
+        index = SweepIndex(out, sweep.keys, runs)
 
         def on_end(ended: SweepRun) -> None:
-            write_atomically(out / INDEX, index_of(sweep.keys, runs))
+            index.note_end()
             statuses = [sweep_run.status for sweep_run in runs]
             on_run_end(statuses, str(ended.point.place), ended.status)
 
         # Whatever happens from here on, the index says which runs there are.
-        write_atomically(out / INDEX, index_of(sweep.keys, runs))
+        index.write()
         try:
             with _until_interrupted():
                 _run_all(runs, cluster, options, gpus, train=sweep.train, on_end=on_end)
         finally:
             for sweep_run in runs:
                 sweep_run.interrupt()
-            write_atomically(out / INDEX, index_of(sweep.keys, runs))
+            index.write()
     shutil.rmtree(out / LOCK.parent)
     page = None
     if options.report and any(sweep_run.status == "finished" for sweep_run in runs):

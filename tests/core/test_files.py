@@ -3,11 +3,12 @@
 import errno
 import os
 import stat
+from contextlib import suppress
 
 import pytest
 
 from edgefl.core import files
-from edgefl.core.files import atomically, cut_to_bytes, write_atomically
+from edgefl.core.files import FileGroup, atomically, cut_to_bytes, write_atomically
 
 
 @pytest.fixture(params=[0o022, 0o077, 0o002])
@@ -57,3 +58,66 @@ def test_names_are_cut_by_bytes(text, most, cut):
 
 def test_a_long_name(tmp_path):
     write_atomically(tmp_path / ("ä" * 120), b"1")  # 240 bytes; file systems take 255
+
+
+def test_a_group_appears_as_one(tmp_path, monkeypatch):
+    order = []
+    replace = files.Path.replace
+    monkeypatch.setattr(files.Path, "replace", lambda self, to: (order.append(to.name), replace(self, to)))
+    with FileGroup(tmp_path / "new") as group:
+        for name in ("b", "a", "c"):
+            group.write(name, name.encode())
+        assert not [path for path in (tmp_path / "new").iterdir() if not path.name.startswith(".")]
+    assert order == ["b", "a", "c"]  # as they were written
+    assert {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()} == {"a": b"a", "b": b"b", "c": b"c"}
+
+
+@pytest.mark.parametrize("threads", [True, False])
+def test_a_group_is_on_disk_before_the_first_name_is(tmp_path, monkeypatch, threads):
+    """Also in a process that may start no further threads."""
+    done = []
+    fsync = os.fsync
+    replace = files.Path.replace
+    monkeypatch.setattr(files.os, "fsync", lambda handle: (fsync(handle), done.append("on disk")))
+    monkeypatch.setattr(files.Path, "replace", lambda self, to: (replace(self, to), done.append("name")))
+    if not threads:
+
+        def none_left(*_):
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr("threading.Thread.start", none_left)
+    with FileGroup(tmp_path) as group:
+        group.write("a", b"1")
+        group.write("b", b"2")
+    assert done == ["on disk"] * 2 + ["name"] * 2
+
+
+@pytest.mark.parametrize("at", ["the block", "fsync", "a file that its user gives up"])
+def test_an_error_in_a_group_leaves_old_files_as_they_were(tmp_path, monkeypatch, at):
+    (tmp_path / "a").write_bytes(b"old")
+
+    def full(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    def write():
+        with FileGroup(tmp_path) as group:
+            group.write("a", b"new")
+            if at == "fsync":
+                monkeypatch.setattr(files.os, "fsync", full)
+            elif at == "the block":
+                full()
+            with group.open("b"):
+                if at == "a file that its user gives up":
+                    full()
+
+    with pytest.raises(OSError, match="Input/output error"):
+        write()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old"}
+
+
+def test_a_group_goes_on_without_a_file_that_its_user_gives_up(tmp_path):
+    with FileGroup(tmp_path) as group:
+        group.write("a", b"1")
+        with suppress(ValueError), group.open("b"):
+            raise ValueError
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]

@@ -1,0 +1,107 @@
+"""The index of a sweep: a row for each run, with its values, its status and its totals."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from edgefl.core.files import write_atomically
+from edgefl.results.csv_format import csv_bytes
+from edgefl.runs.sweep_run import SweepRun
+from edgefl.server.columns import index_column
+
+INDEX = "index.csv"
+TIME_SHARE = 0.02  # share of the wall-clock time that writing may take while runs are under way
+
+INDEX_TOTALS = (  # entries of a run's summary that become columns
+    "rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "bytes_down", "bytes_up", "wasted_j",
+    "jain_index", "mean_age_rounds",
+)  # fmt: skip
+INDEX_OF_TARGET = ("round", "time_s", "energy_j")
+BS_ENERGY = "bs_energy_j"  # a further one of both, where a run accounts for base stations
+
+
+class SweepIndex:
+    """Keeps the index in the folder of a sweep up to date.
+
+    The file is as long as the sweep has runs. To write it after each of thousands would take longer than short runs do.
+
+    Args:
+        folder: of the sweep.
+        keys: that the sweep varies.
+        runs: all runs, in the order of the index.
+    """
+
+    def __init__(self, folder: Path, keys: Sequence[str], runs: Sequence[SweepRun]) -> None:
+        self._path = folder / INDEX
+        self._keys = keys
+        self._runs = runs
+        self._began_s = monotonic()
+        self._writing_s = 0.0  # spent on writing so far
+
+    def write(self) -> None:
+        """Write the index.
+
+        Raises:
+            OSError: the system does not allow it, or the disk is full.
+        """
+        began_s = monotonic()
+        write_atomically(self._path, index_of(self._keys, self._runs))
+        self._writing_s += monotonic() - began_s
+
+    def note_end(self) -> None:
+        """Write the index after the end of a run, unless runs end faster than that: `write` has the last word.
+
+        Raises:
+            OSError: see `write`.
+        """
+        # The share counts from the beginning, so that runs that take long stand in the index as soon as they end.
+        if self._writing_s <= TIME_SHARE * (monotonic() - self._began_s):
+            self.write()
+
+
+def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
+    """Return the index of a sweep as CSV: one row for each run, with its values, status, totals and targets.
+
+    A cell is empty if a run has no such value.
+    """
+    reached = [_targets(run) for run in runs]
+    targets = dict.fromkeys(target for of_run in reached for target in of_run)  # without duplicates, in order
+    totals = list(INDEX_TOTALS)
+    of_target = list(INDEX_OF_TARGET)
+    if any(BS_ENERGY in (run.summary or {}) for run in runs):
+        totals.append(BS_ENERGY)
+        of_target.append(BS_ENERGY)
+    columns: dict[str, list[Any]] = defaultdict(list)
+    for run, of_run in zip(runs, reached, strict=True):
+        columns["point"].append(run.point.label)
+        columns["seed"].append(run.point.scenario.seed)
+        for key in keys:
+            columns[index_column(key)].append(_cell(run.point.values.get(key)))
+        columns["status"].append(run.status)
+        columns["error"].append(run.error)
+        columns["folder"].append(str(run.point.place))
+        summary = run.summary or {}
+        for name in totals:
+            columns[name].append(summary.get(name))
+        for target in targets:
+            for name in of_target:
+                columns[f"target_{target}_{name}"].append(of_run.get(target, {}).get(name))
+    return csv_bytes(columns)
+
+
+def _targets(run: SweepRun) -> dict[str, Mapping[str, Any]]:
+    """Return the targets of a run's summary, keyed by their accuracy as the index writes it."""
+    targets = (run.summary or {}).get("targets", ())
+    return {f"{target['accuracy']:.6g}": target for target in targets if target["accuracy"] is not None}
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as a cell shows it: numbers and text as they are, mappings and lists as JSON."""
+    if value is None or isinstance(value, (int, float, str)):
+        return value
+    return json.dumps(value)
