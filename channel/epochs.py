@@ -28,7 +28,7 @@ SLOWEST = 0.05  # of the mean rate, for the least of normals: bits never decreas
 
 
 class Outlook(NamedTuple):
-    """What is expected of transfers [n] that keep their shares from now on."""
+    """The expected progress of transfers [n] that keep their shares from now on."""
 
     slots: Floats  # at the mean rate
     sample_bits: Floats  # of an effective sample at the mean rate

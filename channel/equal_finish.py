@@ -95,7 +95,7 @@ class _Transfers:
 
     @property
     def waiting_s(self) -> Floats:
-        """How much earlier than the last one each is ready [n]; ends are counted from when the last one is."""
+        """The times [n] by which each is ready before the last one; ends count from when the last one is ready."""
         return np.asarray(self.ready_s.max() - self.ready_s)
 
     def end_s(self, curve: RateCurve, share_hz: Floats | float) -> Floats:

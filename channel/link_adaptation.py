@@ -72,7 +72,7 @@ def awgn_block_error_rate(
 
 
 class Process(NamedTuple):
-    """What a HARQ process and its outer loop remember from slot to slot."""
+    """The state of a HARQ process and its outer loop from slot to slot."""
 
     offset_db: float = 0.0
     scheme: int = -1  # of the block that is to be sent again; -1: none

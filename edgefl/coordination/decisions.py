@@ -1,4 +1,4 @@
-"""What is decided of a cell's participants from a forecast of them: shares of the band, powers and clocks."""
+"""Decisions on a cell's participants, made from a forecast: shares of the band, powers and clocks."""
 
 from __future__ import annotations
 

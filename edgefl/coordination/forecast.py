@@ -76,7 +76,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What the server predicts of candidates [n], from their hardware and what its CSI tells of their channels.
+    """The server's prediction for candidates [n], from their hardware and from what its CSI tells of their channels.
 
     Every number about a channel that the server knows nothing of is nan. There is noise, but no interference;
     each upload has a part of the band of its own.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AnalogSum:
-    """How the updates [C] of a round were received: as one sum at each base station.
+    """The updates [C] of a round as base stations received them: one sum at each.
 
     Weights of updates are over their total, so that they add up to 1 over all base stations.
     """

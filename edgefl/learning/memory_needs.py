@@ -158,7 +158,7 @@ def _moments(training: Training) -> int:
 
 
 class Vectors(NamedTuple):
-    """How many vectors of the model's size an algorithm has."""
+    """The number of vectors of the model's size that an algorithm holds."""
 
     kept: int  # by the server, besides the model
     rows: int  # by the server, of each device

@@ -1,4 +1,4 @@
-"""How far the transfers on a band get until it is divided anew: slot by slot, or by the `fast` engine."""
+"""The progress of transfers on a band until it is divided anew: slot by slot, or by the `fast` engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SentBy = Callable[[int], Floats]
 
 
 class Progress(NamedTuple):
-    """What becomes of transfers [n] that keep their shares."""
+    """The progress of transfers [n] that keep their shares."""
 
     ends: Floats  # [n] slots after which each ends; infinite where that is not known yet, or never
     known_slots: int  # for which it is known
@@ -35,7 +35,7 @@ class Progress(NamedTuple):
 
     @property
     def slots(self) -> int:
-        """Until the first transfer ends, or until slots have to be drawn anew."""
+        """The slots until the first transfer ends, or until slots have to be drawn anew."""
         return int(min(self.ends.min(initial=np.inf), self.known_slots))
 
 

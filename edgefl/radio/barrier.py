@@ -22,7 +22,7 @@ class Barrier:
 
     @property
     def present(self) -> list[int]:
-        """Those who have arrived and not left, ascending."""
+        """The participants who have arrived and not left, ascending."""
         return sorted(self._present)
 
     def arrive(self, participant: int) -> simpy.Event:

@@ -82,7 +82,7 @@ class LinkBudget:
 
     @property
     def interferes(self) -> bool:
-        """Whether what is sent in a cell lowers the rates in others."""
+        """True if transmissions in a cell lower the rates in others."""
         return self.radio.interference is not None and len(self.group) > 1
 
     def power_share(self, way: Way, ids: Ids, bandwidth_hz: Floats, path_gain: Floats) -> Floats:

@@ -20,7 +20,7 @@ DropsAlong = Callable[[int, Floats, float, int, int], Drop]
 
 
 class Whereabouts(Protocol):
-    """Where devices are."""
+    """The positions of devices at any time."""
 
     @property
     def height_m(self) -> Floats:

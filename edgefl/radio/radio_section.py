@@ -66,7 +66,7 @@ class Faults(Section):
 
     @property
     def hopeless_s(self) -> float | None:
-        """How long a transfer is tried whose link is hopeless; None: until `max_transfer_s`."""
+        """The time [s] after which a transfer over a hopeless link fails; None: after `max_transfer_s`."""
         if self.link_failure_s is None and self.max_transfer_s is None:
             return LINK_FAILURE_S
         return self.link_failure_s
@@ -114,7 +114,7 @@ NoiseFigures = Annotated[
 
 
 class LargeScaleChange(Section):
-    """Whether path loss, shadowing and line of sight hold for a device's part in a round, or change as it moves."""
+    """The time for which path loss, shadowing and line of sight hold: a part in a round, or less in motion."""
 
     # round: it holds for a device's part in a round; time: it changes as the device moves.
     kind: Literal["round", "time"] = "round"

@@ -25,7 +25,7 @@ from edgefl.radio.transfers import WAYS, OnAir, TransferResult, Way
 
 
 class OwnShare(NamedTuple):
-    """What participants [n] have of a direction for the whole round."""
+    """The shares of a direction that participants [n] have for the whole round."""
 
     hz: Floats  # that carry payload, in the mean over time; 1 where the recordings are rates already
     air: Floats  # share of the time in which each is served

@@ -200,7 +200,7 @@ class ColumnMean(ColumnReading):
 
 
 class RoundsIn(Reading):
-    """How many rounds fit into a time if all take as long as the run's rounds in the mean."""
+    """The number of rounds that fit into a time if each takes as long as the run's rounds in the mean."""
 
     time_s: PositiveFloat
 

@@ -1,4 +1,4 @@
-"""How often devices were chosen, and how old their updates were: Jain's index, and the age of update."""
+"""Measures of participation: Jain's index of how often devices were chosen, and the age of updates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from edgefl.server.statuses import NOT_CHOSEN, RECEIVED
 
 
 class Participation(NamedTuple):
-    """How the participations of a run were spread over its devices."""
+    """The spread of a run's participations over its devices."""
 
     times: Ints  # [devices] how often each was chosen
     ages: Floats  # [devices] mean age of its update over the rounds

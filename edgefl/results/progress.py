@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class SoFar(NamedTuple):
-    """What a run under way has recorded."""
+    """The tables and the summary of a run under way."""
 
     tables: Mapping[str, Iterable[bytes]]  # pieces of CSV files by their names
     summary: Mapping[str, Any]

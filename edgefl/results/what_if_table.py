@@ -35,7 +35,7 @@ class WhatIfRow:
 
 
 class Measure(NamedTuple):
-    """What a row tells the cost of: the whole run, or the way to a target."""
+    """The thing whose cost a row tells: the whole run, or the way to a target."""
 
     name: str
     time: str  # the column of its virtual time

@@ -83,7 +83,7 @@ class Outside(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where is trained."""
+    """The place where devices' models are trained."""
 
     device: str  # cpu, cuda or cuda:i
     cluster: Any  # a Ray cluster, see `core.ray_cluster.connected`; None: this machine

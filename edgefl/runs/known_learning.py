@@ -1,4 +1,4 @@
-"""What a finished run has learned, for runs that are priced in its place and learn nothing themselves.
+"""The learning of a finished run, for runs that are priced in its place and learn nothing themselves.
 
 A folder has the outcome of each round's learning in its `rounds.csv`, whether or not it has kept a record. Under which
 digest of commands an outcome belongs is not in the folder: `RowsOfRun` finds it out when the run's own scenario is run
@@ -20,7 +20,7 @@ LEARNED_COLUMNS = tuple(NOT_EVALUATED)  # of rounds.csv: what the world may depe
 
 
 class KnownLearning(NamedTuple):
-    """What a run has learned."""
+    """The outcome of a finished run's learning."""
 
     record: Record
     base: str  # the key before its first command

@@ -1,4 +1,4 @@
-"""What a run's ledger takes in memory, and its results on the disk: counted before the run begins.
+"""The memory that a run's ledger takes, and the disk space of its results: estimated before the run begins.
 
 What is certain refuses a run: rows of rounds that no key of the scenario can end early, and the files of the model.
 What is likely only warns: nobody knows how many devices will take part, or how long a checkpoint's clients go on.
@@ -44,7 +44,7 @@ class DiskNeed(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """How many rows a run writes, as far as its scenario says."""
+    """The numbers of rows that a run writes, as far as its scenario says."""
 
     rounds: int  # 0 if something may end the run early
     participants: float  # in all rounds

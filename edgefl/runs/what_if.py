@@ -1,4 +1,4 @@
-"""What if: a finished run, priced again with other values of a key, without learning.
+"""Prices a finished run again with other values of a key, without learning (`edgefl what-if`).
 
 A run is a world and what is learned in it. The world is run again for each value, which takes as long as `--no-train`;
 what was learned is known. That is right only if the server gives the same commands to learning as in the run: the same

@@ -1,4 +1,4 @@
-"""What the server knows of its devices' channels: what they have reported, and when they measured it."""
+"""The server's knowledge of its devices' channels: their reports, and the times at which they measured."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from edgefl.server.channel_state import ChannelState
 
 
 class Known(NamedTuple):
-    """What the server knows of the channels of candidates [n]; nan where it knows nothing."""
+    """The server's knowledge of the channels of candidates [n]; nan where it has none."""
 
     gains: Gains
     age_s: Floats  # for how long it has been so

@@ -1,4 +1,4 @@
-"""Whether any device can finish its transfers: a run in which none can is refused."""
+"""Refuses a run in which no device can finish its transfers."""
 
 from __future__ import annotations
 

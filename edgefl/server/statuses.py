@@ -1,4 +1,4 @@
-"""How participations end: the statuses of `devices.csv`, for whoever writes or reads them.
+"""The statuses of `devices.csv`: the ways in which participations end.
 
 Besides these there are failures (`edgefl.server.participation.FAILED`) and causes of interrupts, such as departures.
 """

@@ -31,7 +31,7 @@ WRAPPED_REUSE = (7, 7)  # sites and parts of the band: the only reuse pattern th
 
 
 class RadioLinkFailure(Section):
-    """When a link fails (3GPP TS 38.331, clause 5.3.10), and how it comes back; defaults are those of TR 36.839."""
+    """The failure of a radio link (3GPP TS 38.331, clause 5.3.10) and its return; defaults are those of TR 36.839."""
 
     out_of_sync_db: SyncDb = -8.0  # signal-to-interference-and-noise ratio below which a device is out of sync
     in_sync_db: SyncDb = -6.0  # from which it is in sync
@@ -92,7 +92,7 @@ class Handover(Section):
 
 
 class BaseStationEnergySection(Section):
-    """What base stations draw: P = static_w + slope P_out (EARTH project, D2.3; Auer et al., IEEE WCM 2011)."""
+    """The power of base stations: P = static_w + slope P_out (EARTH project, D2.3; Auer et al., IEEE WCM 2011)."""
 
     static_w: Annotated[float, Field(ge=0, le=1e6)]  # of each base station, all its sectors, all the time
     slope: Annotated[float, Field(ge=1, le=1000)]  # Delta_p: watts drawn for each watt that is sent

@@ -92,7 +92,7 @@ class LocalComputation:
 
     @cached_property
     def _at_once(self) -> list[tuple[float, float]]:
-        """What `of_device` returns for each of the devices; calls on single numbers take long."""
+        """The results of `of_device` for all devices at once; calls on single numbers take long."""
         clock_hz = self.clock_hz(np.zeros(len(self.cpu_hz)))
         return list(zip(clock_hz.tolist(), self._durations_s(clock_hz).tolist(), strict=True))
 

@@ -103,7 +103,7 @@ class Battery(Section):
 
 
 class RadioEnergy(Section):
-    """What a device's radio draws beyond `rx_power_w`, `idle_power_w` and the power sent; numbers may be distributions.
+    """The power of a radio beyond `rx_power_w`, `idle_power_w` and what it sends; numbers may be distributions.
 
     Sources: Cui, Goldsmith and Bahai, IEEE TWC 2005 (amplifier and circuit); Huang et al., ACM MobiSys 2012 (tail).
     """

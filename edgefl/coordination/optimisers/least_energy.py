@@ -29,7 +29,7 @@ EXACT = 1e-6  # of the logarithm of the price; what is left over of the band is 
 
 
 class Optimum(NamedTuple):
-    """What participants [n] do at the least energy."""
+    """The shares of the band, the powers and the clocks with which participants [n] take the least energy."""
 
     share: Floats  # of the band
     power_share: Floats  # of their full powers

@@ -8,6 +8,6 @@ from edgefl.coordination.optimisers.base import Optimiser
 
 
 class NoOptimiser(Optimiser):
-    """Nothing is optimised: `radio.allocation`, `devices.tx_power_dbm` and the devices' clocks hold as they stand."""
+    """No optimiser: `radio.allocation`, `devices.tx_power_dbm` and the devices' clocks hold as they stand."""
 
     decides: ClassVar[bool] = False

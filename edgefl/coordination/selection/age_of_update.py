@@ -31,17 +31,17 @@ class AgeOfUpdate(Selection):
 
     @property
     def needs_csi(self) -> bool:
-        """How many channels a device needs depends on its own."""
+        """True if the number of channels that a device needs depends on its channel."""
         return self.upload_s is not None
 
     @property
     def count_varies(self) -> bool:
-        """Devices with weak channels take the place of several."""
+        """True if devices with weak channels take the place of several."""
         return self.upload_s is not None
 
     @property
     def memory_width(self) -> int:
-        """It keeps how many rounds ago each device's last update came, less one."""
+        """1: the number of rounds since each device's last update, less one."""
         return 1
 
     def expected(self, participants: int, present: float) -> float:

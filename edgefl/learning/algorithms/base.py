@@ -52,7 +52,7 @@ class ForwardPass(NamedTuple):
 
 
 class AddedLoss(NamedTuple):
-    """What an algorithm adds to the losses of the task, with its gradient."""
+    """The term that an algorithm adds to the losses of the task, with its gradient."""
 
     losses: Tensor  # [..., B]
     z_gradient: Tensor  # [..., B, features] of each sample's loss, in its representation

@@ -20,7 +20,7 @@ LARGEST_MAP = 64  # outputs of an image up to which oneDNN's weight gradient is 
 
 @dataclass(frozen=True)
 class Window:
-    """What part of an image each output of a convolution sees; heights first, then widths."""
+    """The part of an image that each output of a convolution sees; heights first, then widths."""
 
     kernel: tuple[int, int]
     stride: tuple[int, int]

@@ -100,7 +100,7 @@ class CohortTensors:
 
 @dataclass(frozen=True)
 class Shape:
-    """What two cohorts have in common whose steps are the same but for the values in their memory."""
+    """The key of a recorded step: cohorts with the same one differ in the values in their memory alone."""
 
     tensors: Mapping[str, tuple[tuple[int, ...], bool]]  # the size of each, and whether all clients share one row
     inputs: tuple[tuple[int, ...], ...]  # of a full step

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ScatteredPaths(NamedTuple):
-    """What decides on the small-scale fading of devices [n]."""
+    """The facts that decide on the small-scale fading of devices [n]."""
 
     speed_mps: Floats
     los: Bools

@@ -23,7 +23,7 @@ from edgefl.core.catalogue import Member
 
 
 class ChannelInversion(NamedTuple):
-    """How devices send updates as analog signals, so that the base station receives their sum."""
+    """The settings by which devices send updates as analog signals, whose sum the base station receives."""
 
     threshold: float  # of |h|^2 over its mean, above 0: a device is silent below it
     by_coefficient: bool  # whether each coefficient meets a gain of its own; otherwise all of a round meet one

@@ -25,7 +25,7 @@ LARGEST_S = 1e12  # beyond that, differences of times would be rounding
 
 
 class Recording(NamedTuple):
-    """What was recorded of one device's link, from the recording's own time 0."""
+    """A recording of one device's link, from its own time 0."""
 
     name: str  # of the device in the file, or of the files
     down: Recorded

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Shown(NamedTuple):
-    """What the live page shows from one change to the next."""
+    """The content of the live page from one change to the next."""
 
     version: int  # grows from 1
     page: bytes  # the whole page, for a browser that opens it
@@ -29,7 +29,7 @@ class Board:
 
     @property
     def shown(self) -> Shown:
-        """What the page shows now."""
+        """The content of the page now."""
         return self._shown
 
     def post(self, shown: Shown) -> None:
@@ -48,7 +48,7 @@ class Board:
 
     @property
     def is_fetched(self) -> bool:
-        """Whether an open page has got what is shown now."""
+        """True if an open page has fetched the present content."""
         with self._changed:
             return self._newest_fetched == self._shown.version
 

@@ -43,7 +43,7 @@ class Largest(NamedTuple):
 
 
 class Trait(NamedTuple):
-    """What those who set the pace have in common: how many rounds, and how many of these by chance."""
+    """A trait of the devices that set the pace: in how many rounds they had it, and in how many by chance."""
 
     text: str
     rounds: int

@@ -1,4 +1,4 @@
-"""What the rounds of a run wait for: which participation ends last, and which phases its time is made of.
+"""The critical path of a run's rounds: the participation that ends last, and the phases that its time is made of.
 
 A device is under way for ``download_s + compute_s + upload_s``. Whatever is left until its round ends is ``wait_s``. So
 the participation that waits least is the one that all others, and the server, have waited for.

@@ -1,4 +1,4 @@
-"""When participations began, and how long each of their phases took."""
+"""The beginnings of participations, and the durations of their phases."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class KeyPoints:
 
     @property
     def gap(self) -> int:
-        """How many places of the chart stay empty behind the first one: after a distribution, which is no number."""
+        """The number of places that the chart leaves empty after the first one: 1 after a distribution, otherwise 0."""
         others = [point for point in self.points if not point.own]
         return int(not self.numeric and all(point.value is not None for point in others))
 

@@ -16,7 +16,7 @@ SAFE_PART = 1 - 1e-9  # of a room, which is then there by any rounding
 
 
 class Wall(NamedTuple):
-    """Where a straight way ends: at the edge of the area, or at the border of a hole around a base station."""
+    """The end of a straight way: at the edge of the area, or at the border of a hole around a base station."""
 
     gap_m: float  # to it
     is_edge: bool
