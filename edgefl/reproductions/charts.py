@@ -53,7 +53,7 @@ def _marks(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
 def _beside(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
     """Return the chart with a place for each cell, one beside the other."""
     places = _places(comparison, cells)
-    printed = [cell.published.number if cell.published is not None else None for cell in cells]
+    printed = [cell.printed_number for cell in cells]
     traces = [_seed_marks(cells, places), *_mean_marks(comparison, cells, places)]
     marker = {"symbol": "diamond-open", "size": 11, "color": INK, "line": {"width": 1.6}}
     traces.append(_trace("published", places, printed, marker, [plotly_text(published_text(cell)) for cell in cells]))
@@ -128,7 +128,7 @@ def _diverged_marks(cells: Sequence[Cell], places: Any, lowest: float) -> list[F
 
 def _over_printed(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
     """Return the chart of many cells: each measured number over the printed one, and the line where they are equal."""
-    printed = [cell.published.number for cell in cells if cell.published is not None and cell.published.number]
+    printed = [cell.printed_number for cell in cells if cell.printed_number is not None]
     measured = [cell.mean for cell in cells if cell.mean is not None]
     traces = []
     if printed and measured:
@@ -139,7 +139,7 @@ def _over_printed(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
     for is_outside, colour in ((False, MEASURED_COLOUR), (True, OUTSIDE_COLOUR)):
         chosen = [cell for cell in cells if (cell.within is False) == is_outside]
         texts = [plotly_text(f"{place_text(list(cell.row), cell.row)}, {cell.column}") for cell in chosen]
-        xs = [cell.published.number if cell.published is not None else None for cell in chosen]
+        xs = [cell.printed_number for cell in chosen]
         marker = {"size": 7, "color": colour, "opacity": 0.8}
         traces.append(_trace("", xs, [cell.mean for cell in chosen], marker, texts))
     axes = {"xaxis": {"title": {"text": "published"}}, "yaxis": {"title": {"text": "measured"}}}

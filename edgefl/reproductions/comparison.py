@@ -60,9 +60,16 @@ class Cell:
         return bool(self.by_seed or self.diverged)
 
     @property
+    def printed_number(self) -> float | None:
+        """The number that is printed; None where none is."""
+        if self.published is None:
+            return None
+        return self.published.number
+
+    @property
     def asked(self) -> bool:
         """True if a number is printed that can be compared."""
-        return self.published is not None and self.published.number is not None
+        return self.printed_number is not None
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def draw(comparison: Comparison, path: Path) -> None:
         for panel, (title, cells) in zip(panels, rows.items(), strict=True):
             places = [columns.index(cell.column) for cell in cells]
             _draw_measured(panel, cells, places)
-            printed = [cell.published.number if cell.published is not None else None for cell in cells]
+            printed = [cell.printed_number for cell in cells]
             known = [(number, place) for number, place in zip(printed, places, strict=True) if number is not None]
             panel.plot(
                 [number for number, _ in known],
