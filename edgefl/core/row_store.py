@@ -17,6 +17,8 @@ from edgefl.core.unnamed_file import UnnamedFile
 BLOCK_ROWS = 8192  # of which a block is made
 BLOCK_ENTRIES = 1024  # or of which, as small arrays have an overhead of their own
 MOST_HELD_BYTES = 2**25  # of the blocks that a store with a folder keeps in memory
+LAST_ASCII = 127
+CHARACTER_BYTES = 4  # of NumPy's texts
 
 SMALLER_INTEGERS = (np.int8, np.int16, np.int32)
 
@@ -216,7 +218,11 @@ def _joined(entries: Sequence[Entry], names: Sequence[str] | None) -> Entry:
 def _packed(values: Column) -> Column:
     """Return values in as few bytes as they need: texts as UTF-8, whole numbers by the smallest type that has them."""
     if values.dtype.kind == "U":
-        return np.char.encode(values, "utf-8")
+        characters = values.view(np.uint32)
+        if characters.max(initial=0) > LAST_ASCII:
+            return np.char.encode(values, "utf-8")
+        # ASCII's characters are their own UTF-8; to encode them text by text takes many times as long
+        return characters.astype(np.uint8).view(f"S{values.dtype.itemsize // CHARACTER_BYTES}")
     if values.dtype.kind == "i" and values.size:
         least, most = values.min(), values.max()
         for kind in SMALLER_INTEGERS:
@@ -229,5 +235,8 @@ def _packed(values: Column) -> Column:
 def _unpacked(packed: Column, wanted: np.dtype[Any]) -> Column:
     """Return values as they were before they were packed."""
     if wanted.kind == "U":
-        return np.char.decode(packed, "utf-8").astype(wanted, copy=False)
+        characters = packed.view(np.uint8)
+        if characters.max(initial=0) > LAST_ASCII:
+            return np.char.decode(packed, "utf-8").astype(wanted, copy=False)
+        return characters.astype(np.uint32).view(wanted)
     return packed.astype(wanted, copy=False)
