@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import binom, exp1, gammaincc, gammaln, xlogy
 
+from channel import _special
 from channel._arrays import Floats
 from channel._checks import non_negative, positive, require, ricean_k, within
 
@@ -175,7 +175,7 @@ def truncated_mean_squared_error(
     sends = float(within("probability", probability, 0.0, 1.0))
     alike = float(within("correlation", correlation, -1.0, 1.0))
     senders = np.arange(1, devices + 1)
-    chance = binom(devices, senders) * sends**senders * (1.0 - sends) ** (devices - senders)
+    chance = _special.binom(devices, senders) * sends**senders * (1.0 - sends) ** (devices - senders)
     missed = (1.0 - alike) * (1.0 / senders - 1.0 / devices) + error / senders**2
     nobody = (1.0 - sends) ** devices * (1.0 + (devices - 1) * alike) / devices
     return float(chance @ missed + nobody)
@@ -210,7 +210,7 @@ def _over_gains(
     for value in np.unique(k[np.isfinite(k)]):
         rows = k == value
         j = _poisson_terms(float(value))
-        chance = np.exp(xlogy(j, value) - value - gammaln(j + 1.0))
+        chance = np.exp(_special.xlogy(j, value) - value - _special.gammaln(j + 1.0))
         found[rows] = of_gamma(j, 1.0 + value, least[rows][:, None]) @ chance
     return np.asarray(found)
 
@@ -223,10 +223,10 @@ def _poisson_terms(mean: float) -> Floats:
 
 def _gamma_tail(j: Floats, rate: float, least: Floats) -> Floats:
     """Return P(x >= least) for Gamma variables x of shapes j + 1."""
-    return np.asarray(gammaincc(j + 1.0, rate * least))
+    return np.asarray(_special.gammaincc(j + 1.0, rate * least))
 
 
 def _gamma_inverse(j: Floats, rate: float, least: Floats) -> Floats:
     """Return E[1 / x ; x >= least] for Gamma variables x of shapes j + 1."""
     later = np.maximum(j, 1.0)
-    return np.where(j > 0, rate / later * gammaincc(later, rate * least), rate * exp1(rate * least))
+    return np.where(j > 0, rate / later * _special.gammaincc(later, rate * least), rate * _special.exp1(rate * least))

@@ -8,8 +8,8 @@ and Hong, IEEE INFOCOM 2019).
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import lambertw
 
+from channel import _special
 from channel._arrays import Floats
 from channel._checks import non_negative, positive
 
@@ -40,7 +40,7 @@ def best_nats(worth: ArrayLike) -> Floats:
     y: Floats = non_negative("worth", worth)
     at_branch = np.polyval(SERIES, np.sqrt(2.0 * np.minimum(y, SERIES_BELOW)))
     z: Floats = np.asarray((y - 1.0) / np.e)
-    beyond = 1.0 + np.real(lambertw(z, 0))
+    beyond = 1.0 + np.real(_special.lambertw(z, 0))
     return np.where(y < SERIES_BELOW, at_branch, beyond)
 
 
@@ -131,7 +131,7 @@ def least_band_hz(rate_bps: ArrayLike, snr_hz: ArrayLike) -> Floats:
     q = non_negative("rate_bps", rate_bps) * LN_2 / a
     inside = np.clip(q, np.finfo(np.float64).tiny, 1.0)
     z: Floats = np.asarray(-inside * np.exp(-inside))
-    nats = -inside - np.real(lambertw(z, -1))
+    nats = -inside - np.real(_special.lambertw(z, -1))
     # Near q = 1 the band grows without bound, and x falls to 0 as 2 (1 - q).
     with np.errstate(divide="ignore", over="ignore"):
         band = np.where(nats > 0, a / np.expm1(np.maximum(nats, 0.0)), np.inf)

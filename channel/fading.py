@@ -6,9 +6,8 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import j0
 
-from channel import _compiled
+from channel import _compiled, _special
 from channel._arrays import Complex, Floats
 from channel._checks import non_negative, positive, require, ricean_k, within
 from channel.units import SPEED_OF_LIGHT_MPS
@@ -56,7 +55,7 @@ def doppler_correlation(speed_mps: ArrayLike, carrier_hz: ArrayLike, slot_s: Arr
         >>> float(doppler_correlation(10.0, 3.5e9, 0.5e-3).round(4))
         0.9667
     """
-    return np.asarray(j0(2.0 * np.pi * doppler_hz(speed_mps, carrier_hz) * positive("slot_s", slot_s)))
+    return np.asarray(_special.j0(2.0 * np.pi * doppler_hz(speed_mps, carrier_hz) * positive("slot_s", slot_s)))
 
 
 def coherence_s(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
+from channel import _special
 from channel._arrays import Floats
 from channel._checks import finite, positive, require
 
@@ -192,7 +192,7 @@ def uniform(waves: Waves, positions_m: ArrayLike, decorrelation_m: ArrayLike) ->
     Raises:
         ValueError: positions of another shape or not finite, a d_cor that is not positive, NaN.
     """
-    return np.asarray(ndtr(gaussian(waves, positions_m, decorrelation_m)))
+    return np.asarray(_special.ndtr(gaussian(waves, positions_m, decorrelation_m)))
 
 
 def _ends_of_lines(scaled: Floats) -> list[int]:

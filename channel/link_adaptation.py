@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import erfc
 
-from channel import _compiled
+from channel import _compiled, _special
 from channel._arrays import Floats
 from channel._checks import non_negative, positive
 from channel.units import db_to_linear
@@ -68,7 +67,7 @@ def awgn_block_error_rate(
     capacity = np.log1p(s) / math.log(2.0)
     dispersion = -np.expm1(-2.0 * np.log1p(s)) / math.log(2.0) ** 2
     spread = np.sqrt(np.maximum(dispersion, 1e-300) / positive("symbols", symbols))
-    return np.asarray(0.5 * erfc((capacity - rate) / spread / math.sqrt(2.0)))
+    return np.asarray(0.5 * _special.erfc((capacity - rate) / spread / math.sqrt(2.0)))
 
 
 class Process(NamedTuple):

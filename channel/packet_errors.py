@@ -7,8 +7,8 @@ after Xi et al., IEEE Communications Letters 15(10), 2011).
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chndtr
 
+from channel import _special
 from channel._arrays import Floats
 from channel._checks import non_negative, ricean_k
 
@@ -46,7 +46,7 @@ def outage_probability(threshold: ArrayLike, mean_snr: ArrayLike, k_factor: Arra
     probability = -np.expm1(-ratio)
     # `np.where` evaluates both, so each side sees only numbers that it can take.
     usual = np.where((k > 0) & (k < STEADY_K) & np.isfinite(ratio), k, 0.0)
-    ricean = chndtr(2.0 * (usual + 1.0) * np.where(np.isfinite(ratio), ratio, 1.0), 2.0, 2.0 * usual)
+    ricean = _special.chndtr(2.0 * (usual + 1.0) * np.where(np.isfinite(ratio), ratio, 1.0), 2.0, 2.0 * usual)
     probability = np.where(usual > 0, ricean, probability)
     steady = np.where(ratio > 1.0, 1.0, 0.0)
     return np.asarray(np.where(k >= STEADY_K, steady, probability))

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import exp1
 
+from channel import _special
 from channel._arrays import Floats
 from channel._checks import finite, non_negative, positive, require, ricean_k
 from channel.units import dbm_to_w
@@ -237,7 +237,7 @@ def _tail_nats(s: Floats, snr: float) -> Floats:
 def _rayleigh_nats(s: Floats) -> Floats:
     """Return `E[ln(1 + s|h|^2)] = e^(1/s) E1(1/s)`."""
     inverse = 1.0 / np.maximum(s, SERIES_BELOW)
-    nats = np.exp(inverse) * exp1(inverse)
+    nats = np.exp(inverse) * _special.exp1(inverse)
     small = s < SERIES_BELOW
     if not small.any():
         return np.asarray(nats)

@@ -239,7 +239,7 @@ class Streams:
 
     def sequence(self, purpose: Purpose, entity: int, index: int, attempt: int = 0) -> np.random.Generator:
         """Return a generator as `generator` does, for very many draws: SFC64 takes two thirds of Philox's time."""
-        from channel.innovations import generator_of  # late: the package imports SciPy, which listing does without
+        from channel.innovations import generator_of  # late: listing does without the package
 
         return generator_of(self.sequence_seed(purpose, entity, index, attempt))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from scipy.special import ndtr
 
 import channel
 from edgefl.core.arrays import Floats
@@ -30,6 +29,8 @@ class Maps:
         self, purpose: Purpose, positions_m: Floats, decorrelation_m: float, *, along_path: bool = False
     ) -> Floats:
         """Return uniform values [n, sites] at positions [n, 2], which one device may pass in this order."""
+        from scipy.special import ndtr  # late: its import takes long, and many scenarios need none of it
+
         distances_m = np.full((len(positions_m), self._sites), decorrelation_m)
         return np.asarray(ndtr(self.gaussian(purpose, positions_m, distances_m, along_path=along_path)))
 

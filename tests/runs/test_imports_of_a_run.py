@@ -37,3 +37,11 @@ def test_a_run_without_learning_does_not_import_torch(tmp_path):
 def test_a_sweep_leaves_torch_to_its_processes(tmp_path):
     (tmp_path / "sweep.yaml").write_text(f"base: {SCENARIO}\ngrid: {{radio.bandwidth_hz: [1.0e6, 2.0e6]}}\n")
     assert imported_by(["sweep", str(tmp_path / "sweep.yaml"), "-o", str(tmp_path / "out"), "--quiet"]) == "[]"
+
+
+@pytest.mark.parametrize("command", [["list", "algorithms"], ["schema"], ["validate", str(SCENARIO)]])
+def test_what_computes_nothing_imports_no_scipy(command):
+    """Its import takes longer than all else that these commands do."""
+    program = f"import sys\nfrom edgefl.cli import main\nassert main({command!r}) == 0\nprint('scipy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"

@@ -1,0 +1,31 @@
+"""SciPy is imported at the first call of one of its functions, and the functions are its own."""
+
+import subprocess
+import sys
+
+import pytest
+import scipy.special
+
+from channel import _special
+
+
+@pytest.mark.parametrize("name", _special.__all__)
+def test_functions_are_those_of_scipy(name):
+    assert getattr(_special, name) is getattr(scipy.special, name)
+
+
+def test_another_name_is_an_error_that_names_it():
+    with pytest.raises(AttributeError, match="has no attribute 'erf'"):
+        _ = _special.erf
+
+
+def test_the_library_imports_scipy_at_the_first_call():
+    program = (
+        "import sys\n"
+        "import channel\n"
+        "before = 'scipy' in sys.modules\n"
+        "channel.fading.doppler_correlation(10.0, 3.5e9, 1e-3)\n"
+        "print(before, 'scipy.special' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
