@@ -52,6 +52,10 @@ class Solver:
         if training.clip_norm is not None:
             self._clip(gradient, training.clip_norm)
         decay = training.weight_decay + self.algorithm.decay(local)
+        lr = self._rate(local, number)
+        if isinstance(decay, float) and isinstance(lr, float) and not moments and _fits_one_pass(w, gradient):
+            _descend(w, gradient, lr, decay)
+            return
         # after clipping, so that neither the scenario's decay nor the algorithm's is clipped
         if not isinstance(decay, float):  # one number for each client
             gradient = gradient.addcmul_(w, decay)
@@ -61,7 +65,6 @@ class Solver:
             gradient = self._adam(gradient, moments, number)
         elif moments:
             gradient = moments[0].mul_(training.momentum).add_(gradient)
-        lr = self._rate(local, number)
         # a plain number when all clients have the same rate: one operation without a broadcast
         if isinstance(lr, float):
             w.add_(gradient, alpha=-lr)
@@ -92,3 +95,25 @@ class Solver:
         # the gradient is of no more use: its memory takes the denominator, and then the direction
         denominator = torch.sqrt(v, out=gradient).div_(sqrt(1 - beta2**number)).add_(self.training.adam_eps)
         return torch.div(m, denominator, out=denominator).div_(1 - beta1**number)
+
+
+def _fits_one_pass(w: Tensor, gradient: Tensor) -> bool:
+    """Return whether `_descend` takes these vectors: plain ones in the CPU's memory."""
+    plain = type(w) is Tensor and w.device.type == "cpu" and w.dtype == gradient.dtype
+    return plain and w.shape == gradient.shape and w.is_contiguous() and gradient.is_contiguous()
+
+
+def _descend(w: Tensor, gradient: Tensor, lr: float, decay: float) -> None:
+    """Subtract lr (gradient + decay w) from w, in one pass over the memory instead of two; the bits are the same."""
+    torch._fused_sgd_(  # the program behind torch.optim.SGD(fused=True)
+        [w],
+        [gradient],
+        [],
+        weight_decay=decay,
+        momentum=0.0,
+        lr=lr,
+        dampening=0.0,
+        nesterov=False,
+        maximize=False,
+        is_first_step=False,
+    )

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Indices
 from edgefl.learning.learner.batches import PAD, stack
 from edgefl.learning.learner.dropout import step_keys
 from edgefl.learning.learner.engine import Cohort
@@ -75,6 +73,11 @@ class StackedBatches:
         is_sample = self._indices != PAD
         self._sizes = is_sample.sum(axis=2)  # [C, K]
         self.clients, self.steps, self.size = self._indices.shape
+        # For all steps at once: numbers of a few clients take NumPy as long one step at a time.
+        self._active: list[int] = (self._sizes > 0).sum(axis=0).tolist()
+        self._largest: list[int] = self._sizes.max(axis=0).tolist()
+        # Whether all mini-batches of a step are those of the step before, as in full-batch training.
+        self._repeats: list[bool] = [False, *(self._indices[:, 1:] == self._indices[:, :-1]).all(axis=(0, 2)).tolist()]
         device = cohort.start.device
         # padding gathers sample 0, which then weighs nothing in the mean of its batch
         self._rows = torch.from_numpy(self._indices).clamp(min=0).to(device)
@@ -84,17 +87,17 @@ class StackedBatches:
         self._draws: Tensor | None = None
         if cohort.draws is not None:
             self._draws = torch.from_numpy(stack(cohort.draws)).to(device)
-        self._last_indices: Indices | None = None
         self._last: MiniBatch | None = None
+        self._last_step = -1
 
     def active(self, step: int) -> int:
         """Return how many clients still train; these come first, as clients are sorted by steps."""
         # counted on the host, where the indices are: asking a GPU would wait for it
-        return int((self._sizes[:, step] > 0).sum())
+        return self._active[step]
 
     def is_full(self, step: int) -> bool:
         """Return True if all clients train in one group, and the largest mini-batch is as large as that of any step."""
-        return list(self._groups(step)) == [slice(0, self.clients)] and self._size(step) == self.size
+        return list(self._groups(step)) == [slice(0, self.clients)] and self._largest[step] == self.size
 
     def full_steps(self) -> int:
         """Return how many steps are full; see `is_full`."""
@@ -116,16 +119,19 @@ class StackedBatches:
 
         Full-batch training asks for the same samples at every step: they are gathered once, unless they are augmented.
         """
-        for group in self._groups(step):
+        groups = list(self._groups(step))
+        for group in groups:
             inputs = self.inputs(step, group)
-            wanted = self._indices[group, step, : self._size(step, group)]
-            is_last = self._last_indices is not None and np.array_equal(self._last_indices, wanted)
-            if self._last is None or not is_last or inputs.draws is not None:
-                self._last_indices = wanted
+            repeats = self._repeats[step] and self._last_step == step - 1 and len(groups) == 1
+            if self._last is None or not repeats or inputs.draws is not None:
                 self._last = inputs.mini_batch(group, self._samples)
+            self._last_step = step
             yield self._last._replace(group=group, keys=inputs.keys)
 
-    def _size(self, step: int, group: slice = slice(None)) -> int:
+    def _size(self, step: int, group: slice) -> int:
+        """Return the size of the largest mini-batch of a group of clients."""
+        if group.stop - group.start == self._active[step]:
+            return self._largest[step]
         return int(self._sizes[group, step].max())
 
     def _groups(self, step: int) -> Iterator[slice]:
