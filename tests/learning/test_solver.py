@@ -9,6 +9,7 @@ import torch
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.algorithms import LocalContext
+from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.fedprox import FedProx
 from edgefl.learning.learner.solver import Solver
 from edgefl.learning.training_section import Training
@@ -37,6 +38,36 @@ def test_adam_is_torchs_step_by_step(settings):
             optimizer.step()
         solver.step(w, gradients.clone(), moments, LocalContext(start, training.lr), number)
         assert (w - torch.stack([one.detach() for one in clients])).abs().max() < 1e-10
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (3, 1001), (40, 64), (2, 300_001)])
+@pytest.mark.parametrize("decay", [0.0, 1e-4, 0.3])
+def test_a_step_in_one_pass_has_the_bits_of_two(shape, dtype, decay):
+    """Of plain SGD in the memory of the CPU; also of the first clients of a cohort, whose rows are a view."""
+    random = torch.Generator().manual_seed(5)
+    start = torch.randn(shape[0] + 1, *shape[1:], generator=random, dtype=dtype)
+    gradient = torch.randn(*shape, generator=random, dtype=dtype)
+    wanted = start[:-1] - 0.0
+    wanted.add_(gradient.add(wanted, alpha=decay), alpha=-0.07)
+    w = start.clone()
+    solver = Solver(FedAvg(), Training.model_validate({"lr": 0.07, "weight_decay": decay}))
+    solver.step(w[:-1], gradient, [], LocalContext(start[:-1], 0.07), 1)
+    assert torch.equal(w[:-1], wanted)
+    assert torch.equal(w[-1], start[-1])
+
+
+def test_vectors_with_gaps_take_the_same_step():
+    """A gradient that an algorithm from outside has transposed, for example."""
+    random = torch.Generator().manual_seed(6)
+    start = torch.randn(3, 50, generator=random)
+    gradient = torch.randn(50, 3, generator=random).t()
+    solver = Solver(FedAvg(), Training.model_validate({"lr": 0.07, "weight_decay": 0.1}))
+    w = start.clone()
+    solver.step(w, gradient.clone(memory_format=torch.preserve_format), [], LocalContext(start, 0.07), 1)
+    together = start.clone()
+    solver.step(together, gradient.contiguous(), [], LocalContext(start, 0.07), 1)
+    assert torch.equal(w, together)
 
 
 QUADRATIC = {
