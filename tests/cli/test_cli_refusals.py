@@ -84,7 +84,8 @@ def test_torch_does_not_fit_into_the_limit_of_the_shell(edgefl, limit_kib, verb)
 )
 def test_hardly_anything_fits_into_the_limit_of_the_shell(edgefl, verb):
     edgefl.write("s.yaml", "rounds: 2\ndevices: {count: 5}\n")
-    done = limited(edgefl, 150_000, *verb)
+    # Nor does NumPy. With a little less than edgefl needs, pydantic's own program aborts, whatever we do.
+    done = limited(edgefl, 60_000, *verb)
     assert done.returncode == 1, done.stderr
     (line,) = done.stderr.splitlines()
     assert line.startswith("edgefl: ")
