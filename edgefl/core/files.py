@@ -7,7 +7,7 @@ import fcntl
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -58,7 +58,7 @@ class FileGroup:
     """
 
     def __init__(self, folder: Path, *, durable: bool = True) -> None:
-        self._folder = folder
+        self.folder = folder
         self._durable = durable
         self._parts: list[_Part] = []
 
@@ -80,7 +80,7 @@ class FileGroup:
         Raises:
             OSError: the system does not allow it, or the disk is full; an old file stays as it was.
         """
-        part = _Part(self._folder / name)
+        part = _Part(self.folder / name)
         try:
             with part.named_in_errors():
                 yield part.stream
@@ -98,7 +98,7 @@ class FileGroup:
     def _appear(self) -> None:
         """Give all files their names."""
         if self._durable:  # the content must be on disk before the name points to it
-            _side_by_side(_Part.to_disk, self._parts)
+            _all_to_disk(self._parts)
         for part in self._parts:
             part.rename()
 
@@ -138,9 +138,9 @@ class _Part:
 
     def discard(self) -> None:
         """Close the file; remove it if it has not got its name."""
-        with suppress(OSError):  # a disk that cannot be written any more keeps the temporary file
+        with suppress(OSError):  # a full disk refuses what is left to write
             self.stream.close()
-        with suppress(OSError):
+        with suppress(OSError):  # a disk that cannot be written any more keeps the temporary file
             self._temporary.unlink(missing_ok=True)
 
     @contextmanager
@@ -155,15 +155,15 @@ class _Part:
             raise OSError(error.errno, error.strerror, str(self._path)) from None
 
 
-def _side_by_side(wait: Callable[[_Part], None], parts: Sequence[_Part]) -> None:
-    """Call a function that waits for the disk with each of some files, all at the same time.
+def _all_to_disk(parts: Sequence[_Part]) -> None:
+    """Wait until the disk has what has been written to some files, for all of them at the same time.
 
     Raises:
-        OSError: the first error that one of the calls raised.
+        OSError: the disk does not take one of them.
     """
     if len(parts) < 2:
         for part in parts:
-            wait(part)
+            part.to_disk()
         return
     from concurrent.futures import ThreadPoolExecutor  # late: most commands write one file at a time
 
@@ -171,9 +171,9 @@ def _side_by_side(wait: Callable[[_Part], None], parts: Sequence[_Part]) -> None
     with ThreadPoolExecutor(len(parts)) as threads:
         for part in parts:
             try:
-                waiting.append(threads.submit(wait, part))
+                waiting.append(threads.submit(part.to_disk))
             except RuntimeError:  # this process may start no more threads
-                wait(part)
+                part.to_disk()
         for future in waiting:
             future.result()
 

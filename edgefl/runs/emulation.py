@@ -609,7 +609,7 @@ def _write(folder: Path, result: Result) -> None:
         return
     try:
         with FileGroup(folder) as files:
-            _write_beginnings_again(files, folder, result)
+            _write_beginnings_again(files, result)
             writer.write_ledger(files, result.ledger)
             if result.trained is not None:
                 writer.write_model(files, result.trained, result.scenario)
@@ -624,11 +624,13 @@ def _write(folder: Path, result: Result) -> None:
         raise RunError(f"{folder}: the results cannot be written: {error.strerror}") from None
 
 
-def _write_beginnings_again(files: FileGroup, folder: Path, result: Result) -> None:
+def _write_beginnings_again(files: FileGroup, result: Result) -> None:
     """Write what was known before the first round, if somebody has removed the folder since."""
-    if (folder / writer.SCENARIO_FILE).exists() or result.resolved is None:
+    if (files.folder / writer.SCENARIO_FILE).exists() or result.resolved is None:
         return
-    log.warning("%s: was removed while the run was under way; its results are written, its record is lost", folder)
+    log.warning(
+        "%s: was removed while the run was under way; its results are written, its record is lost", files.folder
+    )
     files.write(writer.SCENARIO_FILE, dump(result.resolved).encode())
     if writer.LABELS_FILE in result.more_tables:
         writer.write_labels(files, result.more_tables[writer.LABELS_FILE]())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from edgefl.learning.learner.plan import SERIAL, Plan
 
-CACHED_PARAMETERS = 2**20  # of a cohort: its models and gradients are 8 MB, of which a step goes over half at a time
+CACHED_PARAMETERS = 2**20  # of a cohort's models, 8 MB with their gradients: more clients at once no longer pay
 WIDEST_ON_CPU = 32
 COHORTS = 2  # of a round at least, so that a second core has work, too
 WIDEST_ON_GPU = 64
