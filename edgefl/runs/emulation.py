@@ -626,11 +626,10 @@ def _write(folder: Path, result: Result) -> None:
 
 def _write_beginnings_again(files: FileGroup, result: Result) -> None:
     """Write what was known before the first round, if somebody has removed the folder since."""
-    if (files.folder / writer.SCENARIO_FILE).exists() or result.resolved is None:
+    folder = files.folder
+    if (folder / writer.SCENARIO_FILE).exists() or result.resolved is None:
         return
-    log.warning(
-        "%s: was removed while the run was under way; its results are written, its record is lost", files.folder
-    )
+    log.warning("%s: was removed while the run was under way; its results are written, its record is lost", folder)
     files.write(writer.SCENARIO_FILE, dump(result.resolved).encode())
     if writer.LABELS_FILE in result.more_tables:
         writer.write_labels(files, result.more_tables[writer.LABELS_FILE]())

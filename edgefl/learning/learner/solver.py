@@ -51,12 +51,12 @@ class Solver:
         gradient = self.algorithm.correct(gradient, w, local)
         if training.clip_norm is not None:
             self._clip(gradient, training.clip_norm)
+        # after clipping, so that neither the scenario's decay nor the algorithm's is clipped
         decay = training.weight_decay + self.algorithm.decay(local)
         lr = self._rate(local, number)
         if isinstance(decay, float) and isinstance(lr, float) and not moments and _fits_one_pass(w, gradient):
             _descend(w, gradient, lr, decay)
             return
-        # after clipping, so that neither the scenario's decay nor the algorithm's is clipped
         if not isinstance(decay, float):  # one number for each client
             gradient = gradient.addcmul_(w, decay)
         elif decay:
