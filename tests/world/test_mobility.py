@@ -1,7 +1,8 @@
 """Drawn movement: stationary laws, staying in the cell, and positions that are functions of (device, time)."""
 
 import json
-from itertools import pairwise
+import tracemalloc
+from itertools import pairwise, takewhile
 
 import networkx as nx
 import numpy as np
@@ -13,7 +14,7 @@ from scipy import stats
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.scenario import load
-from edgefl.world.mobility import MOBILITY, Area
+from edgefl.world.mobility import MOBILITY, Area, legs
 from edgefl.world.mobility.constant_velocity import ConstantVelocity
 from edgefl.world.mobility.gauss_markov import GaussMarkov
 from edgefl.world.mobility.group import GroupMobility
@@ -228,7 +229,7 @@ def test_streets_are_walked_by_shortest_ways(streets):
         nodes, along_m = moving.route(start, end)
         assert nodes == nx.dijkstra_path(moving.graph, start, end, weight="length_m")
         assert along_m[-1] == pytest.approx(nx.dijkstra_path_length(moving.graph, start, end, weight="length_m"))
-    times, points, _ = moving._leg(0, 500.0)
+    times, points = zip(*takewhile(lambda corner: corner[0] <= 500.0, moving.corners(0)), strict=True)
     nodes = [int(np.argmin(np.hypot(*(moving.points - point).T))) for point in points]
     assert all(moving.graph.has_edge(a, b) for a, b in pairwise(nodes))
     lengths = [moving.graph.edges[a, b]["length_m"] for a, b in pairwise(nodes)]
@@ -339,6 +340,34 @@ def test_positions_after_an_interrupt_are_those_without_it(streets, name, monkey
         moving.positions_m(IDS[:1], 1e4)
     assert np.array_equal(moving.positions_m(IDS[:1], 1e4), track(model).positions_m(IDS[:1], 1e4))
     assert hits == [0]
+
+
+@pytest.mark.parametrize("name", [*MODELS, "streets"])
+def test_forgotten_corners_change_no_answer(streets, name, monkeypatch):
+    """Positions at times in any order, and paths over more corners than are kept."""
+    model, _ = MODELS.get(name, (streets, 10.0))
+    times_s = np.random.default_rng(4).uniform(0, 2e3, 40)
+    remembering = track(model)
+    expected = [remembering.positions_m(IDS[:3], time_s) for time_s in times_s.tolist()]
+    path_m = remembering.path_m(1, np.sort(times_s))
+    monkeypatch.setattr(legs, "MOST_CORNERS", 8)
+    monkeypatch.setattr(legs, "KEPT_CORNERS", 4)
+    forgetting = track(model)
+    np.testing.assert_array_equal([forgetting.positions_m(IDS[:3], time_s) for time_s in times_s.tolist()], expected)
+    np.testing.assert_array_equal(forgetting.path_m(1, np.sort(times_s)), path_m)
+
+
+def test_memory_does_not_grow_with_virtual_time(monkeypatch):
+    """A device that turns each second has 20,000 corners after 20,000 s, which would take 480 kB."""
+    monkeypatch.setattr(legs, "MOST_CORNERS", 1_024)
+    monkeypatch.setattr(legs, "KEPT_CORNERS", 512)
+    moving = track(GaussMarkov(update_s=1.0), count=1)
+    moving.positions_m(IDS[:1], 1.0)
+    tracemalloc.start()
+    moving.positions_m(IDS[:1], 2e4)
+    kept_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept_bytes < 2 * 24 * 1_024
 
 
 @pytest.mark.parametrize("model", [Static(), *(model for model, _ in MODELS.values())], ids=lambda m: type(m).__name__)

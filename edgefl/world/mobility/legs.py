@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,12 +16,46 @@ Corners = Iterator[tuple[float, Floats]]
 """The corners of a device's way, in order and without end: (time or distance, point [2]); the first at 0 or before."""
 
 
-class _Path(NamedTuple):
-    """A device's corners up to the latest time that was asked for, and the iterator that gives the next ones."""
+MOST_CORNERS = 2**15  # of one device in memory, where they take 0.8 MB
+KEPT_CORNERS = 2**14  # the latest ones, which stay when there are more than that
 
-    times_s: list[float]  # [corners]
-    points: list[Floats]  # [corners] of [2]
-    following: Corners
+
+class _Path:
+    """A device's corners around the latest times that were asked for, and the iterator that gives the next ones."""
+
+    def __init__(self, following: Corners) -> None:
+        # Three arrays of numbers take a tenth of the memory of a list of points.
+        self.times_s = array("d")
+        self.x_m = array("d")
+        self.y_m = array("d")
+        self._following = following
+
+    def covers(self, time_s: float) -> bool:
+        """Return whether the leg at a time is kept, or still to come."""
+        return not self.times_s or self.times_s[0] <= time_s
+
+    def extend(self, from_s: float, until_s: float) -> None:
+        """Go on until the leg at a time has an end; keep the corners since the leg at an earlier time."""
+        # One corner beyond the time, so that the leg has an end.
+        while not self.times_s or self.times_s[-1] <= until_s:
+            corner_s, point = next(self._following)
+            x_m, y_m = point.tolist()
+            self.times_s.append(corner_s)
+            self.x_m.append(x_m)
+            self.y_m.append(y_m)
+            if len(self.times_s) > MOST_CORNERS:
+                self._forget(from_s)
+
+    def _forget(self, from_s: float) -> None:
+        """Forget early corners, but neither the latest ones nor those since the leg at a time."""
+        before = max(0, self.row(from_s))
+        forgotten = min(before, len(self.times_s) - KEPT_CORNERS)
+        for values in (self.times_s, self.x_m, self.y_m):
+            del values[:forgotten]
+
+    def row(self, time_s: float) -> int:
+        """Return the row of the corner that begins the leg at a time; of corners at one time it is the last."""
+        return bisect_right(self.times_s, time_s) - 1
 
 
 class _Leg(NamedTuple):
@@ -28,12 +63,16 @@ class _Leg(NamedTuple):
 
     begin_s: float
     end_s: float
-    start: Floats
-    end: Floats
+    start: tuple[float, float]
+    end: tuple[float, float]
 
 
 class Legs(Track):
-    """Devices that move in straight legs. Corners are keyed by device and kept, which never alters an answer."""
+    """Devices that move in straight legs.
+
+    Corners are a function of the device, and the latest ones are kept, which never alters an answer: asked about a time
+    before them, a device's way begins anew. So memory does not grow with virtual time.
+    """
 
     def __init__(self, speeds_mps: Floats) -> None:
         super().__init__(speeds_mps)
@@ -58,9 +97,9 @@ class Legs(Track):
         """Return the positions [t, 2] of one device at ascending times [t]."""
         if not len(times_s):
             return np.empty((0, 2))
-        self._leg(device, float(times_s[-1]))  # the corners up to there
-        corners_s = self._paths[device].times_s
-        points = self._paths[device].points
+        way = self._path(device, float(times_s[0]), float(times_s[-1]))
+        corners_s = np.array(way.times_s)
+        points = np.stack([way.x_m, way.y_m], axis=1)
         legs = np.searchsorted(corners_s, times_s, side="right") - 1  # of corners at one time the last begins the leg
         path = np.empty((len(times_s), 2))
         for leg in np.unique(legs).tolist():
@@ -73,7 +112,7 @@ class Legs(Track):
 
     def velocities_mps(self, ids: Ids, time_s: float) -> Floats:
         """Return the velocities [n, 2] of devices at a time; at a corner, those of the leg that begins there."""
-        return np.array([self._velocity(device, time_s) for device in ids.tolist()]).reshape(-1, 2)
+        return np.array([self._velocity_mps(device, time_s) for device in ids.tolist()]).reshape(-1, 2)
 
     def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
         """Return when devices [n] have moved by distances [n], or the end of their leg if that is before."""
@@ -86,37 +125,38 @@ class Legs(Track):
         """Return when one device has moved by a distance, or the end of its leg."""
         # Only the end of the leg is certain: after a corner it may be faster.
         moved_s = np.inf
-        speed_mps = float(np.hypot(*self._velocity(device, time_s)))
+        speed_mps = float(np.hypot(*self._velocity_mps(device, time_s)))
         if speed_mps > 0:
             moved_s = time_s + distance_m / speed_mps
         return min(self._leg_at(device, time_s).end_s, moved_s)
 
-    def _velocity(self, device: int, time_s: float) -> Floats:
+    def _velocity_mps(self, device: int, time_s: float) -> tuple[float, float]:
         leg = self._leg_at(device, time_s)
-        return (leg.end - leg.start) / (leg.end_s - leg.begin_s)  # 0 on a leg without end
+        duration_s = leg.end_s - leg.begin_s  # inf on a leg without end, where the device stands
+        return (leg.end[0] - leg.start[0]) / duration_s, (leg.end[1] - leg.start[1]) / duration_s
 
     def _leg_at(self, device: int, time_s: float) -> _Leg:
         """Return a device's leg at a time."""
-        times_s, points, row = self._leg(device, time_s)
-        return _Leg(times_s[row], times_s[row + 1], points[row], points[row + 1])
+        path = self._path(device, time_s, time_s)
+        row = path.row(time_s)
+        start = (path.x_m[row], path.y_m[row])
+        end = (path.x_m[row + 1], path.y_m[row + 1])
+        return _Leg(path.times_s[row], path.times_s[row + 1], start, end)
 
-    def _leg(self, device: int, time_s: float) -> tuple[list[float], list[Floats], int]:
-        """Return all corners so far, and the number of the one that begins the leg at a time."""
-        if device not in self._paths:
-            self._paths[device] = _Path([], [], self.corners(device))
-        times_s, points, following = self._paths[device]
+    def _path(self, device: int, from_s: float, until_s: float) -> _Path:
+        """Return a device's way, from the leg at one time or before to the end of the leg at another."""
+        path = self._paths.get(device)
+        if path is None or not path.covers(from_s):
+            path = _Path(self.corners(device))
+            self._paths[device] = path
         try:
-            # One corner beyond the time, so that the leg has an end.
-            while not times_s or times_s[-1] <= time_s:
-                corner_s, point = next(following)
-                times_s.append(corner_s)
-                points.append(point)
+            path.extend(from_s, until_s)
         except BaseException:
             # A generator that Ctrl-C has hit gives nothing more, and positions are asked for once more when results are
             # written: the way begins anew, as it is a function of the device alone.
             del self._paths[device]
             raise
-        return times_s, points, bisect_right(times_s, time_s) - 1  # of corners at one time the last begins the leg
+        return path
 
 
 def timed(corners: Corners, speed_mps: float) -> Corners:
