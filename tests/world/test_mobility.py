@@ -2,7 +2,7 @@
 
 import json
 import tracemalloc
-from itertools import pairwise, takewhile
+from itertools import count, pairwise, takewhile
 
 import networkx as nx
 import numpy as np
@@ -355,6 +355,18 @@ def test_forgotten_corners_change_no_answer(streets, name, monkeypatch):
     forgetting = track(model)
     np.testing.assert_array_equal([forgetting.positions_m(IDS[:3], time_s) for time_s in times_s.tolist()], expected)
     np.testing.assert_array_equal(forgetting.path_m(1, np.sort(times_s)), path_m)
+
+
+def test_corners_may_be_tuples():
+    """A model of a user need not make arrays of its points."""
+
+    class Tuples(legs.Legs):
+        def corners(self, device):
+            return ((10.0 * number, (3.0 * number, 4.0 * number)) for number in count())
+
+    moving = Tuples(np.array([0.5]))
+    assert moving.positions_m(IDS[:1], 15.0).tolist() == [[4.5, 6.0]]
+    assert moving.velocities_mps(IDS[:1], 15.0).tolist() == [[0.3, 0.4]]
 
 
 def test_memory_does_not_grow_with_virtual_time(monkeypatch):

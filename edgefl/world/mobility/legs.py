@@ -24,7 +24,7 @@ class _Path:
     """A device's corners around the latest times that were asked for, and the iterator that gives the next ones."""
 
     def __init__(self, following: Corners) -> None:
-        # Three arrays of numbers take a tenth of the memory of a list of points.
+        # 24 bytes a corner; a NumPy array for each point would take several times as much.
         self.times_s = array("d")
         self.x_m = array("d")
         self.y_m = array("d")
@@ -35,11 +35,11 @@ class _Path:
         return not self.times_s or self.times_s[0] <= time_s
 
     def extend(self, from_s: float, until_s: float) -> None:
-        """Go on until the leg at a time has an end; keep the corners since the leg at an earlier time."""
+        """Go on until the leg at `until_s` has an end; keep all corners since the leg at `from_s`."""
         # One corner beyond the time, so that the leg has an end.
         while not self.times_s or self.times_s[-1] <= until_s:
             corner_s, point = next(self._following)
-            x_m, y_m = point.tolist()
+            x_m, y_m = point  # a model of a user may yield a tuple
             self.times_s.append(corner_s)
             self.x_m.append(x_m)
             self.y_m.append(y_m)
@@ -47,7 +47,7 @@ class _Path:
                 self._forget(from_s)
 
     def _forget(self, from_s: float) -> None:
-        """Forget early corners, but neither the latest ones nor those since the leg at a time."""
+        """Forget early corners; keep those since the leg at `from_s`, and at least the latest `KEPT_CORNERS`."""
         before = max(0, self.row(from_s))
         forgotten = min(before, len(self.times_s) - KEPT_CORNERS)
         for values in (self.times_s, self.x_m, self.y_m):
@@ -97,9 +97,9 @@ class Legs(Track):
         """Return the positions [t, 2] of one device at ascending times [t]."""
         if not len(times_s):
             return np.empty((0, 2))
-        way = self._path(device, float(times_s[0]), float(times_s[-1]))
-        corners_s = np.array(way.times_s)
-        points = np.stack([way.x_m, way.y_m], axis=1)
+        kept = self._path(device, float(times_s[0]), float(times_s[-1]))
+        corners_s = np.array(kept.times_s)
+        points = np.stack([kept.x_m, kept.y_m], axis=1)
         legs = np.searchsorted(corners_s, times_s, side="right") - 1  # of corners at one time the last begins the leg
         path = np.empty((len(times_s), 2))
         for leg in np.unique(legs).tolist():
@@ -144,7 +144,7 @@ class Legs(Track):
         return _Leg(path.times_s[row], path.times_s[row + 1], start, end)
 
     def _path(self, device: int, from_s: float, until_s: float) -> _Path:
-        """Return a device's way, from the leg at one time or before to the end of the leg at another."""
+        """Return a device's corners, at least from the leg at `from_s` to the end of the leg at `until_s`."""
         path = self._paths.get(device)
         if path is None or not path.covers(from_s):
             path = _Path(self.corners(device))
