@@ -39,7 +39,7 @@ class _Path:
         # One corner beyond the time, so that the leg has an end.
         while not self.times_s or self.times_s[-1] <= until_s:
             corner_s, point = next(self._following)
-            x_m, y_m = point  # a model of a user may yield a tuple
+            x_m, y_m = np.asarray(point).tolist()  # a model of a user may yield a tuple
             self.times_s.append(corner_s)
             self.x_m.append(x_m)
             self.y_m.append(y_m)
