@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from edgefl.core.errors import InputError
 from edgefl.core.section import shown
 from edgefl.scenario.yaml_reader import NotYaml, parse
+
+Given = TypeVar("Given")
+
+EXAMPLE = '["rounds=20", "radio.bandwidth_hz=50e6"]'  # of overrides in Python
 
 
 class Override(NamedTuple):
@@ -35,11 +39,33 @@ def parse_override(text: str) -> Override:
     return Override(keys, parsed, f"--set {text}")
 
 
+def listed(overrides: Sequence[Given]) -> list[Given]:
+    """Return the overrides that a caller from Python hands over as a list.
+
+    Raises:
+        InputError: they are a single text or a mapping, or some are no texts.
+    """
+    wanted = f'overrides: must be a list of "dotted.key=value" texts, such as {EXAMPLE}'
+    if isinstance(overrides, str):  # a sequence, too, but of letters
+        raise InputError(f"{wanted}, got a single text: write [{shown(overrides)}]")
+    if isinstance(overrides, Mapping):
+        raise InputError(f"{wanted}, got a mapping")
+    for override in overrides:
+        if not isinstance(override, str | Override):
+            raise InputError(f"{wanted}, one is {shown(override)}")
+    return list(overrides)
+
+
 def with_seed(overrides: Sequence[str], seed: int | None) -> list[str]:
-    """Return overrides with one more for the seed, if there is one."""
+    """Return overrides with one more for the seed, if there is one.
+
+    Raises:
+        InputError: they are no list, see `listed`.
+    """
+    given = listed(overrides)
     if seed is None:
-        return list(overrides)
-    return [*overrides, f"seed={seed}"]  # the last one counts
+        return given
+    return [*given, f"seed={seed}"]  # the last one counts
 
 
 def replaced(raw: Any, keys: tuple[str, ...], value: Any, where: str) -> Any:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+import edgefl
 from edgefl.core.errors import InputError
 from edgefl.scenario import dump, load, shipped
 from edgefl.scenario.jsonschema import schema
@@ -255,6 +256,27 @@ def outcome(raw, overrides):
     except InputError as error:
         prefixes = [f"--set {override}: " for override in overrides] or ["scenario: "]
         return [fault.removeprefix(prefixes[0]) for fault in error.faults]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "got"),
+    [
+        ("rounds=20", ', got a single text: write ["rounds=20"]'),
+        ({"rounds": 20}, ", got a mapping"),
+        ([("rounds", 20)], ", one is ['rounds', 20]"),
+    ],
+)
+@pytest.mark.parametrize("call", [edgefl.run, edgefl.load, edgefl.sweep])
+def test_python_overrides_are_a_list(call, overrides, got, tmp_path):
+    source = "quickstart"
+    if call is edgefl.sweep:
+        source = tmp_path / "sweep.yaml"
+        source.write_text("base: quickstart\naxes: {rounds: [1, 2]}\n")
+    with pytest.raises(InputError) as caught:
+        call(source, overrides=overrides)
+    (fault,) = caught.value.faults
+    assert fault.startswith('overrides: must be a list of "dotted.key=value" texts, such as ["rounds=20", ')
+    assert fault.endswith(got)
 
 
 def test_set_of_a_name_keeps_its_kind_for_the_next():
