@@ -6,7 +6,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Ids
 from edgefl.world.battery_parameters import BatteryParameters
-from edgefl.world.charging import ChargerState, charged_s, initial_state, next_phase
+from edgefl.world.charging import ROUNDING, ChargerState, charged_s, initial_state, next_phase
 from edgefl.world.churn.base import Changes
 from edgefl.world.next_events import advance_to
 
@@ -180,14 +180,20 @@ class Batteries:
         approaches = np.where(usable, net_w < 0, net_w > 0)
         never_s = np.full(len(ids), np.inf)
         after_s = np.divide(threshold_j - self._level_j[ids], net_w, out=never_s, where=approaches)
-        crosses_s = self._since_s[ids] + np.maximum(after_s, 0.0)  # rounding may have put the level past it
-        self._next_s[ids] = np.minimum(self._switch_s[ids], crosses_s)
+        since_s = self._since_s[ids]
+        crosses_s = since_s + np.maximum(after_s, 0.0)  # rounding may have put the level past it
+        # If the level reaches its threshold just when the charger switches, the threshold comes first: a battery that
+        # is full when its window closes is charged. Rounding must not decide that.
+        switch_s = self._switch_s[ids]
+        together = np.isfinite(switch_s) & (crosses_s >= switch_s) & (crosses_s <= switch_s * (1 + ROUNDING))
+        before_s = np.maximum(np.nextafter(switch_s, 0.0), since_s)
+        crosses_s = np.where(together, before_s, crosses_s)
+        self._next_s[ids] = np.minimum(switch_s, crosses_s)
 
     def _handle_next_events(self, ids: Ids) -> None:
         """Handle the next event of each of devices [n]."""
         at_s = self._next_s[ids].copy()
         self._start_lines(ids, at_s)
-        # If the level crosses its threshold just when the charger switches, the charger comes first.
         crosses = at_s < self._switch_s[ids]
         self._cross_threshold(ids[crosses], at_s[crosses])
         self._switch_charger(ids[~crosses])

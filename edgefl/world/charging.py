@@ -10,6 +10,7 @@ from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.world.battery_parameters import DAY_S, BatteryParameters
 
 LEAST_RISE = 1e-9  # of the capacity: a level that rises by less in a day rises by rounding only
+ROUNDING = 1e-12  # of a time: what happens so little later than the charger switches, happens later by rounding only
 
 
 class ChargerState(NamedTuple):
@@ -81,8 +82,8 @@ def charged_s(parameters: BatteryParameters, level_j: Floats, charger: ChargerSt
         gain_w = np.where(plugged, parameters.charging_w[rows, window], 0.0) - parameters.idle_w
         with np.errstate(divide="ignore", invalid="ignore"):
             reached_s = time_s + (parameters.resume_j - level_j) / gain_w
-        reached = np.isinf(found_s) & (gain_w > 0) & (reached_s <= until_s)
-        found_s = np.where(reached, reached_s, found_s)
+        reached = np.isinf(found_s) & (gain_w > 0) & (reached_s <= until_s * (1 + ROUNDING))
+        found_s = np.where(reached, np.minimum(reached_s, until_s), found_s)
         level_j = np.clip(level_j + gain_w * lasts_s, 0.0, parameters.capacity_j)
         time_s = np.where(np.isinf(until_s), time_s, until_s)
         window, plugged, lasts_s = next_phase(parameters, rows, window, plugged)
@@ -95,7 +96,8 @@ def charged_s(parameters: BatteryParameters, level_j: Floats, charger: ChargerSt
         if phase == 2 * phases_a_day:
             rise_j = daily_j[2] - daily_j[1]
             with np.errstate(divide="ignore", invalid="ignore"):
-                days = np.maximum(np.ceil((parameters.resume_j - peak_j) / rise_j) - 1, 0.0)
+                days = np.ceil((parameters.resume_j - peak_j) / rise_j * (1 - ROUNDING)) - 1
+            days = np.maximum(days, 0.0)
             days = np.where(rise_j > LEAST_RISE * parameters.capacity_j, days, 0.0)
             level_j = level_j + days * rise_j
             time_s = time_s + days * DAY_S

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from edgefl.core.errors import InputError
@@ -95,6 +95,10 @@ DRAWS = st.lists(st.tuples(st.floats(1.0, 40_000.0), st.sampled_from([0.0, 0.002
 
 @settings(max_examples=150, deadline=None)
 @given(SUPPLIES, DRAWS)
+@example(  # in 32 hours 288 + 270 + 54 + 288 J fill up what ran out at 100 J, just when the window closes
+    supply(windows=SEVERAL[0], start=0.15, idle_w=0.0, reserve=0.1, resume=1.0),
+    [(4334.0, 0.0), (2867.0, 0.03), (27999.0, 0.0), (40000.0, 0.0), (40000.0, 0.0), (1.0, 0.0)],
+)
 def test_levels_are_those_of_a_walk_from_moment_to_moment(of, draws):
     """Whatever is drawn when: the same level, the same who is usable, the same changes; never negative nor too full."""
     found = Batteries(of)
@@ -137,6 +141,20 @@ def test_when_the_next_is_charged_is_known_in_closed_form(of, now):
         assert found.usable[0]
     else:
         assert not came
+
+
+@pytest.mark.parametrize("days", [1, 2, 3, 7])
+@pytest.mark.parametrize("from_h", [0, 3.5, 8.3, 12.7])
+@pytest.mark.parametrize("hours", [0.1, 0.7, 3, 11.1])
+def test_a_battery_that_is_full_just_when_its_window_closes_is_charged(days, from_h, hours):
+    """Rounding would else decide whether it is usable then, or a day later."""
+    power_w = (CAPACITY_J - 100) / (days * hours * HOUR_S)
+    of = supply(start=0.1, reserve=0.1, resume=1.0, charging_w=power_w, from_h=from_h, to_h=from_h + hours)
+    full_s = ((days - 1) * 24 + from_h + hours) * HOUR_S
+    found = Batteries(of)
+    assert found.next_charged_s(ONE, 0.0) == pytest.approx(full_s, rel=1e-12)
+    found.advance(full_s * (1 + 1e-12))
+    assert found.usable[0]
 
 
 def test_running_out_and_being_charged_in_closed_form():
