@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from edgefl.core.errors import InputError
-from edgefl.core.files import locked
+from edgefl.core.files import is_half_written, locked, remove_half_written
 from edgefl.reproductions import pages
 from edgefl.reproductions.comparison import Comparison, compare, missing
 from edgefl.reproductions.finished_run import FinishedRun
@@ -113,6 +113,7 @@ class _Study:
         with closing(locked(self._folder / LOCK)):
             try:
                 self._check_files()  # they may have come since
+                remove_half_written(self._folder)
                 self._read_rows()
                 yield
             finally:
@@ -125,7 +126,7 @@ class _Study:
         """Refuse a folder with other files than a study's."""
         if self._options.overwrite or not self._folder.exists():
             return
-        others = {path.name for path in self._folder.iterdir()} - {LOCK.parent.name}
+        others = {path.name for path in self._folder.iterdir() if not is_half_written(path)} - {LOCK.parent.name}
         if others and not self._begun():
             raise InputError(f"{self._folder}: holds other files than a study's; choose another folder with -o")
 

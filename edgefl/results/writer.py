@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from edgefl.core.errors import InputError, RunError
-from edgefl.core.files import FileGroup, write_atomically
+from edgefl.core.files import FileGroup, remove_half_written, write_atomically
 from edgefl.core.version import edgefl_version
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.results.csv_format import csv_bytes, csv_pieces
@@ -96,17 +96,6 @@ def open_folder(folder: Path) -> None:
         remove_half_written(folder)
     except OSError as error:
         raise _cannot_be_written(folder, error) from None
-
-
-def remove_half_written(folder: Path) -> None:
-    """Remove what a killed run has left of files that it was writing.
-
-    Raises:
-        OSError: the system does not allow it.
-    """
-    # Files are written under such a name and then renamed.
-    for half_written in folder.glob(".*.part"):
-        half_written.unlink(missing_ok=True)
 
 
 def write_labels(files: FileGroup, holdings: Mapping[str, list[Any]]) -> None:

@@ -20,7 +20,15 @@ from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import DivergedError, InputError, RunError, Taken, trail
 from edgefl.core.extras import check_loads
-from edgefl.core.files import MOST_NAME_BYTES, FileGroup, cut_to_bytes, locked, write_atomically
+from edgefl.core.files import (
+    MOST_NAME_BYTES,
+    FileGroup,
+    cut_to_bytes,
+    is_half_written,
+    locked,
+    remove_half_written,
+    write_atomically,
+)
 from edgefl.core.machine import one_numpy_thread, rare_collections
 from edgefl.core.plugins import Plugin, attributing
 from edgefl.core.ray_cluster import connected
@@ -97,7 +105,7 @@ def run(scenario: Scenario, options: Options, progress: RoundListener = silent) 
             finished = _finished(options.out, scenario)
             if finished is not None:
                 with suppress(OSError):  # results may lie where nothing can be changed any more
-                    writer.remove_half_written(options.out)  # of the report, which is written last
+                    remove_half_written(options.out)  # of the report, which is written last
                 if not options.extendable and not options.share:
                     _drop_record(options.out)
                 return finished
@@ -568,7 +576,7 @@ def _finished(folder: Path, scenario: Scenario) -> Result | None:
     if not file.exists():
         if not folder.exists():
             return None
-        names = {path.name for path in folder.iterdir() if path.suffix != ".part"}  # an unfinished file does not count
+        names = {path.name for path in folder.iterdir() if not is_half_written(path)}
         if names <= {writer.CHECKPOINTS, MANIFEST_FILE}:
             return None  # a run was killed before its first round
         raise InputError(f"{folder}: holds other files than a run's; choose another folder with -o")

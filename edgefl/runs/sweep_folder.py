@@ -10,6 +10,7 @@ import yaml
 
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError
+from edgefl.core.files import is_half_written
 from edgefl.results import writer
 from edgefl.runs.report_page import REPORT
 from edgefl.runs.sweep_index import INDEX
@@ -37,7 +38,7 @@ def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool, grow
     writer.check_folder(out, overwrite=overwrite or resume)
     if not out.exists():
         return
-    names = {path.name for path in out.iterdir()}
+    names = {path.name for path in out.iterdir() if not is_half_written(path)}
     if CONTENT not in names and names - {LOCK.parent.name}:
         raise InputError(f"{out}: holds other files than a sweep's; choose another folder with -o")
     if not resume or CONTENT not in names:

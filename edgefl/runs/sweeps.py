@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError
 
 from edgefl.core.errors import InputError
 from edgefl.core.extras import check_loads
-from edgefl.core.files import locked, write_atomically
+from edgefl.core.files import locked, remove_half_written, write_atomically
 from edgefl.core.machine import ADDRESS_SPACE, SHARED_CORES, THREADS, cores, memory_limits
 from edgefl.learning.torch_device import gpu_count
 from edgefl.runs import emulation, what_if
@@ -108,6 +108,7 @@ def run(sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore) -> S
     with _joined(options, train=sweep.train) as cluster, closing(locked(out / LOCK)):
         if not options.resume:
             clear(out)
+        remove_half_written(out)
         write_atomically(out / CONTENT, content.encode())
         runs = [SweepRun(number, point, out / point.place) for number, point in enumerate(sweep.points)]
         for sweep_run in runs:

@@ -98,8 +98,10 @@ def test_an_interrupted_study_goes_on_to_the_same_bytes(edgefl):
     [line] = edgefl.refused(*FIGURE)
     assert line.startswith("study: holds a study, of which ")
 
+    half_written = edgefl.write("study/.measured.csv.0123456789ab.part", "bandwidth,se")  # as after kill -9
     done = edgefl(*FIGURE, "--resume")
     assert done.returncode == 0, done.stderr
+    assert not half_written.exists()
     assert rows(measured)[: len(kept)] == kept
     whole = edgefl(*FIGURE[:-4], "-o", "whole", "--workers", "2")
     assert whole.returncode == 0, whole.stderr

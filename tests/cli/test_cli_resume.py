@@ -221,6 +221,19 @@ def test_a_sweep_killed_at_ten_moments(edgefl):
     assert killed_sweeps(edgefl, kills=10, seed=4) >= 5
 
 
+@pytest.mark.parametrize("name", [".sweep.yaml.0123456789ab.part", ".index.csv.0123456789ab.part"])
+def test_a_sweep_removes_what_was_half_written_when_it_was_killed(edgefl, name):
+    """Before it has any other file, and when all its runs are finished."""
+    edgefl.write("s.yaml", SCENARIO.replace("rounds: 12", "rounds: 2"))
+    edgefl.write("sweep.yaml", "base: s.yaml\ntrain: false\nseeds: [1, 2]")
+    for _ in range(2):
+        half_written = edgefl.write(f"out/{name}", "point,se")
+        done = edgefl("sweep", "sweep.yaml", "-o", "out", "--resume", *HOW)
+        assert done.returncode == 0, done.stderr
+        assert not half_written.exists()
+        assert (edgefl.folder / "out" / "index.csv").read_text().count("finished") == 2
+
+
 def test_a_second_sweep_is_refused(edgefl):
     edgefl.write("s.yaml", SCENARIO.replace("rounds: 12", "rounds: 3000"))
     edgefl.write("sweep.yaml", "base: s.yaml\nseeds: [1, 2]")
