@@ -16,7 +16,7 @@ from weakref import WeakSet
 from edgefl.core.errors import InputError, Taken
 
 MOST_NAME_BYTES = 200  # of the part of a file's name that somebody has chosen; file systems take 255 in all
-SUFFIX = ".part"  # of the name that a file has while it is written; it begins with a dot
+HALF_WRITTEN = ".part"  # suffix of the name that a file has while it is written; the name begins with a dot
 
 
 def check_plain(path: Path) -> None:
@@ -120,7 +120,7 @@ class _Part:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         # The temporary file lies in the same folder: a rename is atomic only within one file system.
-        name = f".{cut_to_bytes(path.name, MOST_NAME_BYTES)}.{secrets.token_hex(6)}{SUFFIX}"
+        name = f".{cut_to_bytes(path.name, MOST_NAME_BYTES)}.{secrets.token_hex(6)}{HALF_WRITTEN}"
         self._temporary = path.with_name(name)
         # `tempfile` would keep results from being shared: its files have 0600, these what the user's umask leaves.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -181,7 +181,7 @@ def _all_to_disk(parts: Sequence[_Part]) -> None:
 
 def is_half_written(path: Path) -> bool:
     """Return whether a file has the temporary name of one that was being written."""
-    return path.name.startswith(".") and path.suffix == SUFFIX
+    return path.name.startswith(".") and path.suffix == HALF_WRITTEN
 
 
 def remove_half_written(folder: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from weakref import finalize
 
 from edgefl.core.errors import RunError
+from edgefl.core.files import HALF_WRITTEN
 
 
 class UnnamedFile:
@@ -28,7 +29,7 @@ class UnnamedFile:
         with self._in_one_line("written"):
             folder.mkdir(parents=True, exist_ok=True)
             # Where a file system has no files without names, it has one for a moment: that of a half-written file.
-            self._file = tempfile.TemporaryFile(dir=folder, prefix=".rows.", suffix=".part", buffering=0)  # noqa: SIM115
+            self._file = tempfile.TemporaryFile(dir=folder, prefix=".rows.", suffix=HALF_WRITTEN, buffering=0)  # noqa: SIM115
         finalize(self, self._file.close)
         self._end = 0
 

@@ -21,7 +21,7 @@ from edgefl.learning.data_section import DataSection
 from edgefl.learning.models import MODELS, Model
 from edgefl.scenario import shipped
 from edgefl.scenario.number_forms import with_remedy
-from edgefl.scenario.overrides import Override, listed, parse_override, replaced
+from edgefl.scenario.overrides import Override, list_of_overrides, parse_override, replaced
 from edgefl.scenario.scenario import Scenario
 from edgefl.scenario.source import Source, read
 
@@ -54,7 +54,7 @@ def load_with_source(
     Raises:
         InputError: one finished line for every fault, in the order of the file.
     """
-    overrides = listed(overrides)
+    overrides = list_of_overrides(overrides)
     if isinstance(source, Mapping):
         raw = dict(source)
         origin = Source()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from edgefl.core.errors import InputError
 from edgefl.core.section import shown
 from edgefl.scenario.yaml_reader import NotYaml, parse
 
-Given = TypeVar("Given")
+Given = TypeVar("Given")  # texts, or texts and `Override`s
 
 EXAMPLE = '["rounds=20", "radio.bandwidth_hz=50e6"]'  # of overrides in Python
 
@@ -39,8 +39,8 @@ def parse_override(text: str) -> Override:
     return Override(keys, parsed, f"--set {text}")
 
 
-def listed(overrides: Sequence[Given]) -> list[Given]:
-    """Return the overrides that a caller from Python hands over as a list.
+def list_of_overrides(overrides: Iterable[Given]) -> list[Given]:
+    """Return the overrides that a caller from Python hands over, as a list.
 
     Raises:
         InputError: they are a single text or a mapping, or some are no texts.
@@ -50,19 +50,20 @@ def listed(overrides: Sequence[Given]) -> list[Given]:
         raise InputError(f"{wanted}, got a single text: write [{shown(overrides)}]")
     if isinstance(overrides, Mapping):
         raise InputError(f"{wanted}, got a mapping")
-    for override in overrides:
+    given = list(overrides)  # before they are checked: a generator can be read only once
+    for override in given:
         if not isinstance(override, str | Override):
             raise InputError(f"{wanted}, one is {shown(override)}")
-    return list(overrides)
+    return given
 
 
 def with_seed(overrides: Sequence[str], seed: int | None) -> list[str]:
     """Return overrides with one more for the seed, if there is one.
 
     Raises:
-        InputError: they are no list, see `listed`.
+        InputError: they are no list of texts.
     """
-    given = listed(overrides)
+    given = list_of_overrides(overrides)
     if seed is None:
         return given
     return [*given, f"seed={seed}"]  # the last one counts

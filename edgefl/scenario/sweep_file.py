@@ -18,7 +18,7 @@ from edgefl.core.plugin_import import Access
 from edgefl.core.section import KeyPath, Section, fault, fault_at
 from edgefl.scenario import shipped
 from edgefl.scenario.load import load
-from edgefl.scenario.overrides import Override, listed
+from edgefl.scenario.overrides import Override, list_of_overrides
 from edgefl.scenario.scenario import Scenario
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.source import Source, read
@@ -155,7 +155,7 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     Raises:
         InputError: one finished line for every fault.
     """
-    overrides = listed(overrides)
+    overrides = list_of_overrides(overrides)
     path = shipped.find(source)
     raw, origin = read(path)
     # A file with keys of a scenario and none of a sweep: not one fault for each key, but the one that is meant.

@@ -10,7 +10,7 @@ from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.world.battery_parameters import DAY_S, BatteryParameters
 
 LEAST_RISE = 1e-9  # of the capacity: a level that rises by less in a day rises by rounding only
-ROUNDING = 1e-12  # of a time: what happens so little later than the charger switches, happens later by rounding only
+ROUNDING = 1e-12  # of a time: an event that is so little later than the charger's switch is later by rounding only
 
 
 class ChargerState(NamedTuple):
@@ -96,6 +96,7 @@ def charged_s(parameters: BatteryParameters, level_j: Floats, charger: ChargerSt
         if phase == 2 * phases_a_day:
             rise_j = daily_j[2] - daily_j[1]
             with np.errstate(divide="ignore", invalid="ignore"):
+                # A battery that is full at the end of the fifth day, up to rounding, does not need a sixth.
                 days = np.ceil((parameters.resume_j - peak_j) / rise_j * (1 - ROUNDING)) - 1
             days = np.maximum(days, 0.0)
             days = np.where(rise_j > LEAST_RISE * parameters.capacity_j, days, 0.0)

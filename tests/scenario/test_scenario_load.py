@@ -271,12 +271,19 @@ def test_python_overrides_are_a_list(call, overrides, got, tmp_path):
     source = "quickstart"
     if call is edgefl.sweep:
         source = tmp_path / "sweep.yaml"
-        source.write_text("base: quickstart\naxes: {rounds: [1, 2]}\n")
+        source.write_text("base: quickstart\ngrid: {rounds: [1, 2]}\n")
     with pytest.raises(InputError) as caught:
         call(source, overrides=overrides)
     (fault,) = caught.value.faults
     assert fault.startswith('overrides: must be a list of "dotted.key=value" texts, such as ["rounds=20", ')
     assert fault.endswith(got)
+
+
+def test_python_overrides_may_come_one_by_one():
+    """A generator can be read only once."""
+    assert edgefl.load("quickstart", overrides=(f"rounds={count}" for count in (20, 30))).rounds == 30
+    result = edgefl.run("quickstart", overrides=(f"rounds={count}" for count in (3, 2)), train=False)
+    assert len(result.rounds) == 2
 
 
 def test_set_of_a_name_keeps_its_kind_for_the_next():
