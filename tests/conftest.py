@@ -7,6 +7,8 @@ from pathlib import Path
 import own_process
 import pytest
 
+from edgefl.core.machine import collect_rarely
+
 ROOT = Path(__file__).parents[1]
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--window-size=1400,1200"),
@@ -15,6 +17,9 @@ FLAGS = (
 
 # Tests start edgefl hundreds of times. Without compiled modules each start would compile all of edgefl anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# As the command line does; what ten thousand tests leave behind is much to look through.
+collect_rarely()
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from edgefl.cli.scenario_verbs import add_init, add_list, add_schema, add_valida
 from edgefl.cli.sweep import add_sweep
 from edgefl.cli.what_if import add_what_if
 from edgefl.core.errors import InputError, RunError, trail
-from edgefl.core.machine import more_memory, prefer_huge_pages, unmapped_library
+from edgefl.core.machine import collect_rarely, more_memory, prefer_huge_pages, unmapped_library
 
 ABOUT = """\
 edgefl emulates federated learning at the wireless edge, and tells how much time and energy an accuracy costs.
@@ -54,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def program() -> NoReturn:
     """Run the command of this process's arguments, and end the process with its exit code."""
+    collect_rarely()
     prefer_huge_pages()
     code = main()
     # Python would look for garbage among all objects before it ends, a second's work once torch is there. But triton,

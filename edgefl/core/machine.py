@@ -52,11 +52,20 @@ def user_divides_cores() -> bool:
     return THREADS in os.environ and SHARED_CORES not in os.environ
 
 
+def collect_rarely() -> None:
+    """Collect garbage rarely from now on, in a process that is edgefl's own.
+
+    What its imports make stays until it ends. Python would look through all of it again and again while torch is
+    imported, a sixth of that import's time.
+    """
+    gc.set_threshold(*RARE_COLLECTIONS)
+
+
 @contextmanager
 def rare_collections() -> Iterator[None]:
     """Collect garbage rarely: a run makes millions of events, and hardly any is part of a reference cycle."""
     usual = gc.get_threshold()
-    gc.set_threshold(*RARE_COLLECTIONS)
+    collect_rarely()
     try:
         yield
     finally:

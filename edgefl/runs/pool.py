@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from edgefl.core import interrupts
-from edgefl.core.machine import available_bytes
+from edgefl.core.machine import available_bytes, collect_rarely
 from edgefl.runs.workers import Answer, Died, answered
 
 HEADROOM = 1.2  # free memory before another process is started, relative to the most that any has taken
@@ -159,6 +159,7 @@ def _serve(connection: Connection, work: Callable[[Any], Any], settings: dict[st
     os.environ.update(settings)  # before torch is imported, which reads them once
     import resource
 
+    collect_rarely()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     interrupts.listen()
     # OSError: the parent has closed the connection, or is gone

@@ -15,7 +15,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -27,7 +26,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-LIMIT_S = 60  # for one run
+from warm_process import WarmProcess, serve
+
 SERVER = [sys.executable, "-u", __file__, "--serve"]
 
 
@@ -291,66 +291,9 @@ class Done:
     calls: list[str] = field(default_factory=list)  # counted ones, if it was not killed
 
 
-def serve() -> None:
-    """Fork a child for each task on standard input, and answer with how it has ended."""
-    _warm_up()
-    for line in sys.stdin:
-        task = Task(**json.loads(line))
-        print(json.dumps(asdict(_done(task))), flush=True)
-
-
-def _warm_up() -> None:
-    """Run once without a fault, so that no child has to import or compile anything."""
-    import contextlib
-    import tempfile
-
-    from edgefl.cli import main
-    from edgefl.learning.learner import learner
-
-    learner.cores = lambda: 0  # a child must not inherit the ends of a worker's pipes
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        scenario = Path(folder) / "s.yaml"
-        scenario.write_text(SCENARIO)
-        code = main(["run", str(scenario), "-o", str(Path(folder) / "out"), "--device", "cpu", "--quiet"])
-    assert code == 0
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-
-
-def _done(task: Task) -> Done:
-    base = Path(task.cwd)
-    child = os.fork()
-    if child == 0:
-        _run_child(task, base)
-    code = _awaited(child)
-    names = []
-    if (base / "calls.json").exists():
-        names = json.loads((base / "calls.json").read_text())
-        (base / "calls.json").unlink()
-    return Done(code, (base / "stdout").read_text(), (base / "stderr").read_text(), names)
-
-
-def _awaited(child: int) -> int:
-    """Return the exit code of a child; a child that takes too long is killed, and fails the test."""
-    deadline_s = time.monotonic() + LIMIT_S
-    while time.monotonic() < deadline_s:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.002)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return 124
-
-
-def _run_child(task: Task, base: Path) -> None:
-    os.setsid()
-    os.chdir(base)
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        os.dup2(handle, number)
-        os.close(handle)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+def _run_child(keys: dict[str, Any]) -> None:
+    task = Task(**keys)
+    os.chdir(task.cwd)
     from edgefl.cli import main
     from edgefl.learning.learner import learner
 
@@ -385,7 +328,7 @@ def _run_child(task: Task, base: Path) -> None:
         calls.at = -1
         sys.stdout.flush()
         sys.stderr.flush()
-        (base / "calls.json").write_text(json.dumps(calls.names))
+        (Path(task.cwd) / "calls.json").write_text(json.dumps(calls.names))
         for process in active_children():
             process.join(5)
         os._exit(code)
@@ -395,24 +338,22 @@ class FaultServer:
     """Runs commands of edgefl in children of one warm process, one at a time."""
 
     def __init__(self, home: Path) -> None:
-        environment = {**os.environ, "HOME": str(home), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-        self._process = subprocess.Popen(
-            SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
+        self._warm = WarmProcess(SERVER, home)
 
     def __call__(self, task: Task) -> Done:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(asdict(task)) + "\n")
-        self._process.stdin.flush()
-        return Done(**json.loads(self._process.stdout.readline()))
+        folder = Path(task.cwd)
+        out = folder / "stdout"
+        err = folder / "stderr"
+        code = self._warm(asdict(task), out, err)
+        names = []
+        counted = folder / "calls.json"
+        if counted.exists():
+            names = json.loads(counted.read_text())
+            counted.unlink()
+        return Done(code, out.read_text(), err.read_text(), names)
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(10)
-        self._process.stdout.close()
+        self._warm.close()
 
 
 # --- what is enumerated -----------------------------------------------------------------------------------------------
@@ -538,6 +479,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--serve"]:
-        serve()
+        serve(_run_child)
     else:
         main()

@@ -4,20 +4,31 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import warm_edgefl
+from warm_process import WarmProcess
 
 COMMAND = [sys.executable, "-m", "edgefl"]
+USUAL_PROCESSES = "2"
 
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs edgefl in an empty home and working directory."""
+    """Runs edgefl in an empty home and working directory.
+
+    Commands that a test waits for run in children of a warm process. Those that it starts, or that have other settings
+    of Python or another number of processes, import edgefl themselves.
+    """
 
     folder: Path
-    processes: str | None = "2"  # that train; None: as edgefl decides, which takes none for runs as small as those here
+    warm: WarmProcess
+    processes: str | None = (
+        USUAL_PROCESSES  # that train; None: as edgefl decides, which takes none for runs as small as those here
+    )
 
     @property
     def environment(self):
@@ -44,9 +55,30 @@ class Shell:
 
     def __call__(self, *arguments, python_options=()):
         command = [sys.executable, *python_options, "-m", "edgefl", *map(str, arguments)]
+        if not python_options and self._suits_the_warm_process():
+            return self._in_child(command, arguments)
         return subprocess.run(
             command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=60, check=False
         )
+
+    def _suits_the_warm_process(self):
+        def for_python(environment):
+            return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+
+        same = for_python(self.environment) == for_python(self.warm.environment)
+        return same and self.processes == USUAL_PROCESSES
+
+    def _in_child(self, command, arguments):
+        task = {
+            "arguments": [str(argument) for argument in arguments],
+            "cwd": str(self.folder),
+            "environment": self.environment,
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "out"
+            err = Path(folder) / "err"
+            code = self.warm(task, out, err)
+            return subprocess.CompletedProcess(command, code, out.read_text(), err.read_text())
 
     def refused(self, *arguments):
         """The lines of a refusal: exit code 2, every line ours, no traceback, not one file made or changed."""
@@ -65,15 +97,22 @@ class Shell:
         return {path: path.stat().st_mtime_ns if path.is_file() else None for path in paths}
 
 
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory):
+    process = WarmProcess([sys.executable, warm_edgefl.__file__], tmp_path_factory.mktemp("home"))
+    yield process
+    process.close()
+
+
 @pytest.fixture
-def edgefl(tmp_path):
-    return Shell(tmp_path)
+def edgefl(tmp_path, warm):
+    return Shell(tmp_path, warm)
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory):
+def finished(tmp_path_factory, warm):
     """A shell with the finished result folder `out` of a small run."""
-    shell = Shell(tmp_path_factory.mktemp("finished"))
+    shell = Shell(tmp_path_factory.mktemp("finished"), warm)
     shell.write(
         "small.yaml",
         "rounds: 3\ntargets: [0.2]\nserver: {participants: 4}\ndevices: {count: 20, cpu_hz: {uniform: [1e9, 2e9]}}\n"
