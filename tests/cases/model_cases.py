@@ -1,5 +1,6 @@
 """Data that fit each model of the catalogue."""
 
+import pytest
 import torch
 
 from edgefl.learning.models import MODELS
@@ -14,6 +15,11 @@ SHAPES = {  # one sample of fitting data, and classes; (8, 8) and 10 for all oth
     "din": ((9,), 2),
     "quadratic": ((3,), 0),
 }
+
+
+# Those that take long differ from ResNet-18 in their depth alone, or in the batches that they are normalised over.
+DEEP = {"resnet34", "resnet34_feat", "resnet18_feat"}
+EACH = [pytest.param(name, marks=pytest.mark.slow) if name in DEEP else name for name in MODELS.members]
 
 
 def default(name):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from learner_cases import make_learner, shuffled_parts, train_round
-from model_cases import default, samples
+from model_cases import EACH, default, samples
 from torch import nn
 
 from edgefl.learning.algorithms.fedavg import FedAvg
@@ -72,14 +72,7 @@ def is_large(name):
     return model.parameters(shape, classes) >= LARGE
 
 
-def marked(name):
-    """A model's name; the largest ones differ from ResNet-18 in their depth alone, and take long."""
-    if name in {"resnet34", "resnet34_feat"}:
-        return pytest.param(name, marks=pytest.mark.slow)
-    return name
-
-
-@pytest.mark.parametrize("name", [marked(name) for name in MODELS.members])
+@pytest.mark.parametrize("name", EACH)
 def test_every_model_in_every_engine(name):
     """Relative 1e-10 in double precision; 20 steps, for large models 2 small ones on batches that do not blow up."""
     model, shape, classes = default(name)

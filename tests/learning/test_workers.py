@@ -498,6 +498,7 @@ print(after.status, after.parameters.sum())
     assert exported.stdout.splitlines()[-1] == alone.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_program_that_exports_after_it_has_trained_goes_on_with_all_processes(tmp_path):
     program = """
 import edgefl, torch

@@ -252,7 +252,9 @@ def test_published_cost_of_a_round(tmp_path):
     assert result.devices["compute_s"].to_numpy() == pytest.approx(4.8593, rel=1e-4)
 
 
-@pytest.mark.parametrize("model", ["{kind: mlp}", "{kind: fcn, hidden: [400, 200]}"])
+@pytest.mark.parametrize(
+    "model", ["{kind: mlp}", pytest.param("{kind: fcn, hidden: [400, 200]}", marks=pytest.mark.slow)]
+)
 def test_the_number_of_cores_changes_no_byte(tmp_path, model):
     """A model that is trained in batches of clients and one that is trained client by client."""
     command = [sys.executable, "-m", "edgefl", "run", str(QUICKSTART), "--quiet", "--set", "rounds=3"]

@@ -12,7 +12,7 @@ import sys
 import pytest
 from fault_library import FAULTS, SCENARIO, Enumeration, FaultServer, enumerate_faults, results
 
-PLACES = 2  # of each fault in the quick test
+PLACES = 1  # of each fault in the quick test
 LEAST_PLACES = {"files": 100, "messages": 10}
 
 
