@@ -6,7 +6,9 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
@@ -108,6 +110,23 @@ def ask(address, path, **headers):
     return answer.status, answer.read()
 
 
+def follow(address):
+    """Ask for what is new until the run has ended, as an open page does: a run's end waits for its pages."""
+
+    def ask_again():
+        state = {"version": 0, "ended": False}
+        path = urlsplit(address).path
+        while not state["ended"]:
+            try:
+                status, answer = ask(address, f"{path}state?after={state['version']}")
+            except (OSError, HTTPException):
+                return  # the server is gone
+            if status == HTTPStatus.OK:
+                state = json.loads(answer)
+
+    threading.Thread(target=ask_again, daemon=True).start()
+
+
 def wait(browser, condition):
     WebDriverWait(browser, PATIENCE_S, 0.1).until(condition)
 
@@ -140,7 +159,7 @@ def test_rows_come_while_the_run_goes(live, gate, chromium, edgefl):
     wait_for_rounds(chromium, 1)
     loaded = chromium.execute_script("window.mine = 1; return performance.timeOrigin")
 
-    wait_for_rounds(chromium, gate.let_pass(12))
+    wait_for_rounds(chromium, gate.let_pass(9))
     assert chromium.execute_script("return [window.mine, performance.timeOrigin]") == [1, loaded]  # not loaded anew
     script = "return document.querySelector('[data-figure=time-0]').data[0].x.length"
     assert chromium.execute_script(script) == rounds_shown(chromium)
@@ -168,7 +187,7 @@ def test_a_killed_run(live, gate, chromium, edgefl):
     process, address = live("--no-train")
     chromium.get(address)
     wait_for_rounds(chromium, 0)
-    wait_for_rounds(chromium, gate.let_pass(8))
+    wait_for_rounds(chromium, gate.let_pass(6))
     process.kill()
     process.wait()
     wait(chromium, lambda browser: "was killed" in browser.execute_script(BANNER))
@@ -198,6 +217,7 @@ def test_ctrl_c_ends_run_and_server(live, gate, edgefl):
         time.sleep(PAUSE_S)
     assert progress.exists()
     assert ask(address, urlsplit(address).path)[0] == 200
+    follow(address)
     os.killpg(process.pid, signal.SIGINT)  # as terminals send it
     _, error = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, error
@@ -220,6 +240,7 @@ def test_who_may_look(live, gate, edgefl):
     assert ask(address, path, Host="elsewhere.example")[0] == 403
     arguments = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert path.strip("/") not in arguments
+    follow(address)
     gate.open(1000)
     output, error = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, output) == (0, "")
