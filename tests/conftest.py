@@ -1,6 +1,5 @@
 """Fixtures and settings that all tests share."""
 
-import gc
 import os
 import shutil
 from pathlib import Path
@@ -21,17 +20,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # As the command line does; what ten thousand tests leave behind is much to look through.
 collect_rarely()
-
-
-def pytest_collection_finish():
-    """Leave ten thousand collected tests out of garbage collections."""
-    gc.collect()
-    gc.freeze()
-
-
-def pytest_unconfigure():
-    """Let Python take everything apart when it ends."""
-    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

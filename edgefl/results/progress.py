@@ -12,7 +12,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from time import monotonic  # by its name: an app of Flower gets other functions in `time` while it runs
+from time import monotonic, sleep  # by their names: an app of Flower gets other functions in `time` while it runs
 from typing import Any, NamedTuple
 
 from edgefl.core.files import atomically, is_locked
@@ -23,6 +23,8 @@ from edgefl.results.writer import CHECKPOINTS
 FOLDER = Path(CHECKPOINTS) / "progress"
 LOCK = Path(CHECKPOINTS) / "journal.jsonl"  # which a process locks as long as it runs in the folder
 ROUNDS_FILE = "rounds.csv"
+RELEASE_S = 3.0  # wall-clock time in which the kernel lets go of the locks of a process that has ended
+LOOK_EVERY_S = 0.02
 EVERY_S = 2.0  # wall-clock time from one writing to the next, at least
 TIME_SHARE = 0.02  # share of the wall-clock time that writing may take
 
@@ -94,3 +96,14 @@ def is_unfinished(folder: Path) -> bool:
 def is_under_way(folder: Path) -> bool:
     """Return whether a process runs in a result folder now."""
     return is_locked(folder / LOCK)
+
+
+def wait_until_released(folder: Path) -> None:
+    """Wait until no process runs in a result folder, once the one that ran there has ended.
+
+    Its children may see that it is gone while the last of its threads still holds the lock. Another process may have
+    resumed the run meanwhile, so this waits for a few seconds at most.
+    """
+    give_up_s = monotonic() + RELEASE_S
+    while is_under_way(folder) and monotonic() < give_up_s:
+        sleep(LOOK_EVERY_S)

@@ -21,7 +21,7 @@ from edgefl.core.errors import InputError
 from edgefl.results.integrity import MANIFEST_FILE
 from edgefl.results.live.board import Board
 from edgefl.results.live.server import LOOPBACK, PageServer
-from edgefl.results.progress import FOLDER, ROUNDS_FILE
+from edgefl.results.progress import FOLDER, ROUNDS_FILE, wait_until_released
 
 TOKEN_BYTES = 24
 LOOK_EVERY_S = 0.3  # at the files of the run
@@ -172,6 +172,7 @@ def serve(listener: socket.socket, token: str, run: Watched) -> None:
             rest_until_s = time.monotonic() + REST * (time.monotonic() - began_s)
 
     if board.asked_within(LOOKED_AT_S):
+        wait_until_released(run.folder)  # or a killed run would be said to be still running
         board.post(maker.last(has_rounds=run.has_results()))
         give_up_s = time.monotonic() + LAST_S
         while time.monotonic() < give_up_s:

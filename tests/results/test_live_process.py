@@ -1,0 +1,88 @@
+"""The process that serves a live page, beside a process that stands for a run."""
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+import pytest
+
+import edgefl
+from edgefl.core.files import locked
+from edgefl.results import progress
+from edgefl.results.progress import LOCK, is_under_way, wait_until_released
+
+# Holds the lock of a run, as does a child that lives a second longer than it.
+RUN = """
+import fcntl, os, subprocess, sys, time
+from pathlib import Path
+
+from edgefl.results.live.process import LivePage
+from edgefl.results.progress import LOCK
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    with LivePage(folder, 0, "a run") as page:
+        manifest = (folder / "manifest.json").read_text()
+        (folder / "manifest.json").write_text(manifest + " ")
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.Popen(["sleep", "1"], pass_fds=[lock])
+        print(page.address, flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.fixture
+def unfinished(tmp_path):
+    """The folder of a run that has begun and not ended."""
+    folder = tmp_path / "out"
+    edgefl.run({"rounds": 1, "devices": {"count": 2}}, out=folder, train=False)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
+    for name in ("rounds.csv", "devices.csv", "summary.json"):
+        (folder / name).unlink()
+    (folder / LOCK).parent.mkdir()
+    return folder
+
+
+def fetch(address):
+    parts = urlsplit(address)
+    connection = HTTPConnection(parts.netloc, timeout=60)
+    connection.request("GET", f"{parts.path}?{parts.query}")
+    text = connection.getresponse().read().decode()
+    connection.close()
+    return text
+
+
+def test_a_killed_run_whose_lock_outlives_it_is_not_said_to_run(unfinished, tmp_path):
+    """Its children may see that it is gone before the kernel has let go of its locks."""
+    (tmp_path / "run.py").write_text(RUN)
+    command = [sys.executable, tmp_path / "run.py", unfinished]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        address = run.stdout.readline().strip()
+        fetch(address)
+        run.kill()
+        state = {"version": 1, "ended": False}
+        while not state["ended"]:
+            text = fetch(f"{address}state?after={state['version']}")
+            state = json.loads(text) if text else state
+    assert re.search(r'role="status">.*was killed', state["main"])
+
+
+def test_a_folder_is_waited_for_until_it_is_released(unfinished):
+    holder = locked(unfinished / LOCK)
+    assert is_under_way(unfinished)
+    threading.Timer(0.2, holder.close).start()
+    wait_until_released(unfinished)
+    assert not is_under_way(unfinished)
+
+
+def test_whoever_runs_on_there_is_waited_for_a_moment_only(unfinished, monkeypatch):
+    monkeypatch.setattr(progress, "RELEASE_S", 0.05)
+    with locked(unfinished / LOCK):
+        wait_until_released(unfinished)
+        assert is_under_way(unfinished)
