@@ -24,7 +24,7 @@ FOLDER = Path(CHECKPOINTS) / "progress"
 LOCK = Path(CHECKPOINTS) / "journal.jsonl"  # which a process locks as long as it runs in the folder
 ROUNDS_FILE = "rounds.csv"
 RELEASE_S = 3.0  # wall-clock time in which the kernel lets go of the locks of a process that has ended
-LOOK_EVERY_S = 0.02
+ASK_EVERY_S = 0.02  # for such a lock
 EVERY_S = 2.0  # wall-clock time from one writing to the next, at least
 TIME_SHARE = 0.02  # share of the wall-clock time that writing may take
 
@@ -106,4 +106,4 @@ def wait_until_released(folder: Path) -> None:
     """
     give_up_s = monotonic() + RELEASE_S
     while is_under_way(folder) and monotonic() < give_up_s:
-        sleep(LOOK_EVERY_S)
+        sleep(ASK_EVERY_S)

@@ -24,7 +24,7 @@ from functools import wraps
 from multiprocessing import active_children
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from warm_process import WarmProcess, serve
 
@@ -291,7 +291,8 @@ class Done:
     calls: list[str] = field(default_factory=list)  # counted ones, if it was not killed
 
 
-def _run_child(keys: dict[str, Any]) -> None:
+def _run_child(keys: dict[str, Any]) -> NoReturn:
+    """Run the command of a task, whose keys are given, and end this process with its exit code."""
     task = Task(**keys)
     os.chdir(task.cwd)
     from edgefl.cli import main

@@ -17,9 +17,9 @@ SHAPES = {  # one sample of fitting data, and classes; (8, 8) and 10 for all oth
 }
 
 
-# Those that take long differ from ResNet-18 in their depth alone, or in the batches that they are normalised over.
-DEEP = {"resnet34", "resnet34_feat", "resnet18_feat"}
-EACH = [pytest.param(name, marks=pytest.mark.slow) if name in DEEP else name for name in MODELS.members]
+# They take long, and differ from ResNet-18 only in their depth, or by a projection before the last layer.
+VARIANTS = {"resnet34", "resnet34_feat", "resnet18_feat"}
+MODEL_NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in VARIANTS else name for name in MODELS.members]
 
 
 def default(name):

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 LIMIT_S = 60  # for one command
 TIMED_OUT = 124  # its exit code, as that of coreutils' `timeout`
@@ -62,11 +62,11 @@ class WarmProcess:
         self._process.stdout.close()
 
 
-def serve(run: Callable[[dict[str, Any]], None]) -> None:
+def serve(run: Callable[[dict[str, Any]], NoReturn]) -> None:
     """Fork a child for each task on standard input, and answer with its exit code.
 
     Args:
-        run: called with the task in the child, which ends when it returns or raises.
+        run: called with the task in the child, which it ends.
     """
     _warm_up()
     for line in sys.stdin:
@@ -75,7 +75,6 @@ def serve(run: Callable[[dict[str, Any]], None]) -> None:
         if child == 0:
             _become_own(Path(asked["out"]), Path(asked["err"]))
             run(asked["task"])
-            return
         sys.stdout.write(f"{_awaited(child)}\n")
         sys.stdout.flush()
 

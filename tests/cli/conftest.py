@@ -26,9 +26,8 @@ class Shell:
 
     folder: Path
     warm: WarmProcess
-    processes: str | None = (
-        USUAL_PROCESSES  # that train; None: as edgefl decides, which takes none for runs as small as those here
-    )
+    # That train; None: as edgefl decides, which takes none for runs as small as those here.
+    processes: str | None = USUAL_PROCESSES
 
     @property
     def environment(self):

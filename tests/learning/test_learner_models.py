@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from learner_cases import make_learner, shuffled_parts, train_round
-from model_cases import EACH, default, samples
+from model_cases import MODEL_NAMES, default, samples
 from torch import nn
 
 from edgefl.learning.algorithms.fedavg import FedAvg
@@ -72,7 +72,7 @@ def is_large(name):
     return model.parameters(shape, classes) >= LARGE
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", MODEL_NAMES)
 def test_every_model_in_every_engine(name):
     """Relative 1e-10 in double precision; 20 steps, for large models 2 small ones on batches that do not blow up."""
     model, shape, classes = default(name)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from model_cases import EACH, default, samples
+from model_cases import MODEL_NAMES, default, samples
 from torch.func import functional_call, vmap
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -111,7 +111,7 @@ def test_every_model_builds_from_defaults_and_cites_a_source(name):
     assert "paper" in MODELS.summary(name)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", MODEL_NAMES)
 def test_stacked_copies_compute_what_each_computes_alone(name):
     """Two clients at once, each with parameters and samples of its own, as in evaluation: outputs, and gradients."""
     model, shape, classes = default(name)
