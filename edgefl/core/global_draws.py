@@ -18,6 +18,8 @@ from edgefl.core.plugins import BrokenRule, is_outside, method_place
 
 Made = TypeVar("Made")
 
+TORCH = "torch's global generator"
+
 REMEDY = (
     "results would depend on what else the program draws, so that no run could be repeated or resumed: "
     "draw from a generator that is given (rng, streams)"
@@ -39,7 +41,7 @@ def states() -> dict[str, Any]:
     # A member that never imports torch cannot draw from it.
     torch = sys.modules.get("torch")
     if torch is not None:
-        found["torch's global generator"] = torch.get_rng_state().numpy().tobytes()
+        found[TORCH] = torch.get_rng_state().numpy().tobytes()
     return found
 
 

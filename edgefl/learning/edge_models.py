@@ -10,6 +10,7 @@ import numpy as np
 
 from edgefl.core.arrays import Ints
 from edgefl.learning.algorithms import Updates
+from edgefl.learning.algorithms.base import unless_alike
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,8 +42,7 @@ class EdgeModels:
             models[station] = aggregate({"w": self.models[station]}, own)["w"]
 
             if own.statistics is not None:
-                weights = own.statistics.new_tensor(own.samples / own.samples.sum())
-                statistics[station] = weights @ own.statistics
+                statistics[station] = own.mean_statistics()
             samples[station] += own.samples.sum()
         return EdgeModels(models, statistics, samples)
 
@@ -50,7 +50,8 @@ class EdgeModels:
         """Return the cloud's model [d] and statistics [b]: means over base stations, weighted by `samples`."""
         if not self.samples.any():  # no model has moved since the last average, so all are the same
             return self.models[0], self.statistics[0]
-        return _mean(self.models, self.samples), _mean(self.statistics, self.samples)
+        statistics = unless_alike(_mean(self.statistics, self.samples), self.statistics)
+        return _mean(self.models, self.samples), statistics
 
     def merged(self) -> EdgeModels:
         """Return base stations that all have the cloud's model."""

@@ -85,6 +85,7 @@ def memory_needs(
         known: number of devices of which the server keeps rows at a time; all if None.
     """
     vector_bytes = float(BYTES_OF[data.dtype]) * model.parameters(data.shape, data.outputs)
+    frozen_bytes = float(BYTES_OF[data.dtype]) * model.frozen_parameters(data.shape, data.outputs)
     smaller = "use a smaller model"
     kept, rows, states, sent = vectors_of(algorithm)
     own = 3 + states + _moments(training)  # the client's model, its gradient, and how far it has moved
@@ -92,7 +93,7 @@ def memory_needs(
     sample_arrays = (data.train_x, data.test_x)
     needs = [
         Need(SAMPLES, float(sum(array.nbytes for array in sample_arrays)), "use a smaller dataset"),
-        Need(MODEL, MODEL_COPIES * vector_bytes, smaller),
+        Need(MODEL, MODEL_COPIES * (vector_bytes + frozen_bytes), smaller),
         Need("training one client", own * vector_bytes, smaller),
         Need(
             f"the updates of {together} participants",

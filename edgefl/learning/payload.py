@@ -39,6 +39,7 @@ class Payload:
     model_bits: float  # the model alone
     samples: Ints  # [devices] samples that each device holds
     loss_flops: float  # operations of one sample's forward pass
+    first_bits: float = 0.0  # besides `down_bits`, for a device that has not received a model before: frozen parameters
     once_bits: float = 0.0  # besides `down_bits`, for a device that has not received them in this session
     sample_flops: float = 0.0  # operations for one sample in a step, a part of `flops`
     step_flops: float = 0.0  # operations of a step whatever its number of samples, another part
@@ -101,6 +102,8 @@ def measure(
     rehearse_outside(algorithm, len(sizes))
     d = model.payload_parameters(data.shape, data.outputs)
     sample_flops = model.flops_per_sample(data.shape, data.outputs, tokens=data.tokens)
+    training_passes = model.training_passes(data.shape, data.outputs, tokens=data.tokens)
+    first_bits = float(BITS_PER_FLOAT * model.frozen_parameters(data.shape, data.outputs))
     work = local_work(training, sizes, same_steps=properties.takes_same_steps(algorithm))
     samples = local_samples(sizes, *work)
     check_number(training.codec, "bits", training.codec.bits(d), "the bits of a vector, a number from 0", least=0.0)
@@ -112,15 +115,17 @@ def measure(
             flops=samples * sample_flops,
             model_bits=model_bits,
             samples=sizes,
-            loss_flops=sample_flops / 3,
+            loss_flops=sample_flops / training_passes,
+            first_bits=first_bits,
             sample_flops=sample_flops,
         )
     down, once, up = _traffic(algorithm, minimal=training.minimal_uploads)
     if uses_torch(algorithm):
         _check_traffic(algorithm, (down, once, up), model.parameters(data.shape, data.outputs), training)
     references = len(algorithm.references(first_round(algorithm, zeros(algorithm, 1))))
-    # Training takes three times a forward pass; so does the pass over all samples that some algorithms need.
-    passes = samples * (1 + references / 3)
+    # Each model that the loss compares with takes a forward pass. The pass over all samples that some algorithms need
+    # costs what training on them does.
+    passes = samples * (1 + references / training_passes)
     held_flops = 0.0
     if algorithm.needs_gradient:
         passes = passes + sizes
@@ -134,9 +139,10 @@ def measure(
         flops=passes * sample_flops + local_steps(sizes, *work) * step_flops,
         model_bits=model_bits,
         samples=sizes,
-        loss_flops=sample_flops / 3,
+        loss_flops=sample_flops / training_passes,
+        first_bits=first_bits,
         once_bits=float(BITS_PER_FLOAT * (once.vectors * d + once.scalars)),
-        sample_flops=(1 + references / 3) * sample_flops,
+        sample_flops=(1 + references / training_passes) * sample_flops,
         step_flops=step_flops,
         held_flops=held_flops,
     )

@@ -26,10 +26,12 @@ from edgefl.learning.algorithms import ALGORITHMS, properties
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.data_section import IMAGE_AXES
 from edgefl.learning.datasets import Data
+from edgefl.learning.datasets.base import telling_rows
 from edgefl.learning.datasets.cache import without_reading
 from edgefl.learning.losses import LOSSES
 from edgefl.learning.memory_needs import MemoryNeeds, check_memory, memory_needs
-from edgefl.learning.models import MODELS
+from edgefl.learning.models import MODELS, Model
+from edgefl.learning.models.imported import has_own_network
 from edgefl.learning.partitions.base import joined, part_sizes
 from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
 from edgefl.learning.record import Pace, Record
@@ -461,15 +463,7 @@ def check(scenario: Scenario, data: Data) -> None:
         InputError: they do not.
     """
     _check_loss(scenario, data)
-    # What a model says of classes does not matter to a regression: it is asked as for the fewest classes there are.
-    classes = 2 if data.regression else data.classes
-    for samples in (data.train_x, data.test_x):
-        reason = scenario.model.misfit(samples, classes)
-        reason = reason or scenario.model.refusal(data.normalised(samples[:2]), data.outputs)
-        if reason:
-            raise InputError(f"model.kind: {reason}")
-    if reason := scenario.model.global_draw(data.normalised(data.train_x[:2]), data.outputs):
-        raise InputError(f"model.kind: {reason}")
+    _check_model(scenario.model, data, Streams(scenario.seed))
     if data.regression:
         _check_regression(scenario)
     if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:
@@ -484,6 +478,29 @@ def check(scenario: Scenario, data: Data) -> None:
         # A vector of the wrong length is an error even in a run without learning, which never uses it.
         vector = scenario.model.init.vector(scenario.model.parameters(data.shape, data.outputs))
         _check_initial(vector, data.dtype, scenario.model.init.kind)
+
+
+def _check_model(model: Model, data: Data, streams: Streams) -> None:
+    """Check that the model can learn from the data; a user's network is tried.
+
+    Raises:
+        InputError: it cannot.
+    """
+    # What a model says of classes does not matter to a regression: it is asked as for the fewest classes there are.
+    classes = 2 if data.regression else data.classes
+    for samples in (data.train_x, data.test_x):
+        reason = model.misfit(samples, classes)
+        reason = reason or model.refusal(data.normalised(samples[telling_rows(samples, 2)]), data.outputs)
+        if reason:
+            raise InputError(f"model.kind: {reason}")
+    if reason := model.global_draw(data.shape, data.outputs):
+        raise InputError(f"model.kind: {reason}")
+    if has_own_network(model):
+        from edgefl.learning.learner.network_trial import network_problem  # late, as it imports torch
+
+        name = MODELS.name_of(model)
+        if reason := network_problem(model, data, streams, name):
+            raise InputError(f"model.kind: {reason}")
 
 
 def _check_report(report: ReportSection, data: Data) -> None:

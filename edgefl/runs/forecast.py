@@ -83,7 +83,7 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
         ("data", _data(scenario, divided)),
         ("model", _model(scenario, divided)),
         ("algorithm", _algorithm(scenario)),
-        ("messages", f"{quantity(payload.down_bits / 8, BYTES)} down, {quantity(payload.up_bits / 8, BYTES)} up, each"),
+        ("messages", _messages(payload)),
     ]
     if trial.rows:
         basis = f"as its first {len(trial.rows)}, which have been run for this"
@@ -159,7 +159,19 @@ def _model(scenario: Scenario, divided: Divided) -> str:
     """Return the model and its number of parameters."""
     data = divided.data
     count = scenario.model.parameters(data.shape, data.outputs)
-    return f"{MODELS.name_of(scenario.model)}: {count:,} parameters"
+    frozen = scenario.model.frozen_parameters(data.shape, data.outputs)
+    text = f"{MODELS.name_of(scenario.model)}: {count:,} parameters"
+    if frozen:
+        text += f" that are trained, {frozen:,} that are frozen"
+    return text
+
+
+def _messages(payload: Payload) -> str:
+    """Return what a participant receives and sends."""
+    text = f"{quantity(payload.down_bits / 8, BYTES)} down, {quantity(payload.up_bits / 8, BYTES)} up, each"
+    if payload.first_bits:
+        text += f"; {quantity(payload.first_bits / 8, BYTES)} more with the first download, for what is frozen"
+    return text
 
 
 def _algorithm(scenario: Scenario) -> str:

@@ -109,6 +109,7 @@ class Dispatcher:
         self._direct_links = DirectLinks(link) if section.policy.direct_links else None
         self._roaming = Roaming(env, ledger, world, link, handover) if handover else None
         self._equipped: set[int] = set()  # devices that have downloaded the per-session payload
+        self._begun: set[int] = set()  # devices that have downloaded the model's frozen parameters
         self.polling = polling
         self.workload = workload
 
@@ -129,12 +130,15 @@ class Dispatcher:
         self._equipped.clear()
 
     def note_download(self, device: int) -> None:
-        """Note that a device's download has arrived, and with it the per-session payload."""
+        """Note that a device's download has arrived, and with it what is sent once."""
         self._equipped.add(device)
+        self._begun.add(device)
 
     def forget(self, ids: Ids) -> None:
-        """Note that devices [n] have lost the per-session payload."""
-        self._equipped -= set(ids.tolist())
+        """Note that devices [n] have lost what is sent once."""
+        lost = set(ids.tolist())
+        self._equipped -= lost
+        self._begun -= lost
 
     # What participants exchange
 
@@ -336,12 +340,13 @@ class Dispatcher:
         return link.participants(drop, speeds_mps, self._world.tx_power_w(drop.ids), index)
 
     def _down_bits(self, ids: Ids) -> Floats | float:
-        """Return the download of devices [n] [bits], with the per-session payload for those that lack it."""
+        """Return the download of devices [n] [bits], with what is sent once for those that lack it."""
         payload = self._payload
-        if not payload.once_bits:
-            return payload.down_bits
-        is_equipped = np.isin(ids, list(self._equipped))
-        return np.where(is_equipped, 0.0, payload.once_bits) + payload.down_bits
+        down_bits: Floats | float = payload.down_bits
+        for once_bits, have in ((payload.once_bits, self._equipped), (payload.first_bits, self._begun)):
+            if once_bits:
+                down_bits = np.where(np.isin(ids, list(have)), 0.0, once_bits) + down_bits
+        return down_bits
 
     def _peer(self, ids: Ids, successor: int) -> Peer:
         """Return the successor, to which devices [n] send the model, and its distance from them."""

@@ -14,6 +14,8 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner.initial import build_module
+from edgefl.learning.learner.module_state import trained_parameters
+from edgefl.learning.learner.network_trial import kind_problem, network_problem
 from edgefl.learning.learner.plan import SERIAL, Plan
 from edgefl.learning.models import Model
 from edgefl.learning.models.count import multiplications
@@ -69,6 +71,10 @@ def _check_fitting(report: Report, model: Model, data: Data) -> None:
     initial = report.begin("initial model", "is a function of the seed, whatever the global generators hold")
     with noting(initial, "building the module"):
         _check_initial(initial, model, data)
+    itself = report.begin("itself", "learns and is tested as PyTorch has it, and keeps no state besides")
+    with noting(itself, "a training step"):
+        if reason := network_problem(model, _in_single_precision(data), Streams(1), report.subject):
+            itself.fault(reason)
     counts = report.begin("cost", "parameters and operations are those of the module")
     with noting(counts, "counting"):
         _check_counts(counts, model, data)
@@ -91,6 +97,11 @@ def _model(model: Any, keys: dict[str, Any]) -> Model:
     return imported
 
 
+def _in_single_precision(data: Data) -> Data:
+    """Return the problem in the type in which models learn."""
+    return problem("float32", SIZES, data.shape, data.classes)
+
+
 def _module(model: Model, data: Data) -> nn.Module:
     """Return the module in double precision, with its initial parameters."""
     return build_module(model, data, Streams(1)).double().eval()
@@ -100,6 +111,9 @@ def _check_fit(check: Check, model: Model, data: Data) -> None:
     reason = model.check(data.shape, data.classes)
     if reason:
         check.fault(f"{reason} (samples {list(data.shape)}, {data.classes} classes: give `shape` and `classes`)")
+        return
+    if reason := kind_problem(build_module(model, data, Streams(1)), _in_single_precision(data)):
+        check.fault(reason)
         return
     found = _outputs(_module(model, data), data.train_x[:4])
     if tuple(found.shape) != (4, data.classes):
@@ -139,10 +153,10 @@ def _check_initial(check: Check, model: Model, data: Data) -> None:
 
 def _check_counts(check: Check, model: Model, data: Data) -> None:
     module = _module(model, data)
-    found = sum(parameter.numel() for parameter in module.parameters())
+    found = sum(parameter.numel() for parameter in trained_parameters(module).values())
     claimed = model.parameters(data.shape, data.classes)
     if found != claimed:
-        check.fault(f"the module has {found} parameters, and `parameters` says {claimed}")
+        check.fault(f"the module has {found} parameters to train, and `parameters` says {claimed}")
     products = model.multiplications(data.shape, data.classes)
     counted = multiplications(module.float(), data.shape, tokens=model.tokens)
     if products <= 0:
@@ -157,7 +171,7 @@ def _check_training(model: Model, data: Data, random: Check, together: Check, le
     if not first:
         return
     for name in global_draws.moved(drawn):
-        remedy = "use torch.nn.Dropout in place of functional.dropout: edgefl gives its layers keyed draws"
+        remedy = "draw with torch, whose draws are keyed"
         random.fault(f"the forward pass draws from {name}: {remedy}")
     if not all(bool(each.server["w"].isfinite().all()) for each in first):
         learns.fault("the model is not finite after a few rounds on a plain problem")
@@ -169,12 +183,11 @@ def _check_training(model: Model, data: Data, random: Check, together: Check, le
         random.fault("a second training gives another model: the forward pass must be a function of its input")
     if random.faults:
         return
-    try:
-        with rounds(FedAvg(), "float64", TOGETHER, SIZES, model, data) as played:
-            batched = [played.round((0, 1, 2)) for _ in first]
-    except RuntimeError as error:
-        together.meaning = f"not checked: devices train one by one ({str(error).partition(chr(10))[0]})"
-        return
+    with rounds(FedAvg(), "float64", TOGETHER, SIZES, model, data) as played:
+        if reason := played.learner.refusal(TOGETHER):
+            together.meaning = f"not checked: devices train one by one ({reason})"
+            return
+        batched = [played.round((0, 1, 2)) for _ in first]
     difference = distance(first[-1].server, batched[-1].server)
     if difference is None or difference > BOUND:
         text = f"models of devices that train together differ by {difference or 0:.2g} from those that train alone"

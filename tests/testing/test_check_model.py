@@ -1,5 +1,7 @@
 """The kit for authors of models: torch modules and our own models pass, and broken ones are found and named."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,11 @@ from torch.nn import functional
 from edgefl.learning.models import MODELS
 from edgefl.learning.models.logistic import Logistic
 from edgefl.testing import ConformanceError, check, check_model
+from tests.cases import odd_networks
+
+
+def name_of(maker):
+    return maker.__name__
 
 
 class Net(nn.Module):
@@ -44,6 +51,10 @@ def test_convolutions_conform(name):
 class OwnDropout(Net):
     def forward(self, x):
         return self.back(functional.dropout(self.front(x).relu(), 0.5, self.training))
+
+
+def test_draws_of_torch_in_training_are_keyed():
+    assert check_model(OwnDropout).ok
 
 
 class AlwaysRandom(Net):
@@ -88,13 +99,12 @@ class TooFew(Logistic):
 
 
 BROKEN = [
-    (OwnDropout, "repeatable", "the forward pass draws from torch's global generator: use torch.nn.Dropout"),
     (AlwaysRandom, "outputs", "are random in evaluation"),
     (OverBatch, "outputs", "depend on the batch (by"),
     (OtherClasses, "fits", "must give [B, 3] for samples [B, ...], got [2, 4] for B = 2"),
     (Drawn, "initial model", "building the module draws from numpy.random's global generator"),
     (Remembers, "outputs", "are random in evaluation"),
-    (TooFew, "cost", "the module has 18 parameters, and `parameters` says 17"),
+    (TooFew, "cost", "the module has 18 parameters to train, and `parameters` says 17"),
     (TooFew, "cost", "the module takes 15 multiplications for a sample, and `multiplications` says 7"),
 ]
 
@@ -105,3 +115,33 @@ def test_a_broken_model_is_found_and_named(broken, name, text):
         check_model(broken)
     faults = {each.name: each.faults for each in caught.value.report.checks}
     assert any(text in fault for fault in faults[name]), str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:FutureWarning")
+@pytest.mark.parametrize(("maker", "text"), odd_networks.REFUSED.items(), ids=map(name_of, odd_networks.REFUSED))
+def test_a_network_that_would_learn_something_else_is_found(maker, text):
+    with pytest.raises(ConformanceError, match=re.escape(text)):
+        check_model(maker, shape=(2, 4), classes=3)
+
+
+ODD = [
+    odd_networks.Residual,
+    odd_networks.LowRank,
+    odd_networks.Heads,
+    odd_networks.Temperature,
+    odd_networks.Assigned,
+    odd_networks.Cumulative,
+    odd_networks.DroppedTwice,
+]
+
+
+@pytest.mark.parametrize("maker", ODD, ids=name_of)
+def test_odd_networks_conform(maker):
+    assert check_model(maker, shape=(2, 4), classes=3).ok
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")
+@pytest.mark.parametrize("maker", [each for each in odd_networks.OF_NUMBERS if each not in ODD], ids=name_of)
+def test_all_odd_networks_conform(maker):
+    assert check_model(maker, shape=(2, 4), classes=3).ok

@@ -105,7 +105,7 @@ class Updates:
     index: int = 0  # index of the round, from 0
     lr: float = 1.0  # learning rate of the round
     labels: Ints | None = None  # [C, classes] how many samples of each class a device has
-    statistics: Tensor | None = None  # [C, b] statistics of batch normalisation
+    statistics: Tensor | None = None  # [C, b] buffers of the models, such as statistics of batch normalisation
     weights: Floats | None = None  # [C] weights of means over participants, in place of the algorithm's own
     run: RunInfo = RunInfo()
 
@@ -123,6 +123,17 @@ class Updates:
         if weights is None:
             return vectors.mean(dim=0)
         return vectors.new_tensor(weights) @ vectors
+
+    def mean_statistics(self) -> Tensor:
+        """Return the mean [b] of the statistics over participants, by samples whatever the algorithm does.
+
+        Raises:
+            ValueError: participants have sent none.
+        """
+        if self.statistics is None:
+            raise ValueError("these updates have no statistics")
+        mean = self.statistics.new_tensor(self.samples / self.samples.sum()) @ self.statistics
+        return unless_alike(mean, self.statistics)
 
     def only(self, rows: npt.NDArray[np.int64]) -> Updates:
         """Return the updates of some participants, given by their rows."""
@@ -151,6 +162,11 @@ class Updates:
             statistics=statistics,
             weights=cut(self.weights),
         )
+
+
+def unless_alike(mean: Tensor, rows: Tensor) -> Tensor:
+    """Return a mean [b] of rows [n, b], but their own number where all have the same: no rounding moves a constant."""
+    return rows[0].where((rows == rows[0]).all(0), mean)
 
 
 class Algorithm(Member):

@@ -73,6 +73,17 @@ class Data:
         return np.asarray((x - self.mean) / self.std, dtype=self.dtype)
 
 
+def telling_rows(x: Array, count: int) -> npt.NDArray[np.int64]:
+    """Return the rows [count] of samples x [n, ...] on which a network is tried: the first ones.
+
+    Of token ids the sample with the largest one comes first, as a vocabulary may be too small for it.
+    """
+    rows = np.arange(count) % len(x)
+    if np.issubdtype(x.dtype, np.signedinteger):
+        rows[0] = x.reshape(len(x), -1).max(axis=1).argmax()
+    return rows
+
+
 class Dataset(Member):
     """Base of all datasets."""
 

@@ -59,7 +59,9 @@ class BatchedEngine(TrainingEngine):
     def _trained(
         self, cohort: Cohort, local: LocalContext, references: References | None, batches: StackedBatches
     ) -> Trained:
-        training = LocalTraining(self.solver, self.kernel, local, references, cohort.statistics)
+        training = LocalTraining(
+            self.solver, self.kernel, self.network.parameters, local, references, cohort.statistics
+        )
         for step in range(batches.steps):
             training.step(batches.mini_batches(step), batches.active(step), step + 1)
         return self.result(training.w, cohort, local, training.statistics, training.loss_sum)

@@ -16,6 +16,7 @@ from edgefl.learning.learner.engine import Cohort
 from edgefl.learning.learner.flat_vectors import flatten
 from edgefl.learning.learner.initial import build_module
 from edgefl.learning.learner.job_key import JobKey
+from edgefl.learning.learner.module_state import trained_parameters
 from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.samples import Samples, augmentation_draws
 from edgefl.learning.learner.state_names import OWN_STATISTICS
@@ -72,7 +73,7 @@ class CohortBuilder:
             vectors = state[name].clone()
             for row in torch.nonzero(state[flag][:, 0] == 0)[:, 0].tolist():
                 module = build_module(self._task.model, self._task.data, self._task.streams, jobs[row].device)
-                vectors[row] = flatten(list(module.parameters()), vectors[row])
+                vectors[row] = flatten(list(trained_parameters(module).values()), vectors[row])
             completed[name] = vectors
         return completed
 

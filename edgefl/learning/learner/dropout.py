@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
 
+from edgefl.learning.learner.module_state import has_own_calls
+
 WORD = 0xFFFFFFFF  # the 32 bits of a word
 KEY = "edgefl_key"
+CALL = 2**16  # of layers that a network has at most: numbers the calls of a layer within a forward pass
 
 
 class KeyedDropout(nn.Module):
     """Zeroes activations with probability p and scales the rest by 1 / (1 - p).
 
-    The buffer `edgefl_key` names the draw; it is given anew for each client and step. The uniforms are a 32-bit hash of
+    The buffer `edgefl_key` names the draw; it is given for each client and step. The uniforms are a 32-bit hash of
     position, layer and key (lowbias32: Wellons, "Prospecting for hash functions", 2018): a generator would draw another
     mask for a client that is trained beside others.
 
     Args:
         p: probability.
         layer: the layer's number, different for each layer of a network.
+        inplace: the result takes the memory of the activations.
     """
 
-    def __init__(self, p: float, layer: int) -> None:
+    def __init__(self, p: float, layer: int, *, inplace: bool = False) -> None:
         super().__init__()
         self.p = p
         self.layer = layer
+        self.inplace = inplace
+        self.calls = 0  # in the forward pass under way: a layer that is used again draws another mask
         self.register_buffer(KEY, torch.zeros((), dtype=torch.int64), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return activations of the same shape [B, ...]."""
-        kept = kept_by(getattr(self, KEY), self.p, self.layer, x.shape).to(x.dtype)
+        if not self.training:  # the user's code has set this part of a network to evaluation
+            return x
+        layer = self.layer + CALL * self.calls
+        self.calls += 1
+        kept = kept_by(getattr(self, KEY), self.p, layer, x.shape).to(x.dtype)
+        if self.inplace:
+            return x.mul_(kept).div_(1 - self.p)
         return x * kept / (1 - self.p)
 
 
@@ -73,17 +86,32 @@ def step_keys(keys: Tensor, step: int) -> Tensor:
 def replace_dropout(module: nn.Module) -> list[str]:
     """Put KeyedDropout in the place of each nn.Dropout, in place; return the names of their key buffers.
 
-    Raises:
-        NotImplementedError: another kind of dropout, which would draw from torch's global generator.
+    Other kinds of dropout draw from torch's generator, see `keyed_draws`.
     """
     names: list[str] = []
     for path, parent in list(module.named_modules()):
         for name, child in parent.named_children():
-            is_dropout = isinstance(child, nn.modules.dropout._DropoutNd)  # noqa: SLF001 - their common base
-            if not is_dropout or child.p <= 0:
+            if type(child) is not nn.Dropout or not 0 < child.p < 1 or has_own_calls(child):
                 continue
-            if type(child) is not nn.Dropout:
-                raise NotImplementedError(f"{type(child).__name__} cannot be keyed; use nn.Dropout")
-            setattr(parent, name, KeyedDropout(child.p, len(names)))
+            setattr(parent, name, KeyedDropout(child.p, len(names), inplace=child.inplace).train(child.training))
             names.append(".".join(filter(None, (path, name, KEY))))
     return names
+
+
+def keyed_dropouts(module: nn.Module) -> list[KeyedDropout]:
+    """Return the layers of a module that `replace_dropout` has put there."""
+    return [layer for layer in module.modules() if isinstance(layer, KeyedDropout)]
+
+
+@contextmanager
+def keyed_draws(key: int, device: torch.device) -> Iterator[None]:
+    """Let torch's generators draw as a key says; they have their own states again afterwards."""
+    cuda_devices = []
+    if device.type == "cuda":
+        cuda_devices.append(device)
+    with torch.random.fork_rng(devices=cuda_devices):
+        torch.default_generator.manual_seed(key)
+        for cuda_device in cuda_devices:
+            with torch.cuda.device(cuda_device):
+                torch.cuda.manual_seed(key)
+        yield

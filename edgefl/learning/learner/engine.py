@@ -80,6 +80,10 @@ class Trained:
     statistics: Tensor  # [C, b]
     losses: Tensor  # [C] mean training loss
 
+    def tensors(self) -> list[Tensor]:
+        """Return all that has been learned, in a fixed order."""
+        return [*self.uploads.values(), *self.state.values(), self.statistics, self.losses]
+
 
 def joined(parts: Sequence[Trained]) -> Trained:
     """Return the results of several cohorts as one, in their order."""

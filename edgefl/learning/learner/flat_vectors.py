@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 
 import torch
@@ -27,7 +28,15 @@ class Layout:
         if not self.sizes:
             return []
         parts = torch.split(flat, self.sizes, dim=-1)
-        return [part.view(*part.shape[:-1], *shape) for part, shape in zip(parts, self.shapes, strict=True)]
+        # The shape is one argument: a tensor without axes has none to be listed.
+        return [part.view((*part.shape[:-1], *shape)) for part, shape in zip(parts, self.shapes, strict=True)]
+
+    def places(self, numbers: Sequence[int]) -> list[slice]:
+        """Return where the tensors of these numbers lie in the flat vector."""
+        if not numbers:
+            return []
+        slices = list(self.slices().values())
+        return [slices[number] for number in numbers]
 
     def slices(self) -> dict[str, slice]:
         """Return where each tensor lies in the flat vector, by its name."""
@@ -37,6 +46,15 @@ class Layout:
             found[name] = slice(begin, begin + size)
             begin += size
         return found
+
+
+@contextmanager
+def unchanged(places: Sequence[slice], vectors: Tensors) -> Iterator[None]:
+    """Leave some places of vectors [..., d] as they are, whatever is written there meanwhile."""
+    kept = [(vector, place, vector[..., place].clone()) for vector in vectors for place in places]
+    yield
+    for vector, place, values in kept:
+        vector[..., place] = values
 
 
 def flatten(tensors: Tensors, like: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
-from edgefl.learning.learner.network import Network, as_leaves, write_gradient
+from edgefl.learning.learner.network import Network, Unused, as_leaves, write_gradient
 from edgefl.learning.models import Model
 
 Step = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]  # samples, labels, weights and keys to losses
@@ -44,6 +44,8 @@ class References:
 class GradientKernel(Protocol):
     """Computes the gradients of C clients' losses."""
 
+    unused: Unused  # of the last step: the numbers of the parameters on which no loss depends
+
     def bind(self, w: Tensor, statistics: Tensor, into: Tensor, references: References | None) -> Step:
         """Return a function that does one step's work on these vectors, which stay the same objects from step to step.
 
@@ -74,6 +76,7 @@ class VmapGradient:
         self.model = model
         self.algorithm = algorithm
         self.bfloat16 = bfloat16
+        self.unused: Unused = ()
 
     def bind(self, w: Tensor, statistics: Tensor, into: Tensor, references: References | None) -> Step:
         """See GradientKernel."""
@@ -98,7 +101,7 @@ class VmapGradient:
                 losses = self.algorithm.loss(losses, own, others, Batch(y, weight, references.received))
             losses = (losses * weight).sum(dim=1)
             # clients share no parameter, so the gradient of the sum holds the gradient of each client's loss
-            write_gradient(losses.sum(), leaves, targets)
+            self.unused = write_gradient(losses.sum(), leaves, targets)
             for view, buffer in zip(views, buffers, strict=True):
                 view.copy_(buffer)
             return losses.detach()

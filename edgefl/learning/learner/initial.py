@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from edgefl.core.streams import Streams
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner.flat_vectors import flatten
+from edgefl.learning.learner.module_state import trained_parameters
 from edgefl.learning.models import Model
 
 
@@ -21,12 +22,12 @@ def build_module(model: Model, data: Data, streams: Streams, device: int | None 
 
 
 def initial_parameters(model: Model, data: Data, module: nn.Module) -> Tensor:
-    """Return the flat initial model [d] as the scenario's `model.init` says.
+    """Return the flat initial model [d] as the scenario's `model.init` says: the parameters that are trained.
 
     Raises:
         InputError: the file does not hold a vector of that length.
     """
     if model.init.kind == "default":
-        parameters = list(module.parameters())
+        parameters = list(trained_parameters(module).values())
         return flatten(parameters, parameters[0])
     return torch.from_numpy(model.init.vector(model.parameters(data.shape, data.outputs)))

@@ -19,6 +19,7 @@ from edgefl.learning.learner import arithmetic
 from edgefl.learning.learner.arithmetic import affine, product
 from edgefl.learning.learner.dropout import kept_by
 from edgefl.learning.learner.flat_vectors import Tensors
+from edgefl.learning.learner.module_state import has_own_calls
 from edgefl.learning.learner.patches import (
     Window,
     convolve_one_channel,
@@ -28,6 +29,17 @@ from edgefl.learning.learner.patches import (
 )
 
 aten = torch.ops.aten
+# The layers that are written out here, and the names of their parameters.
+PARAMETERS: dict[type[nn.Module], tuple[str, ...]] = {
+    nn.Flatten: (),
+    nn.Unflatten: (),
+    nn.ReLU: (),
+    nn.MaxPool2d: (),
+    nn.AdaptiveAvgPool2d: (),
+    nn.Dropout: (),
+    nn.Linear: ("weight", "bias"),
+    nn.Conv2d: ("weight", "bias"),
+}
 Saved = Any  # what a layer's backward pass needs of its forward pass
 
 
@@ -57,21 +69,28 @@ class ManualLayer:
 
 
 class Linear(ManualLayer):
-    """Fully connected: `x W^T + b`."""
+    """Fully connected: `x W^T + b`, along the last axis of x."""
 
     parameters = 2
 
     @override
     def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
         _, bias, transposed = p
-        return affine(x, transposed, bias), x
+        if x.ndim == 3:
+            return affine(x, transposed, bias), x
+        rows = x.flatten(1, -2)
+        return affine(rows, transposed, bias).view(*x.shape[:-1], -1), rows
 
     @override
     def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
-        return product(dy, p[0])
+        if dy.ndim == 3:
+            return product(dy, p[0])
+        return product(dy.flatten(1, -2), p[0]).view(*dy.shape[:-1], -1)
 
     @override
     def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
+        if dy.ndim > 3:
+            dy = dy.flatten(1, -2)
         # written straight into the flat vector of gradients: no copy of a weight matrix is made
         product(dy.transpose(1, 2), saved, out=into[0])
         torch.sum(dy, 1, keepdim=True, out=into[1])
@@ -162,12 +181,19 @@ class Convolution(ManualLayer):
 
 
 class Relu(ManualLayer):
-    """Rectifier, in place: no layer before it needs its own output for the backward pass."""
+    """Rectifier.
+
+    Args:
+        overwrites: a layer before it has made its input, and none needs that for the backward pass: it works in place.
+    """
+
+    def __init__(self, *, overwrites: bool) -> None:
+        self._overwrites = overwrites
 
     @override
     def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
         # y is all that the backward pass needs: it is positive where x was
-        y = x.relu_()
+        y = x.relu_() if self._overwrites else x.relu()
         return y, y
 
     @override
@@ -272,6 +298,9 @@ class Reshape(ManualLayer):
         return dy.reshape(saved)
 
 
+MAKES_OUTPUT = (Linear, Convolution, MaxPool, GlobalMean)  # in memory of its own; that of others is their input's
+
+
 def fold(x: Tensor) -> Tensor:
     """Return images [C, B, channels, H, W] as [B, C * channels, H, W]: a view, but for the first layer."""
     return x.transpose(0, 1).flatten(1, 2)
@@ -284,25 +313,42 @@ def unfold(x: Tensor, clients: int) -> Tensor:
 
 def layers_of(module: nn.Module) -> list[ManualLayer]:
     """Return the layers of a module that is a plain stack of known ones; an empty list for any other."""
-    if not isinstance(module, nn.Sequential):
-        return []
+    stack = _plain_stack(module)
     layers: list[ManualLayer] = []
     dropouts = 0
     # one unknown layer, and the whole stack goes to autograd: it needs the graph from end to end
-    for part in _pooled_first(list(module)):
+    for part in _pooled_first(stack):
         if type(part) is nn.Dropout:
             if part.p > 0:
                 layers.append(Dropout(part.p, dropouts))
                 dropouts += 1
             continue
-        before = None
-        if layers:
-            before = layers[-1]
-        layer = _layer(part, before)
+        layer = _layer(part, layers)
         if layer is None:
             return []
         layers.append(layer)
     return layers
+
+
+def _plain_stack(module: nn.Module) -> list[nn.Module]:
+    """Return the parts of a module that torch itself would call one after another; an empty list for any other module.
+
+    A subclass, a hook, a parametrisation or a part that stands in two places computes something else, or its parameters
+    are not in the order of the layers.
+    """
+    if type(module) is not nn.Sequential or has_own_calls(module):
+        return []
+    stack = list(module)
+    own = [module, *stack]
+    if len(list(module.modules())) != len(own) or any(has_own_calls(part) for part in stack):
+        return []
+    names = {f"{number}.{name}" for number, part in enumerate(stack) for name in PARAMETERS.get(type(part), ())}
+    parameters = dict(module.named_parameters())
+    if parameters.keys() != names or any(module.buffers()):
+        return []
+    if not all(parameter.requires_grad for parameter in parameters.values()):
+        return []
+    return stack
 
 
 def has_images(module: nn.Module) -> bool:
@@ -320,27 +366,29 @@ def _pooled_first(stack: list[nn.Module]) -> list[nn.Module]:
     return swapped
 
 
-def _layer(layer: nn.Module, before: ManualLayer | None) -> ManualLayer | None:
+def _layer(layer: nn.Module, before: list[ManualLayer]) -> ManualLayer | None:
     """Return the layer by hand for a module; None if there is none that does exactly the same.
 
     Args:
         layer: the module.
-        before: the layer by hand in front of it.
+        before: the layers by hand in front of it.
     """
     made: ManualLayer | None = None
+    if type(layer) not in PARAMETERS:  # a subclass may compute something else
+        return None
     match layer:
         case nn.Flatten(start_dim=1, end_dim=-1):
             made = Reshape(lambda x: (x[0, 0].numel(),))
         case nn.Unflatten(dim=1, unflattened_size=size):
             made = Reshape(lambda x: (*size, *x.shape[3:]))
         case nn.ReLU():
-            made = Relu()
+            made = Relu(overwrites=any(isinstance(each, MAKES_OUTPUT) for each in before))
         case nn.MaxPool2d(ceil_mode=False, return_indices=False):
-            made = MaxPool(layer, overwrites=isinstance(before, Convolution))  # which keeps its input only
+            # A convolution keeps its input only.
+            made = MaxPool(layer, overwrites=bool(before) and isinstance(before[-1], Convolution))
         case nn.AdaptiveAvgPool2d(output_size=1 | (1, 1)):
             made = GlobalMean()
-        # exactly nn.Linear: a subclass may compute something else
-        case nn.Linear(bias=Tensor()) if type(layer) is nn.Linear:
+        case nn.Linear(bias=Tensor()):
             made = Linear()
         case nn.Conv2d(bias=Tensor(), padding_mode="zeros") if not isinstance(layer.padding, str):
             made = Convolution(layer)

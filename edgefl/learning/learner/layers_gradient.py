@@ -13,7 +13,7 @@ from edgefl.learning.algorithms.properties import has_loss_by_hand
 from edgefl.learning.learner.gradients import References, Step
 from edgefl.learning.learner.image_layout import channels_last
 from edgefl.learning.learner.layers import Convolution, Dropout, Linear, Saved, layers_of
-from edgefl.learning.learner.network import Network
+from edgefl.learning.learner.network import Network, Unused
 from edgefl.learning.losses.cross_entropy import CrossEntropy
 from edgefl.learning.models import Model
 
@@ -34,6 +34,7 @@ class LayersGradient:
         self.network = network
         self.model = model
         self.algorithm = algorithm
+        self.unused: Unused = ()  # each layer of a stack uses its parameters
         self._loss_by_hand = has_loss_by_hand(algorithm)
         self.layers = layers_of(network.module)
         self.images = any(isinstance(layer, Convolution) for layer in self.layers)
@@ -107,7 +108,7 @@ class LayersGradient:
         z: Tensor | None = None
         for number, (layer, p) in enumerate(zip(self.layers, parameters, strict=True)):
             if number == self.head:
-                z = x
+                z = x.flatten(2)
             x, saved = layer.forward(x, p, keys)
             saved_by_layer.append(saved)
         if z is None:
@@ -130,7 +131,7 @@ class LayersGradient:
             if number > self.first:
                 dy = layer.backward(dy, saved[number], parameters[number])
             if number == self.head and dz is not None:
-                dy += dz
+                dy += dz.reshape(dy.shape)
 
     def _loss(
         self, own: ForwardPass, others: dict[str, ForwardPass] | None, batch: Batch

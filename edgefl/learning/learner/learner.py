@@ -24,7 +24,7 @@ from edgefl.learning.learner.contributions import ContributionGame, unheard_rows
 from edgefl.learning.learner.evaluation import Evaluator, Pending
 from edgefl.learning.learner.memory import budget
 from edgefl.learning.learner.minimal import completed
-from edgefl.learning.learner.plan import Plan
+from edgefl.learning.learner.plan import CannotBatchError, Plan
 from edgefl.learning.learner.plan_choice import choose_plan
 from edgefl.learning.learner.round_training import Job, RoundTraining
 from edgefl.learning.learner.setup import build_trainers, multiply_exactly, torch_devices
@@ -119,6 +119,14 @@ class Learner:
             lr=rounded_rates([self.task.training.lr], self.initial.dtype),
             run=self.run,
         )
+
+    def refusal(self, plan: Plan) -> str | None:
+        """Return why clients cannot be trained by a plan; None if they can."""
+        try:
+            self._workers.submit("rehearse", partial(as_is, (plan, self._first_inputs())), as_is).result()
+        except CannotBatchError as error:
+            return str(error)
+        return None
 
     # Beginning: the first round, sessions, departures
 
@@ -252,10 +260,6 @@ class Learner:
         steps = self._steps(jobs, samples)
         training = self._trained(jobs, steps, samples, where)
         statistics = training.outcome["statistics"]
-        # Statistics are no parameters: they are averaged by samples, whatever the algorithm does.
-        if len(self._network.statistics):
-            weights = torch.from_numpy(samples / samples.sum()).to(statistics)
-            self.statistics = weights @ statistics
         uploads = self._received_uploads(training, jobs, steps, samples)
         losses = training.outcome["losses"].cpu().numpy()
         index, lr = max((job.index, job.lr) for job in jobs)  # of the latest round that is among the jobs
@@ -273,6 +277,8 @@ class Learner:
             statistics=statistics,
             run=self.run,
         )
+        if len(self._network.statistics):
+            self.statistics = updates.mean_statistics()
         return updates, float(np.average(losses, weights=samples))
 
     def norms(

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from edgefl.learning.algorithms import LocalContext
 from edgefl.learning.learner.engine import select_clients
+from edgefl.learning.learner.flat_vectors import Layout, unchanged
 from edgefl.learning.learner.gradients import GradientKernel, References, Step
 from edgefl.learning.learner.solver import Solver
 from edgefl.learning.learner.stacked_batches import MiniBatch
@@ -56,6 +57,7 @@ class LocalTraining:
     Args:
         solver: takes the steps.
         kernel: computes the gradients.
+        layout: of the models' parameters.
         local: what the algorithm's hooks see.
         references: models that the algorithm's loss compares with.
         statistics: [C, b] of batch normalisation, as received.
@@ -65,6 +67,7 @@ class LocalTraining:
         self,
         solver: Solver,
         kernel: GradientKernel,
+        layout: Layout,
         local: LocalContext,
         references: References | None,
         statistics: Tensor,
@@ -76,6 +79,8 @@ class LocalTraining:
         self._solver = solver
         self._local = local
         self._moments = solver.moments(self.w)
+        self._kernel = kernel
+        self._layout = layout
         self._gradients = ClientGradients(kernel, self.w, self.statistics, references)
         self._losses = torch.empty_like(self.loss_sum)
 
@@ -96,4 +101,7 @@ class LocalTraining:
         if active < len(self.w):
             local = select_clients(local, slice(active))
         moments = [moment[:active] for moment in self._moments]
-        self._solver.step(self.w[:active], self._gradients.value[:active], moments, local, number)
+        w = self.w[:active]
+        # As torch's optimisers have it: a parameter without a gradient is not even decayed.
+        with unchanged(self._layout.places(self._kernel.unused), (w, *moments)):
+            self._solver.step(w, self._gradients.value[:active], moments, local, number)

@@ -1,9 +1,9 @@
-"""A torch module seen as a function of flat vectors: its parameters, and the statistics of its batch normalisation."""
+"""A torch module seen as a function of flat vectors: the parameters that it trains, and the buffers that it changes."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 import torch
@@ -11,32 +11,45 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from edgefl.learning.algorithms import ForwardPass
-from edgefl.learning.learner.dropout import KeyedDropout, replace_dropout
+from edgefl.learning.learner.dropout import KeyedDropout, keyed_draws, keyed_dropouts, replace_dropout
 from edgefl.learning.learner.flat_vectors import Layout, Tensors, flatten
+from edgefl.learning.learner.module_state import copied, statistics_of, trained_parameters
 
 Output = TypeVar("Output")
+Unused = Sequence[int]  # numbers of the parameters that a forward pass has not used
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
 class Network:
     """The module and the layout of its parameters in a flat vector of d numbers, of its statistics in one of b numbers.
 
-    Statistics are the floating-point buffers: running means and variances of batch normalisation, which are no
-    parameters. In training they are updated in place.
+    Parameters are those that the module trains; frozen ones (`requires_grad=False`) stay as the module was made.
+    Statistics are the buffers that training may change, such as running means and variances of batch normalisation.
+    They are no parameters: training updates them in place. Whole numbers among them are floating-point ones in the
+    vector, so that means can be taken, and the nearest whole numbers in the module.
+
+    Args:
+        module: the module.
+        own_code: it is the user's code, which may draw from torch's generator, count, and replace its buffers.
     """
 
-    def __init__(self, module: nn.Module) -> None:
-        buffers = {name: buffer for name, buffer in module.named_buffers() if buffer.is_floating_point()}
-        self.parameters = Layout(dict(module.named_parameters()))
+    def __init__(self, module: nn.Module, *, own_code: bool = False) -> None:
+        parameters = trained_parameters(module)
+        first = next(iter(parameters.values()))
+        buffers = statistics_of(module, first.dtype, whole_numbers=own_code)
+        self.parameters = Layout(parameters)
         self.statistics = Layout(buffers)
-        self.initial_statistics = flatten(list(buffers.values()), next(module.parameters()))
+        self.initial_statistics = flatten([buffer.to(first.dtype) for buffer in buffers.values()], first)
         self.couples_samples = any(isinstance(layer, BATCH_NORMS) for layer in module.modules())
         self.module = module
+        self.own_code = own_code
+        self._types = [buffer.dtype for buffer in buffers.values()]
         # two copies, as one training step may need both: a loss that compares models tests its references
-        self._training = copy.deepcopy(module).train()
-        self._testing = copy.deepcopy(module).eval()
+        self._training = copied(module).train()
+        self._testing = copied(module).eval()
         self._key_names = replace_dropout(self._training)
-        self.random = bool(self._key_names)  # training needs keys
+        self._dropouts = keyed_dropouts(self._training)
+        self.random = bool(self._key_names) or own_code  # training needs keys
 
     def train(self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None) -> Tensor:
         """Return the outputs [B, ...] of one client for x [B, ...]; update the statistics.
@@ -46,19 +59,34 @@ class Network:
         keys = {}
         if key is not None:
             keys = dict.fromkeys(self._key_names, key)
-        return self._call(self._training, parameters, statistics, x, keys)
+        for layer in self._dropouts:
+            layer.calls = 0
+        if not self.own_code:  # torch's layers, which update their buffers in place
+            return self._call(self._training, parameters, statistics, x, keys)
+        buffers = self.as_buffers(statistics)
+        tensors = {**self._named(parameters, buffers), **keys}
+        output: Tensor = functional_call(self._training, tensors, (x,))
+        # The forward pass may have put other tensors in the places of its buffers: torch leaves them in the dictionary.
+        for name, statistic in zip(self.statistics.names, statistics, strict=True):
+            statistic.copy_(tensors[name].detach())
+        return output
+
+    def drawing(self, key: Tensor | None, device: torch.device) -> AbstractContextManager[object]:
+        """Return a context in which one client's forward pass draws from torch's generator as its `key` says."""
+        if key is None or not self.own_code:
+            return nullcontext()
+        return keyed_draws(int(key), device)
 
     def test(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> Tensor:
         """Return the outputs [B, ...] of one model, as for evaluation; change nothing."""
-        return self._call(self._testing, parameters, statistics, x, {})
+        return self._call(self._testing, parameters, self.as_buffers(statistics), x, {})
 
     def state(self, parameters: Tensor, statistics: Tensor) -> dict[str, Tensor]:
         """Return what `state_dict` of the module would, had it these parameters [d] and statistics [b]; no copies.
 
-        Whatever is neither a parameter nor a floating-point buffer is as the module was made.
+        Whatever is in neither of the two is as the module was made.
         """
-        values = dict(zip(self.parameters.names, self.parameters.views(parameters), strict=True))
-        values |= zip(self.statistics.names, self.statistics.views(statistics), strict=True)
+        values = self._named(self.parameters.views(parameters), self.as_buffers(self.statistics.views(statistics)))
         named = [*self.module.named_parameters(), *self.module.named_buffers()]
         name_of = {id(tensor): name for name, tensor in named}
         state = {}
@@ -119,14 +147,29 @@ class Network:
         return result
 
     def _call(
-        self, module: nn.Module, parameters: Tensors, statistics: Tensors, x: Tensor, keys: dict[str, Tensor]
+        self, module: nn.Module, parameters: Tensors, buffers: Tensors, x: Tensor, keys: dict[str, Tensor]
     ) -> Tensor:
-        tensors = dict(zip(self.parameters.names, parameters, strict=True))
-        tensors.update(zip(self.statistics.names, statistics, strict=True))
-        tensors.update(keys)
         # torch puts these tensors in the places of the module's own, for this one call
-        output: Tensor = functional_call(module, tensors, (x,))
+        output: Tensor = functional_call(module, {**self._named(parameters, buffers), **keys}, (x,))
         return output
+
+    def _named(self, parameters: Tensors, buffers: Tensors) -> dict[str, Tensor]:
+        """Return parameters and buffers by the names that they have in the module."""
+        named = dict(zip(self.parameters.names, parameters, strict=True))
+        named.update(zip(self.statistics.names, buffers, strict=True))
+        return named
+
+    def as_buffers(self, statistics: Tensors) -> Tensors:
+        """Return statistics as the module's own buffers are; the user's code gets copies, as it may do anything."""
+        if not self.own_code:
+            return statistics
+        buffers = []
+        for statistic, kind in zip(statistics, self._types, strict=True):
+            if kind.is_floating_point:
+                buffers.append(statistic.clone())
+            else:
+                buffers.append(statistic.round().to(kind))
+        return buffers
 
 
 def representation(module: nn.Module, call: Callable[[], Tensor]) -> ForwardPass:
@@ -165,7 +208,7 @@ def representation(module: nn.Module, call: Callable[[], Tensor]) -> ForwardPass
         if after is z:
             z = before
             break
-    dtype = next(module.parameters()).dtype  # under autocast outputs are of another one
+    dtype = next(iter(trained_parameters(module).values())).dtype  # under autocast outputs are of another one
     return ForwardPass(outputs.to(dtype), z.reshape(len(z), -1).to(dtype))
 
 
@@ -178,10 +221,22 @@ def _last_linear(module: nn.Module) -> nn.Linear | None:
     return linear[-1]
 
 
-def write_gradient(loss: Tensor, leaves: Tensors, into: Tensors) -> None:
-    """Write d(loss)/d(leaves) into views of a flat vector."""
-    for target, part in zip(into, torch.autograd.grad(loss, leaves), strict=True):
-        target.copy_(part)
+def write_gradient(loss: Tensor, leaves: Tensors, into: Tensors) -> Unused:
+    """Write d(loss)/d(leaves) into views of a flat vector; return the numbers of the leaves that the loss does not use.
+
+    Their gradients are 0.
+    """
+    unused: list[int] = []
+    gradients: Sequence[Tensor | None] = torch.autograd.grad(loss, leaves, allow_unused=True)
+    for number, (target, part) in enumerate(zip(into, gradients, strict=True)):
+        if part is None:
+            target.zero_()
+            unused.append(number)
+        elif part.is_sparse:  # of an embedding with `sparse=True`
+            target.copy_(part.to_dense())
+        else:
+            target.copy_(part)
+    return unused
 
 
 def as_leaves(views: Tensors) -> list[Tensor]:

@@ -11,9 +11,10 @@ from edgefl.learning.algorithms import Batch, ForwardPass
 from edgefl.learning.learner.batches import PAD, shares
 from edgefl.learning.learner.dropout import step_keys
 from edgefl.learning.learner.engine import Cohort, Trained, TrainingEngine, select_clients
+from edgefl.learning.learner.flat_vectors import unchanged
 from edgefl.learning.learner.gradients import References, autocast
 from edgefl.learning.learner.image_layout import fastest_layout
-from edgefl.learning.learner.network import as_leaves, write_gradient
+from edgefl.learning.learner.network import Unused, as_leaves, write_gradient
 
 
 class MiniBatch(NamedTuple):
@@ -42,8 +43,11 @@ class SerialEngine(TrainingEngine):
         moments = self.solver.moments(w)
         loss_sum = w.new_zeros(1)  # on the device, so that no step waits for a number to be read
         for step in range(len(cohort.batches[0])):
-            loss_sum += self._gradient(w, statistics, self._mini_batch(cohort, step), references, gradient)
-            self.solver.step(w, gradient, moments, local, step + 1)
+            loss, unused = self._gradient(w, statistics, self._mini_batch(cohort, step), references, gradient)
+            loss_sum += loss
+            # As torch's optimisers have it: a parameter without a gradient is not even decayed.
+            with unchanged(self.network.parameters.places(unused), (w, *moments)):
+                self.solver.step(w, gradient, moments, local, step + 1)
         result = self.result(w, cohort, local, statistics, loss_sum)
         return Trained(
             uploads={name: vector[None] for name, vector in result.uploads.items()},
@@ -80,13 +84,18 @@ class SerialEngine(TrainingEngine):
 
     def _gradient(
         self, w: Tensor, statistics: Tensor, batch: MiniBatch, references: References | None, into: Tensor
-    ) -> Tensor:
-        """Return the mean loss of a mini-batch; write its gradient into a flat vector, update the statistics."""
+    ) -> tuple[Tensor, Unused]:
+        """Write the gradient of a mini-batch's mean loss into a flat vector, and update the statistics.
+
+        Returns:
+            The loss, and the numbers of the parameters on which it does not depend.
+        """
         network = self.network
         x, y, key = batch
         leaves = as_leaves(network.parameters.views(w))
         buffers = network.statistics.views(statistics)
-        with autocast(w, enabled=self.solver.training.precision == "bfloat16"):
+        bfloat16 = self.solver.training.precision == "bfloat16"
+        with network.drawing(key, w.device), autocast(w, enabled=bfloat16):
             if references is None:
                 outputs = network.train(leaves, buffers, x, key)
             else:
@@ -102,5 +111,5 @@ class SerialEngine(TrainingEngine):
             received = references.rows(0).received
             losses = self.solver.algorithm.loss(losses, own, others, Batch(y, same_weights, received))
         loss = losses.mean()
-        write_gradient(loss, leaves, network.parameters.views(into))
-        return loss.detach()
+        unused = write_gradient(loss, leaves, network.parameters.views(into))
+        return loss.detach(), unused

@@ -12,6 +12,7 @@ from edgefl.learning.learner.network import Network
 from edgefl.learning.learner.samples import Samples
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.learner.trainer import Trainer
+from edgefl.learning.models.imported import has_own_network
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,13 @@ def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
     """
     module = build_module(task.model, task.data, task.streams).to(task.dtype)
     initial = initial_parameters(task.model, task.data, module).to(devices[0], task.dtype)
+    own_code = has_own_network(task.model)
     data = task.data
     trainers = []
     for device in devices:
         train = Samples(data.train_x, data.train_y, data.mean, data.std, device, task.dtype, task.augmentation)
         test = Samples(data.test_x, data.test_y, data.mean, data.std, device, task.dtype)
-        trainers.append(Trainer(task, Network(module.to(device)), train, test))
+        trainers.append(Trainer(task, Network(module.to(device), own_code=own_code), train, test))
     statistics = trainers[0].network.initial_statistics.to(devices[0])
     return TrainersOnDevices(trainers, initial, statistics)
 

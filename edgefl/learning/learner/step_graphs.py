@@ -180,7 +180,9 @@ class StepGraphs:
 
     def _made(self, engine: BatchedEngine, shape: Shape, tensors: CohortTensors, inputs: StepInputs) -> RecordedStep:
         local = tensors.local
-        training = LocalTraining(engine.solver, engine.kernel, local, tensors.references, tensors.statistics)
+        training = LocalTraining(
+            engine.solver, engine.kernel, engine.network.parameters, local, tensors.references, tensors.statistics
+        )
         everybody = slice(0, len(local.start))
 
         def take() -> None:

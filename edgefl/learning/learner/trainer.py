@@ -25,7 +25,7 @@ from edgefl.learning.learner.job_key import JobKey
 from edgefl.learning.learner.layers_gradient import LayersGradient
 from edgefl.learning.learner.memory import is_out_of_memory
 from edgefl.learning.learner.network import Network
-from edgefl.learning.learner.plan import CannotBatchError, Plan, Trial
+from edgefl.learning.learner.plan import SERIAL, CannotBatchError, Plan, Trial
 from edgefl.learning.learner.samples import Samples
 from edgefl.learning.learner.serial import SerialEngine
 from edgefl.learning.learner.solver import Solver
@@ -33,6 +33,8 @@ from edgefl.learning.learner.state_names import OWN_STATISTICS
 from edgefl.learning.learner.step_graphs import Recorder, StepGraphs
 from edgefl.learning.learner.task import LearningTask
 
+INDEPENDENT = 4  # samples of the larger of two batches on which it is tried whether clients are independent
+ROUNDING = 1e-3  # relative difference below which two engines agree in single precision
 TESTED = {"cpu": 250, "cuda": 2_500}  # samples at once: enough for matrix products, few enough for a cache
 
 
@@ -130,6 +132,8 @@ class Trainer:
         """
         cohort = self._typical_cohort(plan, inputs)
         engine = self.engine(plan)
+        if plan.width == 1:
+            self._check_independence(plan, inputs)
 
         def train(steps: int) -> Trained:
             return engine.train(shortened(cohort, steps))
@@ -142,6 +146,30 @@ class Trainer:
         cohort = self._typical_cohort(plan, inputs)
         with _refusals(plan):
             self.engine(plan).train(shortened(cohort, 1))
+        self._check_independence(plan, inputs)
+
+    def _check_independence(self, plan: Plan, inputs: ClientInputs) -> None:
+        """Check that two clients of a user's network learn together what each learns alone, on batches of two sizes.
+
+        The smaller batch is filled up with samples that weigh nothing: a mean over the batch would see them.
+
+        Raises:
+            CannotBatchError: they learn something else, or torch.func.vmap refuses the module.
+        """
+        if plan.kernel != "vmap" or not self.network.own_code:
+            return
+        rows = np.resize(self.task.parts[int(self.task.sizes.argmax())], INDEPENDENT)
+        jobs = [JobKey(0, 0, rows), JobKey(0, 0, rows[: INDEPENDENT // 2])]
+        with _refusals(plan):
+            state = {name: value.expand(len(jobs), -1) for name, value in inputs.state.items()}
+            pair = self._cohorts.build(jobs, replace(inputs, state=state))
+            together = self.engine(plan).train(shortened(pair, 1))
+        serial = self.engine(SERIAL)
+        alone = [serial.train(shortened(self._cohorts.build([job], inputs), 1)) for job in jobs]
+        for found, right in zip(together.tensors(), joined(alone).tensors(), strict=True):
+            difference = (found - right).double().norm()
+            if not difference <= ROUNDING * right.double().norm():
+                raise CannotBatchError("clients that train together learn something else than each of them alone")
 
     def _typical_cohort(self, plan: Plan, inputs: ClientInputs) -> Cohort:
         """Return a cohort of devices of typical size, which all start from the inputs of a single client."""

@@ -122,8 +122,8 @@ class Model(Member):
         """Return why the network refuses samples [2, ...] as training hands them to it; None if it takes them."""
         return None  # what a model of ours takes is known without a trial
 
-    def global_draw(self, samples: npt.NDArray[Any], classes: int) -> str | None:
-        """Return that the network draws from a global random generator; None if it does not."""
+    def global_draw(self, shape: tuple[int, ...], classes: int) -> str | None:
+        """Return that building the network draws from a generator that has no key; None if it does not."""
         return None
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
@@ -136,6 +136,10 @@ class Model(Member):
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the number of parameters d."""
         return total_cost(self.layers(shape, classes)).parameters
+
+    def frozen_parameters(self, shape: tuple[int, ...], classes: int) -> int:
+        """Return the number of further parameters, which are never trained: devices receive them once."""
+        return 0
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the multiply-accumulates of one sample's forward pass; activations count as none."""
@@ -217,6 +221,13 @@ class Model(Member):
         """
         if self.cost:
             return self.cost.parameters * self.cost.flops_per_parameter
-        # a multiply-accumulate is 2 operations; the backward pass takes twice the forward pass: it differentiates each
-        # product in its weights and in its inputs
-        return 3.0 * 2.0 * self.multiplications_on(shape, classes, tokens=tokens)
+        # a multiply-accumulate is 2 operations
+        passes = self.training_passes(shape, classes, tokens=tokens)
+        return passes * 2.0 * self.multiplications_on(shape, classes, tokens=tokens)
+
+    def training_passes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
+        """Return how many forward passes training on a sample costs.
+
+        The backward pass takes twice the forward pass: it differentiates each product in its weights and in its inputs.
+        """
+        return 3.0

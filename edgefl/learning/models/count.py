@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -32,23 +32,43 @@ def multiplications(module: nn.Module, shape: Shape, *, tokens: bool) -> int:
     Raises:
         Exception: whatever the module raises.
     """
+    return _of_copy(_forward, module, shape, tokens=tokens)
+
+
+def training_multiplications(module: nn.Module, shape: Shape, *, tokens: bool) -> int:
+    """Return the multiply-accumulates of a forward and a backward pass of one sample; see `multiplications`."""
+    return _of_copy(_forward_and_backward, module, shape, tokens=tokens)
+
+
+def _of_copy(passes: Callable[[nn.Module, Tensor], None], module: nn.Module, shape: Shape, *, tokens: bool) -> int:
+    """Return the multiply-accumulates of some passes of one sample, on the meta device if the module runs there."""
     kind = torch.float32
     if tokens:
         kind = torch.int64
     with torch.random.fork_rng(devices=[]):
         try:
             with torch.device("meta"):
-                return _counted(copy.deepcopy(module).to("meta"), torch.zeros(1, *shape, dtype=kind))
+                return _counted(passes, copy.deepcopy(module).to("meta"), torch.zeros(1, *shape, dtype=kind))
         except Exception:  # noqa: BLE001 - of whatever type: the second attempt raises what the module itself does
             # A forward pass that branches on values, or mixes in tensors of its own, needs a device with values.
             with _without_fused_kernels():
-                return _counted(module, torch.zeros(1, *shape, dtype=kind))
+                return _counted(passes, module, torch.zeros(1, *shape, dtype=kind))
 
 
-def _counted(module: nn.Module, sample: Tensor) -> int:
-    with FlopCounterMode(display=False, custom_mapping=_FORMULAS) as counter, torch.no_grad():
-        module(sample)
+def _counted(passes: Callable[[nn.Module, Tensor], None], module: nn.Module, sample: Tensor) -> int:
+    with FlopCounterMode(display=False, custom_mapping=_FORMULAS) as counter:
+        passes(module, sample)
     return int(counter.get_total_flops()) // 2
+
+
+def _forward(module: nn.Module, sample: Tensor) -> None:
+    with torch.no_grad():
+        module(sample)
+
+
+def _forward_and_backward(module: nn.Module, sample: Tensor) -> None:
+    trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    torch.autograd.grad(module(sample).sum(), trained, allow_unused=True)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +15,13 @@ from edgefl.core.errors import InputError
 from edgefl.core.global_draws import moved, states
 from edgefl.core.plugin_import import Access
 from edgefl.core.plugin_import import imported as import_path
-from edgefl.core.plugins import place_of, place_within
+from edgefl.core.plugins import is_outside, place_of, place_within
 from edgefl.core.section import fault
 from edgefl.learning.models.base import Model
 
 if TYPE_CHECKING:
     from torch import nn
 
-KEYED_LAYERS = "use torch.nn.Dropout in place of functional.dropout: edgefl gives its layers keyed draws"
 KEYED_WEIGHTS = "draw parameters with torch's functions (torch.nn.init): edgefl gives them keyed draws"
 
 
@@ -61,8 +59,16 @@ class Imported(Model):
         return made
 
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Return the number of parameters, counted."""
-        return sum(parameter.numel() for parameter in self._aside(shape, classes).parameters())
+        """Return the number of parameters that are trained, counted."""
+        return self._counted(shape, classes, trained=True)
+
+    def frozen_parameters(self, shape: tuple[int, ...], classes: int) -> int:
+        """Return the number of parameters that stay as they are (`requires_grad=False`), counted."""
+        return self._counted(shape, classes, trained=False)
+
+    def _counted(self, shape: tuple[int, ...], classes: int, *, trained: bool) -> int:
+        parameters = self._aside(shape, classes).parameters()
+        return sum(parameter.numel() for parameter in parameters if parameter.requires_grad == trained)
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the multiply-accumulates of one sample's forward pass, counted; samples are no token ids."""
@@ -88,6 +94,18 @@ class Imported(Model):
             raise InputError(f"model.kind: {self.import_path}: {problem}; {remedy}")
         return counted
 
+    def training_passes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
+        """Return how many forward passes training on a sample costs; counted where parameters are frozen.
+
+        Products with frozen weights are not differentiated in these, and not at all in front of what is trained.
+        """
+        if self.cost or not self.frozen_parameters(shape, classes):
+            return super().training_passes(shape, classes, tokens=tokens)
+        from edgefl.learning.models.count import training_multiplications
+
+        trained = training_multiplications(self._aside(shape, classes), shape, tokens=tokens)
+        return trained / self.multiplications_on(shape, classes, tokens=tokens)
+
     def refusal(self, samples: npt.NDArray[Any], classes: int) -> str | None:
         """Return why the module cannot be used on samples [2, ...] as training hands them to it; None if it can."""
         import torch
@@ -104,7 +122,7 @@ class Imported(Model):
         except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
             where = f"{self.import_path} on samples of shape {list(shape)}"
             place = place_within(error, self.made_from())
-            return f"{where}: {_first_line(error)}{place}{_remedy(module, shape)}"
+            return f"{where}: {_first_line(error)}{place}{_remedy(module, samples)}"
         if not isinstance(module, nn.Module):
             return f"{self.import_path} gives a {type(module).__name__}, must give a torch.nn.Module"
         if not any(parameter.requires_grad for parameter in module.parameters()):
@@ -112,30 +130,15 @@ class Imported(Model):
         if getattr(outputs, "shape", None) != (len(samples), classes):
             got = list(outputs.shape) if hasattr(outputs, "shape") else type(outputs).__name__
             wanted = f"{self.import_path} must give [B, {classes}] for samples [B, ...]"
-            return f"{wanted}, got {got} for B = {len(samples)}{_remedy(module, shape)}"
+            return f"{wanted}, got {got} for B = {len(samples)}{_remedy(module, samples)}"
         return None
 
-    def global_draw(self, samples: npt.NDArray[Any], classes: int) -> str | None:
-        """Return that building or training the module draws from a global generator; None if it does not.
-
-        The arguments are those of `refusal`, which finds nothing.
-        """
-        import torch
-        from torch import nn
-
+    def global_draw(self, shape: tuple[int, ...], classes: int) -> str | None:
+        """Return that building the module draws from a generator that has no key; None if it does not."""
         drawn = states()
-        module = self._aside(samples.shape[1:], classes).train()
+        self._aside(shape, classes)
         for generator in moved(drawn):  # never torch's, which `_aside` leaves as it was
             return f"{self._located()} draws from {generator}: {KEYED_WEIGHTS}"
-        for layer in module.modules():
-            if isinstance(layer, nn.modules.dropout._DropoutNd):  # noqa: SLF001 - the base of all dropout layers
-                layer.eval()  # the learner gives these layers keyed draws, or refuses them
-        # What fails on two samples in training may work on a batch, so that only training can tell.
-        with torch.no_grad(), torch.random.fork_rng(devices=[]), suppress(Exception):
-            drawn = states()
-            module(torch.from_numpy(np.ascontiguousarray(samples)))
-            for generator in moved(drawn):
-                return f"{self._located()} draws from {generator} in training: {KEYED_LAYERS}"
         return None
 
     def _located(self) -> str:
@@ -151,16 +154,27 @@ class Imported(Model):
         return made.eval() if isinstance(made, torch.nn.Module) else made
 
 
+def has_own_network(model: Model) -> bool:
+    """Return whether a model's network is the user's code."""
+    return isinstance(model, Imported) or is_outside(type(model))
+
+
 def _first_line(error: Exception) -> str:
     """Return the type and the first line of an error of the user's code."""
     lines = str(error).splitlines() or [""]
     return f"{type(error).__name__}: {lines[0]}"
 
 
-def _remedy(module: object, shape: tuple[int, ...]) -> str:
-    """Return what to do if a module with convolutions has been tried on images without a channel; otherwise ''."""
+def _remedy(module: object, samples: npt.NDArray[Any]) -> str:
+    """Return what to do with a module that fails on samples [n, ...], as far as that is known; otherwise ''."""
     from torch import nn
 
+    if isinstance(module, nn.Module) and np.issubdtype(samples.dtype, np.signedinteger):
+        rows = [layer.num_embeddings for layer in module.modules() if isinstance(layer, nn.Embedding | nn.EmbeddingBag)]
+        largest = int(samples.max())
+        if rows and max(rows) <= largest:
+            return f"; its largest embedding has {max(rows)} rows, and the samples hold token ids up to {largest}"
+    shape = samples.shape[1:]
     # Weights of two-dimensional convolutions have four axes, whether a layer holds them or the module itself.
     convolves = isinstance(module, nn.Module) and any(weight.ndim == 4 for weight in module.parameters())
     if convolves and len(shape) == 2:

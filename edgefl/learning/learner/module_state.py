@@ -1,0 +1,66 @@
+"""What a torch module holds: the parameters that it trains, the buffers that training may change, and its copies."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor, nn
+
+HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+
+
+def trained_parameters(module: nn.Module) -> dict[str, Tensor]:
+    """Return the parameters that training changes, by name: all but frozen ones."""
+    return {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
+
+
+def frozen_parameters(module: nn.Module) -> dict[str, Tensor]:
+    """Return the parameters that stay as the module was made (`requires_grad=False`), by name."""
+    return {name: parameter for name, parameter in module.named_parameters() if not parameter.requires_grad}
+
+
+def statistics_of(module: nn.Module, dtype: torch.dtype, *, whole_numbers: bool) -> dict[str, Tensor]:
+    """Return the buffers that training may change, by name: floating-point ones, and whole numbers if these count.
+
+    Numbers that a float of this type cannot tell from their neighbours are left out, and so are complex ones: these are
+    constants, such as those of a hash function.
+
+    Args:
+        module: the module.
+        dtype: of the vector in which they are kept.
+        whole_numbers: whether whole numbers (and truth values) are among them.
+    """
+    return {
+        name: buffer
+        for name, buffer in module.named_buffers()
+        if buffer.is_floating_point() or (whole_numbers and _fits(buffer, dtype))
+    }
+
+
+def _fits(buffer: Tensor, dtype: torch.dtype) -> bool:
+    """Return whether a floating-point type holds these whole numbers exactly, and larger ones than them."""
+    if buffer.is_complex():
+        return False
+    most = 1 / torch.finfo(dtype).eps
+    return buffer.numel() == 0 or float(buffer.double().abs().max()) < most
+
+
+def copied(module: nn.Module) -> nn.Module:
+    """Return a deep copy of a module, of those too that keep computed tensors, such as pruned weights.
+
+    Raises:
+        Exception: whatever a part of the user's raises that cannot be copied.
+    """
+    # Python's `deepcopy` refuses tensors with a history; it takes the copies that it is given of them.
+    copies: dict[int, object] = {}
+    for layer in module.modules():
+        for value in vars(layer).values():
+            if isinstance(value, Tensor) and not value.is_leaf:
+                copies[id(value)] = value.detach().clone()
+    return copy.deepcopy(module, copies)
+
+
+def has_own_calls(layer: nn.Module) -> bool:
+    """Return whether a call of a layer does more than its class says: it has hooks, or a `forward` of its own."""
+    return "forward" in vars(layer) or any(vars(layer)[hooks] for hooks in HOOKS)

@@ -1,0 +1,301 @@
+"""The trial of a user's network: one training step and one test, beside the module itself.
+
+Training calls a module as a function of flat vectors. What torch allows and such a call does not see (counters,
+parameters that are kept in lists, outputs of another shape in training) would be a wrong number or a traceback in the
+middle of a run, so that it is looked for before anything is written.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from edgefl.core.global_draws import TORCH, moved, states
+from edgefl.core.plugins import place_within
+from edgefl.core.streams import Streams
+from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.datasets import Data
+from edgefl.learning.datasets.base import telling_rows
+from edgefl.learning.learner.attributes import attributes, changed
+from edgefl.learning.learner.dropout import KEY, keyed_draws, keyed_dropouts, replace_dropout
+from edgefl.learning.learner.flat_vectors import flatten
+from edgefl.learning.learner.initial import build_module
+from edgefl.learning.learner.layers_gradient import LayersGradient
+from edgefl.learning.learner.module_state import trained_parameters
+from edgefl.learning.learner.network import Network, as_leaves, write_gradient
+from edgefl.learning.losses.cross_entropy import CrossEntropy
+from edgefl.learning.models import Model
+
+log = logging.getLogger("edgefl")
+
+TRIED = 4  # samples
+ROUNDING = 1e-3  # relative difference below which two ways to compute the same agree in single precision
+KEY_OF_TRIAL = 20_240_229  # of dropout and other draws: any number
+HOST = torch.device("cpu")
+
+NOT_TENSORS = "keep state in buffers (register_buffer), of which each client has its own"
+HIDDEN = "the forward pass must reach its parameters as attributes of the module: no copies in lists, no checkpointing"
+
+
+class _WrongError(Exception):
+    """What is wrong with the network, in the words of a message."""
+
+
+def network_problem(model: Model, data: Data, streams: Streams, name: str) -> str | None:
+    """Return why a user's network would not learn as torch itself has it; None if it would.
+
+    Args:
+        model: gives the network and the loss.
+        data: gives the samples.
+        streams: give the initial parameters.
+        name: begins messages, such as "my_nets:Net".
+    """
+
+    def make() -> nn.Module:
+        return build_module(model, data, streams).to(getattr(torch, data.dtype))
+
+    try:
+        if reason := kind_problem(build_module(model, data, streams), data):
+            return f"{name}: {reason}"
+        _NetworkTrial(model, data, make).run()
+    except _WrongError as wrong:
+        return f"{name}: {wrong}"
+    except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
+        text = (str(error).splitlines() or [""])[0]
+        place = place_within(error, model.made_from())
+        return f"{name} in training on {TRIED} samples: {type(error).__name__}: {text}{place}"
+    return None
+
+
+def kind_problem(module: nn.Module, data: Data) -> str | None:
+    """Return why a module's tensors cannot be exchanged, or are of another type than the data; None if all is well."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return "is a TorchScript module, whose parameters cannot be exchanged: give the module that it was made from"
+    if isinstance(module, nn.DataParallel | nn.parallel.DistributedDataParallel):
+        return f"is a {type(module).__name__} around a network: give the network itself (.module)"
+    if hasattr(module, "_orig_mod"):
+        return "is compiled: give the module itself, without torch.compile"
+    wanted = {torch.float32, getattr(torch, data.dtype)}
+    named: list[tuple[str, str, Tensor]] = [("parameter", *named) for named in module.named_parameters()]
+    named += [("buffer", name, tensor) for name, tensor in module.named_buffers()]
+    for what, name, tensor in named:
+        if isinstance(tensor, nn.UninitializedParameter | nn.UninitializedBuffer):
+            return f"the {what} {name} has no size yet: give its layer the sizes, without Lazy"
+        is_number = tensor.is_floating_point() or (what == "parameter" and tensor.is_complex())
+        if is_number and tensor.dtype not in wanted:
+            kind = str(tensor.dtype).removeprefix("torch.")
+            remedy = "make it float32 with .float()"
+            if tensor.dtype in {torch.float16, torch.bfloat16}:
+                remedy += "; training.precision: bfloat16 computes with half the digits"
+            if tensor.is_complex():
+                remedy = "keep its real and imaginary part (torch.view_as_real)"
+            return f"the {what} {name} is {kind}, and models learn in {data.dtype}: {remedy}"
+    return None
+
+
+class _NetworkTrial:
+    """A module beside the network that training makes of it, with the same parameters and samples.
+
+    Args:
+        model: gives the loss.
+        data: the samples.
+        make: makes the module, in the type of the data; none is a copy, as training has copies.
+    """
+
+    def __init__(self, model: Model, data: Data, make: Callable[[], nn.Module]) -> None:
+        self.model = model
+        self.data = data
+        self.make = make
+        module = make()
+        rows = telling_rows(data.train_x, 2 * TRIED)
+        self.first = Batch(data, rows[:TRIED])
+        self.second = Batch(data, rows[TRIED:])
+        self.network = Network(module, own_code=True)
+        # Parameters other than those of the module, so that a forward pass that goes on using these is found.
+        initial = flatten(list(trained_parameters(module).values()), torch.empty(0))
+        factors = 1 + 0.5 * (-1.0) ** torch.arange(len(initial))  # 1.5 and 0.5 in turn
+        self.w = initial * factors.to(initial.dtype) + 2**-10
+        self.plain = self._plain(make())
+        self.other = self._plain(make())
+        self.key = torch.tensor(KEY_OF_TRIAL)
+
+    def run(self) -> None:
+        """Try everything.
+
+        Raises:
+            _WrongError: something is wrong.
+        """
+        outputs, loss, gradients = self._step(self.plain, self.first)
+        buffers = {name: buffer.detach().clone() for name, buffer in self.plain.named_buffers() if KEY not in name}
+        self._check_attributes()
+        self._compare(outputs, loss, gradients, buffers)
+        self._compare_layers(gradients)
+        self._check_tests()
+
+    def _plain(self, plain: nn.Module) -> nn.Module:
+        """Return a module with the parameters of the trial, in training mode, its dropout layers with keys."""
+        plain.train()
+        replace_dropout(plain)
+        with torch.no_grad():
+            for parameter, value in zip(
+                trained_parameters(plain).values(), self.network.parameters.views(self.w), strict=True
+            ):
+                parameter.copy_(value)
+        for layer in keyed_dropouts(plain):
+            getattr(layer, KEY).fill_(KEY_OF_TRIAL)
+        return plain
+
+    def _step(self, plain: nn.Module, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor | None]]:
+        """Return the outputs of a module in training, the mean loss, and its gradients by autograd."""
+        for layer in keyed_dropouts(plain):
+            layer.calls = 0
+        drawn = states()
+        with keyed_draws(KEY_OF_TRIAL, HOST):
+            outputs = plain(batch.x)
+        for generator in moved(drawn):
+            if generator != TORCH:
+                raise _WrongError(f"draws from {generator} in training: draw with torch, whose draws are keyed")
+        self._check_outputs(outputs, "in training ")
+        loss = self.model.sample_losses(outputs, batch.y).mean()
+        parameters = trained_parameters(plain)
+        gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
+        return outputs, loss, dict(zip(parameters, gradients, strict=True))
+
+    def _check_outputs(self, outputs: Any, when: str) -> None:
+        wanted = (TRIED, self.data.outputs)
+        got = getattr(outputs, "shape", None)
+        if not isinstance(outputs, Tensor) or got != wanted:
+            kind = type(outputs).__name__ if got is None else list(got)
+            remedy = "" if isinstance(outputs, Tensor) else ": switch auxiliary outputs off"
+            raise _WrongError(f"{when}must give [B, {wanted[1]}], got {kind} for B = {TRIED}{remedy}")
+        if outputs.dtype != self.w.dtype:
+            kind = str(outputs.dtype).removeprefix("torch.")
+            raise _WrongError(f"{when}gives {kind} outputs, and models learn in {self.data.dtype}: end with .float()")
+        if when and not outputs.requires_grad:
+            raise _WrongError(
+                "its outputs depend on no parameter that is trained: leave out torch.no_grad() and .detach()"
+            )
+
+    def _check_attributes(self) -> None:
+        """Take a second step, which must leave the attributes as the first has, and as without the first."""
+        before = attributes(self.plain)
+        for module in (self.plain, self.other):
+            self._step(module, self.second)
+        after = attributes(self.plain)
+        names = changed(before, after) + changed(after, attributes(self.other))
+        if names:
+            raise _WrongError(
+                f"changes its attribute {names[0]} in the forward pass, which all clients share: {NOT_TENSORS}"
+            )
+
+    def _compare(
+        self, outputs: Tensor, loss: Tensor, gradients: dict[str, Tensor | None], buffers: dict[str, Tensor]
+    ) -> None:
+        """Compare a step of the network with the module's own."""
+        network = self.network
+        leaves = as_leaves(network.parameters.views(self.w))
+        statistics = network.initial_statistics.clone()
+        with network.drawing(self.key, HOST):
+            found = network.train(leaves, network.statistics.views(statistics), self.first.x, self.key)
+        if _differ(found, outputs):
+            raise _WrongError(f"its outputs in training differ from those of the module by itself: {HIDDEN}")
+        into = torch.empty_like(self.w)
+        targets = network.parameters.views(into)
+        own_loss = self.model.sample_losses(found, self.first.y).mean()
+        unused = write_gradient(own_loss, leaves, targets)
+        for number, name in enumerate(network.parameters.names):
+            right = gradients[name]
+            is_unused = number in unused
+            if is_unused != (right is None) or (right is not None and _differ(targets[number], right)):
+                raise _WrongError(f"the gradient of {name} differs from that of the module by itself: {HIDDEN}")
+        state = network.state(self.w, statistics)
+        known = {**dict(network.module.named_buffers()), **state}
+        known |= zip(network.statistics.names, network.as_buffers(network.statistics.views(statistics)), strict=True)
+        for name, right in buffers.items():
+            if _differ(known[name], right):
+                raise _WrongError(
+                    f"the buffer {name} does not keep what training writes: update it with copy_ or as an attribute"
+                )
+
+    def _compare_layers(self, gradients: dict[str, Tensor | None]) -> None:
+        """Compare the gradients by hand with those of autograd, where the module is a plain stack of layers."""
+        if not LayersGradient.fits(self.network, self.model):
+            return
+        into = torch.empty_like(self.w)[None]
+        kernel = LayersGradient(self.network, self.model, FedAvg())
+        step = kernel.bind(self.w[None], self.w.new_empty(1, 0), into, None)
+        weight = self.w.new_full((1, TRIED), 1 / TRIED)
+        step(self.first.x[None].clone(), self.first.y[None], weight, self.key[None])
+        for name, found in zip(self.network.parameters.names, self.network.parameters.views(into[0]), strict=True):
+            right = gradients[name]
+            if right is None or _differ(found, right):
+                raise _WrongError(f"the gradient of {name} by hand differs from that of autograd: please report it")
+
+    def _check_tests(self) -> None:
+        """Compare a test of the network with that of the module; a sample's outputs must not depend on the others."""
+        network = self.network
+        plain = self._plain(self.make()).eval()
+        drawn = states()
+        x = self.first.x
+        with torch.no_grad():
+            outputs = plain(x)
+            for generator in moved(drawn):
+                raise _WrongError(f"draws from {generator} in evaluation: switch its noise off where not self.training")
+            self._check_outputs(outputs, "")
+            views = network.parameters.views(self.w)
+            found = network.test(views, network.statistics.views(network.initial_statistics), x)
+            in_pairs = torch.cat([plain(pair) for pair in torch.split(x, 2)])
+        if _differ(found, outputs):
+            raise _WrongError(f"its outputs in evaluation differ from those of the module by itself: {HIDDEN}")
+        if _differ(in_pairs, outputs):
+            raise _WrongError(
+                "in evaluation the outputs of a sample depend on the others of its batch: let batch normalisation keep "
+                "running statistics (track_running_stats=True), and take no mean over the batch"
+            )
+        with torch.no_grad():
+            single = plain(x[:1])
+        if single.shape != outputs[:1].shape:
+            text = f"gives {list(single.shape)} for a single sample, must give [1, {self.data.outputs}]"
+            raise _WrongError(f"{text}: name the axis in squeeze")
+        if isinstance(self.model.loss, CrossEntropy) and not self.model.has_own_loss and _are_probabilities(outputs):
+            log.warning(
+                "model.kind: outputs are probabilities, and the cross-entropy takes their softmax: "
+                "leave out the network's own softmax"
+            )
+
+
+class Batch:
+    """Training samples of the trial, by their rows [TRIED]."""
+
+    def __init__(self, data: Data, rows: npt.NDArray[np.int64]) -> None:
+        self.x = torch.from_numpy(np.ascontiguousarray(data.normalised(data.train_x[rows])))
+        self.y = torch.from_numpy(data.train_y[rows])
+
+
+def _differ(found: Tensor, right: Tensor) -> bool:
+    """Return whether two tensors differ by more than rounding, or one of them only is finite."""
+    if found.shape != right.shape:
+        return True
+    if not found.is_floating_point():
+        return not torch.equal(found, right)
+    found = found.detach().to_dense().double()
+    right = right.detach().to_dense().double()
+    if not bool((found.isfinite() == right.isfinite()).all()):
+        return True
+    found = found.nan_to_num()
+    right = right.nan_to_num()
+    return float((found - right).norm()) > ROUNDING * float(right.norm()) + 1e-6
+
+
+def _are_probabilities(outputs: Tensor) -> bool:
+    """Return whether outputs [B, n] look like the result of a softmax."""
+    sums = outputs.sum(dim=1)
+    return (
+        outputs.shape[1] > 1 and bool((outputs >= 0).all()) and torch.allclose(sums, torch.ones_like(sums), atol=1e-4)
+    )

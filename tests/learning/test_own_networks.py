@@ -1,0 +1,214 @@
+"""Networks of a user's own learn as plain PyTorch has them, by every engine; what cannot is refused in one line."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from edgefl.core.streams import Streams
+from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.learning.datasets import Data
+from edgefl.learning.learner.layers_gradient import LayersGradient
+from edgefl.learning.learner.network_trial import network_problem
+from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.models.imported import Imported
+from tests.cases import odd_networks
+from tests.cases.learner_cases import learners, parts_in_order, random_data, train_round
+from tests.cases.plain_torch import PlainFedAvg, tensors_of
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning"),  # of torch.func.vmap
+    pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:FutureWarning"),
+]
+
+SIZES = [9, 13, 7]  # unequal, with short batches, none of which has a single sample
+ROUNDS = 2
+TOGETHER = Plan("batched", "vmap", 2)
+
+# They draw, branch on values, or let samples see each other.
+ONE_BY_ONE = {
+    odd_networks.spectral,
+    odd_networks.SometimesUsed,
+    odd_networks.InPlace,
+    odd_networks.Assigned,
+    odd_networks.DataAssigned,
+    odd_networks.Started,
+    odd_networks.Cumulative,
+    odd_networks.OverBatch,
+    odd_networks.OwnDropout,
+    odd_networks.Noisy,
+    odd_networks.Channels,
+    odd_networks.Alpha,
+    odd_networks.Depth,
+    odd_networks.Attention,
+    odd_networks.Recurrent,
+    odd_networks.Padded,
+    odd_networks.sparse,
+}
+ALL = odd_networks.OF_NUMBERS + odd_networks.OF_TOKENS
+REFUSED = odd_networks.REFUSED
+WITH_STATE = [odd_networks.Counting, odd_networks.Cumulative, odd_networks.OwnDropout]
+BY_HAND = [odd_networks.rows_first, odd_networks.relu_first]
+
+
+def model_of(maker):
+    model = Imported(import_path=f"tests.cases.odd_networks:{maker.__name__}")
+    model._maker = maker
+    return model
+
+
+def name_of(maker):
+    return maker.__name__
+
+
+def data_of(maker, dtype="float64"):
+    """Random samples: token ids, whose last two are padding, or numbers."""
+    if maker not in odd_networks.OF_TOKENS:
+        return random_data(sum(SIZES), dtype, shape=(2, 4))
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, odd_networks.VOCABULARY, (sum(SIZES) + 30, 6))
+    x[:, 4:] = 0
+    y = rng.integers(0, 3, len(x))
+    count = sum(SIZES)
+    return Data(x[:count], y[:count], x[count:], y[count:], classes=3, dtype=dtype)
+
+
+def check_rounds(maker, plan, processes=0):
+    """Two rounds have the parameters, buffers and losses of ten lines of PyTorch, to rounding (float64)."""
+    keys = {"lr": 0.3, "batch_size": 5, "local_epochs": 2, "weight_decay": 0.02, "momentum": 0.5}
+    if maker is odd_networks.sparse:  # torch's SGD decays no sparse gradients
+        keys |= {"weight_decay": 0.0, "momentum": 0.0}
+    algorithm = FedAvg(weighting="samples")
+    data = data_of(maker)
+    parts = parts_in_order(SIZES)
+    devices = range(len(SIZES))
+    with learners() as make:
+        learner = make(model_of(maker), algorithm, data=data, parts=parts, plan=plan, processes=processes, **keys)
+        plain = PlainFedAvg(learner.task)
+        server = learner.begin(ROUNDS, len(SIZES))
+        for index in range(ROUNDS):
+            updates, loss = train_round(learner, devices, index, server["w"])
+            server = learner.aggregate(server, updates)
+            assert loss == pytest.approx(plain.round(devices, index), rel=1e-9)
+        expected = tensors_of(plain.module)
+        for name, tensor in learner.trained(server["w"]).tensors.items():
+            assert tensor == pytest.approx(expected[name].detach().numpy(), rel=1e-9, abs=1e-12), name
+        outputs = plain.outputs(torch.from_numpy(data.test_x))
+        test_loss = torch.nn.functional.cross_entropy(outputs, torch.from_numpy(data.test_y))
+        assert learner.evaluate(server["w"]).result().loss == pytest.approx(float(test_loss), rel=1e-9)
+
+
+@pytest.mark.parametrize("maker", ALL, ids=name_of)
+def test_it_learns_as_plain_pytorch_has_it(maker):
+    check_rounds(maker, SERIAL)
+
+
+@pytest.mark.parametrize("maker", [maker for maker in ALL if maker not in ONE_BY_ONE], ids=name_of)
+def test_clients_together_learn_as_plain_pytorch_has_it(maker):
+    assert refusal(maker) is None
+    check_rounds(maker, TOGETHER)
+
+
+@pytest.mark.parametrize("maker", [maker for maker in ALL if maker in ONE_BY_ONE], ids=name_of)
+def test_what_cannot_train_together_is_refused(maker):
+    assert refusal(maker)
+
+
+def refusal(maker):
+    """Return why two clients cannot be trained together."""
+    with learners() as make:
+        return make(model_of(maker), data=data_of(maker), parts=parts_in_order(SIZES)).refusal(TOGETHER)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("maker", BY_HAND, ids=name_of)
+def test_gradients_by_hand_are_those_of_plain_pytorch(maker, width):
+    check_rounds(maker, Plan("batched", "layers", width))
+
+
+@pytest.mark.parametrize("maker", WITH_STATE, ids=name_of)
+def test_workers_share_no_state(maker):
+    check_rounds(maker, SERIAL, processes=2)
+
+
+def test_the_random_draws_of_a_step_leave_torchs_generator_alone():
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    assert problem_of(odd_networks.Noisy) is None
+    with learners() as make:
+        learner = make(model_of(odd_networks.Noisy), data=data_of(odd_networks.Noisy), parts=parts_in_order(SIZES))
+        train_round(learner, range(3))
+    assert torch.equal(torch.rand(2), expected)
+
+
+@pytest.mark.parametrize("maker", ALL, ids=name_of)
+def test_the_trial_lets_it_pass(maker):
+    assert problem_of(maker) is None
+
+
+@pytest.mark.parametrize(("maker", "text"), REFUSED.items(), ids=map(name_of, REFUSED))
+def test_what_would_learn_something_else_is_refused(maker, text):
+    assert text in problem_of(maker)
+
+
+def test_probabilities_under_the_cross_entropy_are_reported_once(caplog):
+    assert problem_of(odd_networks.probabilities) is None
+    (record,) = caplog.records
+    assert "outputs are probabilities" in record.message
+
+
+# Random networks: every part of them may be what another one would not be
+
+
+PARTS = {
+    "linear": lambda: nn.Linear(WIDTH, WIDTH),
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "layer norm": lambda: nn.LayerNorm(WIDTH),
+    "batch norm": lambda: nn.BatchNorm1d(WIDTH),
+    "cumulative": lambda: nn.BatchNorm1d(WIDTH, momentum=None),
+    "dropout": lambda: nn.Dropout(0.3),
+    "alpha dropout": lambda: nn.AlphaDropout(0.2),
+    "in place": lambda: odd_networks.RunningMean("copy"),
+    "assigned": lambda: odd_networks.RunningMean("assign"),
+    "counting": odd_networks.Steps,
+    "low rank": lambda: odd_networks.LowRankLayer(WIDTH),
+    "own relu": odd_networks.Shifted,
+}
+WIDTH = 4
+parts = st.lists(st.sampled_from(sorted(PARTS)), min_size=1, max_size=5)
+residuals = st.sampled_from(["none", "around all", "own Sequential"])
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(parts, st.sets(st.integers(0, 4)), st.booleans(), residuals)
+def test_random_networks_learn_as_plain_pytorch_has_them(names, frozen, is_shared, residual):
+    def random_network(classes):
+        layers = [PARTS[name]() for name in names]
+        if is_shared:
+            layers.append(layers[0])
+        for number in frozen & set(range(len(names))):
+            layers[number].requires_grad_(False)
+        body = nn.Sequential(nn.Flatten(), nn.Linear(odd_networks.FEATURES, WIDTH), *layers, nn.Linear(WIDTH, classes))
+        if residual == "around all":
+            return odd_networks.Around(body, classes)
+        if residual == "own Sequential":
+            return odd_networks.Doubled(*body)
+        return body
+
+    plans = [SERIAL]
+    with learners() as make:
+        learner = make(model_of(random_network), data=data_of(random_network), parts=parts_in_order(SIZES))
+        plans += [plan for plan in (TOGETHER,) if learner.refusal(plan) is None]
+        if LayersGradient.fits(learner._network, learner.task.model):
+            plans.append(Plan("batched", "layers", 2))
+    for plan in plans:
+        check_rounds(random_network, plan)
+    assert problem_of(random_network) is None
+
+
+def problem_of(maker):
+    return network_problem(model_of(maker), data_of(maker, "float32"), Streams(1), "nets:Net")
