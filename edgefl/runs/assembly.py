@@ -463,7 +463,7 @@ def check(scenario: Scenario, data: Data) -> None:
         InputError: they do not.
     """
     _check_loss(scenario, data)
-    _check_model(scenario.model, data, Streams(scenario.seed))
+    _check_model(scenario.model.with_loss(scenario.training.loss), data, Streams(scenario.seed))
     if data.regression:
         _check_regression(scenario)
     if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:
@@ -557,6 +557,10 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
         raise InputError(f"training.loss: {text}: leave it out, or make the labels floating-point numbers")
     if loss is not None and (reason := loss.refusal(data.outputs, data.train_y)):
         raise InputError(f"training.loss: {reason}")
+    # What a user's network gives is tried.
+    if loss is not None and loss.takes_log_probabilities and not has_own_network(model):
+        text = f"nll_loss takes logarithms of probabilities, and {MODELS.name_of(model)} gives none"
+        raise InputError(f"training.loss: {text}: leave it out, for the cross-entropy")
 
 
 def _check_regression(scenario: Scenario) -> None:

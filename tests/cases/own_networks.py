@@ -61,3 +61,40 @@ class Branching(nn.Module):
         if outputs.sum() > 0:
             return outputs
         return 2 * outputs
+
+
+class Adapted(nn.Module):
+    """LoRA by hand: frozen layers, and two trained factors beside the first of them."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.first = nn.Linear(64, 32).requires_grad_(False)
+        self.last = nn.Linear(32, classes).requires_grad_(False)
+        self.down = nn.Parameter(torch.randn(4, 64) / 8)
+        self.up = nn.Parameter(torch.zeros(32, 4))
+
+    def forward(self, x):
+        x = x.flatten(1)
+        return self.last(torch.relu(self.first(x) + x @ self.down.T @ self.up.T))
+
+
+class CountingNormed(Normed):
+    """Batch normalisation whose momentum follows from a count of batches."""
+
+    def __init__(self, classes):
+        super().__init__(classes)
+        self.norm = nn.BatchNorm2d(3, momentum=None)
+
+
+class Forgetful(nn.Module):
+    """Counts its calls outside of its buffers."""
+
+    calls = 0
+
+    def __init__(self, classes):
+        super().__init__()
+        self.last = nn.Linear(64, classes)
+
+    def forward(self, x):
+        self.calls += 1
+        return self.last(x.flatten(1))

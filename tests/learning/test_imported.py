@@ -4,9 +4,11 @@ import textwrap
 
 import numpy as np
 import pytest
+import torch
 import yaml
 
 import edgefl
+from edgefl.cli import main
 from edgefl.core.errors import InputError
 from edgefl.scenario import load
 
@@ -39,6 +41,22 @@ def nothing(shape, classes):
 
 def text():
     return "a network"
+
+def logarithms(classes):
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, classes), nn.LogSoftmax(dim=1))
+
+class Counter(Net):
+    calls = 0
+    def forward(self, x):
+        self.calls += 1
+        return super().forward(x)
+
+class Parts(nn.Sequential):
+    def __init__(self, classes):
+        super().__init__(nn.Flatten(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, classes))
+    def forward(self, x):
+        x = self[0](x)
+        return self[3](torch.relu(self[1](x)) + x)
 
 constant = 3
 """
@@ -120,6 +138,53 @@ def test_it_is_priced_by_its_products():
 def test_what_does_not_fit_is_said_clearly(run, name, keys, message):
     with pytest.raises(InputError, match=message):
         run(name, **keys)
+
+
+LIKELIHOOD = {"kind": "torch.nn.functional:nll_loss", "reduction": "none"}
+
+
+def test_the_negative_log_likelihood_of_logarithms_is_the_cross_entropy(run):
+    likelihood = run("logarithms", f"training.loss={LIKELIHOOD}").rounds["train_loss"]
+    cross_entropy = run("logarithms").rounds["train_loss"]
+    assert likelihood.to_numpy() == pytest.approx(cross_entropy.to_numpy())
+
+
+def test_the_negative_log_likelihood_of_anything_else_is_refused(run):
+    with pytest.raises(InputError, match=r"gives no logarithms of probabilities, as nll_loss takes them: end with"):
+        run("stack", f"training.loss={LIKELIHOOD}")
+    with pytest.raises(InputError, match=r"nll_loss takes logarithms of probabilities, and mlp gives none"):
+        edgefl.run({**SMALL, "model": "mlp"}, overrides=[f"training.loss={LIKELIHOOD}"])
+
+
+def test_validate_and_run_refuse_what_the_trial_finds_and_write_nothing(run, capsys):
+    with pytest.raises(InputError, match="changes its attribute calls in the forward pass"):
+        run("Counter")
+    before = sorted(run.file.parent.rglob("*"))
+    for verb in (["validate", "--import"], ["run", "--quiet", "-o", str(run.file.parent / "out")]):
+        assert main([*verb, str(run.file)]) == 2
+        assert "changes its attribute calls in the forward pass" in capsys.readouterr().err
+    assert sorted(path for path in run.file.parent.rglob("*") if "__pycache__" not in path.parts) == before
+
+
+def test_a_token_id_above_the_vocabulary_is_the_networks_fault(run, tmp_path):
+    x = np.arange(40).reshape(20, 2) % 10
+    x[17, 1] = 10
+    y = np.arange(20) % 2
+    np.savez(tmp_path / "ids.npz", train_x=x, train_y=y, test_x=x[:10], test_y=y[:10])
+    data = [f"data={{dataset: npz, path: {tmp_path / 'ids.npz'}}}", "devices.count=2"]
+    text = r"model.kind: .*:words .*IndexError.*its largest embedding has 10 rows, .* hold token ids up to 10"
+    with pytest.raises(InputError, match=text):
+        run("words", *data)
+
+
+def test_a_network_that_looks_like_a_stack_of_layers_is_tested_as_it_is(run):
+    result = run("Parts")
+    module = result.model()
+    data = load(run.file).data.dataset.load()
+    with torch.no_grad():
+        outputs = module(torch.from_numpy(data.normalised(data.test_x)))
+    accuracy = float((outputs.argmax(1).numpy() == data.test_y).mean())
+    assert result.rounds["test_accuracy"].iloc[-1] == pytest.approx(accuracy, abs=1e-12)
 
 
 def test_a_module_that_is_not_there_is_said_with_its_line(tmp_path):

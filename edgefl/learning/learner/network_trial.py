@@ -263,6 +263,12 @@ class _NetworkTrial:
         if single.shape != outputs[:1].shape:
             text = f"gives {list(single.shape)} for a single sample, must give [1, {self.data.outputs}]"
             raise _WrongError(f"{text}: name the axis in squeeze")
+        self._check_scale(outputs)
+
+    def _check_scale(self, outputs: Tensor) -> None:
+        """Check that outputs [B, n] are what the loss takes; report probabilities that would be normalised twice."""
+        if self.model.loss.takes_log_probabilities and not _are_probabilities(outputs.exp()):
+            raise _WrongError("gives no logarithms of probabilities, as nll_loss takes them: end with log_softmax")
         if isinstance(self.model.loss, CrossEntropy) and not self.model.has_own_loss and _are_probabilities(outputs):
             log.warning(
                 "model.kind: outputs are probabilities, and the cross-entropy takes their softmax: "

@@ -23,6 +23,11 @@ class Loss(Member):
 
     labels: ClassVar[Literal["classes", "numbers", "any"]] = "any"  # what it takes; numbers are those of a regression
 
+    @property
+    def takes_log_probabilities(self) -> bool:
+        """True if outputs must be logarithms of probabilities, which only some networks give."""
+        return False
+
     def of_samples(self, outputs: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each sample [...].
 
