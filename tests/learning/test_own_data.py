@@ -3,7 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 import yaml
 
 import edgefl
@@ -180,6 +182,7 @@ def test_statistics_of_bytes_are_measured_and_numbers_are_taken_as_they_are():
     assert (own_data(floats, "here").mean, own_data(floats, "here").std) == (0.0, 1.0)
 
 
+MASKED = np.ma.masked_equal(X, X[0, 0, 0])
 WRONG = {
     "labels from 1": (
         {"train_y": Y[:30] + 1, "test_y": Y[30:] + 1},
@@ -203,6 +206,44 @@ WRONG = {
     "a mean that fits nothing": ({"mean": np.zeros(4)}, "mean must be a number or one for each channel"),
     "owners of others": ({"owner": np.zeros(29, int)}, r"owner must be a whole number from 0 for each sample, \[30\]"),
     "another name": ({"labels": Y}, "has an unknown labels; known: train_x"),
+    "a tensor with gradients": (
+        {"train_x": torch.ones(30, 15, requires_grad=True)},
+        r"train_x is a tensor that requires gradients: say .detach\(\)",
+    ),
+    "tensors with gradients": (
+        {"train_x": list(torch.ones(30, 15, requires_grad=True))},
+        r"train_x is a tensor that requires gradients: say .detach\(\)",
+    ),
+    "bfloat16": (
+        {"train_x": torch.ones(30, 15, dtype=torch.bfloat16)},
+        r"train_x is a tensor of torch.bfloat16, which NumPy does not have: say .float\(\)",
+    ),
+    "a sparse tensor": ({"train_x": torch.eye(30).to_sparse()}, r"train_x is a sparse tensor: say .to_dense\(\)"),
+    "a tensor without values": (
+        {"train_x": torch.ones(30, 15, device="meta")},
+        "train_x is a tensor of the device meta",
+    ),
+    "a complex tensor": ({"train_x": torch.ones(30, 15, dtype=torch.complex64)}, "train_x holds complex numbers: give"),
+    "complex numbers": ({"train_y": Y[:30] * 1j}, "train_y holds complex numbers: give .real and .imag"),
+    "masked samples": ({"train_x": MASKED[:30]}, r"train_x has masked values: fill them with .filled\(...\), or leave"),
+    "masked labels": ({"test_y": np.ma.masked_equal(Y[30:], 2)}, "test_y has masked values"),
+    "a list of masked samples": ({"train_x": list(MASKED[:30])}, "train_x has masked values"),
+    "named labels": (
+        {"train_y": Y[:30] * 100, "test_y": Y[30:] * 100},
+        (
+            r"labels must be 0 to K-1, got 4 numbers between 0 and 300, such as 0, 100, 200: number .* of both sets "
+            r"together with np.unique\(labels, return_inverse=True\)\[1\], or return a mapping with classes: 301 if"
+        ),
+    ),
+    "named labels from 100": (
+        {"train_y": Y[:30] * 100 + 100, "test_y": Y[30:] * 100 + 100},
+        "labels must be 0 to K-1, got 4 numbers between 100 and 400, such as 100, 200, 300: number",
+    ),
+    "one-hot labels": ({"train_y": np.eye(4, dtype=int)[Y[:30]]}, r".* got \(30, 4\): say np.argmax\(y, axis=1\)"),
+    "a column of labels": ({"train_y": Y[:30, None]}, r".* got \(30, 1\): say np.ravel\(y\)"),
+    "labels that are true or false": ({"train_y": Y[:30] > 1}, r".* integer labels, got bool: say y.astype\(int\)"),
+    "words as labels": ({"train_y": Y[:30].astype(str)}, r".* integer labels, got <U21: number those of both sets"),
+    "samples of 16 bits": ({"train_x": X[:30].astype(np.uint16)}, r"train: x must be .*: say .astype\(np.float32\)"),
 }
 
 
@@ -211,6 +252,58 @@ def test_wrong_arrays_are_refused_in_one_line(changes, message):
     with pytest.raises(InputError, match=rf"^here: {message}") as caught:
         own_data({**FOUR, **changes}, "here")
     assert "\n" not in str(caught.value)
+
+
+FLOATS = X.astype(np.float32)
+IMAGINARY = torch.complex(torch.zeros(X.shape), torch.from_numpy(FLOATS))
+TAKEN = {
+    "tensors": (torch.from_numpy(FLOATS), torch.from_numpy(Y)),
+    "lists of tensors": (list(torch.from_numpy(FLOATS)), list(torch.from_numpy(Y))),
+    "a tensor that is a view": (IMAGINARY.imag, Y),
+    "a tensor that is negated when it is read": ((-IMAGINARY).conj().imag, Y),
+    "a masked array without masked values": (np.ma.masked_array(FLOATS, mask=False), np.ma.masked_array(Y)),
+    "tables": (pd.DataFrame(FLOATS.reshape(40, -1)), pd.Series(Y, dtype="Int64", index=range(7, 47))),
+    "labels of 16 bits": (FLOATS, Y.astype(np.uint16)),
+    "labels in another order of bytes": (FLOATS, Y.astype(">i4")),
+}
+
+
+@pytest.mark.parametrize(("x", "y"), TAKEN.values(), ids=TAKEN)
+def test_arrays_of_other_libraries_are_taken(x, y):
+    data = own_data({"train_x": x[:30], "train_y": y[:30], "test_x": x[30:], "test_y": y[30:]}, "here")
+    assert np.array_equal(data.train_x.reshape(30, -1), FLOATS[:30].reshape(30, -1))
+    assert np.array_equal(data.test_y, Y[30:])
+    assert data.train_x.dtype == np.float32
+    assert data.train_y.dtype == np.int64
+
+
+def test_a_set_may_lack_classes():
+    """Half of the classes and ten more may have no sample; beyond that the number of classes must be given."""
+    changes = {"train_y": np.append(Y[:29], 19), "test_y": Y[30:]}
+    assert own_data({**FOUR, **changes}, "here").classes == 20
+    changes["train_y"] = np.append(Y[:29], 20)
+    for given in (21, np.array(21), torch.tensor(21)):
+        assert own_data({**FOUR, **changes, "classes": given}, "here").classes == 21
+    with pytest.raises(InputError, match=r"got 5 numbers between 0 and 20, such as 0, 1, 2: number"):
+        own_data({**FOUR, **changes}, "here")
+
+
+def test_each_kind_of_own_data_says_how_classes_are_given(folder):
+    sparse = {**FOUR, "train_y": 100 * Y[:30], "test_y": 100 * Y[30:]}
+    np.savez(folder / "sparse.npz", **sparse)
+    with pytest.raises(InputError, match=r"or give it classes=301 if"):
+        edgefl.arrays(**sparse)
+    assert edgefl.arrays(**sparse, classes=301).load().classes == 301
+    data = {"dataset": "npz", "path": "sparse.npz"}
+    with pytest.raises(InputError, match=r"or set data.classes to 301 if"):
+        run(folder, data)
+    assert run(folder, {**data, "classes": 301}).status == "finished"
+    data = {"dataset": "loaders:of_path", "path": "sparse.npz", "rows": 30}
+    with pytest.raises(InputError, match=r"or return a mapping with classes: 301 if"):
+        run(folder, data)
+    np.savez(folder / "sparse.npz", **sparse, classes=301)
+    with np.load(folder / "sparse.npz") as file:
+        assert own_data(file, "here").classes == 301
 
 
 def test_arrays_that_are_missing_are_named():

@@ -68,7 +68,7 @@ def arrays(
     """
     given = {"train_x": train_x, "train_y": train_y, "test_x": test_x, "test_y": test_y}
     more = {"classes": classes, "mean": mean, "std": std, "owner": owner, "test_owner": test_owner}
-    data = own_data({**given, **more}, "edgefl.arrays")
+    data = own_data({**given, **more}, "edgefl.arrays", "give it classes={}")
     dataset = ArraysDataset.model_construct(path=None, sha256=_digest(data))
     dataset._data = data  # noqa: SLF001 - its own class's
     return dataset

@@ -6,13 +6,15 @@ import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from edgefl.core.errors import InputError, Unavailable
 from edgefl.core.files import opened
 from edgefl.core.paths import UserPath
-from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, problem
+from edgefl.learning.datasets.base import MOST_CLASSES, Array, Arrays, Data, Dataset, problem
 from edgefl.learning.datasets.own import NAMES, channels_first, own_data
 
 ENCRYPTED = 1  # the bit of a member's flags, in PKWARE's APPNOTE 4.4.4
@@ -26,10 +28,12 @@ class Npz(Dataset):
     """
 
     path: UserPath
+    classes: Annotated[int, Field(ge=1, le=MOST_CLASSES)] | None = None  # K; null: one more than the highest label
 
     def load(self) -> Data:
         """Read the arrays; uint8 samples are standardised over all training values, others are taken as they are."""
-        return own_data(read_arrays(self.path), f"data.path: {self.path}")
+        found = {**read_arrays(self.path), "classes": self.classes}
+        return own_data(found, f"data.path: {self.path}", "set data.classes to {}")
 
 
 def read_npz(path: Path, most_classes: int) -> Arrays:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, NoReturn
@@ -14,9 +16,11 @@ from edgefl.learning.datasets.base import LARGEST, MOST_CLASSES, Array, Arrays, 
 NAMES = ("train_x", "train_y", "test_x", "test_y")
 MORE_NAMES = ("classes", "mean", "std", "owner", "test_owner")
 CHANNELS = (1, 3)  # gray, colour
+MOST_UNUSED = 10  # classes without a sample that pass where half of the classes have none
+IN_A_MAPPING = "return a mapping with classes: {}"  # how a function gives the number of classes
 
 
-def own_data(found: Mapping[str, Any], where: str) -> Data:
+def own_data(found: Mapping[str, Any], where: str, giving_classes: str = IN_A_MAPPING) -> Data:
     """Return the dataset that arrays make.
 
     Bytes are standardised over all training values unless `mean` and `std` are given; floating-point samples are taken
@@ -26,6 +30,7 @@ def own_data(found: Mapping[str, Any], where: str) -> Data:
     Args:
         found: train_x, train_y, test_x and test_y, and any of `MORE_NAMES`.
         where: begins a message, such as "data.path: data.npz".
+        giving_classes: how to give the number of classes, {}, for a message.
 
     Raises:
         InputError: they are not samples and labels.
@@ -46,7 +51,7 @@ def own_data(found: Mapping[str, Any], where: str) -> Data:
     for name, part in (("owner", "train"), ("test_owner", "test")):
         if found.get(name) is not None:
             more[name] = _owners(found[name], name, len(arrays[f"{part}_y"]), where)
-    return Data(**arrays, classes=_classes(arrays, found.get("classes"), where), **more)
+    return Data(**arrays, classes=_classes(arrays, found.get("classes"), where, giving_classes), **more)
 
 
 def from_data(data: Data, where: str) -> Data:
@@ -115,33 +120,82 @@ def _problem_of_numbers(x: Array, y: Array) -> str | None:
     return None
 
 
-def _classes(arrays: Mapping[str, Array], given: Any, where: str) -> int:
+def _classes(arrays: Mapping[str, Array], given: Any, where: str, giving_classes: str) -> int:
     """Return the number of classes: as given, or one more than the highest label; 0 for a regression."""
     labels = (arrays["train_y"], arrays["test_y"])
     if np.issubdtype(labels[0].dtype, np.floating):
         return 0
     highest = int(max(y.max() for y in labels))
-    if given == 0 and highest == 0:
-        return 0  # samples without labels, for a model with a loss of its own
     if given is not None:
-        if isinstance(given, bool) or not isinstance(given, int | np.integer) or not highest < given <= MOST_CLASSES:
-            _refuse(where, f"classes must be a whole number from {highest + 1}, as the highest label is {highest}")
-        return int(given)
-    lowest = int(min(y.min() for y in labels))
+        return _given_classes(given, highest, where)
+    used = np.flatnonzero(sum(np.bincount(y, minlength=highest + 1) for y in labels))
+    lowest = int(used[0])
+    # A set may well lack a few of its classes; numbers that only name classes leave most of their range unused.
+    if highest - lowest + 1 > 2 * len(used) + MOST_UNUSED:
+        some = ", ".join(str(label) for label in used[:3])
+        text = f"labels must be 0 to K-1, got {len(used)} numbers between {lowest} and {highest}, such as {some}"
+        remedy = "number the labels of both sets together with np.unique(labels, return_inverse=True)[1]"
+        remedy = f"{remedy}, or {giving_classes.format(highest + 1)} if most classes have no sample"
+        _refuse(where, f"{text}: {remedy}")
     if lowest > 0:
         _refuse(where, f"labels count from {lowest}, must be 0 to K-1: subtract {lowest}")
     return highest + 1
 
 
+def _given_classes(given: Any, highest: int, where: str) -> int:
+    """Return the number of classes as given; 0 for samples without labels."""
+    try:
+        classes = operator.index(given)  # of an array without axes, too, as NumPy's files have it
+    except TypeError:
+        classes = -1
+    if classes == 0 and highest == 0:
+        return 0  # samples without labels, for a model with a loss of its own
+    if isinstance(given, bool) or not highest < classes <= MOST_CLASSES:
+        _refuse(where, f"classes must be a whole number from {highest + 1}, as the highest label is {highest}")
+    return classes
+
+
 def _array(value: Any, name: str, where: str) -> Array:
     """Return a value as an array of numbers."""
+    parts = value if isinstance(value, list | tuple) else ()
+    if np.ma.is_masked(value) or any(np.ma.is_masked(part) for part in parts):
+        _refuse(where, f"{name} has masked values: fill them with .filled(...), or leave their samples out")
+    torch = sys.modules.get("torch")  # a value is no tensor if nothing has imported torch
+    if torch is not None:
+        for tensor in (value, *parts[:1]):
+            if isinstance(tensor, torch.Tensor) and (reason := _problem_of_tensor(tensor, torch)):
+                _refuse(where, f"{name} {reason}")
+        if isinstance(value, torch.Tensor):
+            value = value.numpy(force=True)  # from any device
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError, RuntimeError):  # rows of unequal lengths; tensors of a GPU, or with gradients
+    except (ValueError, TypeError, RuntimeError):  # rows of unequal lengths, or a list of a GPU's tensors
         array = np.array(None)
     if array.dtype == object:
-        _refuse(where, f"{name} must be an array of numbers, got a {type(value).__name__} of Python objects or rows")
+        text = f"{name} must be an array of numbers, got a {type(value).__name__} of Python objects or rows"
+        _refuse(where, f"{text}: make it one array of a numeric type")
+    if array.dtype.kind == "c":
+        _refuse(where, f"{name} holds complex numbers: give .real and .imag as values of their own, or take abs()")
     return array
+
+
+def _problem_of_tensor(tensor: Any, torch: Any) -> str | None:
+    """Return why a torch tensor cannot become an array of numbers; None if it can."""
+    reasons = (
+        (tensor.requires_grad, "is a tensor that requires gradients: say .detach()"),
+        (tensor.is_nested, "is a nested tensor: make all samples alike with .to_padded_tensor(0.0)"),
+        (tensor.layout != torch.strided, "is a sparse tensor: say .to_dense()"),
+        (tensor.is_quantized, "is a quantized tensor: say .dequantize()"),
+        (tensor.is_meta, "is a tensor of the device meta, which has no values: load them first"),
+    )
+    for holds, text in reasons:
+        if holds:
+            return text
+    try:
+        torch.empty(0, dtype=tensor.dtype).numpy()
+    except TypeError:
+        return f"is a tensor of {tensor.dtype}, which NumPy does not have: say .float()"
+    return None
 
 
 def _statistic(value: Any, name: str, x: Array, where: str) -> float | Array:
