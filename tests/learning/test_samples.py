@@ -1,5 +1,8 @@
 """Samples: what is stored, how it is normalised, and where images are cropped and mirrored."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -99,6 +102,69 @@ def test_as_numpy_in_single_precision():
     got = samples(x, float(mean), float(std)).part(0, 256).numpy()
     assert got.dtype == expected.dtype
     assert np.abs(got - expected).max() <= 2 * np.spacing(expected.max())
+
+
+@pytest.mark.parametrize("stored", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("mean", "std"), [(0.0, 1.0), (0.0, 3.0), (0.1, 1.0), (33.3, 78.6), (np.full((3, 1, 1), 0.1), 0.3)]
+)
+def test_floats_have_the_bits_of_a_difference_and_a_quotient(stored, dtype, mean, std):
+    x = np.random.default_rng(5).normal(size=(N, 3, 4, 4)).astype(stored)
+    x.flat[:2] = 0.0, -0.0
+    tensor_mean = torch.as_tensor(mean, dtype=dtype)
+    expected = (torch.from_numpy(x).to(dtype) - tensor_mean) / torch.as_tensor(std, dtype=dtype)
+    got = samples(x, mean, std, dtype).part(0, N)
+    assert got.numpy().tobytes() == expected.numpy().tobytes()
+
+
+@pytest.mark.parametrize("stored", [np.float32, np.int64])
+def test_samples_that_need_nothing_stay_where_they_are_and_are_not_overwritten(stored):
+    """Torch's warning of arrays that cannot be written would be an error here."""
+    x = np.arange(N * 4).reshape(N, 4).astype(stored)
+    x.flags.writeable = False
+    of = samples(x, 0.0, 1.0)
+    assert of.x.data_ptr() == x.ctypes.data
+    of.part(2, 9).zero_()
+    of.batch(ROWS).zero_()
+    assert np.array_equal(x, np.arange(N * 4).reshape(N, 4))
+
+
+MAPPED = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+import edgefl
+
+keys = {"rounds": 2, "model": "logistic", "devices": {"count": 4}, "server": {"participants": 2}}
+keys["training"] = {"local_steps": 2, "engine": "serial"}
+more = eval(sys.argv[1])
+limit = float(sys.argv[2])
+
+def load():
+    x = np.load("x.npy", mmap_mode="r")
+    y = np.arange(len(x)) % 10
+    return {"train_x": x[500:], "train_y": y[500:], "test_x": x[:500], "test_y": y[:500], **more}
+
+edgefl.run({**keys, "data": {"dataset": "digits"}}, out="small", device="cpu")
+status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+private = 1024 * int(status["VmData"].split()[0])
+allowed = private + int(limit * Path("x.npy").stat().st_size)
+resource.setrlimit(resource.RLIMIT_DATA, (allowed, allowed))
+assert edgefl.run({**keys, "data": {"dataset": load}}, out="large", device="cpu").status == "finished"
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit private memory alone")
+@pytest.mark.parametrize(
+    ("more", "limit"), [({}, 0.4), ({"mean": 0.5, "std": 2.0}, 1.4)], ids=["as it is", "normalised"]
+)
+def test_floats_of_a_file_are_copied_once_at_most(tmp_path, more, limit):
+    """A limit on private memory, in sizes of the file, which is mapped: 200 MB, and nothing but holes on the disk."""
+    np.lib.format.open_memmap(tmp_path / "x.npy", "w+", np.float32, (50_000, 1_000)).flush()
+    command = [sys.executable, "-W", "error", "-c", MAPPED, repr(more), str(limit)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_token_ids_are_handed_out_as_they_are():

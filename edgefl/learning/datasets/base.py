@@ -67,9 +67,9 @@ class Data:
         return bool(np.issubdtype(self.train_x.dtype, np.signedinteger))
 
     def normalised(self, x: Array) -> Array:
-        """Return samples [n, ...] of this dataset as a model gets them: token ids stay as they are."""
+        """Return samples [n, ...] of this dataset as a model gets them, in a copy: token ids stay as they are."""
         if self.tokens:
-            return x
+            return np.array(x)
         return np.asarray((x - self.mean) / self.std, dtype=self.dtype)
 
 

@@ -85,13 +85,13 @@ def _checked(arrays: Mapping[str, Array], where: str) -> Arrays:
         y = arrays[f"{part}_y"]
         if np.issubdtype(y.dtype, np.floating):
             reason = problem(x, np.zeros(x.shape[:1], dtype=np.int64)) or _problem_of_numbers(x, y)
-            y = y.astype(np.float32)
+            y = y.astype(np.float32, copy=False)
         else:
             reason = problem(x, y)
         if reason:
             _refuse(where, f"{part}: {reason}")
         if not np.issubdtype(y.dtype, np.floating):
-            y = y.astype(np.int64)  # as PyTorch wants classes
+            y = y.astype(np.int64, copy=False)  # as PyTorch wants classes
         if x.dtype == np.int32:
             x = x.astype(np.int64)  # and ids
         checked[f"{part}_x"] = np.ascontiguousarray(x)

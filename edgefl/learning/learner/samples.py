@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -15,7 +17,8 @@ class Samples:
     """Samples and labels of one set.
 
     Bytes (uint8) stay bytes: a fourth of the memory, and of the traffic when a batch is gathered. Token ids (int64) are
-    handed out as they are. Floating-point samples are normalised once.
+    handed out as they are. Floating-point samples are normalised once, in one copy; where nothing is to be done they
+    stay where they are, which may be a file that is mapped into memory.
 
     Args:
         x: [n, ...] as stored.
@@ -43,16 +46,19 @@ class Samples:
             return torch.from_numpy(value).to(device, dtype)
 
         # on a CPU these share the arrays' memory: forked workers and all cohorts read the same copy
-        self.x = torch.from_numpy(x).to(device)
-        self.y = torch.from_numpy(y).to(device)
+        self.x = _shared(x).to(device)
+        self.y = _shared(y).to(device)
         self.shape = self.x.shape[1:]
         self.dtype = dtype
         self.augmentation = augmentation
         # of bytes, as x / std - mean / std: a product and a sum, each in place
         self._scale = on_device(1.0 / std)
         self._shift = on_device(-mean / std)
-        if self.x.is_floating_point():
-            self.x = ((self.x.to(dtype) - on_device(mean)) / on_device(std)).contiguous()
+        is_plain = isinstance(mean, float) and isinstance(std, float) and mean == 0.0 and std == 1.0
+        if self.x.is_floating_point() and is_plain:
+            self.x = self.x.to(dtype).contiguous()
+        elif self.x.is_floating_point():
+            self.x = self.x.to(dtype, copy=True).sub_(on_device(mean)).div_(on_device(std)).contiguous()
 
     def __len__(self) -> int:
         return len(self.y)
@@ -71,8 +77,11 @@ class Samples:
         return self.y.index_select(0, rows.flatten()).view(*rows.shape, *self.y.shape[1:])
 
     def part(self, begin: int, end: int) -> Tensor:
-        """Return the samples [begin, end), ready for the network."""
-        return self._normalised(self.x[begin:end])
+        """Return the samples [begin, end), ready for the network, which may overwrite them."""
+        stored = self.x[begin:end]
+        if stored.dtype != torch.uint8:
+            stored = stored.clone()  # of the user's memory, or of a file that cannot be written
+        return self._normalised(stored)
 
     def _normalised(self, x: Tensor) -> Tensor:
         if x.dtype != torch.uint8:
@@ -107,6 +116,14 @@ class Samples:
         if augmentation.fill == "black":
             fill = self._shift
         return torch.where(inside[:, None], cut, torch.as_tensor(fill, dtype=cut.dtype, device=cut.device))
+
+
+def _shared(array: npt.NDArray[np.generic]) -> Tensor:
+    """Return a tensor that shares an array's memory; only reading is allowed."""
+    with warnings.catch_warnings():
+        # Torch warns that a read-only array could be written through the tensor, which nothing here does.
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writ")
+        return torch.from_numpy(array)
 
 
 def augmentation_draws(count: tuple[int, ...], augmentation: Augmentation, rng: np.random.Generator) -> Ints:
