@@ -15,6 +15,7 @@ MANIFEST_FILE = "manifest.json"
 SUMMARY_FILE = "summary.json"
 SUMMARY_DIGEST = "summary_digest"  # beside `digests`, as the summary has wall-clock times, which no run repeats
 WHAT_IF_FILE = "what_if.csv"
+DATA_DIGEST = "data_digest"  # beside `digests`, as the data are no file of the folder
 WHAT_IF_DIGEST = "what_if_digest"  # beside `digests`, as it may be written long after the run, and removed again
 
 
@@ -76,16 +77,7 @@ def expected(folder: Path) -> Mapping[str, str]:
         InputError: the manifest is damaged.
     """
     path = folder / MANIFEST_FILE
-    try:
-        manifest: Any = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON: {error}; {_AGAIN}") from None
-    if not isinstance(manifest, dict):
-        raise InputError(f"{path}: expected a mapping, got {type(manifest).__name__}; {_AGAIN}")
+    manifest = manifest_of(folder)
     digests = manifest.get("digests") or {}
     if not isinstance(digests, dict):
         raise InputError(f"{path}: digests: expected a mapping, got {type(digests).__name__}; {_AGAIN}")
@@ -98,6 +90,26 @@ def expected(folder: Path) -> Mapping[str, str]:
         if Path(name).name != name:
             raise InputError(f"{path}: digests: {name!r} is no file of the folder; {_AGAIN}")
     return found
+
+
+def manifest_of(folder: Path) -> Mapping[str, Any]:
+    """Return what the manifest of a folder says; nothing where there is none.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    path = folder / MANIFEST_FILE
+    try:
+        manifest: Any = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON: {error}; {_AGAIN}") from None
+    if not isinstance(manifest, dict):
+        raise InputError(f"{path}: expected a mapping, got {type(manifest).__name__}; {_AGAIN}")
+    return manifest
 
 
 @lru_cache(maxsize=1024)

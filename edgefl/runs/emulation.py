@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 import time
@@ -38,14 +37,14 @@ from edgefl.learning.storage import storage
 from edgefl.learning.torch_device import choose_device
 from edgefl.results import provenance, writer
 from edgefl.results.csv_format import csv_bytes, csv_pieces
-from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all
+from edgefl.results.integrity import DATA_DIGEST, MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all, manifest_of
 from edgefl.results.progress import Progress, SoFar, remove_progress
 from edgefl.results.reader import text_of
 from edgefl.results.result import Result, read_result
 from edgefl.results.summary import summarize
 from edgefl.runs.assembly import build, rows_of
 from edgefl.runs.data_division import Divided, accuracy_columns, divide
-from edgefl.runs.extension import check_begun
+from edgefl.runs.extension import check_begun, check_data
 from edgefl.runs.plan_keys import as_begun, keys_of_plan, with_keys
 from edgefl.runs.result_needs import check_disk, check_ledger, disk_needs
 from edgefl.runs.what_if_points import check_points
@@ -240,6 +239,8 @@ class Emulation:
         if self._journal is not None:
             keeping = (self._journal, self.options.pace or Pace())
         self._divided = divide(self.scenario)
+        if self.options.train and self.options.out is not None:
+            self._note_data(self.options.out)
         rows = rows_of(self.scenario)
         check_ledger(rows, on_disk=self.options.out is not None)
         check_points(self.scenario)
@@ -268,6 +269,13 @@ class Emulation:
         if plan := self._learner_described():
             self._resolved = with_keys(self.scenario, keys_of_plan(plan))
         self._setup_s = time.perf_counter() - self._began_s
+
+    def _note_data(self, folder: Path) -> None:
+        """Note the digest of the data in the manifest; a run that goes on must go on with the same data."""
+        digest = self._divided.data.digest
+        if self.options.resume:
+            check_data(folder, self.scenario.data.dataset, digest)
+        self._manifest[DATA_DIGEST] = digest
 
     def _note_round(self, progress: RoundListener, row: Mapping[str, Any]) -> None:
         """Hand on the row of a round, and let pages about the run under way have it now and then."""
@@ -599,8 +607,7 @@ def _check_plugins(folder: Path, plugins: Sequence[Plugin]) -> None:
     Raises:
         InputError: their source has changed since.
     """
-    manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
-    before = {plugin["key"]: plugin["sha256"] for plugin in manifest.get("plugins", ())}
+    before = {plugin["key"]: plugin["sha256"] for plugin in manifest_of(folder).get("plugins", ())}
     for plugin in plugins:
         if before.get(plugin.key) != plugin.sha256():
             text = f"its run was finished with another version of {plugin.path}"

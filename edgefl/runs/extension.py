@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from edgefl.core.errors import InputError
+from edgefl.learning.datasets import DATASETS, Dataset
+from edgefl.results.integrity import DATA_DIGEST, manifest_of
 from edgefl.runs.learning_key import rounds_matter
 from edgefl.scenario import Scenario, dump
 from edgefl.scenario.yaml_reader import NotYaml, parse
@@ -49,6 +51,23 @@ def check_begun(folder: Path, text: str, scenario: Scenario) -> bool:
         text = f"{culprit} depends on the number of rounds, so that the rounds in it would have been others"
         raise InputError(f"{folder}: cannot be extended: {text}; {OTHERWISE}")
     return True
+
+
+def check_data(folder: Path, dataset: Dataset, digest: str) -> None:
+    """Check that a folder's run was begun with the same data, as far as its manifest says.
+
+    Args:
+        folder: the folder.
+        dataset: what gives the data.
+        digest: of the data that it gives now.
+
+    Raises:
+        InputError: the run was begun with others.
+    """
+    before = manifest_of(folder).get(DATA_DIGEST, digest)  # earlier versions noted none
+    if before != digest:
+        text = f"was begun with other data than data.dataset: {DATASETS.name_of(dataset)} gives now"
+        raise InputError(f"{folder}: {text}: if it draws them, seed its generator; {OTHERWISE}")
 
 
 def _parsed(folder: Path, text: str) -> dict[str, Any]:

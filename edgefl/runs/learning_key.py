@@ -38,10 +38,9 @@ def learning_key(scenario: Scenario, device: str, divided: Divided, probabilitie
         probabilities: [devices] the probability that each is present in a round.
     """
     versions = [edgefl_version(), version("torch"), version("numpy")]
-    digest = hashlib.sha256(json.dumps([versions, device, probabilities, learning_setting(scenario)]).encode())
-    data = divided.data
-    samples = (data.train_x, data.train_y, data.test_x, data.test_y)
-    for array in (*samples, *divided.parts, *(divided.test_parts or ())):
+    setting = [versions, device, probabilities, learning_setting(scenario), divided.data.digest]
+    digest = hashlib.sha256(json.dumps(setting).encode())
+    for array in (*divided.parts, *(divided.test_parts or ())):
         digest.update(f"{array.shape} {array.dtype}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

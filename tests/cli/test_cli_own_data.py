@@ -21,6 +21,11 @@ def classes(first=0):
     y = np.arange(400) % 3 + first
     return {"train_x": x[::2], "train_y": y[::2], "test_x": x[1::2], "test_y": y[1::2]}
 
+def drawn():
+    x = np.random.default_rng().normal(size=(400, 4))
+    y = np.arange(400) % 3
+    return x[::2], y[::2], x[1::2], y[1::2]
+
 def failing():
     raise OSError("the disk is away")
 
@@ -44,7 +49,7 @@ REFUSED = {
     "data: {dataset: own:line}": "s.yaml:1: data.dataset: labels are floating-point numbers",
     "data: {dataset: own:line, broken: true}": "s.yaml:1: data.dataset: own:line: train: y holds NaN",
     "data: {dataset: own:line, slop: 3}": "s.yaml:1: data.dataset: own:line takes other keys",
-    "data: {dataset: own:failing}": "own.py:19: OSError: the disk is away (in data.dataset own:failing)",
+    "data: {dataset: own:failing}": "own.py:24: OSError: the disk is away (in data.dataset own:failing)",
     "data: {dataset: own:np}": "s.yaml:1: data.dataset: own:np is no subclass",
     "data: {dataset: npz, path: from1.npz}": "s.yaml:1: data.path: {folder}/from1.npz: labels count from 1",
     "data: {dataset: arrays, sha256: abc}": "s.yaml:1: data.dataset: these arrays came from Python",
@@ -84,6 +89,20 @@ def test_what_does_not_suit_is_one_line_each(edgefl):
         assert own, (message, lines)
         assert own[0].startswith(expected)
         assert len(own) == 1
+
+
+def test_drawn_data_without_a_seed_are_refused_where_the_run_was_begun_with_others(edgefl):
+    edgefl.write("s.yaml", "data: {dataset: own:drawn}\nmodel: logistic\ntraining: {engine: serial}\nrounds: 2\n")
+    edgefl.write("own.py", CODE)
+    assert edgefl("run", "s.yaml", "-o", "out").returncode == 0
+    before = (edgefl.folder / "out" / "manifest.json").read_bytes()
+    done = edgefl("run", "s.yaml", "-o", "out", "--resume", "--set", "rounds=3")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "edgefl: out: was begun with other data than data.dataset: own:drawn gives now: if it draws them, "
+        "seed its generator; choose another folder with -o, or replace it with --overwrite\n"
+    )
+    assert (edgefl.folder / "out" / "manifest.json").read_bytes() == before
 
 
 def test_a_regression_says_its_loss_at_the_end(edgefl):

@@ -297,16 +297,13 @@ def test_a_record_that_is_cleared_begins_anew_with_states_too(tmp_path):
     journal.close()
 
 
-def test_a_run_on_other_data_begins_anew_with_checkpoints(tmp_path):
-    samples = {name: np.ones((24, 5), np.float32) for name in ("train_x", "test_x")}
-    labels = {name: np.arange(24) % 3 for name in ("train_y", "test_y")}
-    keys = {**KEYS, "data": {"dataset": "npz", "path": str(tmp_path / "d.npz")}}
-    np.savez(tmp_path / "d.npz", **samples, **labels)
-    with pytest.raises(Killed):
-        edgefl.run(keys, out=tmp_path / "cut", device="cpu", pace=Pace(rounds=1), progress=stop_at(3))
-    np.savez(tmp_path / "d.npz", **{name: 2 * x for name, x in samples.items()}, **labels)
-    edgefl.run(keys, out=tmp_path / "cut", device="cpu", resume=True, pace=Pace(rounds=1))
-    edgefl.run(keys, out=tmp_path / "whole", device="cpu")
+def test_a_run_of_another_version_begins_anew_with_checkpoints(tmp_path, monkeypatch):
+    with monkeypatch.context() as earlier:
+        earlier.setattr("edgefl.runs.learning_key.edgefl_version", lambda: "0.1.0")
+        with pytest.raises(Killed):
+            edgefl.run(KEYS, out=tmp_path / "cut", device="cpu", pace=Pace(rounds=1), progress=stop_at(3))
+    edgefl.run(KEYS, out=tmp_path / "cut", device="cpu", resume=True, pace=Pace(rounds=1))
+    edgefl.run(KEYS, out=tmp_path / "whole", device="cpu")
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
 
 

@@ -148,18 +148,81 @@ def content_of_all(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_other_samples_under_the_same_labels_are_learned_anew(tmp_path, jobs, caplog):
+def test_other_samples_under_the_same_labels_are_refused(tmp_path):
     samples = {name: np.ones((24, 5), np.float32) for name in ("train_x", "test_x")}
     labels = {name: np.arange(24) % 3 for name in ("train_y", "test_y")}
     keys = {**BASE, "data": {"dataset": "npz", "path": str(tmp_path / "d.npz")}}
     np.savez(tmp_path / "d.npz", **samples, **labels)
     killed(keys, tmp_path / "cut")
+    before = content_of_all(tmp_path / "cut")
     np.savez(tmp_path / "d.npz", **{name: 2 * x for name, x in samples.items()}, **labels)
-    jobs.clear()
-    with caplog.at_level(logging.WARNING):
+    with pytest.raises(InputError, match=r"cut: was begun with other data than data.dataset: npz gives now: if it"):
         edgefl.run(keys, out=tmp_path / "cut", device="cpu", resume=True)
-    assert jobs.total() == 4 * ROUNDS
-    assert "with other data" in caplog.text
+    assert content_of_all(tmp_path / "cut") == before
+    np.savez(tmp_path / "d.npz", **samples, **labels)
+    assert edgefl.run(keys, out=tmp_path / "cut", device="cpu", resume=True).status == "finished"
+
+
+def drawn(seed=None):
+    """Samples that are drawn, which without a seed are others in each run."""
+    x = np.random.default_rng(seed).normal(size=(48, 5)).astype(np.float32)
+    y = np.arange(48) % 3
+    return x[:24], y[:24], x[24:], y[24:]
+
+
+def interrupt(row):
+    if row["round"] == KILLED:
+        raise KeyboardInterrupt
+
+
+BEGUN = {
+    "killed": killed,
+    "interrupted": lambda keys, out: edgefl.run(keys, out=out, device="cpu", progress=interrupt),
+    "finished": lambda keys, out: edgefl.run({**keys, "rounds": KILLED}, out=out, device="cpu", pace=Pace(rounds=2)),
+    "finished without a record": lambda keys, out: edgefl.run({**keys, "rounds": KILLED}, out=out, device="cpu"),
+}
+
+
+@pytest.mark.parametrize("begin", BEGUN.values(), ids=BEGUN)
+def test_data_that_are_drawn_without_a_seed_are_not_joined_with_others(begin, tmp_path):
+    keys = {**BASE, "data": {"dataset": drawn}}
+    begin(keys, tmp_path)
+    before = content_of_all(tmp_path)
+    text = (
+        "was begun with other data than data.dataset: test_resume:drawn gives now: if it draws them, "
+        "seed its generator; choose another folder with -o, or replace it with --overwrite"
+    )
+    with pytest.raises(InputError, match=f"^{tmp_path}: {text}$"):
+        edgefl.run(keys, out=tmp_path, device="cpu", resume=True)
+    assert content_of_all(tmp_path) == before
+    assert edgefl.run(keys, out=tmp_path, device="cpu", overwrite=True).status == "finished"
+
+
+@pytest.mark.parametrize("begin", BEGUN.values(), ids=BEGUN)
+def test_data_that_are_drawn_with_a_seed_are_the_same_when_it_goes_on(begin, tmp_path):
+    keys = {**BASE, "data": {"dataset": drawn, "seed": 3}}
+    begin(keys, tmp_path / "cut")
+    edgefl.run(keys, out=tmp_path / "cut", device="cpu", resume=True)
+    edgefl.run(keys, out=tmp_path / "whole", device="cpu")
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+
+
+def test_the_manifest_has_the_digest_of_the_data(tmp_path):
+    dataset = edgefl.arrays(*drawn(3))
+    for number, data in enumerate(({"dataset": dataset}, {"dataset": drawn, "seed": 3}, {"dataset": drawn, "seed": 4})):
+        edgefl.run({**BASE, "rounds": 1, "data": data}, out=tmp_path / str(number), device="cpu")
+    manifests = [json.loads((tmp_path / str(number) / "manifest.json").read_text()) for number in range(3)]
+    digests = [manifest["data_digest"] for manifest in manifests]
+    assert digests[0] == digests[1] == dataset.sha256
+    assert digests[2] != dataset.sha256
+
+
+def test_a_folder_whose_manifest_names_no_data_goes_on(tmp_path):
+    killed(BASE, tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    del manifest["data_digest"]
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    assert edgefl.run(BASE, out=tmp_path, device="cpu", resume=True).status == "finished"
 
 
 def test_what_another_version_has_learned_is_learned_anew(tmp_path, jobs, caplog, monkeypatch):

@@ -6,10 +6,12 @@ The fields of the class are its keys in the section `data`.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -25,6 +27,7 @@ log = logging.getLogger("edgefl")
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Any]  # arrays of a `Data`, by name
+DIGESTED = ("train_x", "train_y", "test_x", "test_y", "owner", "test_owner", "mean", "std", "classes")
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,19 @@ class Data:
         if self.regression:
             return int(np.prod(self.train_y.shape[1:], dtype=np.int64))
         return self.classes
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of all arrays and numbers that it has, with their names, shapes and types."""
+        digest = hashlib.sha256()
+        for name in DIGESTED:
+            value = getattr(self, name)
+            if value is None:
+                continue
+            array = np.ascontiguousarray(value)
+            digest.update(f"{name} {array.shape} {array.dtype}".encode())
+            digest.update(array.data)
+        return digest.hexdigest()
 
     @property
     def tokens(self) -> bool:
