@@ -8,7 +8,6 @@ middle of a run, so that it is looked for before anything is written.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,12 +57,14 @@ def network_problem(model: Model, data: Data, streams: Streams, name: str) -> st
     """
 
     def make() -> nn.Module:
-        return build_module(model, data, streams).to(getattr(torch, data.dtype))
+        return build_module(model, data, streams)
 
     try:
-        if reason := kind_problem(build_module(model, data, streams), data):
+        modules = (make(), make(), make())  # no copies, as training has copies
+        if reason := kind_problem(modules[0], data):
             return f"{name}: {reason}"
-        _NetworkTrial(model, data, make).run()
+        dtype = getattr(torch, data.dtype)
+        _NetworkTrial(model, data, *(module.to(dtype) for module in modules)).run()
     except _WrongError as wrong:
         return f"{name}: {wrong}"
     except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
@@ -105,14 +106,14 @@ class _NetworkTrial:
     Args:
         model: gives the loss.
         data: the samples.
-        make: makes the module, in the type of the data; none is a copy, as training has copies.
+        module: the module of which training makes a network, in the type of the data.
+        plain: the same, made once more.
+        other: the same, made a third time, for a step from other attributes.
     """
 
-    def __init__(self, model: Model, data: Data, make: Callable[[], nn.Module]) -> None:
+    def __init__(self, model: Model, data: Data, module: nn.Module, plain: nn.Module, other: nn.Module) -> None:
         self.model = model
         self.data = data
-        self.make = make
-        module = make()
         rows = telling_rows(data.train_x, 2 * TRIED)
         self.first = Batch(data, rows[:TRIED])
         self.second = Batch(data, rows[TRIED:])
@@ -121,8 +122,8 @@ class _NetworkTrial:
         initial = flatten(list(trained_parameters(module).values()), torch.empty(0))
         factors = 1 + 0.5 * (-1.0) ** torch.arange(len(initial))  # 1.5 and 0.5 in turn
         self.w = initial * factors.to(initial.dtype) + 2**-10
-        self.plain = self._plain(make())
-        self.other = self._plain(make())
+        self.plain = self._prepared(plain)
+        self.other = self._prepared(other)
         self.key = torch.tensor(KEY_OF_TRIAL)
 
     def run(self) -> None:
@@ -138,7 +139,7 @@ class _NetworkTrial:
         self._compare_layers(gradients)
         self._check_tests()
 
-    def _plain(self, plain: nn.Module) -> nn.Module:
+    def _prepared(self, plain: nn.Module) -> nn.Module:
         """Return a module with the parameters of the trial, in training mode, its dropout layers with keys."""
         plain.train()
         replace_dropout(plain)
@@ -240,7 +241,9 @@ class _NetworkTrial:
     def _check_tests(self) -> None:
         """Compare a test of the network with that of the module; a sample's outputs must not depend on the others."""
         network = self.network
-        plain = self._plain(self.make()).eval()
+        plain = self.plain.eval()
+        buffers = dict(plain.named_buffers())
+        statistics = flatten([buffers[name].to(self.w.dtype) for name in network.statistics.names], self.w)
         drawn = states()
         x = self.first.x
         with torch.no_grad():
@@ -249,7 +252,7 @@ class _NetworkTrial:
                 raise _WrongError(f"draws from {generator} in evaluation: switch its noise off where not self.training")
             self._check_outputs(outputs, "")
             views = network.parameters.views(self.w)
-            found = network.test(views, network.statistics.views(network.initial_statistics), x)
+            found = network.test(views, network.statistics.views(statistics), x)
             in_pairs = torch.cat([plain(pair) for pair in torch.split(x, 2)])
         if _differ(found, outputs):
             raise _WrongError(f"its outputs in evaluation differ from those of the module by itself: {HIDDEN}")

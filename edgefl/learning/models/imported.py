@@ -36,6 +36,8 @@ class Imported(Model):
 
     import_path: str = Field(exclude=True)
     _maker: Callable[..., Any] | None = PrivateAttr(None)
+    # What has been counted, by what it is and the sizes of the data: building a large module takes seconds.
+    _counts: dict[tuple[str, tuple[int, ...], int, bool], int] = PrivateAttr(default_factory=dict)
 
     def made_from(self) -> Callable[..., Any]:
         """Return the class or function that makes the module."""
@@ -60,15 +62,21 @@ class Imported(Model):
 
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the number of parameters that are trained, counted."""
-        return self._counted(shape, classes, trained=True)
+        self._count_parameters(shape, classes)
+        return self._counts["trained", shape, classes, False]
 
     def frozen_parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the number of parameters that stay as they are (`requires_grad=False`), counted."""
-        return self._counted(shape, classes, trained=False)
+        self._count_parameters(shape, classes)
+        return self._counts["frozen", shape, classes, False]
 
-    def _counted(self, shape: tuple[int, ...], classes: int, *, trained: bool) -> int:
-        parameters = self._aside(shape, classes).parameters()
-        return sum(parameter.numel() for parameter in parameters if parameter.requires_grad == trained)
+    def _count_parameters(self, shape: tuple[int, ...], classes: int) -> None:
+        if ("trained", shape, classes, False) in self._counts:
+            return
+        parameters = list(self._aside(shape, classes).parameters())
+        trained = sum(parameter.numel() for parameter in parameters if parameter.requires_grad)
+        self._counts["trained", shape, classes, False] = trained
+        self._counts["frozen", shape, classes, False] = sum(each.numel() for each in parameters) - trained
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the multiply-accumulates of one sample's forward pass, counted; samples are no token ids."""
@@ -80,6 +88,12 @@ class Imported(Model):
         Raises:
             InputError: torch cannot count them, or sees none.
         """
+        key = ("multiplications", shape, classes, tokens)
+        if key not in self._counts:
+            self._counts[key] = self._multiplications(shape, classes, tokens=tokens)
+        return self._counts[key]
+
+    def _multiplications(self, shape: tuple[int, ...], classes: int, *, tokens: bool) -> int:
         from edgefl.learning.models.count import multiplications
 
         problem = "no matrix product and no convolution is seen in its forward pass"
@@ -103,8 +117,10 @@ class Imported(Model):
             return super().training_passes(shape, classes, tokens=tokens)
         from edgefl.learning.models.count import training_multiplications
 
-        trained = training_multiplications(self._aside(shape, classes), shape, tokens=tokens)
-        return trained / self.multiplications_on(shape, classes, tokens=tokens)
+        key = ("training", shape, classes, tokens)
+        if key not in self._counts:
+            self._counts[key] = training_multiplications(self._aside(shape, classes), shape, tokens=tokens)
+        return self._counts[key] / self.multiplications_on(shape, classes, tokens=tokens)
 
     def refusal(self, samples: npt.NDArray[Any], classes: int) -> str | None:
         """Return why the module cannot be used on samples [2, ...] as training hands them to it; None if it can."""
