@@ -16,8 +16,12 @@ CELLS = {
 }
 SESSIONS = {"rounds": None, "sessions": {"count": 4, "rounds": 2, "initialisation": {"kind": "proposed"}}}
 TEACHING = {"count": 4, "rounds": 2}
+OWN = {"data": {**BASE["data"], "features": 8}}
 CASES = {
     "fedavg": {},
+    "counts in buffers": {**OWN, "model": "odd_networks:Cumulative"},
+    "buffers that are assigned": {**OWN, "model": "odd_networks:Assigned", "algorithm": "scaffold"},
+    "draws of torch": {**OWN, "model": "odd_networks:OwnDropout"},
     "client states": {"algorithm": "feddyn"},
     "client states on disk": {"algorithm": "scaffold", "training": {**BASE["training"], "state_home": "disk"}},
     "rows at the server": {"algorithm": "mifa"},

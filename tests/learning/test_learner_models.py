@@ -305,9 +305,18 @@ class TestDropout:
         with_it = trained(self.model, self.shape, self.classes, SERIAL, local_steps=4)
         assert not torch.allclose(without[0], with_it[0], rtol=1e-2)
 
-    def test_other_kinds_are_refused(self):
-        with pytest.raises(NotImplementedError, match="Dropout2d cannot be keyed"):
-            Network(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Dropout2d(0.5)))
+    def test_other_kinds_stay_and_draw_from_torch_as_the_key_says(self):
+        network = Network(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Dropout2d(0.5), nn.Flatten()), own_code=True)
+        x = torch.ones(9, 1, 3, 3)
+        parameters = network.parameters.views(torch.ones(20))
+
+        def outputs(number):
+            key = torch.tensor(number)
+            with network.drawing(key, key.device):
+                return network.train(parameters, [], x, key)
+
+        assert torch.equal(outputs(1), outputs(1))
+        assert not torch.equal(outputs(1), outputs(2))
 
 
 class SquaredOutputs(Moon):

@@ -25,6 +25,7 @@ SMALL = {
     "server": {"participants": 4},
 }
 NORMED = {**SMALL, "model": "own_networks:Normed"}
+COUNTING = {**SMALL, "model": "own_networks:CountingNormed"}
 LOCAL = {**NORMED, "training": {**SMALL["training"], "batch_norm": "local"}}
 CELLS = {
     "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 100},
@@ -33,6 +34,7 @@ CELLS = {
 CASES = {
     "by hand": {**SMALL, "model": {"kind": "mlp", "hidden": [8]}},
     "batch normalisation": NORMED,
+    "batch normalisation that counts": COUNTING,
     "statistics of each device": LOCAL,
     "group normalisation": {**SMALL, "model": "own_networks:Grouped"},
     "shared weights": {**SMALL, "model": "own_networks:Tied"},
@@ -174,7 +176,7 @@ class Killed(BaseException):
     pass
 
 
-@pytest.mark.parametrize("keys", [NORMED, LOCAL], ids=["averaged", "local"])
+@pytest.mark.parametrize("keys", [NORMED, LOCAL, COUNTING], ids=["averaged", "local", "counting"])
 def test_a_resumed_run_has_the_same_statistics(keys, tmp_path):
     def stop(row):
         if row["round"] == 2:
