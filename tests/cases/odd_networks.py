@@ -583,6 +583,17 @@ class Remembers(Base):
         return self.back(hidden)
 
 
+class Previous(Base):
+    """The mean of the batch before is taken off."""
+
+    previous = 0.0
+
+    def forward(self, x):
+        before = self.previous
+        self.previous = x.detach().mean()
+        return super().forward(x - before)
+
+
 class FirstBatch(Base):
     """Whatever batch comes first gives the scale."""
 
@@ -757,6 +768,7 @@ REFUSED = {
     FailsInTraining: "ValueError: only half a network",
     Counter: "changes its attribute calls in the forward pass",
     Remembers: "changes its attribute last in the forward pass",
+    Previous: "changes its attribute previous in the forward pass",
     FirstBatch: "changes its attribute scale in the forward pass",
     OwnGenerator: "changes its attribute generator in the forward pass",
     Queue: "changes its attribute seen in the forward pass",

@@ -34,6 +34,23 @@ def test_masks_of_different_keys_steps_layers_and_positions_are_uncorrelated():
     assert np.abs(correlation - np.eye(len(masks))).max() < 5 / np.sqrt(100_000)
 
 
+def test_a_layer_that_is_used_twice_draws_two_masks():
+    class Twice(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.ones(()))
+            self.drop = torch.nn.Dropout(0.4)
+
+        def forward(self, x):
+            return torch.stack([self.drop(x), self.drop(x)]) * self.scale
+
+    network = Network(Twice())
+    masks = [network.train([torch.ones(())], [], torch.ones(1000), torch.tensor(1)) for _ in range(2)]
+    assert torch.equal(*masks)  # the same key draws them again
+    first, second = (masks[0] > 0).numpy()
+    assert abs(np.corrcoef(first, second)[0, 1]) < 5 / np.sqrt(1000)
+
+
 def test_the_same_key_draws_the_same_mask_and_leaves_the_global_generator_alone():
     torch.manual_seed(5)
     expected = torch.rand(3)

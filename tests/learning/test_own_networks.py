@@ -133,6 +133,15 @@ def test_workers_share_no_state(maker):
     check_rounds(maker, SERIAL, processes=2)
 
 
+@pytest.mark.parametrize("maker", [odd_networks.Constants, odd_networks.pruned], ids=name_of)
+def test_buffers_that_no_client_changes_stay_bit_for_bit(maker):
+    with learners() as make:
+        learner = make(model_of(maker), data=data_of(maker, "float32"), parts=parts_in_order(SIZES))
+        for _ in range(ROUNDS):
+            train_round(learner, range(len(SIZES)))
+        assert torch.equal(learner.statistics, learner._network.initial_statistics)
+
+
 def test_the_random_draws_of_a_step_leave_torchs_generator_alone():
     torch.manual_seed(3)
     expected = torch.rand(2)

@@ -181,19 +181,12 @@ class Convolution(ManualLayer):
 
 
 class Relu(ManualLayer):
-    """Rectifier.
-
-    Args:
-        overwrites: a layer before it has made its input, and none needs that for the backward pass: it works in place.
-    """
-
-    def __init__(self, *, overwrites: bool) -> None:
-        self._overwrites = overwrites
+    """Rectifier, in place: no layer before it needs its own output for the backward pass."""
 
     @override
     def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
         # y is all that the backward pass needs: it is positive where x was
-        y = x.relu_() if self._overwrites else x.relu()
+        y = x.relu_()
         return y, y
 
     @override
@@ -298,9 +291,6 @@ class Reshape(ManualLayer):
         return dy.reshape(saved)
 
 
-MAKES_OUTPUT = (Linear, Convolution, MaxPool, GlobalMean)  # in memory of its own; that of others is their input's
-
-
 def fold(x: Tensor) -> Tensor:
     """Return images [C, B, channels, H, W] as [B, C * channels, H, W]: a view, but for the first layer."""
     return x.transpose(0, 1).flatten(1, 2)
@@ -323,7 +313,8 @@ def layers_of(module: nn.Module) -> list[ManualLayer]:
                 layers.append(Dropout(part.p, dropouts))
                 dropouts += 1
             continue
-        layer = _layer(part, layers)
+        before = layers[-1] if layers else None
+        layer = _layer(part, before)
         if layer is None:
             return []
         layers.append(layer)
@@ -366,12 +357,12 @@ def _pooled_first(stack: list[nn.Module]) -> list[nn.Module]:
     return swapped
 
 
-def _layer(layer: nn.Module, before: list[ManualLayer]) -> ManualLayer | None:
+def _layer(layer: nn.Module, before: ManualLayer | None) -> ManualLayer | None:
     """Return the layer by hand for a module; None if there is none that does exactly the same.
 
     Args:
         layer: the module.
-        before: the layers by hand in front of it.
+        before: the layer by hand in front of it.
     """
     made: ManualLayer | None = None
     if type(layer) not in PARAMETERS:  # a subclass may compute something else
@@ -382,10 +373,9 @@ def _layer(layer: nn.Module, before: list[ManualLayer]) -> ManualLayer | None:
         case nn.Unflatten(dim=1, unflattened_size=size):
             made = Reshape(lambda x: (*size, *x.shape[3:]))
         case nn.ReLU():
-            made = Relu(overwrites=any(isinstance(each, MAKES_OUTPUT) for each in before))
+            made = Relu()
         case nn.MaxPool2d(ceil_mode=False, return_indices=False):
-            # A convolution keeps its input only.
-            made = MaxPool(layer, overwrites=bool(before) and isinstance(before[-1], Convolution))
+            made = MaxPool(layer, overwrites=isinstance(before, Convolution))  # which keeps its input only
         case nn.AdaptiveAvgPool2d(output_size=1 | (1, 1)):
             made = GlobalMean()
         case nn.Linear(bias=Tensor()):
