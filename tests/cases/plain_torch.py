@@ -76,7 +76,7 @@ class PlainFedAvg:
             x = torch.from_numpy(task.data.normalised(task.data.train_x[rows]))
             step_key = step_keys(key, step)[0]
             for layer in keyed_dropouts(module):
-                layer.calls = 0
+                layer.begin()
                 getattr(layer, KEY).copy_(step_key)
             torch.manual_seed(int(step_key))
             loss = torch.nn.functional.cross_entropy(module(x), torch.from_numpy(task.data.train_y[rows]))

@@ -34,15 +34,19 @@ class KeyedDropout(nn.Module):
         self.p = p
         self.layer = layer
         self.inplace = inplace
-        self.calls = 0  # in the forward pass under way: a layer that is used again draws another mask
+        self._calls = 0  # in the forward pass under way: a layer that is used again draws another mask
         self.register_buffer(KEY, torch.zeros((), dtype=torch.int64), persistent=False)
+
+    def begin(self) -> None:
+        """Note that a forward pass of the network begins."""
+        self._calls = 0
 
     def forward(self, x: Tensor) -> Tensor:
         """Return activations of the same shape [B, ...]."""
         if not self.training:  # the user's code has set this part of a network to evaluation
             return x
-        layer = self.layer + CALL * self.calls
-        self.calls += 1
+        layer = self.layer + CALL * self._calls
+        self._calls += 1
         kept = kept_by(getattr(self, KEY), self.p, layer, x.shape).to(x.dtype)
         if self.inplace:
             return x.mul_(kept).div_(1 - self.p)

@@ -15,11 +15,6 @@ def trained_parameters(module: nn.Module) -> dict[str, Tensor]:
     return {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
 
 
-def frozen_parameters(module: nn.Module) -> dict[str, Tensor]:
-    """Return the parameters that stay as the module was made (`requires_grad=False`), by name."""
-    return {name: parameter for name, parameter in module.named_parameters() if not parameter.requires_grad}
-
-
 def statistics_of(module: nn.Module, dtype: torch.dtype, *, whole_numbers: bool) -> dict[str, Tensor]:
     """Return the buffers that training may change, by name: floating-point ones, and whole numbers if these count.
 

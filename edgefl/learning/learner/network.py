@@ -60,7 +60,7 @@ class Network:
         if key is not None:
             keys = dict.fromkeys(self._key_names, key)
         for layer in self._dropouts:
-            layer.calls = 0
+            layer.begin()
         if not self.own_code:  # torch's layers, which update their buffers in place
             return self._call(self._training, parameters, statistics, x, keys)
         buffers = self.as_buffers(statistics)

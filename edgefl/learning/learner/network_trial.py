@@ -155,7 +155,7 @@ class _NetworkTrial:
     def _step(self, plain: nn.Module, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor | None]]:
         """Return the outputs of a module in training, the mean loss, and its gradients by autograd."""
         for layer in keyed_dropouts(plain):
-            layer.calls = 0
+            layer.begin()
         drawn = states()
         with keyed_draws(KEY_OF_TRIAL, HOST):
             outputs = plain(batch.x)
