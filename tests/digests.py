@@ -5,9 +5,9 @@
     python -m pytest -p tests.digests --digests digests.jsonl   # every run that a test makes, one line each
     python tests/digests.py --compare-tests before.jsonl after.jsonl
 
-A digest covers rounds.csv, devices.csv, contributions.csv, the event log, the final parameters and summary.json without
-wall-clock times. Training plans are fixed here, because plans differ from each other by rounding: so a change of the
-rule by which they are chosen changes no digest.
+A digest covers every table that a run writes, summary.json without wall-clock times, and the final model with its
+buffers. One run more than the scenarios asks for all that `report` can give. Training plans are fixed here, because
+plans differ from each other by rounding: so a change of the rule by which they are chosen changes no digest.
 """
 
 import argparse
@@ -27,19 +27,60 @@ TRAIN_PRICE = {  # models so large that only the world is run
 ROUNDS = 3
 
 
+EVERYTHING = {  # a run with every table and every key of `report`
+    "name": "everything",
+    "rounds": ROUNDS,
+    "targets": [0.1],
+    "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}, "test_partition": "like_train"},
+    "model": {"kind": "mlp", "hidden": [8]},
+    "training": {"local_steps": 3, "batch_size": 8, "lr": 0.1},
+    "devices": {"count": 8},
+    "server": {"participants": 4},
+    "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 200},
+    "radio": {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}},
+    "mobility": {"kind": "random_waypoint", "speed_mps": 10},
+    "report": {
+        "eval_every": 2,
+        "models": ["sel", "all"],
+        "train_accuracy": "all",
+        "contributions": {"every": 2, "players": "participants", "permutations": 50, "value": "loss"},
+        "device_losses": True,
+        "predictions": [1, 3],
+        "labels_by_round": True,
+        "gradient_norm": True,
+        "geometry": True,
+        "last_tests": 2,
+    },
+}
+
+
+def tables_of(result):
+    """The columns of every table that a run writes, by its file."""
+    ledger = result.ledger
+    tables = {
+        "rounds.csv": ledger.round_columns(),
+        "devices.csv": ledger.device_columns(),
+        "contributions.csv": ledger.contribution_columns(),
+        "device_losses.csv": ledger.device_loss_columns(),
+        "predictions.csv": ledger.prediction_columns(),
+        "labels_by_round.csv": ledger.labels_by_round_columns(),
+        "events.parquet": ledger.event_columns(),
+    }
+    return tables | {file: make() for file, make in result.more_tables.items()}
+
+
 def digest_of(result):
     """SHA-256 over all that a run has to give, without wall-clock times."""
     from edgefl.results.csv_format import csv_bytes
 
     whole = hashlib.sha256()
-    ledger = result.ledger
-    for columns in (ledger.round_columns(), ledger.device_columns(), ledger.contribution_columns()):
-        whole.update(csv_bytes(columns))
-    whole.update(csv_bytes(ledger.event_columns()))
+    for file, columns in sorted(tables_of(result).items()):
+        whole.update(file.encode() + csv_bytes(columns))
     summary = {name: value for name, value in result.summary.items() if name != "wall_s"}
     whole.update(json.dumps([summary, result.status, result.error], sort_keys=True).encode())
-    if result.parameters is not None:
-        whole.update(result.parameters.tobytes())
+    if result.trained is not None:
+        for name, tensor in result.trained.tensors.items():
+            whole.update(name.encode() + tensor.tobytes())
     return whole.hexdigest()[:16]
 
 
@@ -76,6 +117,8 @@ def scenario_digests(names):
 
     fix_plans()
     digests = {}
+    if not names or EVERYTHING["name"] in names:
+        digests[EVERYTHING["name"]] = digest_of(edgefl.run(EVERYTHING, device="cpu"))
     for path in shipped.scenarios().values():
         if names and path.stem not in names:
             continue
