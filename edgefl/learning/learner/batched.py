@@ -59,9 +59,7 @@ class BatchedEngine(TrainingEngine):
     def _trained(
         self, cohort: Cohort, local: LocalContext, references: References | None, batches: StackedBatches
     ) -> Trained:
-        training = LocalTraining(
-            self.solver, self.kernel, self.network.parameters, local, references, cohort.statistics
-        )
+        training = self._begun(local, references, cohort.statistics)
         for step in range(batches.steps):
             training.step(batches.mini_batches(step), batches.active(step), step + 1)
         return self.result(training.w, cohort, local, training.statistics, training.loss_sum)
@@ -75,7 +73,7 @@ class BatchedEngine(TrainingEngine):
         graphs: StepGraphs,
     ) -> Trained:
         """Do what `_trained` does; the step of all clients with full mini-batches is replayed."""
-        recorded = graphs.recorded(self, local, references, cohort.statistics, batches)
+        recorded = graphs.recorded(self._begun, local, references, cohort.statistics, batches)
         if recorded is None:
             return self._trained(cohort, local, references, batches)
         everybody = slice(0, batches.clients)
@@ -88,6 +86,10 @@ class BatchedEngine(TrainingEngine):
         w = recorded.training.w.clone()
         statistics = recorded.training.statistics.clone()
         return self.result(w, cohort, local, statistics, recorded.training.loss_sum)
+
+    def _begun(self, local: LocalContext, references: References | None, statistics: Tensor) -> LocalTraining:
+        """Return the training of a cohort, of which no step has been taken."""
+        return LocalTraining(self.solver, self.kernel, self.network.parameters, local, references, statistics)
 
     def _full_gradient(self, cohort: Cohort) -> Tensor:
         """Return the gradients [C, d] of the task's loss at the received models; batches hold each sample once."""

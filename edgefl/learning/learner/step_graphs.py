@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
@@ -23,13 +22,12 @@ from edgefl.learning.learner.memory import is_out_of_memory
 from edgefl.learning.learner.samples import Samples
 from edgefl.learning.learner.stacked_batches import StackedBatches, StepInputs
 
-if TYPE_CHECKING:
-    from edgefl.learning.learner.batched import BatchedEngine
-
 MOST = 8  # records that are kept, as each has memory of its own
 WORTH_STEPS = 4  # a record is made only for a cohort with so many full steps: making it takes about as long as two
 
 Replay = Callable[[], None]
+Training = Callable[[LocalContext, References | None, Tensor], LocalTraining]
+"""Takes what the hooks see, models to compare with and statistics as received; returns the training of a cohort."""
 Recorder = Callable[[Callable[[], None]], Replay]
 """Records what a function does, and returns a function that does the same again in the same memory."""
 
@@ -144,7 +142,7 @@ class StepGraphs:
 
     def recorded(
         self,
-        engine: BatchedEngine,
+        begun: Training,
         local: LocalContext,
         references: References | None,
         statistics: Tensor,
@@ -153,7 +151,7 @@ class StepGraphs:
         """Return the record of a cohort's shape with its memory filled; None if a record is not worth making.
 
         Args:
-            engine: trains the cohort.
+            begun: returns the training of the cohort, of which no step has been taken.
             local: what the algorithm's hooks see.
             references: models that the algorithm's loss compares with.
             statistics: [C, b] of batch normalisation, as received.
@@ -171,19 +169,16 @@ class StepGraphs:
         step = next((known for known in self._steps if known.shape == shape), None)
         if step is None:
             del self._steps[: max(0, len(self._steps) - MOST + 1)]  # before the new one takes its memory
-            step = self._made(engine, shape, tensors.copied(), inputs.copied())
+            step = self._made(begun, shape, tensors.copied(), inputs.copied())
         else:
             self._steps.remove(step)
         self._steps.append(step)
         step.load(tensors)
         return step
 
-    def _made(self, engine: BatchedEngine, shape: Shape, tensors: CohortTensors, inputs: StepInputs) -> RecordedStep:
-        local = tensors.local
-        training = LocalTraining(
-            engine.solver, engine.kernel, engine.network.parameters, local, tensors.references, tensors.statistics
-        )
-        everybody = slice(0, len(local.start))
+    def _made(self, begun: Training, shape: Shape, tensors: CohortTensors, inputs: StepInputs) -> RecordedStep:
+        training = begun(tensors.local, tensors.references, tensors.statistics)
+        everybody = slice(0, len(tensors.local.start))
 
         def take() -> None:
             # the number of the step means nothing: a solver that asks for it is not recorded
