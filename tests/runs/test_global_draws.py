@@ -71,13 +71,13 @@ import torch
 from torch import nn
 
 
-class Functional(nn.Module):
+class Noisy(nn.Module):
     def __init__(self, shape, classes):
         super().__init__()
         self.last = nn.Linear(shape[0], classes)
 
     def forward(self, x):
-        return nn.functional.dropout(self.last(x), 0.2, self.training)
+        return self.last(x) * (1 + self.training * np.random.normal())
 
 
 class Numpy(nn.Module):
@@ -108,7 +108,7 @@ LOGISTIC = placed(SWEEP_BASE, "model", {"kind": "logistic"})
 @pytest.mark.parametrize(
     ("key", "path", "line"),
     [
-        ("model", "nets:Functional", "nets.py:7: nets:Functional draws from torch's global generator in training: use"),
+        ("model", "nets:Noisy", "nets:Noisy: draws from numpy.random's global generator in training: draw with torch"),
         ("model", "nets:Numpy", "nets.py:16: nets:Numpy draws from numpy.random's global generator: draw parameters"),
         ("training.loss", "nets:noisy_loss", "nets.py:35: nets:noisy_loss draws from torch's global generator: a loss"),
     ],
