@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgefl.core.errors import InputError
+from edgefl.core.own_files import check_replaceable
 from edgefl.learning.record import Pace
 from edgefl.results import metrics, what_if_table
 from edgefl.results import report as report_page
@@ -16,6 +17,7 @@ from edgefl.results.report.comparison import ComparedRun, Comparison, Comparison
 from edgefl.results.report.read import Run, load_all
 from edgefl.results.report.sweep import is_sweep
 from edgefl.results.result import Result, read_result
+from edgefl.results.run_folder import PAGE
 from edgefl.runs import sweeps, what_if_points
 from edgefl.runs import what_if as what_if_prices
 from edgefl.runs.emulation import Options, silent
@@ -229,7 +231,8 @@ def report(sources: Source | Sequence[Source], out: str | Path | None = None, *,
         The path of the page.
 
     Raises:
-        InputError: a folder holds no results, or the page cannot be written.
+        InputError: a folder holds no results, or the page cannot be written, or would replace a file of the user's that
+            `out` does not name.
     """
     if isinstance(sources, str | Path | Result):
         sources = [sources]
@@ -245,6 +248,7 @@ def report(sources: Source | Sequence[Source], out: str | Path | None = None, *,
         out = Path(REPORT)
         if len(found) == 1 and isinstance(found[0], Path):  # a page about several belongs to none of them
             out = found[0] / out
+        check_replaceable(Path(out).parent, {REPORT: PAGE})
     if not runs:
         return report_page.write(found, Path(out))
     folder = found[0]

@@ -101,6 +101,10 @@ def _check_folder(options: argparse.Namespace, names: Sequence[str]) -> None:
         raise InputError(
             f"-o {options.out}: holds files already: choose another folder, or write over with --overwrite"
         )
+    if options.recorded:
+        from edgefl.reproductions.study_folder import check_folder
+
+        check_folder(options.out, overwrite=True)
 
 
 def _run_all(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:

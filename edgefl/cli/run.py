@@ -143,10 +143,10 @@ def _run(options: argparse.Namespace) -> int:
 
 def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path) -> int:
     """Run the scenario beside a process that serves its page, and return the exit code."""
-    from edgefl.results import writer
+    from edgefl.results import run_folder
     from edgefl.results.live import LivePage
 
-    writer.check_folder(folder, overwrite=options.overwrite or options.resume)  # before anything is served
+    run_folder.check_folder(folder, may_hold_run=options.overwrite or options.resume)  # before anything is served
     with LivePage(folder, options.live, scenario.name) as page:
         # Also when quiet, as nobody could open the page otherwise; scripts read standard output.
         print(f"edgefl: live page: {page.address}", file=sys.stderr, flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,9 @@ from edgefl.core.errors import InputError, Taken
 
 MOST_NAME_BYTES = 200  # of the part of a file's name that somebody has chosen; file systems take 255 in all
 HALF_WRITTEN = ".part"  # suffix of the name that a file has while it is written; the name begins with a dot
+TOKEN_BYTES = 6  # of the random part of that name
+# Other programs call their half-written files .part, too, but none puts twelve hexadecimal digits before it.
+_TEMPORARY = re.compile(rf"\..*\.[0-9a-f]{{{2 * TOKEN_BYTES}}}\.part", re.DOTALL)
 
 
 def check_plain(path: Path) -> None:
@@ -120,7 +124,7 @@ class _Part:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         # The temporary file lies in the same folder: a rename is atomic only within one file system.
-        name = f".{cut_to_bytes(path.name, MOST_NAME_BYTES)}.{secrets.token_hex(6)}{HALF_WRITTEN}"
+        name = f".{cut_to_bytes(path.name, MOST_NAME_BYTES)}.{secrets.token_hex(TOKEN_BYTES)}{HALF_WRITTEN}"
         self._temporary = path.with_name(name)
         # `tempfile` would keep results from being shared: its files have 0600, these what the user's umask leaves.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -180,19 +184,8 @@ def _all_to_disk(parts: Sequence[_Part]) -> None:
 
 
 def is_half_written(path: Path) -> bool:
-    """Return whether a file has the temporary name of one that was being written."""
-    return path.name.startswith(".") and path.suffix == HALF_WRITTEN
-
-
-def remove_half_written(folder: Path) -> None:
-    """Remove what a killed process has left of files of a folder that it was writing.
-
-    Raises:
-        OSError: the system does not allow it.
-    """
-    for path in folder.iterdir():
-        if is_half_written(path):
-            path.unlink(missing_ok=True)
+    """Return whether a file has the temporary name that edgefl gives to one that is being written."""
+    return _TEMPORARY.fullmatch(path.name) is not None
 
 
 @contextmanager

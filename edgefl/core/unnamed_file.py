@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from pathlib import Path
 from weakref import finalize
 
 from edgefl.core.errors import RunError
-from edgefl.core.files import HALF_WRITTEN
+from edgefl.core.files import HALF_WRITTEN, TOKEN_BYTES
 
 
 class UnnamedFile:
@@ -29,7 +30,8 @@ class UnnamedFile:
         with self._in_one_line("written"):
             folder.mkdir(parents=True, exist_ok=True)
             # Where a file system has no files without names, it has one for a moment: that of a half-written file.
-            self._file = tempfile.TemporaryFile(dir=folder, prefix=".rows.", suffix=HALF_WRITTEN, buffering=0)  # noqa: SIM115
+            suffix = f".{secrets.token_hex(TOKEN_BYTES)}{HALF_WRITTEN}"
+            self._file = tempfile.TemporaryFile(dir=folder, prefix=".rows.", suffix=suffix, buffering=0)  # noqa: SIM115
         finalize(self, self._file.close)
         self._end = 0
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.extras import require
-from edgefl.results import writer
+from edgefl.results import run_folder
 from edgefl.runs.emulation import RESULTS, Options, begin, silent
 from edgefl.runs.report_page import write_report
 from edgefl.scenario import Scenario, dump, load_with_source
@@ -78,7 +78,9 @@ def emulate(
     folder = RESULTS / described.name / f"seed-{scenario.seed}"
     if out is not None:
         folder = Path(out)
-    writer.check_folder(folder, overwrite=overwrite)  # before the app's own code runs
+    # Before the app's own code runs.
+    run_folder.check_folder(folder, may_hold_run=overwrite)
+    run_folder.check_files(folder)
     clock = AppClock()
     with _hushed(quiet=quiet), clock.installed(), imported(described) as components:
         options = Options(folder, device="cpu", train=False, overwrite=overwrite)
@@ -88,7 +90,7 @@ def emulate(
             raise InputError(*(source.place(fault) for fault in error.faults)) from None
         with emulation:
             # The file has the labels of the world's own data, which are not what the app learns from.
-            (folder / "labels.csv").unlink(missing_ok=True)
+            run_folder.remove_files(folder, [run_folder.LABELS_FILE])
             _drive(emulation, described, components, clock)
             result = _finish(emulation, folder)
     write_report(folder)

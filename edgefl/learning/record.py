@@ -11,13 +11,14 @@ import hashlib
 import json
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from edgefl.core import interrupts
+from edgefl.core import interrupts, own_files
 from edgefl.core.errors import RunError
 from edgefl.core.files import locked
 
@@ -26,6 +27,10 @@ LARGEST_CONCLUDED_BYTES = 2**28  # of the state that a finished run keeps, 256 M
 KEPT_STATES = 2  # the last one, and the one before it in case the last one is damaged
 FIRST_DIGEST = hashlib.sha256(b"edgefl journal").hexdigest()  # the digest before the first line
 LINE_OPENS = b'{"digest": "'
+EARLIER_LINE_OPENS = b'{"key": '  # of versions whose lines had no digests
+STATE_DIGITS = 24  # of a state's name
+STATE_FORM = rf"[0-9a-f]{{{STATE_DIGITS}}}\.state"
+RECORD_FORM = rf"[0-9a-f]{{{STATE_DIGITS}}}\.(state|part)"  # also of a state that is being written
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +122,20 @@ def _entry(line: bytes, before: str) -> tuple[dict[str, Any], str]:
 
 def _state_name(key: str) -> str:
     """Return the name of the file with the state under a key."""
-    return f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.state"
+    return f"{hashlib.sha256(key.encode()).hexdigest()[:STATE_DIGITS]}.state"
+
+
+def begins_record(head: bytes) -> bool:
+    """Return whether a journal begins as edgefl's do, which may be empty or end in the middle of a line."""
+    return head.startswith((LINE_OPENS, EARLIER_LINE_OPENS)) or LINE_OPENS.startswith(head)
+
+
+def remove_record(folder: Path) -> None:
+    """Remove what is on record in the folder of a journal, as far as the system allows it; call this under its lock."""
+    with suppress(OSError):
+        own_files.remove_named(list(folder.iterdir()), RECORD_FORM)
+        own_files.remove_named([folder / JOURNAL], re.escape(JOURNAL))  # last: it says whose folder this is
+    own_files.remove_empty(folder)
 
 
 class Record:
@@ -266,9 +284,7 @@ class Journal(Record):
         # The next line is written in the place of half a line, or of what does not count.
         self._file.truncate(self._good_bytes)
         known = {state.path for state in self._states.values()}
-        for path in self._folder.glob("*.state"):
-            if path not in known:
-                path.unlink()
+        own_files.remove_named([path for path in self._folder.iterdir() if path not in known], STATE_FORM)
         unwritten = self._unwritten or []
         self._unwritten = None
         for entry in unwritten:
@@ -283,12 +299,21 @@ class Journal(Record):
         if self._file is None:
             self._file = locked(self._folder / JOURNAL)
 
+    @property
+    def holds_lock(self) -> bool:
+        """Whether this process still has the lock of the folder: not if somebody has removed the file or the folder."""
+        if self._file is None or self._file.closed:
+            return False
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), (self._folder / JOURNAL).stat())
+        except OSError:
+            return False
+
     def withdraw(self) -> None:
         """Remove the folder if `lock` has made it, and release it."""
         if self._file is not None and os.fstat(self._file.fileno()).st_size == 0:
-            (self._folder / JOURNAL).unlink(missing_ok=True)
-            with suppress(OSError):  # somebody else's files lie there
-                self._folder.rmdir()
+            own_files.remove_named([self._folder / JOURNAL], re.escape(JOURNAL))
+            own_files.remove_empty(self._folder)
         self.close()
 
     def clear(self) -> None:
@@ -356,19 +381,20 @@ class Journal(Record):
             part.replace(path)
         except OSError as error:
             with suppress(OSError):
-                part.unlink(missing_ok=True)
+                own_files.remove_named([part], RECORD_FORM)
             log.warning("%s: this checkpoint cannot be written: %s", self._folder, error.strerror)
             return
         log.info("checkpoint: %s", path)
         self._put(key, _StateFile(path, digest, passing=not lasting))
         self._append({"key": key, "file": path.name, "sha256": digest, "lasting": lasting})
         for oldest in self._passing[:-KEPT_STATES]:
-            self._states.pop(oldest).path.unlink(missing_ok=True)
+            own_files.remove_named([self._states.pop(oldest).path], STATE_FORM)
 
     @staticmethod
     def _write_state(path: Path, write: Callable[[BinaryIO], None]) -> str:
         """Write a state and wait until it is on the disk; return its SHA-256."""
-        path.unlink(missing_ok=True)  # were it a link, the file that it points to would be written
+        # Were it a link, the file that it points to would be written.
+        own_files.remove_named([path], RECORD_FORM)
         with path.open("x+b") as file:
             write(file)
             file.flush()
@@ -382,9 +408,7 @@ class Journal(Record):
         if not passing or not self._states[passing[-1]].path.is_file():
             return False
         kept = self._states[passing[-1]].path
-        for state in self._folder.glob("*.state"):
-            if state != kept:
-                state.unlink()
+        own_files.remove_named([path for path in self._folder.iterdir() if path != kept], STATE_FORM)
         return kept.stat().st_size <= LARGEST_CONCLUDED_BYTES
 
     def close(self) -> None:
@@ -402,6 +426,6 @@ def _misfit_text(path: Path, number: int, line: bytes) -> str:
             f"{path}:{number}: does not fit the lines before it, so the record counts only up to there; "
             "what came after is learned again"
         )
-    if line.startswith(b'{"key": '):
+    if line.startswith(EARLIER_LINE_OPENS):
         return f"{path}: is that of an earlier version of edgefl, whose lines have no digests; learning begins anew"
     return f"{path}:1: is damaged, so the record does not count; learning begins anew"

@@ -9,13 +9,9 @@ from edgefl.core.files import write_atomically
 from edgefl.reproductions import web_page
 from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.paper_table import as_latex
+from edgefl.reproductions.study_folder import COMPARISON, LATEX, PAGE, RUNS
 from edgefl.reproductions.texts import mean_text, seed_text
 from edgefl.results.csv_format import csv_bytes
-
-COMPARISON = "comparison.csv"
-LATEX = "comparison.tex"
-PAGE = "report.html"
-RUNS = "runs"  # the folder of a study's runs
 
 
 def write(comparison: Comparison, folder: Path) -> list[Path]:

@@ -5,16 +5,15 @@ The folder holds `runs`, a sweep; `measured.csv`, a row a run, which is kept whe
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from edgefl.core import own_files
 from edgefl.core.errors import InputError
-from edgefl.core.files import is_half_written, locked, remove_half_written
 from edgefl.reproductions import pages
 from edgefl.reproductions.comparison import Comparison, compare, missing
 from edgefl.reproductions.finished_run import FinishedRun
@@ -24,8 +23,18 @@ from edgefl.reproductions.plan import Plan, PlannedRun, scenarios_of, settings_d
 from edgefl.reproductions.plan import plan as plan_of
 from edgefl.reproductions.readings import Reading, columns_of
 from edgefl.reproductions.records import Row, Rows, merged, read_rows, write_rows
-from edgefl.reproductions.study_folder import LOCK, MEASURED, RUNS, default_folder, local_rows, recorded_rows
-from edgefl.runs import sweeps
+from edgefl.reproductions.study_folder import (
+    MARKS,
+    MEASURED,
+    RUNS,
+    check_folder,
+    default_folder,
+    is_begun,
+    local_rows,
+    recorded_rows,
+)
+from edgefl.results.run_folder import LOCK
+from edgefl.runs import sweep_folder, sweeps
 from edgefl.runs.sweep_folder import scenario_digest
 from edgefl.runs.sweeps import OnRunEnd, SweepOptions, ignore
 from edgefl.scenario import Scenario, Sweep, SweepPoint
@@ -109,30 +118,11 @@ class _Study:
         Raises:
             InputError: it holds something else, or another process is running there.
         """
-        self._check_files()
-        with closing(locked(self._folder / LOCK)):
-            try:
-                self._check_files()  # they may have come since
-                remove_half_written(self._folder)
-                self._read_rows()
-                yield
-            finally:
-                # While the lock is held: afterwards the file might be another process's.
-                shutil.rmtree(self._folder / LOCK.parent)
-                if not any(self._folder.iterdir()):  # nothing could be run
-                    self._folder.rmdir()
-
-    def _check_files(self) -> None:
-        """Refuse a folder with other files than a study's."""
-        if self._options.overwrite or not self._folder.exists():
-            return
-        others = {path.name for path in self._folder.iterdir() if not is_half_written(path)} - {LOCK.parent.name}
-        if others and not self._begun():
-            raise InputError(f"{self._folder}: holds other files than a study's; choose another folder with -o")
-
-    def _begun(self) -> bool:
-        """Return whether the folder holds a study."""
-        return (self._folder / MEASURED).exists() or (self._folder / RUNS).exists()
+        check_folder(self._folder, overwrite=self._options.overwrite)
+        with own_files.alone(self._folder / LOCK):
+            check_folder(self._folder, overwrite=self._options.overwrite)  # files may have come since
+            self._read_rows()
+            yield
 
     def _read_rows(self) -> None:
         """Read the rows that the folder has.
@@ -155,7 +145,7 @@ class _Study:
             remedy = "choose another folder with -o, or begin anew with --overwrite"
             raise InputError(f"{folder / MEASURED}: {text}; {remedy}")
         self._rows |= rows
-        if self._begun() and self._missing() and not (self._options.resume or self._options.record):
+        if is_begun(folder) and self._missing() and not (self._options.resume or self._options.record):
             left = len(self._missing())
             text = f"holds a study, of which {left} of {len(self._plan.runs)} runs are missing"
             raise InputError(f"{folder}: {text}: run them with --resume, or begin anew with --overwrite")
@@ -166,14 +156,15 @@ class _Study:
 
     def run(self, on_run_end: OnRunEnd) -> StudyResult:
         """Run what is missing; return the comparison, which has been written."""
-        if self._options.overwrite:
-            self._clear()
         runs = {str(run.place): run for run in self._missing()}
         failed: dict[str, str] = {}
         interrupted = False
         if runs:
             result = sweeps.run(
-                self._sweep(list(runs.values())), self._sweep_options(), self._reading(runs, on_run_end)
+                self._sweep(list(runs.values())),
+                self._sweep_options(),
+                self._reading(runs, on_run_end),
+                on_begin=self._begin,
             )
             for ended in result.runs:
                 place = str(ended.point.place)
@@ -182,14 +173,19 @@ class _Study:
                 if ended.status == "failed" and not self._note_divergence(runs[place]):
                     failed[place] = ended.error or "failed"
                 interrupted = interrupted or ended.status in {"interrupted", "pending"}
+        else:
+            if self._options.overwrite:
+                sweep_folder.clear(self._folder / RUNS)
+            self._begin()
         comparison = compare(self._plan, self._rows)
         pages.write(comparison, self._folder)
         return StudyResult(self._folder, comparison, {**failed, **self._unreadable}, interrupted)
 
-    def _clear(self) -> None:
-        """Remove what an earlier study has left: its runs and rows, and nothing else."""
-        shutil.rmtree(self._folder / RUNS, ignore_errors=True)
-        (self._folder / MEASURED).unlink(missing_ok=True)
+    def _begin(self) -> None:
+        """Remove what a killed process has left and, if the study begins anew, its rows: the sweep removes its runs."""
+        own_files.remove_half_written(self._folder)
+        if self._options.overwrite:
+            own_files.remove(self._folder / MEASURED, MARKS[MEASURED])
 
     def _sweep(self, runs: Sequence[PlannedRun]) -> Sweep:
         points = [SweepPoint(run.label, run.point, self._scenarios[run.key]) for run in runs]
@@ -202,7 +198,8 @@ class _Study:
             workers=self._options.workers,
             cluster=self._options.cluster,
             device=self._options.device,
-            resume=True,
+            resume=not self._options.overwrite,
+            overwrite=self._options.overwrite,
             growing=True,  # more seeds, or runs whose folders have been deleted
             report=False,  # the study has a page of its own
             apart=self._plan.recipe.apart,

@@ -4,15 +4,59 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from edgefl.core.own_files import Mark, begins_with, check_lock, check_replaceable, first_line_has, is_own
 from edgefl.reproductions.library import Entry, Library
+from edgefl.reproductions.paper_table import NOTE
 from edgefl.reproductions.plan import Plan, settings_digest
 from edgefl.reproductions.recipe import ScaleName
 from edgefl.reproductions.records import Rows, current, read_rows
+from edgefl.results import run_folder
+from edgefl.results.run_folder import CHECKPOINTS, LOCK
+from edgefl.runs import sweep_folder
 
 STUDIES = Path("results") / "reproductions"  # below which studies are written, unless the user names a folder
 MEASURED = "measured.csv"  # kept when the runs are deleted
 RUNS = "runs"  # a sweep
-LOCK = Path("checkpoints") / "lock"  # locked by the process that runs the study
+COMPARISON = "comparison.csv"
+LATEX = "comparison.tex"
+PAGE = "report.html"
+
+
+def _is_table_of_rows(head: bytes) -> bool:
+    columns = head.partition(b"\n")[0].split(b",")
+    return {b"seed", b"version"} <= set(columns)
+
+
+MARKS: dict[str, Mark] = {  # of a study's own files
+    MEASURED: _is_table_of_rows,
+    COMPARISON: first_line_has("column", "measure", "published", "mean", "std"),
+    LATEX: begins_with(f"% {NOTE}".encode()),
+    PAGE: run_folder.PAGE,
+}
+
+
+def check_folder(folder: Path, *, overwrite: bool) -> None:
+    """Check that a study can be run in a folder, or its pages be written there.
+
+    Args:
+        folder: the folder; it need not exist.
+        overwrite: a study that is there is replaced, or a comparison of recorded rows.
+
+    Raises:
+        InputError: it holds other files, or one with a name of edgefl's that another program has written.
+    """
+    names = run_folder.names_in(folder)
+    known = is_begun(folder) or (overwrite and is_own(folder / COMPARISON, MARKS[COMPARISON]))
+    only_lock = names <= {CHECKPOINTS} and run_folder.holds_only_lock(folder)
+    if names and not known and not only_lock:
+        raise run_folder.holds_others(folder, "study", names)
+    check_replaceable(folder, MARKS)
+    check_lock(folder / LOCK)
+
+
+def is_begun(folder: Path) -> bool:
+    """Return whether the folder holds a study, whether its runs have been deleted or not."""
+    return is_own(folder / MEASURED, MARKS[MEASURED]) or sweep_folder.is_begun(folder / RUNS)
 
 
 def default_folder(entry: Entry, scale: ScaleName) -> Path:

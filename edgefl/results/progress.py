@@ -1,7 +1,7 @@
 """The rows of a run under way, for pages about it: whole tables, written now and then beside its checkpoints.
 
-A result folder gets its tables at the end of the run. Until then the rows of rounds that have ended lie in `FOLDER`, in
-the same format, without the last ones. Nothing but pages reads them, and they are gone before the run counts as
+A result folder gets its tables at the end of the run. Until then the rows of rounds that have ended lie in `PROGRESS`,
+in the same format, without the last ones. Nothing but pages reads them, and they are gone before the run counts as
 finished.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import monotonic, sleep  # by their names: an app of Flower gets other functions in `time` while it runs
@@ -18,10 +17,8 @@ from typing import Any, NamedTuple
 from edgefl.core.files import atomically, is_locked
 from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_FILE
 from edgefl.results.reader import json_of
-from edgefl.results.writer import CHECKPOINTS
+from edgefl.results.run_folder import LOCK, PROGRESS
 
-FOLDER = Path(CHECKPOINTS) / "progress"
-LOCK = Path(CHECKPOINTS) / "journal.jsonl"  # which a process locks as long as it runs in the folder
 ROUNDS_FILE = "rounds.csv"
 RELEASE_S = 3.0  # wall-clock time in which the kernel lets go of the locks of a process that has ended
 ASK_EVERY_S = 0.02  # for such a lock
@@ -48,7 +45,7 @@ class Progress:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder / FOLDER
+        self._folder = folder / PROGRESS
         self._last_s = monotonic()
         self._took_s = 0.0
 
@@ -75,11 +72,6 @@ class Progress:
             log.info(
                 "%s: cannot be written: %s; pages about the run lack its last rounds", self._folder, error.strerror
             )
-
-
-def remove_progress(folder: Path) -> None:
-    """Remove the rows of a run that was under way from its result folder."""
-    shutil.rmtree(folder / FOLDER, ignore_errors=True)
 
 
 def is_unfinished(folder: Path) -> bool:

@@ -18,8 +18,8 @@ from edgefl.learning.models import Model
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.results.integrity import check_file
 from edgefl.results.reader import EVENTS_FILE, FINISHED_STATUS, Documents, read_documents
+from edgefl.results.run_folder import DEVICE_ACCURACY_FILE
 from edgefl.results.saved_model import no_model, read_model, read_parameters
-from edgefl.results.writer import DEVICE_ACCURACY_FILE
 from edgefl.scenario import Scenario, dump, load_model
 from edgefl.server.ledger import Columns, Ledger
 

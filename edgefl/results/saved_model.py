@@ -11,7 +11,7 @@ import numpy.typing as npt
 from edgefl.core.errors import InputError
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.results.integrity import check_file
-from edgefl.results.writer import MODEL_FILE, PARAMETERS_FILE
+from edgefl.results.run_folder import MODEL_FILE, PARAMETERS_FILE
 from edgefl.scenario import load_model
 
 if TYPE_CHECKING:

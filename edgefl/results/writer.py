@@ -5,97 +5,40 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from edgefl.core.errors import InputError, RunError
-from edgefl.core.files import FileGroup, remove_half_written, write_atomically
+from edgefl.core.errors import RunError
+from edgefl.core.files import FileGroup, write_atomically
 from edgefl.core.version import edgefl_version
 from edgefl.learning.trained_model import TrainedModel
+from edgefl.results import run_folder
 from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import MANIFEST_FILE, WHAT_IF_DIGEST, WHAT_IF_FILE
+from edgefl.results.run_folder import DEVICE_ACCURACY_FILE, LABELS_FILE, MODEL_FILE, PARAMETERS_FILE, TRACKS_FILE
 from edgefl.server.columns import EVENT_COLUMNS
 from edgefl.server.ledger import Columns, Ledger
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCENARIO_FILE = "scenario.yaml"
-LABELS_FILE = "labels.csv"
-TRACKS_FILE = "tracks.csv"
-DEVICE_ACCURACY_FILE = "device_accuracy.csv"
-PARAMETERS_FILE = "parameters.npy"
-MODEL_FILE = "model.safetensors"
-REPORT_FILE = "report.html"
-RESULT_FILES = (  # which a new run in the same folder replaces
-    "manifest.json",
-    SCENARIO_FILE,
-    LABELS_FILE,
-    "rounds.csv",
-    "devices.csv",
-    "contributions.csv",
-    "device_losses.csv",
-    "predictions.csv",
-    DEVICE_ACCURACY_FILE,
-    "labels_by_round.csv",
-    TRACKS_FILE,
-    "events.parquet",
-    "summary.json",
-    PARAMETERS_FILE,
-    MODEL_FILE,
-    WHAT_IF_FILE,
-    REPORT_FILE,
-)
 ROW_GROUP = 2**20  # rows of events.parquet that are compressed together, as Arrow does by itself
-CHECKPOINTS = "checkpoints"  # folder of what a run can be resumed from
-
-
-def check_folder(folder: Path, *, overwrite: bool) -> None:
-    """Check that results can be written to a folder, before anything is run.
-
-    Raises:
-        InputError: it holds files already and `overwrite` is off, or it cannot be written.
-    """
-    try:
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder}: is a file, the results need a folder; choose another with -o")
-        if folder.is_dir() and any(folder.iterdir()) and not overwrite:
-            raise InputError(f"{folder}: is not empty; choose another folder with -o, or replace it with --overwrite")
-        _check_permission(folder)
-    except OSError as error:  # such as a name that is too long
-        raise _cannot_be_written(folder, error) from None
-
-
-def _check_permission(folder: Path) -> None:
-    """Check that the folder can be written or, as long as it does not exist, made."""
-    existing = folder.absolute()  # or the nearest folder above it that exists, in which it will be made
-    while not existing.exists():
-        existing = existing.parent
-    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        raise InputError(f"{folder}: cannot be written (no permission in {existing}); choose another folder with -o")
-
-
-def _cannot_be_written(folder: Path, error: OSError) -> InputError:
-    return InputError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o")
 
 
 def open_folder(folder: Path) -> None:
     """Make the folder, and remove the results of an earlier run from it.
 
     Raises:
-        InputError: the system does not allow it.
+        RunError: the system does not allow it; what was removed by then is gone.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in RESULT_FILES:
-            (folder / name).unlink(missing_ok=True)
-        remove_half_written(folder)
+        run_folder.remove_results(folder)
     except OSError as error:
-        raise _cannot_be_written(folder, error) from None
+        raise RunError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o") from None
 
 
 def write_labels(files: FileGroup, holdings: Mapping[str, list[Any]]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -19,26 +18,19 @@ from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import DivergedError, InputError, RunError, Taken, trail
 from edgefl.core.extras import check_loads
-from edgefl.core.files import (
-    MOST_NAME_BYTES,
-    FileGroup,
-    cut_to_bytes,
-    is_half_written,
-    locked,
-    remove_half_written,
-    write_atomically,
-)
+from edgefl.core.files import MOST_NAME_BYTES, FileGroup, cut_to_bytes, locked, write_atomically
 from edgefl.core.machine import one_numpy_thread, rare_collections
+from edgefl.core.own_files import remove_half_written
 from edgefl.core.plugins import Plugin, attributing
 from edgefl.core.ray_cluster import connected
 from edgefl.learning.partitions.base import holdings
-from edgefl.learning.record import JOURNAL, Journal, Pace
+from edgefl.learning.record import Journal, Pace
 from edgefl.learning.storage import storage
 from edgefl.learning.torch_device import choose_device
-from edgefl.results import provenance, writer
+from edgefl.results import provenance, run_folder, writer
 from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import DATA_DIGEST, MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all, manifest_of
-from edgefl.results.progress import Progress, SoFar, remove_progress
+from edgefl.results.progress import Progress, SoFar, is_under_way
 from edgefl.results.reader import text_of
 from edgefl.results.result import Result, read_result
 from edgefl.results.summary import summarize
@@ -76,6 +68,7 @@ class Options:
     share: bool = False  # keep the record of what has been learned, for other runs
     shared: tuple[Path, ...] = ()  # result folders of other runs that have kept theirs
     cluster: str | None = None  # address of a Ray cluster whose machines train, or auto; None: this machine
+    beside_others: bool = False  # what is in the folder, and has no name of a result, may be anything
     extendable: bool = True  # keep the last state of a finished run that took long, for further rounds
 
 
@@ -98,15 +91,15 @@ def run(scenario: Scenario, options: Options, progress: RoundListener = silent) 
         RunError: the results cannot be written.
     """
     if options.out is not None:
-        writer.check_folder(options.out, overwrite=options.overwrite or options.resume)
+        _check_folder(options.out, options)
         if options.resume:
             scenario = as_begun(scenario, _begun(options.out))
-            finished = _finished(options.out, scenario)
+            finished = _finished(options.out, scenario, beside_others=options.beside_others)
             if finished is not None:
-                with suppress(OSError):  # results may lie where nothing can be changed any more
-                    remove_half_written(options.out)  # of the report, which is written last
                 if not options.extendable and not options.share:
                     _drop_record(options.out)
+                with suppress(OSError):  # results may lie where nothing can be changed any more
+                    remove_half_written(options.out)  # of the report, which is written last
                 return finished
     with Emulation(scenario, options, progress) as emulation:
         with suppress(Exception, KeyboardInterrupt):  # `finish` knows what ended the run, and tells it
@@ -135,12 +128,25 @@ def begin(
         InputError: the scenario cannot be run; nothing was written.
     """
     if options.out is not None:
-        writer.check_folder(options.out, overwrite=options.overwrite or options.resume)
+        _check_folder(options.out, options)
         if options.resume:
             scenario = as_begun(scenario, _begun(options.out))
-            if _finished(options.out, scenario) is not None:
+            if _finished(options.out, scenario, beside_others=options.beside_others) is not None:
                 raise InputError(f"{options.out}: holds a finished run; choose another folder")
     return Emulation(scenario, options, progress, control)
+
+
+def _check_folder(folder: Path, options: Options) -> None:
+    """Check that the results can be written to a folder, and that no file of the user's would be replaced there.
+
+    Raises:
+        InputError: they cannot, or one would.
+    """
+    may_hold_run = options.overwrite or options.resume
+    run_folder.check_folder(folder, may_hold_run=may_hold_run, beside_others=options.beside_others)
+    if options.resume:
+        check_all(folder)  # first: it knows which of the run's files are damaged
+    run_folder.check_files(folder)
 
 
 def _learning_device(options: Options) -> str:
@@ -290,10 +296,10 @@ class Emulation:
             "rounds.csv": [csv_bytes(ledger.round_columns())],
             "devices.csv": csv_pieces(ledger.device_names, ledger.device_blocks()),
         }
-        tracks = self._more_tables(None).get(writer.TRACKS_FILE)
+        tracks = self._more_tables(None).get(run_folder.TRACKS_FILE)
         # A model from outside may draw or remember when it is asked: it is asked no more often than the run needs it.
         if tracks is not None and not self._plugins:
-            tables[writer.TRACKS_FILE] = [csv_bytes(tracks())]
+            tables[run_folder.TRACKS_FILE] = [csv_bytes(tracks())]
         return SoFar(tables, self._summary(None))
 
     def _guarded(self, rounds: Generator[clock.Event, Any, None]) -> Generator[clock.Event, Any, None]:
@@ -425,8 +431,24 @@ class Emulation:
             more_tables=self._more_tables(accuracies),
         )
         if self.options.out is not None:
+            self._check_place(self.options.out)
             _write(self.options.out, result)
         return result
+
+    def _check_place(self, folder: Path) -> None:
+        """Check that the folder is still this run's, if somebody has removed it and made another one of its name.
+
+        Raises:
+            RunError: another process is running there now, or a file of the user's has a name of a result.
+        """
+        if self._journal is None or self._journal.holds_lock:
+            return
+        if is_under_way(folder):
+            raise RunError(f"{folder}: was removed, and another process is running there now: the results are lost")
+        try:
+            run_folder.check_files(folder)
+        except InputError as error:
+            raise RunError(f"{error}; the results of the run are lost") from None
 
     def _summary(self, accuracies: Floats | None) -> dict[str, Any]:
         """Return the summary of the rounds that have ended.
@@ -462,20 +484,22 @@ class Emulation:
         tables: dict[str, Callable[[], Columns]] = {}
         data = self._divided.data
         if accuracies is not None:
-            tables[writer.DEVICE_ACCURACY_FILE] = partial(accuracy_columns, accuracies, self._divided.own_parts)
+            tables[run_folder.DEVICE_ACCURACY_FILE] = partial(accuracy_columns, accuracies, self._divided.own_parts)
         if data.classes:
-            tables[writer.LABELS_FILE] = partial(holdings, data.train_y, self._divided.parts)
+            tables[run_folder.LABELS_FILE] = partial(holdings, data.train_y, self._divided.parts)
         if self.scenario.mobility.moves:
             ledger = self.server.ledger
-            tables[writer.TRACKS_FILE] = partial(trajectories, self.server.world, ledger.participants, ledger.time_s)
+            tables[run_folder.TRACKS_FILE] = partial(
+                trajectories, self.server.world, ledger.participants, ledger.time_s
+            )
         return tables
 
     def _tidy_record(self) -> None:
         """Delete what a finished run has on record, but for the state from which it can be extended."""
-        if self.options.out is None or self._journal is None:
+        if self.options.out is None or self._journal is None or not self._journal.holds_lock:
             return
         if not self._worth_keeping or not self._journal.conclude():
-            shutil.rmtree(self.options.out / writer.CHECKPOINTS, ignore_errors=True)
+            run_folder.remove_checkpoints(self.options.out)
 
     @property
     def _worth_keeping(self) -> bool:
@@ -507,8 +531,8 @@ class Emulation:
 
 def _journal(options: Options, folder: Path) -> Journal:
     """Open the record of what a run learns, in its result folder."""
-    records_of_others = [other / writer.CHECKPOINTS for other in options.shared]
-    return Journal(folder / writer.CHECKPOINTS, fresh=not options.resume, others=records_of_others)
+    records_of_others = [other / run_folder.CHECKPOINTS for other in options.shared]
+    return Journal(folder / run_folder.CHECKPOINTS, fresh=not options.resume, others=records_of_others)
 
 
 FolderState = tuple[tuple[str, int], ...]  # names of the result files in a folder, and when they were written [ns]
@@ -518,8 +542,8 @@ def _state_of(folder: Path | None) -> FolderState:
     """Return which result files a folder holds, and when each was written."""
     found = []
     if folder is not None:
-        for name in writer.RESULT_FILES:
-            if name == writer.REPORT_FILE:
+        for name in (*run_folder.RESULT_FILES, *run_folder.FILES_OF_MANY_RUNS):
+            if name == run_folder.REPORT_FILE:
                 continue  # whoever looks at a run may write its page at any time
             with suppress(FileNotFoundError, NotADirectoryError):
                 found.append((name, (folder / name).stat().st_mtime_ns))
@@ -531,11 +555,17 @@ def _lock(folder: Path, journal: Journal, before: FolderState) -> None:
 
     Raises:
         Taken: another process runs there, or has run there since this one began.
+        InputError: a file of the user's has a name of a result.
     """
     journal.lock()
-    if _state_of(folder) != before:
+    try:
+        if _state_of(folder) != before:
+            text = "another process has run there meanwhile; choose another folder with -o, or resume it"
+            raise Taken(f"{folder}: {text}")
+        run_folder.check_files(folder)  # a user's file may have come since
+    except InputError:
         journal.withdraw()
-        raise Taken(f"{folder}: another process has run there meanwhile; choose another folder with -o, or resume it")
+        raise
 
 
 def _drop_record(folder: Path) -> None:
@@ -544,23 +574,22 @@ def _drop_record(folder: Path) -> None:
     Raises:
         Taken: another process is going on with the run.
     """
-    checkpoints = folder / writer.CHECKPOINTS
-    if not (checkpoints / JOURNAL).exists():
+    if not (folder / run_folder.LOCK).exists():
         return
-    with closing(locked(checkpoints / JOURNAL, make=False)):
-        shutil.rmtree(checkpoints)
+    with closing(locked(folder / run_folder.LOCK, make=False)):
+        run_folder.remove_checkpoints(folder)
 
 
 def _open(folder: Path, journal: Journal, scenario: Scenario, divided: Divided, manifest: Mapping[str, Any]) -> None:
     """Write the files that are known before the first round."""
     journal.open()
     writer.open_folder(folder)
-    remove_progress(folder)
+    run_folder.remove_progress(folder)
     running = {**manifest, "wall_s": None, "status": "running", "error": None}
     with FileGroup(folder) as files:
         # The manifest appears first: a folder with nothing else is that of a run which was killed here.
         files.write(MANIFEST_FILE, _manifest(folder, running))
-        files.write(writer.SCENARIO_FILE, dump(scenario).encode())
+        files.write(run_folder.SCENARIO_FILE, dump(scenario).encode())
         if divided.data.classes:
             writer.write_labels(files, holdings(divided.data.train_y, divided.parts))
 
@@ -568,34 +597,38 @@ def _open(folder: Path, journal: Journal, scenario: Scenario, divided: Divided, 
 def _begun(folder: Path) -> Any:
     """Return the content of the scenario.yaml in a folder; None if there is none that can be read."""
     try:
-        content, _ = parse((folder / writer.SCENARIO_FILE).read_text(encoding="utf-8"))
+        content, _ = parse((folder / run_folder.SCENARIO_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError, NotYaml):
         return None  # `_finished` says what is wrong
     return content
 
 
-def _finished(folder: Path, scenario: Scenario) -> Result | None:
+def _finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Result | None:
     """Return the finished result that a folder holds; None if its run is unfinished, to be extended, or not begun.
+
+    Args:
+        folder: the folder.
+        scenario: what is to be run in it.
+        beside_others: a run may begin beside what else is in the folder.
 
     Raises:
         InputError: the folder holds something else, or a run of another scenario.
     """
-    file = folder / writer.SCENARIO_FILE
+    file = folder / run_folder.SCENARIO_FILE
     if not file.exists():
         if not folder.exists():
             return None
-        names = {path.name for path in folder.iterdir() if not is_half_written(path)}
-        if names <= {writer.CHECKPOINTS, MANIFEST_FILE}:
+        names = run_folder.names_in(folder)
+        if beside_others or names <= {run_folder.CHECKPOINTS, MANIFEST_FILE}:
             return None  # a run was killed before its first round
-        raise InputError(f"{folder}: holds other files than a run's; choose another folder with -o")
-    check_all(folder)
+        raise run_folder.holds_others(folder, "run", names)
     extends = check_begun(folder, text_of(folder, file.name), scenario)
     result = read_result(folder)
     if result.status != "finished":
         return None
     _check_plugins(folder, plugins_in(scenario))
     if extends:
-        if not (folder / writer.CHECKPOINTS).exists():
+        if not (folder / run_folder.CHECKPOINTS).exists():
             log.info("%s: kept no record of what it learned: its rounds are learned again", folder)
         return None
     return result
@@ -628,12 +661,14 @@ def _write(folder: Path, result: Result) -> None:
             writer.write_ledger(files, result.ledger)
             if result.trained is not None:
                 writer.write_model(files, result.trained, result.scenario)
-            if writer.DEVICE_ACCURACY_FILE in result.more_tables:
-                writer.write_device_accuracies(files, result.more_tables[writer.DEVICE_ACCURACY_FILE]())
-            if writer.TRACKS_FILE in result.more_tables:
-                writer.write_tracks(files, result.more_tables[writer.TRACKS_FILE]())
+            if run_folder.DEVICE_ACCURACY_FILE in result.more_tables:
+                writer.write_device_accuracies(files, result.more_tables[run_folder.DEVICE_ACCURACY_FILE]())
+            if run_folder.TRACKS_FILE in result.more_tables:
+                writer.write_tracks(files, result.more_tables[run_folder.TRACKS_FILE]())
             files.write(SUMMARY_FILE, writer.json_bytes(result.summary))
-        remove_progress(folder)  # before the manifest says that the run has ended: nothing must be left of it then
+        run_folder.remove_progress(
+            folder
+        )  # before the manifest says that the run has ended: nothing must be left of it then
         write_atomically(folder / MANIFEST_FILE, _manifest(folder, result.manifest))
     except OSError as error:
         raise RunError(f"{folder}: the results cannot be written: {error.strerror}") from None
@@ -642,12 +677,12 @@ def _write(folder: Path, result: Result) -> None:
 def _write_beginnings_again(files: FileGroup, result: Result) -> None:
     """Write what was known before the first round, if somebody has removed the folder since."""
     folder = files.folder
-    if (folder / writer.SCENARIO_FILE).exists() or result.resolved is None:
+    if (folder / run_folder.SCENARIO_FILE).exists() or result.resolved is None:
         return
     log.warning("%s: was removed while the run was under way; its results are written, its record is lost", folder)
-    files.write(writer.SCENARIO_FILE, dump(result.resolved).encode())
-    if writer.LABELS_FILE in result.more_tables:
-        writer.write_labels(files, result.more_tables[writer.LABELS_FILE]())
+    files.write(run_folder.SCENARIO_FILE, dump(result.resolved).encode())
+    if run_folder.LABELS_FILE in result.more_tables:
+        writer.write_labels(files, result.more_tables[run_folder.LABELS_FILE]())
 
 
 def _manifest(folder: Path, manifest: Mapping[str, Any]) -> bytes:

@@ -6,11 +6,11 @@ only what differs.
 
 from __future__ import annotations
 
-import shutil
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from edgefl.results.run_folder import remove_checkpoints
 from edgefl.runs.learning_key import learning_setting
 from edgefl.runs.sweep_run import SweepRun
 
@@ -45,7 +45,7 @@ class Family:
         """Remove the records that finished runs have left for the others."""
         for run in self.runs:
             if run.record is not None:
-                shutil.rmtree(run.record, ignore_errors=True)
+                remove_checkpoints(run.folder)
 
 
 def families_of(runs: Sequence[SweepRun], *, learning: bool) -> list[Family]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from edgefl.core.errors import InputError, RunError
 from edgefl.learning.record import JOURNAL, Journal, Record
-from edgefl.results.writer import CHECKPOINTS
+from edgefl.results.run_folder import CHECKPOINTS
 from edgefl.server.global_model import NOT_EVALUATED
 
 LEARNED_COLUMNS = tuple(NOT_EVALUATED)  # of rounds.csv: what the world may depend on

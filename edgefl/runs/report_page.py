@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from edgefl.core.errors import InputError, RunError
+from edgefl.core.own_files import check_replaceable
+from edgefl.results.run_folder import PAGE
 
 REPORT = "report.html"
 
@@ -13,11 +15,13 @@ def write_report(folder: Path) -> Path:
     """Write the report of the results in a folder, and return its path.
 
     Raises:
-        RunError: it cannot be written. The input was not wrong, as the run itself has ended and is on disk.
+        RunError: it cannot be written, or would replace a file of the user's. The input was not wrong, as the run
+            itself has ended and is on disk.
     """
     from edgefl.results import report  # imported late: the processes of a sweep never write pages
 
     try:
+        check_replaceable(folder, {REPORT: PAGE})
         return report.write([folder], folder / REPORT)
     except InputError as error:
         raise RunError(str(error)) from None

@@ -18,7 +18,7 @@ from edgefl.core.row_store import MOST_HELD_BYTES
 from edgefl.core.units import BYTES, quantity
 from edgefl.learning.memory_needs import BYTES_OF, vectors_of
 from edgefl.learning.record import KEPT_STATES
-from edgefl.results import writer
+from edgefl.results import run_folder
 from edgefl.runs.data_division import Divided
 from edgefl.scenario import Scenario
 
@@ -172,6 +172,6 @@ def free_bytes(folder: Path) -> float | None:
 
 def _earlier_bytes(folder: Path) -> int:
     """Return the size of the results of an earlier run, which a new one replaces."""
-    paths = [folder / name for name in writer.RESULT_FILES]
-    paths += (folder / writer.CHECKPOINTS).glob("*")
+    paths = [folder / name for name in run_folder.RESULT_FILES]
+    paths += (folder / run_folder.CHECKPOINTS).glob("*")
     return sum(path.stat().st_size for path in paths if path.is_file())

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
+import re
 from pathlib import Path
 
 import yaml
 
 from edgefl.core.catalogue import plugins_in
-from edgefl.core.errors import InputError
-from edgefl.core.files import is_half_written
-from edgefl.results import writer
+from edgefl.core.errors import InputError, RunError, Taken
+from edgefl.core.own_files import Mark, begins_with, check_lock, check_replaceable, is_own, remove, remove_empty
+from edgefl.results import run_folder
+from edgefl.results.run_folder import CHECKPOINTS, LOCK
 from edgefl.runs.report_page import REPORT
 from edgefl.runs.sweep_index import INDEX
 from edgefl.scenario import Scenario, Sweep
 
 CONTENT = "sweep.yaml"
 STATISTICS_FILE = "statistics.csv"  # written with the report
-LOCK = Path("checkpoints") / "lock"  # locked by the process that runs the sweep
+
+
+def _is_content(head: bytes) -> bool:
+    return re.match(rb"name: .*\nkeys:.*\ntrain: (true|false)\npoints:", head, re.DOTALL) is not None
+
+
+MARKS: dict[str, Mark] = {  # of a sweep's own files
+    CONTENT: _is_content,
+    INDEX: begins_with(b"point,seed,"),
+    STATISTICS_FILE: run_folder.STATISTICS,
+    REPORT: run_folder.PAGE,
+}
 
 
 def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool, growing: bool = False) -> None:
@@ -35,39 +47,97 @@ def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool, grow
     Raises:
         InputError: the folder holds another sweep or other files, or cannot be written.
     """
-    writer.check_folder(out, overwrite=overwrite or resume)
-    if not out.exists():
-        return
-    names = {path.name for path in out.iterdir() if not is_half_written(path)}
-    if CONTENT not in names and names - {LOCK.parent.name}:
-        raise InputError(f"{out}: holds other files than a sweep's; choose another folder with -o")
-    if not resume or CONTENT not in names:
+    run_folder.check_usable(out, may_hold_files=overwrite or resume)
+    _check_files(out, content)
+    if not resume or not (out / CONTENT).exists():
         return
     # Compared as bytes: a damaged file may be no text at all.
     same = (out / CONTENT).read_bytes() == content.encode()
     if not same and growing:
         before = _points_of(out)
-        now = {str(point["folder"]): point["digest"] for point in yaml.safe_load(content)["points"]}
+        now = _digests(content)
         same = all(before.get(place, digest) == digest for place, digest in now.items())
     if not same:
         text = "was begun with another sweep; choose another folder with -o, or replace it with --overwrite"
         raise InputError(f"{out}: {text}")
 
 
-def clear(out: Path) -> None:
-    """Remove an earlier sweep: its own files and the folders that it names, and nothing else.
+def check_still(out: Path, content: str, before: bytes | None) -> None:
+    """Check under the lock that a folder is still what `check_folder` has found there.
+
+    Args:
+        out: the folder.
+        content: what `content_of` says of the sweep.
+        before: the folder's file that says what it is, then; None: there was none.
 
     Raises:
-        InputError: the file that names its folders is damaged.
+        Taken: another process has run there meanwhile.
+        InputError: the folder holds other files now.
+    """
+    if content_in(out) != before:
+        text = "another process has run there meanwhile; choose another folder with -o, or resume it"
+        raise Taken(f"{out}: {text}")
+    _check_files(out, content)
+
+
+def is_begun(out: Path) -> bool:
+    """Return whether a folder holds a sweep."""
+    return is_own(out / CONTENT, MARKS[CONTENT])
+
+
+def content_in(out: Path) -> bytes | None:
+    """Return the file of a folder that says which sweep it holds; None if there is none."""
+    try:
+        return (out / CONTENT).read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _check_files(out: Path, content: str) -> None:
+    """Check that a folder holds a sweep, or nothing yet, and that no file in it with a name of edgefl's is another's.
+
+    Raises:
+        InputError: it does not, or the file that names the runs is damaged.
+    """
+    names = run_folder.names_in(out)
+    begun = is_begun(out)
+    only_lock = names <= {CHECKPOINTS} and run_folder.holds_only_lock(out)
+    if names and not begun and not only_lock:
+        raise run_folder.holds_others(out, "sweep", names)
+    check_replaceable(out, MARKS)
+    check_lock(out / LOCK)
+    if not names:
+        return
+    places = list(_digests(content))
+    if begun:
+        places += _points_of(out)
+    for place in dict.fromkeys(places):
+        if (out / place).exists():
+            run_folder.check_files(out / place)
+
+
+def clear(out: Path) -> None:
+    """Remove an earlier sweep: its own files and those of its runs, and nothing else.
+
+    Raises:
+        InputError: the file that names its runs is damaged.
+        RunError: the system does not allow it.
     """
     if not (out / CONTENT).exists():
         return
-    labels = {place.split("/")[0] for place in _points_of(out)}
-    # Somebody may have edited the file: it must never make us remove `out` itself or its parent.
-    for label in labels - {"", ".", ".."}:
-        shutil.rmtree(out / label, ignore_errors=True)
-    for name in (CONTENT, INDEX, STATISTICS_FILE, REPORT):
-        (out / name).unlink(missing_ok=True)
+    try:
+        for place in _points_of(out):
+            folder = out / place
+            if folder.is_dir():
+                run_folder.remove_checkpoints(folder)
+                run_folder.remove_results(folder)
+            for emptied in (folder, folder.parent):
+                remove_empty(emptied)
+        # Last: as long as something is left of the sweep, it says what.
+        for name in (INDEX, STATISTICS_FILE, REPORT, CONTENT):
+            remove(out / name, MARKS[name])
+    except OSError as error:
+        raise RunError(f"{out}: cannot be written: {error.strerror}; choose another folder with -o") from None
 
 
 def _points_of(out: Path) -> dict[str, str]:
@@ -77,10 +147,18 @@ def _points_of(out: Path) -> dict[str, str]:
         InputError: the file that names them is damaged.
     """
     try:
-        earlier = yaml.safe_load((out / CONTENT).read_text(encoding="utf-8"))
-        return {str(point["folder"]): str(point["digest"]) for point in earlier["points"]}
+        found = _digests((out / CONTENT).read_text(encoding="utf-8"))
+        # Somebody may have edited the file: it must never make us remove anything outside of `out`.
+        if all(len(Path(place).parts) == 2 and not {"..", "/"} & set(Path(place).parts) for place in found):
+            return found
     except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError):
-        raise InputError(f"{out / CONTENT}: is damaged; remove the folder, or choose another with -o") from None
+        pass
+    raise InputError(f"{out / CONTENT}: is damaged; remove the folder, or choose another with -o")
+
+
+def _digests(content: str) -> dict[str, str]:
+    """Return the digest of each point's scenario by its result folder, from what `content_of` has written."""
+    return {str(point["folder"]): str(point["digest"]) for point in yaml.safe_load(content)["points"]}
 
 
 def content_of(sweep: Sweep) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from edgefl.core.errors import InputError, RunError
 from edgefl.results.integrity import WHAT_IF_FILE
-from edgefl.results.writer import CHECKPOINTS
+from edgefl.results.run_folder import CHECKPOINTS
 from edgefl.runs.workers import Died
 from edgefl.scenario import SweepPoint
 

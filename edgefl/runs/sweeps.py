@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -15,16 +14,18 @@ from pydantic_core import PydanticSerializationError
 
 from edgefl.core.errors import InputError
 from edgefl.core.extras import check_loads
-from edgefl.core.files import locked, remove_half_written, write_atomically
+from edgefl.core.files import write_atomically
 from edgefl.core.machine import ADDRESS_SPACE, SHARED_CORES, THREADS, cores, memory_limits
+from edgefl.core.own_files import alone, remove_half_written
 from edgefl.learning.torch_device import gpu_count
+from edgefl.results.run_folder import LOCK
 from edgefl.runs import emulation, what_if
 from edgefl.runs.cluster import Cluster
 from edgefl.runs.emulation import RESULTS, Options
 from edgefl.runs.families import Family, families_of, unfinished
 from edgefl.runs.pool import Pool
 from edgefl.runs.report_page import write_report
-from edgefl.runs.sweep_folder import CONTENT, LOCK, check_folder, clear, content_of
+from edgefl.runs.sweep_folder import CONTENT, check_folder, check_still, clear, content_in, content_of
 from edgefl.runs.sweep_index import INDEX, SweepIndex
 from edgefl.runs.sweep_run import SweepRun
 from edgefl.runs.workers import WorkerPool
@@ -84,13 +85,20 @@ class Task(NamedTuple):
     log_level: int  # least level of the messages that the process shows
 
 
-def run(sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore) -> SweepResult:
+def do_nothing() -> None:
+    """Do nothing."""
+
+
+def run(
+    sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore, on_begin: Callable[[], None] = do_nothing
+) -> SweepResult:
     """Run all points of a sweep, and write a report of those that finished; a point that fails does not stop others.
 
     Args:
         sweep: the points.
         options: how to run them.
         on_run_end: called after each run.
+        on_begin: called when the sweep can no longer be refused, before anything is changed.
 
     Raises:
         InputError: the options or the folder do not allow the sweep to run; nothing was written.
@@ -105,7 +113,10 @@ def run(sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore) -> S
     check_folder(out, content, resume=options.resume, overwrite=options.overwrite, growing=options.growing)
     gpus = _gpus(options, train=sweep.train)
     # The lock keeps a second process out of the folder while this one runs the sweep.
-    with _joined(options, train=sweep.train) as cluster, closing(locked(out / LOCK)):
+    before = content_in(out)
+    with _joined(options, train=sweep.train) as cluster, alone(out / LOCK):
+        check_still(out, content, before)
+        on_begin()
         if not options.resume:
             clear(out)
         remove_half_written(out)
@@ -129,7 +140,6 @@ def run(sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore) -> S
             for sweep_run in runs:
                 sweep_run.interrupt()
             index.write()
-    shutil.rmtree(out / LOCK.parent)
     page = None
     if options.report and any(sweep_run.status == "finished" for sweep_run in runs):
         page = write_report(out)
@@ -220,7 +230,14 @@ def work(task: Task) -> tuple[str, str | None, Mapping[str, Any]]:
     logging.getLogger("edgefl").setLevel(task.log_level)
     # If a machine is lost, its task begins again elsewhere, and resumes what the first attempt left in the folder.
     options = Options(
-        task.out, task.device, task.train, resume=True, share=task.share, shared=task.shared, extendable=False
+        task.out,
+        task.device,
+        task.train,
+        resume=True,
+        share=task.share,
+        shared=task.shared,
+        beside_others=True,
+        extendable=False,
     )
     scenario = load(task.scenario)
     result = emulation.run(scenario, options)

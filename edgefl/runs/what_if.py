@@ -9,24 +9,25 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgefl.coordination.policies import POLICIES
 from edgefl.coordination.selection import SELECTIONS
+from edgefl.core import own_files
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError
-from edgefl.core.files import locked, write_for_user
+from edgefl.core.files import write_for_user
 from edgefl.core.machine import one_numpy_thread, rare_collections
 from edgefl.core.plugin_import import Access
 from edgefl.core.plugins import attributing
 from edgefl.results import what_if_table, writer
 from edgefl.results.csv_format import csv_bytes, csv_cell
-from edgefl.results.integrity import MANIFEST_FILE
+from edgefl.results.integrity import MANIFEST_FILE, WHAT_IF_FILE
 from edgefl.results.reader import FINISHED_STATUS, json_of, rows_of, text_of
+from edgefl.results.run_folder import REPORT_FILE, RESULT_MARKS
 from edgefl.results.summary import summarize
 from edgefl.results.what_if_table import WhatIfRow
 from edgefl.runs import side_by_side
@@ -99,6 +100,9 @@ def price_folder(
     if not over:
         raise InputError("what-if: name at least one key and its values, such as radio.bandwidth_hz=5e6..100e6")
     run = read_finished(folder, access)
+    if out is None:
+        own_files.check_replaceable(folder, {name: RESULT_MARKS[name] for name in (WHAT_IF_FILE, REPORT_FILE)})
+        own_files.check_lock(folder / LOCK)
     points = points_of(run.scenario, over, where)
     rows = _priced_rows(run, points, workers, on_point)
     _check_any(rows, where)
@@ -199,19 +203,8 @@ def _write(folder: Path, rows: Sequence[WhatIfRow]) -> None:
         before = what_if_table.read_table(folder)
     except InputError:
         before = []  # a damaged table is replaced
-    with _alone_in(folder):
+    with own_files.alone(folder / LOCK):
         writer.write_what_if(folder, what_if_table.columns_of(what_if_table.merged(before, rows)))
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Keep other processes from writing the table."""
-    lock = folder / LOCK
-    with closing(locked(lock)):
-        yield
-        lock.unlink(missing_ok=True)
-        with suppress(OSError):  # another process has just begun to wait there
-            lock.parent.rmdir()
 
 
 # Prices

@@ -11,6 +11,7 @@ import pytest
 from recipe_cases import PARABOLA, PRICES, answer, write_library
 
 from edgefl.core.files import locked
+from edgefl.results.run_folder import LOCK
 
 COMMAND = [sys.executable, "-m", "edgefl"]
 TABLE = ("reproduce", "textbook/table-1", "--library", "library")
@@ -118,7 +119,7 @@ def test_a_folder_where_nothing_is_written_is_refused(edgefl, other):
 
 def test_a_second_process_is_refused_at_once(edgefl):
     write_library(edgefl.folder / "library")
-    file = locked(edgefl.folder / "study" / "checkpoints" / "lock")
+    file = locked(edgefl.folder / "study" / LOCK)
     said = "study: another process is running there; wait for it, or choose another folder with -o"
     assert edgefl.refused(*FIGURE) == [said]
     # The other one has measured something by now: that is no study which waits to be resumed.
@@ -203,7 +204,7 @@ def test_a_folder_with_other_files_is_left_alone(edgefl):
     write_library(edgefl.folder / "library")
     edgefl.write("study/notes.txt", "mine")
     [line] = edgefl.refused(*FIGURE)
-    assert line == "study: holds other files than a study's; choose another folder with -o"
+    assert line == "study: holds other files than a study's (notes.txt); choose another folder with -o"
 
 
 def test_the_list_loads_no_torch(edgefl):

@@ -39,7 +39,8 @@ def test_the_resolved_scenario_gives_the_same_bytes(finished):
 def test_a_finished_run_is_not_overwritten_unless_asked(finished):
     (line,) = finished.refused("run", "small.yaml", "-o", "out", "--no-train")
     assert "--overwrite" in line
-    finished.write("third/rounds.csv", "old")
+    header = (finished.folder / "out/rounds.csv").read_text().splitlines()[0]
+    finished.write("third/rounds.csv", f"{header}\n")
     done = finished("run", "small.yaml", "-o", "third", "--no-train", "--overwrite", "--quiet")
     assert done.returncode == 0
     assert len(rows((finished.folder / "third/rounds.csv").read_text())) == 3

@@ -105,7 +105,8 @@ def test_export_refuses_an_edited_table(folder):
 
 
 def test_the_damaged_run_is_done_again(folder, whole):
-    (folder / "rounds.csv").write_text("round\n1\n")
+    table = (folder / "rounds.csv").read_bytes()
+    (folder / "rounds.csv").write_bytes(table[: len(table) // 2])
     edgefl.run(KEYS, out=folder, device="cpu", overwrite=True)
     assert (folder / "rounds.csv").read_bytes() == (whole / "rounds.csv").read_bytes()
     assert resume(folder).status == "finished"
@@ -176,4 +177,4 @@ def test_a_scenario_that_is_not_utf8_is_refused_by_resume(folder):
     without_digests(folder)
     (folder / "scenario.yaml").write_bytes(b"\xff\xfename: x")
     (line,) = lines_of(lambda: resume(folder))
-    assert "scenario.yaml: cannot be read" in line
+    assert "scenario.yaml: edgefl has not written this file, or it is damaged" in line

@@ -13,7 +13,8 @@ import pytest
 import edgefl
 from edgefl.core.files import locked
 from edgefl.results import progress
-from edgefl.results.progress import LOCK, is_under_way, wait_until_released
+from edgefl.results.progress import is_under_way, wait_until_released
+from edgefl.results.run_folder import LOCK
 
 # Holds the lock of a run, as does a child that lives a second longer than it.
 RUN = """
@@ -21,7 +22,7 @@ import fcntl, os, subprocess, sys, time
 from pathlib import Path
 
 from edgefl.results.live.process import LivePage
-from edgefl.results.progress import LOCK
+from edgefl.results.run_folder import LOCK
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])

@@ -20,7 +20,7 @@ import edgefl
 from edgefl.core.errors import InputError, Taken
 from edgefl.core.files import locked
 from edgefl.learning.record import FIRST_DIGEST, JOURNAL, Journal, Pace
-from edgefl.results import writer
+from edgefl.results import run_folder
 from edgefl.runs.emulation import Options, begin
 from edgefl.scenario import load
 
@@ -66,7 +66,7 @@ def copy(cut, tmp_path):
 
 
 def journal_of(folder):
-    return folder / writer.CHECKPOINTS / JOURNAL
+    return folder / run_folder.CHECKPOINTS / JOURNAL
 
 
 def warnings(caplog):
@@ -233,7 +233,7 @@ def chained(*entries):
 
 @pytest.mark.parametrize("how", ["../../VICTIM", "absolute", "VICTIM", "journal.jsonl", "..", "", 5, None])
 def test_a_foreign_journal_removes_no_file(how, copy, whole):
-    victims = [copy.parent / "VICTIM", copy / writer.CHECKPOINTS / "VICTIM"]
+    victims = [copy.parent / "VICTIM", copy / run_folder.CHECKPOINTS / "VICTIM"]
     for victim in victims:
         victim.write_text("precious")
     name = str(victims[0]) if how == "absolute" else how
@@ -241,7 +241,7 @@ def test_a_foreign_journal_removes_no_file(how, copy, whole):
     del base["digest"]
     states = [{"key": letter * 64, "file": name, "sha256": "0", "lasting": False} for letter in "abc"]
     journal_of(copy).write_text(chained(base, *states))
-    journal = Journal(copy / writer.CHECKPOINTS)
+    journal = Journal(copy / run_folder.CHECKPOINTS)
     journal.open()
     for letter in "defg":
         journal.save(letter * 64, lambda file: file.write(b"state"))
@@ -362,7 +362,7 @@ def test_a_run_that_has_ended_meanwhile_is_not_replaced(how, tmp_path, monkeypat
     with pytest.raises(Taken, match="another process has run there meanwhile"):
         edgefl.run(KEYS, out=tmp_path / "out", device="cpu", **how)
     assert files_of(tmp_path) == before
-    assert not (tmp_path / "out" / writer.CHECKPOINTS).exists()
+    assert not (tmp_path / "out" / run_folder.CHECKPOINTS).exists()
 
 
 def test_a_lock_on_a_file_that_has_been_removed_is_none(tmp_path, monkeypatch):

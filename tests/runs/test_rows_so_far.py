@@ -11,7 +11,7 @@ from edgefl.core.errors import InputError
 from edgefl.results import progress, report
 from edgefl.results.report.headline import banner
 from edgefl.results.report.read import load_all
-from edgefl.results.writer import CHECKPOINTS
+from edgefl.results.run_folder import CHECKPOINTS, PROGRESS
 
 LEARNS = {
     "rounds": 6,
@@ -59,7 +59,7 @@ class Pages:
         self.runs = []
 
     def __call__(self, row):
-        if (self.folder / progress.FOLDER).exists():
+        if (self.folder / PROGRESS).exists():
             self.runs += load_all([self.folder], so_far=True)
 
 
@@ -185,7 +185,7 @@ def test_a_run_that_is_interrupted_leaves_nothing_of_it(at_each_round, tmp_path)
             raise KeyboardInterrupt
 
     assert edgefl.run(LEARNS, out=folder, device="cpu", progress=stop).status == "interrupted"
-    assert not (folder / progress.FOLDER).exists()
+    assert not (folder / PROGRESS).exists()
     (run,) = load_all([folder], so_far=True)
     assert not run.under_way
 
@@ -210,7 +210,7 @@ def test_files_that_are_replaced_while_they_are_read(at_each_round, monkeypatch,
     """Participants of rounds that a reader has not seen do not count, and a run that has ended is read whole."""
     folder = tmp_path / "out"
     emulation = begun(folder)
-    rows = folder / progress.FOLDER
+    rows = folder / PROGRESS
     rounds = (rows / "rounds.csv").read_bytes()
     (rows / "rounds.csv").write_bytes(b"\n".join(rounds.split(b"\n")[:2]) + b"\n")
     (run,) = load_all([folder], so_far=True)

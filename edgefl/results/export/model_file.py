@@ -11,8 +11,8 @@ from edgefl.core.extras import require
 from edgefl.core.version import edgefl_version
 from edgefl.results.reader import read_documents
 from edgefl.results.report.sweep import is_sweep
+from edgefl.results.run_folder import MODEL_FILE
 from edgefl.results.saved_model import read_model, read_module
-from edgefl.results.writer import MODEL_FILE
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:

@@ -11,7 +11,7 @@ from edgefl.results.export.participations import participations
 from edgefl.results.reader import TableRow, header_of, rows_of
 from edgefl.results.report.describe import at, kind, name
 from edgefl.results.report.read import Run, load, reached
-from edgefl.results.writer import DEVICE_ACCURACY_FILE
+from edgefl.results.run_folder import DEVICE_ACCURACY_FILE
 from edgefl.server.columns import COLUMNS_OF, DEVICE_ACCURACY_COLUMNS
 
 PHASE_FIGURES = ("start_s", "duration_s", "energy_j", "bytes")

@@ -13,7 +13,7 @@ from edgefl.results.live.board import Shown
 from edgefl.results.report.page import render
 from edgefl.results.report.read import load_all
 from edgefl.results.report.resources import as_json, resource
-from edgefl.results.writer import REPORT_FILE
+from edgefl.results.run_folder import REPORT_FILE
 
 STRICT_POLICY = "default-src 'none';"  # of a page on disk
 SERVED_POLICY = "default-src 'none'; connect-src 'self';"

@@ -21,7 +21,8 @@ from edgefl.core.errors import InputError
 from edgefl.results.integrity import MANIFEST_FILE
 from edgefl.results.live.board import Board
 from edgefl.results.live.server import LOOPBACK, PageServer
-from edgefl.results.progress import FOLDER, ROUNDS_FILE, wait_until_released
+from edgefl.results.progress import ROUNDS_FILE, wait_until_released
+from edgefl.results.run_folder import PROGRESS
 
 TOKEN_BYTES = 24
 LOOK_EVERY_S = 0.3  # at the files of the run
@@ -47,7 +48,7 @@ class Watched(NamedTuple):
 
     def states(self) -> list[FileState]:
         """Return the states of the files that change while the run goes on, the manifest first."""
-        return [_state_of(self.folder / MANIFEST_FILE), _state_of(self.folder / FOLDER / ROUNDS_FILE)]
+        return [_state_of(self.folder / MANIFEST_FILE), _state_of(self.folder / PROGRESS / ROUNDS_FILE)]
 
     @property
     def has_begun(self) -> bool:

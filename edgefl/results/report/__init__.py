@@ -23,9 +23,11 @@ from pathlib import Path
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import write_for_user
+from edgefl.core.own_files import check_replaceable
 from edgefl.results.report import sweep
 from edgefl.results.report.page import render
 from edgefl.results.report.read import Run, load_all
+from edgefl.results.run_folder import PAGE
 
 __all__ = ["write", "write_pages_of_runs"]
 
@@ -65,4 +67,7 @@ def write_pages_of_runs(folder: Path) -> list[Path]:
     Raises:
         InputError: the folder is not a sweep's, a run lies outside it or cannot be read, or a page cannot be written.
     """
-    return [write([run], run / sweep.PAGE) for run in sweep.run_folders(folder)]
+    runs = sweep.run_folders(folder)
+    for run in runs:
+        check_replaceable(run, {sweep.PAGE: PAGE})
+    return [write([run], run / sweep.PAGE) for run in runs]

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
 from edgefl.results.metrics import numbers
-from edgefl.results.progress import FOLDER as ROWS_SO_FAR
 from edgefl.results.progress import is_under_way, is_unfinished
 from edgefl.results.reader import (
     EVENTS_FILE,
@@ -27,6 +26,7 @@ from edgefl.results.reader import (
     json_of,
     read_documents,
 )
+from edgefl.results.run_folder import PROGRESS
 from edgefl.results.what_if_table import WhatIfRow, read_table
 from edgefl.server.columns import COLUMNS_OF
 from edgefl.server.statuses import REPORTED
@@ -209,7 +209,7 @@ def _load_rows_so_far(folder: Path) -> Run:
     under_way = is_under_way(folder)
     documents = read_documents(folder)
     summary: Mapping[str, Any] = {}
-    rows = folder / ROWS_SO_FAR
+    rows = folder / PROGRESS
     if not (rows / "rounds.csv").is_file():
         rows = folder  # the run is about to end, and writes its results there
     if (rows / "rounds.csv").is_file():

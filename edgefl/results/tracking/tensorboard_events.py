@@ -9,11 +9,14 @@ from typing import Any
 
 from edgefl.core.errors import InputError
 from edgefl.core.extras import require
+from edgefl.core.own_files import remove_named
 from edgefl.core.units import as_number
 from edgefl.results.tracking.base import Tracker
 from edgefl.scenario import Scenario
 
 EVENT_FILES = "events.out.tfevents.*"
+OWN_ENDING = ".edgefl"  # of event files, which name the program that has written them at their end
+OWN_FORM = r"events\.out\.tfevents\..*\.edgefl"
 FLUSH_S = 10  # wall-clock; a reader sees rounds at most this late
 
 
@@ -21,7 +24,8 @@ class TensorBoardEvents(Tracker):
     """Scalars by round, and the scenario as hyperparameters, in a folder of their own.
 
     Raises:
-        InputError: TensorBoard is not installed, or the folder has event files already and `overwrite` is off.
+        InputError: TensorBoard is not installed, or the folder has event files already and `overwrite` is off or
+            another program has written some of them.
     """
 
     option = "--tensorboard"
@@ -31,7 +35,11 @@ class TensorBoardEvents(Tracker):
         super().__init__(scenario)
         self._folder = folder
         self._writer: Any = None  # from `open` on
-        if not overwrite and any(folder.glob(EVENT_FILES)):
+        earlier = list(folder.glob(EVENT_FILES))
+        if any(not path.name.endswith(OWN_ENDING) for path in earlier):
+            text = "holds events that another program has written, or edgefl before 0.4: choose another folder"
+            raise InputError(f"{self.option} {folder}: {text}")
+        if earlier and not overwrite:
             text = "holds TensorBoard's events already; choose another folder, or replace them with --overwrite"
             raise InputError(f"{self.option} {folder}: {text}")
 
@@ -40,9 +48,8 @@ class TensorBoardEvents(Tracker):
         from tensorboard.plugins.hparams.summary_v2 import hparams_pb
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-        for old in self._folder.glob(EVENT_FILES):
-            old.unlink()
-        self._writer = EventFileWriter(str(self._folder), flush_secs=FLUSH_S)
+        remove_named(self._folder.glob(EVENT_FILES), OWN_FORM)
+        self._writer = EventFileWriter(str(self._folder), flush_secs=FLUSH_S, filename_suffix=OWN_ENDING)
         hyperparameters: dict[str, str | float] = {}
         for key, text in self.parameters.items():
             number = as_number(text)

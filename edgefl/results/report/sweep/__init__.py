@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from edgefl.core import own_files
 from edgefl.core.files import write_for_user
 from edgefl.results.csv_format import csv_bytes
 from edgefl.results.report.sweep.curves import learning_curves
@@ -12,6 +13,7 @@ from edgefl.results.report.sweep.links import PAGE, pages_of_runs, sweep_link
 from edgefl.results.report.sweep.page import render
 from edgefl.results.report.sweep.statistics_csv import statistics_table
 from edgefl.results.report.sweep.study import is_sweep, load
+from edgefl.results.run_folder import STATISTICS
 
 __all__ = ["PAGE", "is_sweep", "run_folders", "sweep_link", "write"]
 
@@ -30,8 +32,10 @@ def write(folder: Path, out: Path) -> Path:
     """Write the page to ``out`` and ``statistics.csv`` beside it; return the page's path.
 
     Raises:
-        InputError: the folder is not a sweep's, one of its files cannot be read, or nothing can be written there.
+        InputError: the folder is not a sweep's, one of its files cannot be read, or nothing can be written there;
+            or a file of the user's is beside it under the name of the table.
     """
+    own_files.check_replaceable(out.parent, {"statistics.csv": STATISTICS})
     study = load(folder)
     columns = estimate_columns(study)
     # Both files are complete in memory before the first is written: damaged input leaves nothing behind.

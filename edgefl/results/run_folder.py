@@ -1,0 +1,222 @@
+"""The folder of a run: which files edgefl writes there, how it tells them from a user's, and how they are removed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+from edgefl.core import own_files
+from edgefl.core.errors import InputError
+from edgefl.core.files import is_half_written
+from edgefl.core.own_files import Mark, begins_with, first_line_has, is_own
+from edgefl.learning.record import JOURNAL, begins_record, remove_record
+from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_FILE, WHAT_IF_FILE
+from edgefl.results.reader import FINISHED_STATUS
+
+SCENARIO_FILE = "scenario.yaml"
+LABELS_FILE = "labels.csv"
+TRACKS_FILE = "tracks.csv"
+DEVICE_ACCURACY_FILE = "device_accuracy.csv"
+PARAMETERS_FILE = "parameters.npy"
+MODEL_FILE = "model.safetensors"
+REPORT_FILE = "report.html"
+CHECKPOINTS = "checkpoints"  # folder of what a run can be resumed from
+LOCK = Path(CHECKPOINTS) / JOURNAL  # locked by the process that works in the folder: with a run, a sweep or a study
+PROGRESS = Path(CHECKPOINTS) / "progress"  # folder of the rows of a run under way
+
+
+def _begins_like(form: bytes) -> Mark:
+    """Return the mark of files whose beginning has a form, a regular expression."""
+    return lambda head: re.match(form, head) is not None
+
+
+def _is_page(head: bytes) -> bool:
+    policy = b"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline';"
+    return head.startswith(b'<!DOCTYPE html>\n<html lang="en">') and policy in head[:1024]
+
+
+def _is_saved_model(head: bytes) -> bool:
+    return head[8:].startswith(b'{"__metadata__":{"edgefl":')  # after the length of the header
+
+
+PAGE: Mark = _is_page
+STATISTICS: Mark = first_line_has("runs", "finished")  # of a sweep's statistics.csv
+RESULT_MARKS: dict[str, Mark] = {  # of the files which a new run in the same folder replaces
+    MANIFEST_FILE: _begins_like(rb'\{\s*"edgefl":\s*"'),
+    SCENARIO_FILE: begins_with(b"name: "),
+    LABELS_FILE: first_line_has("device", "label", "samples"),
+    "rounds.csv": first_line_has("round", "time_s", "duration_s"),
+    "devices.csv": first_line_has("round", "device", "cell"),
+    "contributions.csv": first_line_has("round", "device", "contribution"),
+    "device_losses.csv": first_line_has("round", "device", "received_loss"),
+    "predictions.csv": first_line_has("round", "label", "predicted", "samples"),
+    DEVICE_ACCURACY_FILE: first_line_has("device", "samples", "accuracy"),
+    "labels_by_round.csv": first_line_has("round", "device", "label", "samples"),
+    TRACKS_FILE: first_line_has("device", "time_s", "x_m", "y_m"),
+    "events.parquet": begins_with(b"PAR1"),
+    SUMMARY_FILE: _begins_like(rb'\{\s*"rounds":\s*\d'),
+    PARAMETERS_FILE: begins_with(b"\x93NUMPY"),
+    MODEL_FILE: _is_saved_model,
+    WHAT_IF_FILE: first_line_has("key", "value", "refused"),
+    REPORT_FILE: PAGE,
+}
+RESULT_FILES = tuple(RESULT_MARKS)
+# Other programs' files begin like these: they are the run's only if its manifest has their digests, or has none yet.
+COMMON_FORMATS = {SCENARIO_FILE, "events.parquet", PARAMETERS_FILE}
+FILES_OF_MANY_RUNS = ("sweep.yaml", "measured.csv")  # of a sweep's folder, and of a study's
+TELLING = (MANIFEST_FILE, SUMMARY_FILE, "rounds.csv", "devices.csv", MODEL_FILE)  # one of them makes a folder a run's
+
+
+def check_usable(folder: Path, *, may_hold_files: bool) -> None:
+    """Check that results can be written to a folder, before anything is run.
+
+    Raises:
+        InputError: it holds files already and may not, or it cannot be written.
+    """
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder}: is a file, the results need a folder; choose another with -o")
+        if folder.is_dir() and any(folder.iterdir()) and not may_hold_files:
+            raise InputError(f"{folder}: is not empty; choose another folder with -o, or replace it with --overwrite")
+        _check_permission(folder)
+    except OSError as error:  # such as a name that is too long
+        raise InputError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o") from None
+
+
+def _check_permission(folder: Path) -> None:
+    """Check that the folder can be written or, as long as it does not exist, made."""
+    existing = folder.absolute()  # or the nearest folder above it that exists, in which it will be made
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: cannot be written (no permission in {existing}); choose another folder with -o")
+
+
+def check_folder(folder: Path, *, may_hold_run: bool, beside_others: bool = False) -> None:
+    """Check that a run can write its results to a folder, before anything is run; see also `check_files`.
+
+    Args:
+        folder: the folder; it need not exist.
+        may_hold_run: a run that is there is replaced or continued.
+        beside_others: it may hold anything that has no name of a result.
+
+    Raises:
+        InputError: it holds other files than a run's, or it cannot be written.
+    """
+    check_usable(folder, may_hold_files=may_hold_run)
+    names = names_in(folder)
+    if names and not beside_others and not _holds_run(folder, names):
+        raise holds_others(folder, "run", names)
+
+
+def names_in(folder: Path) -> set[str]:
+    """Return the names of what is in a folder; nothing if there is none.
+
+    Files that were being written count only where there is nothing else: no killed process leaves them alone.
+    """
+    try:
+        paths = list(folder.iterdir())
+    except OSError:
+        return set()
+    return {path.name for path in paths if not is_half_written(path)} or {path.name for path in paths}
+
+
+def holds_others(folder: Path, kind: str, names: Collection[str]) -> InputError:
+    """Return the refusal to run something in a folder with files of another kind; it names some of them."""
+    shown = ", ".join(sorted(names)[:3])
+    if len(names) > 3:
+        shown = f"{shown}, ..."
+    return InputError(f"{folder}: holds other files than a {kind}'s ({shown}); choose another folder with -o")
+
+
+def _holds_run(folder: Path, names: Collection[str]) -> bool:
+    """Return whether a folder is that of a run, also of one that was killed as it began."""
+    if any(is_own(folder / name, RESULT_MARKS[name]) for name in TELLING):
+        return True
+    journal = folder / LOCK
+    if is_own(journal, begins_record) and not own_files.is_empty_file(journal):
+        return True
+    return set(names) == {CHECKPOINTS} and holds_only_lock(folder)
+
+
+def holds_only_lock(folder: Path) -> bool:
+    """Return whether there is nothing in the folder of a folder's checkpoints but an empty lock, if that."""
+    lock = folder / LOCK
+    free = not os.path.lexists(lock) or own_files.is_empty_file(lock)
+    return free and lock.parent.is_dir() and names_in(lock.parent) <= {JOURNAL}
+
+
+def check_files(folder: Path) -> None:
+    """Check that edgefl has written all files of a run's folder that have names of results.
+
+    Raises:
+        InputError: there is another one, which must not be replaced.
+    """
+    manifest = _manifest(folder)
+    finished = manifest.get("status") == FINISHED_STATUS
+    own_files.check_replaceable(folder, RESULT_MARKS)
+    if finished:
+        listed = manifest.get("digests")
+        unlisted = COMMON_FORMATS.difference(listed) if isinstance(listed, dict) else ()  # earlier versions listed none
+        for name in unlisted:
+            if os.path.lexists(folder / name):
+                raise own_files.foreign_file(folder / name)
+    checkpoints = folder / CHECKPOINTS
+    if os.path.lexists(checkpoints) and not checkpoints.is_dir():
+        raise own_files.foreign_file(checkpoints)
+    # The record of a run that was killed may be damaged anywhere, and is the run's.
+    if (finished or not manifest) and own_files.is_foreign(folder / LOCK, begins_record):
+        raise own_files.foreign_file(folder / LOCK)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a folder; nothing if there is none of edgefl's that can be read."""
+    path = folder / MANIFEST_FILE
+    if not is_own(path, RESULT_MARKS[MANIFEST_FILE]):
+        return {}
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return manifest
+
+
+def remove_results(folder: Path) -> None:
+    """Remove the results of an earlier run from its folder.
+
+    Raises:
+        OSError: the system does not allow it.
+    """
+    remove_files(folder, RESULT_FILES)
+    own_files.remove_half_written(folder)
+
+
+def remove_files(folder: Path, names: Iterable[str]) -> None:
+    """Remove some results of a run from its folder, as far as edgefl has written them.
+
+    Raises:
+        OSError: the system does not allow it.
+    """
+    for name in names:
+        own_files.remove(folder / name, RESULT_MARKS[name])
+
+
+def remove_progress(folder: Path) -> None:
+    """Remove the rows of a run that was under way from its result folder, as far as the system allows it."""
+    place = folder / PROGRESS
+    try:
+        remove_files(place, ("rounds.csv", "devices.csv", TRACKS_FILE, SUMMARY_FILE))
+        own_files.remove_half_written(place)
+    except OSError:  # such as: there is none
+        return
+    own_files.remove_empty(place)
+
+
+def remove_checkpoints(folder: Path) -> None:
+    """Remove what a run that has finished has on record, as far as the system allows it; call this under its lock."""
+    remove_progress(folder)
+    remove_record(folder / CHECKPOINTS)
