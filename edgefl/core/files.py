@@ -262,10 +262,15 @@ def locked(path: Path, *, make: bool = True) -> BinaryIO:
         held = False
     if not held:
         file.close()
-        text = "another process is running there; wait for it, or choose another folder with -o"
-        raise Taken(f"{path.parent.parent}: {text}")
+        raise taken(path)
     _locked_files.add(file)
     return file
+
+
+def taken(path: Path) -> Taken:
+    """Return the refusal to work in a folder whose lock another process holds; the lock lies one folder further in."""
+    text = "another process is running there; wait for it, or choose another folder with -o"
+    return Taken(f"{path.parent.parent}: {text}")
 
 
 def is_locked(path: Path) -> bool:

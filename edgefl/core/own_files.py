@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from edgefl.core.errors import InputError
-from edgefl.core.files import is_half_written, locked
+from edgefl.core.files import is_half_written, is_locked, locked, taken
 
 HEAD_BYTES = 2**16  # of a file, which its mark may look at
 
@@ -122,9 +122,12 @@ def check_lock(lock: Path) -> None:
     """Check that the place of a lock is free, or has an empty file, which a killed process may have left.
 
     Raises:
+        Taken: another process holds the lock, and has written into its file.
         InputError: there is something of the user's.
     """
     if os.path.lexists(lock) and not is_empty_file(lock):
+        if is_locked(lock):
+            raise taken(lock)
         raise foreign_file(lock)
 
 

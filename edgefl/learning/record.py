@@ -370,6 +370,9 @@ class Journal(Record):
 
         A full disk is no reason to stop: the state before is still there.
         """
+        if self._file is not None and not self.holds_lock:
+            log.warning("%s: was removed while the run was under way: checkpoints are no longer written", self._folder)
+            return
         path = self._folder / _state_name(key)
         # Written under another name and then renamed: a crash never leaves half a state under the name of a good one.
         part = path.with_suffix(".part")

@@ -65,6 +65,7 @@ RESULT_MARKS: dict[str, Mark] = {  # of the files which a new run in the same fo
     REPORT_FILE: PAGE,
 }
 RESULT_FILES = tuple(RESULT_MARKS)
+PROGRESS_FILES = ("rounds.csv", "devices.csv", TRACKS_FILE, SUMMARY_FILE)
 # Other programs' files begin like these: they are the run's only if its manifest has their digests, or has none yet.
 COMMON_FORMATS = {SCENARIO_FILE, "events.parquet", PARAMETERS_FILE}
 FILES_OF_MANY_RUNS = ("sweep.yaml", "measured.csv")  # of a sweep's folder, and of a study's
@@ -165,6 +166,7 @@ def check_files(folder: Path) -> None:
         for name in unlisted:
             if os.path.lexists(folder / name):
                 raise own_files.foreign_file(folder / name)
+    own_files.check_replaceable(folder / PROGRESS, {name: RESULT_MARKS[name] for name in PROGRESS_FILES})
     checkpoints = folder / CHECKPOINTS
     if os.path.lexists(checkpoints) and not checkpoints.is_dir():
         raise own_files.foreign_file(checkpoints)
@@ -209,7 +211,7 @@ def remove_progress(folder: Path) -> None:
     """Remove the rows of a run that was under way from its result folder, as far as the system allows it."""
     place = folder / PROGRESS
     try:
-        remove_files(place, ("rounds.csv", "devices.csv", TRACKS_FILE, SUMMARY_FILE))
+        remove_files(place, PROGRESS_FILES)
         own_files.remove_half_written(place)
     except OSError:  # such as: there is none
         return

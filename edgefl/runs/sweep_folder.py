@@ -62,19 +62,19 @@ def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool, grow
         raise InputError(f"{out}: {text}")
 
 
-def check_still(out: Path, content: str, before: bytes | None) -> None:
+def check_still(out: Path, content: str, before: int | None) -> None:
     """Check under the lock that a folder is still what `check_folder` has found there.
 
     Args:
         out: the folder.
         content: what `content_of` says of the sweep.
-        before: the folder's file that says what it is, then; None: there was none.
+        before: what `begun_ns` has said before that.
 
     Raises:
         Taken: another process has run there meanwhile.
         InputError: the folder holds other files now.
     """
-    if content_in(out) != before:
+    if begun_ns(out) != before:
         text = "another process has run there meanwhile; choose another folder with -o, or resume it"
         raise Taken(f"{out}: {text}")
     _check_files(out, content)
@@ -85,11 +85,11 @@ def is_begun(out: Path) -> bool:
     return is_own(out / CONTENT, MARKS[CONTENT])
 
 
-def content_in(out: Path) -> bytes | None:
-    """Return the file of a folder that says which sweep it holds; None if there is none."""
+def begun_ns(out: Path) -> int | None:
+    """Return when the sweep in a folder was begun, resumed or replaced the last time [ns]; None if there is none."""
     try:
-        return (out / CONTENT).read_bytes()
-    except FileNotFoundError:
+        return (out / CONTENT).stat().st_mtime_ns
+    except (FileNotFoundError, NotADirectoryError):
         return None
 
 

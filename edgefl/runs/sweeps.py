@@ -25,7 +25,7 @@ from edgefl.runs.emulation import RESULTS, Options
 from edgefl.runs.families import Family, families_of, unfinished
 from edgefl.runs.pool import Pool
 from edgefl.runs.report_page import write_report
-from edgefl.runs.sweep_folder import CONTENT, check_folder, check_still, clear, content_in, content_of
+from edgefl.runs.sweep_folder import CONTENT, begun_ns, check_folder, check_still, clear, content_of
 from edgefl.runs.sweep_index import INDEX, SweepIndex
 from edgefl.runs.sweep_run import SweepRun
 from edgefl.runs.workers import WorkerPool
@@ -110,10 +110,10 @@ def run(
         sweep = replace(sweep, train=False)
     out = options.out or RESULTS / sweep.name
     content = content_of(sweep)
+    before = begun_ns(out)
     check_folder(out, content, resume=options.resume, overwrite=options.overwrite, growing=options.growing)
     gpus = _gpus(options, train=sweep.train)
     # The lock keeps a second process out of the folder while this one runs the sweep.
-    before = content_in(out)
     with _joined(options, train=sweep.train) as cluster, alone(out / LOCK):
         check_still(out, content, before)
         on_begin()

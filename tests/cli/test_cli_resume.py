@@ -226,6 +226,7 @@ def test_a_sweep_removes_what_was_half_written_when_it_was_killed(edgefl, name):
     """Before it has any other file, and when all its runs are finished."""
     edgefl.write("s.yaml", SCENARIO.replace("rounds: 12", "rounds: 2"))
     edgefl.write("sweep.yaml", "base: s.yaml\ntrain: false\nseeds: [1, 2]")
+    edgefl.write("out/checkpoints/journal.jsonl", "")  # its lock
     for _ in range(2):
         half_written = edgefl.write(f"out/{name}", "point,se")
         done = edgefl("sweep", "sweep.yaml", "-o", "out", "--resume", *HOW)
@@ -248,3 +249,18 @@ def test_a_second_sweep_is_refused(edgefl):
     finally:
         os.killpg(first.pid, signal.SIGKILL)
         first.wait()
+
+
+@pytest.mark.parametrize("trial", range(2))
+def test_a_run_and_a_sweep_begun_together_in_a_new_folder(edgefl, trial):
+    edgefl.write("s.yaml", SCENARIO.replace("rounds: 12", "rounds: 2"))
+    edgefl.write("sweep.yaml", "base: s.yaml\ntrain: false\nseeds: [1, 2]\n")
+    commands = [
+        ("run", "s.yaml", "-o", "out", "--no-train", "--quiet"),
+        ("sweep", "sweep.yaml", "-o", "out", "--workers", "1", "--quiet"),
+    ]
+    started = [edgefl.start(*command, stderr=subprocess.PIPE, text=True) for command in commands]
+    said = [process.communicate(timeout=60)[1] for process in started]
+    assert sorted(process.returncode for process in started) == [0, 2], said
+    names = {path.name for path in (edgefl.folder / "out").iterdir()}
+    assert ("manifest.json" in names) != ("sweep.yaml" in names)

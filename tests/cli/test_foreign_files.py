@@ -183,7 +183,7 @@ def test_what_lies_beside_a_study_stays(flags, here, capsys):
 
 # A table, a model: a run whose scenario asks for none leaves that name free.
 @pytest.mark.parametrize("flag", ["--overwrite", "--resume"])
-@pytest.mark.parametrize("name", RESULT_FILES)
+@pytest.mark.parametrize("name", [*RESULT_FILES, "checkpoints/journal.jsonl", "checkpoints/progress/rounds.csv"])
 def test_a_file_with_a_results_name_stops_a_run(name, flag, here, capsys):
     made(RUN, capsys)
     put(name)
