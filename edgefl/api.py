@@ -20,7 +20,7 @@ from edgefl.results.result import Result, read_result
 from edgefl.results.run_folder import PAGE
 from edgefl.runs import sweeps, what_if_points
 from edgefl.runs import what_if as what_if_prices
-from edgefl.runs.emulation import Options, silent
+from edgefl.runs.emulation import RESULTS, Options, silent
 from edgefl.runs.emulation import run as run_scenario
 from edgefl.runs.report_page import REPORT, write_report
 from edgefl.runs.sweep_index import INDEX
@@ -75,10 +75,10 @@ def run(
         InputError: the input is wrong; nothing was run, nothing was written.
         RunError: the results cannot be written.
     """
-    scenario = loaded(scenario, overrides, seed)
     folder = None
     if out is not None:
-        folder = Path(out)
+        folder = Path(out).absolute()  # before any code from outside, which may change the working directory
+    scenario = loaded(scenario, overrides, seed)
     options = Options(folder, device, train, overwrite, resume, pace, cluster=cluster, extendable=extendable)
     result = run_scenario(scenario, options, progress)
     if folder is not None:
@@ -138,11 +138,10 @@ def sweep(
         InputError: the input is wrong; nothing was run, nothing was written.
         RunError: the report cannot be written.
     """
-    folder = None
-    if out is not None:
-        folder = Path(out)
+    here = Path.cwd()  # before any code from outside, which may change it
+    loaded_sweep = load_sweep(source, overrides)
     options = SweepOptions(
-        out=folder,
+        out=here / (out or RESULTS / loaded_sweep.name),
         workers=workers,
         device=device,
         cluster=cluster,
@@ -151,7 +150,7 @@ def sweep(
         resume=resume,
         overwrite=overwrite,
     )
-    result = sweeps.run(load_sweep(source, overrides), options)
+    result = sweeps.run(loaded_sweep, options)
     return _index(result.index)  # what other programs read is on disk; here it is the same
 
 
@@ -209,10 +208,10 @@ def what_if(
         listed[key] = values
         if isinstance(values, str):
             listed[key] = what_if_points.parse_over(f"{key}={values}")[1]
-    path = Path(folder)
+    path = Path(folder).absolute()  # before any code from outside, which may change the working directory
     file = None
     if out is not None:
-        file = Path(out)
+        file = Path(out).absolute()
     rows = what_if_prices.price_folder(path, listed, lambda _: "what_if", out=file, workers=workers)
     if file is None:
         write_report(path)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import errno
 import gc
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
-from edgefl.cli.common import printable
+from edgefl.cli.common import printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_WRONG_INPUT
 from edgefl.cli.flower import add_flower
 from edgefl.cli.machine_verbs import add_completion, add_data, add_doctor
@@ -34,6 +36,8 @@ exit codes: 0 done; 1 the run failed; 2 the input is wrong (nothing was run, not
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, and return its exit code."""
     options = argparse.Namespace()
+    here = working_directory()
+    _make_absolute("EDGEFL_DATA", here)
     try:
         options = command_parser().parse_args(arguments)
         code: int = options.verb(options)
@@ -46,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         code, lines = _explained(error)
         for line in lines:
-            print(f"edgefl: {printable(line)}", file=sys.stderr)
+            print(f"edgefl: {printable(_shown(line, here))}", file=sys.stderr)
         if getattr(options, "verbose", 0) > 1:
             print(trail(error), file=sys.stderr)
     return code
@@ -62,6 +66,20 @@ def program() -> NoReturn:
     if "triton" not in sys.modules:
         gc.freeze()
     sys.exit(code)
+
+
+def _make_absolute(variable: str, here: Path) -> None:
+    """Let a variable of the environment name the same folder, whatever working directory code from outside goes to."""
+    named = os.environ.get(variable)
+    if named and not Path(named).is_absolute():
+        os.environ[variable] = str(here / named)
+
+
+def _shown(line: str, here: Path) -> str:
+    """Return a line in which paths below the working directory are relative, as users write them."""
+    if here == Path(here.root):
+        return line
+    return line.replace(f"{here}{os.sep}", "")
 
 
 def _explained(error: BaseException) -> tuple[int, Sequence[str]]:

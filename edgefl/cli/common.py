@@ -28,6 +28,24 @@ def printable(line: str) -> str:
     return "".join(characters)
 
 
+def working_directory() -> Path:
+    """Return the working directory, to which paths of the command line are relative.
+
+    Ask before anything imports what a scenario names: code from outside may change the directory.
+    """
+    try:
+        return Path.cwd()
+    except OSError:  # somebody has removed it
+        return Path()
+
+
+def shown(path: Path, here: Path) -> Path:
+    """Return a path as messages show it: relative to the working directory `here` if it lies below it."""
+    if path.is_relative_to(here):
+        return path.relative_to(here)
+    return path
+
+
 def add_overrides(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the option that replaces keys of a file; `what` is its name in the help."""
     parser.add_argument(

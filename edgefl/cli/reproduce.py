@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import begin, printable
+from edgefl.cli.common import begin, printable, shown, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from edgefl.core.errors import InputError
 
@@ -70,7 +70,12 @@ def add_reproduce(verbs: Any) -> None:
 def _reproduce(options: argparse.Namespace) -> int:
     from edgefl.reproductions.library import Library
 
-    library = Library(options.library)
+    # Before any scenario is loaded: code that it names may change the working directory.
+    options.here = working_directory()
+    folder = None
+    if options.library is not None:
+        folder = options.here / options.library
+    library = Library(folder)
     names = library.names
     if options.recipe is not None:
         names = library.find(options.recipe)
@@ -201,7 +206,7 @@ def _recorded(library: Library, names: Sequence[str], options: argparse.Namespac
         comparisons.append(compare(plan, rows, data_are_here=not lacking(needs(plan))))
     if options.out is not None:
         (comparison,) = comparisons
-        pages.write(comparison, options.out)
+        pages.write(comparison, options.here / options.out)
     if not options.quiet:
         print("\n\n".join(_text(comparison) for comparison in comparisons))
     if all(comparison.holds for comparison in comparisons):
@@ -260,12 +265,13 @@ def _run(library: Library, plan: Plan, options: argparse.Namespace) -> int:
     """Run what is missing of a recipe, and print published numbers beside measured ones."""
     from edgefl.cli.progress import SweepProgress
     from edgefl.reproductions import study
+    from edgefl.reproductions.study_folder import default_folder
 
     result = study.run(
         library,
         plan,
         study.StudyOptions(
-            out=options.out,
+            out=options.here / (options.out or default_folder(plan.entry, plan.scale)),
             workers=options.workers,
             cluster=options.cluster,
             device=options.device,
@@ -277,7 +283,7 @@ def _run(library: Library, plan: Plan, options: argparse.Namespace) -> int:
     )
     if not options.quiet:
         print(_text(result.comparison))
-        print(f"{'results':<11}{result.folder}")
+        print(f"{'results':<11}{shown(result.folder, options.here)}")
     return _code(result, options)
 
 

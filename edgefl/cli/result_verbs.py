@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import print_or_write
+from edgefl.cli.common import print_or_write, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 
@@ -110,7 +110,9 @@ def _export(options: argparse.Namespace) -> int:
         part = ("figure", options.figure)
     choices = {"over": options.over, "target": options.target}
     sweep_choice = {name: value for name, value in choices.items() if value is not None}
-    export(options.folders, options.format, part, options.out, sweep_choice)
+    here = working_directory()
+    folders = [here / folder for folder in options.folders]
+    export(folders, options.format, part, here / options.out if options.out else None, sweep_choice)
     if options.out is not None:  # else standard output holds the export, to which no line must be added
         print(options.out)
     return EXIT_DONE

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import access, add_running, begin, warn_of_implausible
+from edgefl.cli.common import access, add_running, begin, shown, warn_of_implausible, working_directory
 from edgefl.cli.exits import CODE_OF_STATUS, EXIT_DONE
 from edgefl.core.errors import InputError
 
@@ -125,23 +125,24 @@ def _run(options: argparse.Namespace) -> int:
         raise InputError("--live: a dry run has no page: leave one of the two out")
     if options.dry_run and options.cluster is not None:
         raise InputError("--cluster: a dry run tries the first rounds on this machine: leave one of the two out")
+    here = working_directory()
     reach = access(allowed=not options.no_plugins)
     # The scenario comes first: while it may still be wrong, nothing is opened and nothing is written.
     scenario, source = load_with_source(options.scenario, with_seed(options.overrides, options.seed), reach)
-    folder = options.out or default_folder(scenario)
+    folder = here / (options.out or default_folder(scenario))
     begin(quiet=options.quiet, verbose=options.verbose)
     warn_of_implausible([scenario], source.place)
     try:
         if options.dry_run:
             return _forecast(options, scenario, folder)
         if options.live is None:
-            return _emulate(options, scenario, folder)
-        return _emulate_live(options, scenario, folder)
+            return _emulate(options, scenario, folder, here)
+        return _emulate_live(options, scenario, folder, here)
     except InputError as error:  # found when data and devices were made, so without file and line
         raise InputError(*(source.place(fault) for fault in error.faults)) from None
 
 
-def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path) -> int:
+def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> int:
     """Run the scenario beside a process that serves its page, and return the exit code."""
     from edgefl.results import run_folder
     from edgefl.results.live import LivePage
@@ -150,17 +151,17 @@ def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path)
     with LivePage(folder, options.live, scenario.name) as page:
         # Also when quiet, as nobody could open the page otherwise; scripts read standard output.
         print(f"edgefl: live page: {page.address}", file=sys.stderr, flush=True)
-        return _emulate(options, scenario, folder)
+        return _emulate(options, scenario, folder, here)
 
 
-def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path) -> int:
+def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> int:
     """Run the scenario, print what has come of it, and return the exit code."""
     from edgefl.api import run
     from edgefl.cli.progress import RoundProgress
     from edgefl.results.tracking import together
 
     with ExitStack() as stack:
-        trackers = [stack.enter_context(tracker) for tracker in _trackers(options, scenario, folder)]
+        trackers = [stack.enter_context(tracker) for tracker in _trackers(options, scenario, folder, here)]
         bar = RoundProgress(scenario.name, scenario.in_sessions.total, quiet=options.quiet)
         result = run(
             scenario,
@@ -177,10 +178,10 @@ def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path) -> i
         for tracker in trackers:
             tracker.note_status(result.status)
     if not options.quiet:
-        print(result_table(result, folder), flush=True)
+        print(result_table(result, shown(folder, here)), flush=True)
     # Standard error, also when quiet: scripts read the table from standard output, and people need the reason.
     if result.error:
-        print(f"edgefl: {result.status}: {result.error}; finished rounds are in {folder}", file=sys.stderr)
+        print(f"edgefl: {result.status}: {result.error}; finished rounds are in {shown(folder, here)}", file=sys.stderr)
     return CODE_OF_STATUS[result.status]
 
 
@@ -194,14 +195,14 @@ def _forecast(options: argparse.Namespace, scenario: Scenario, folder: Path) -> 
     return EXIT_DONE
 
 
-def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path) -> list[Tracker]:
+def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> list[Tracker]:
     """Return the trackers that the options ask for."""
     from edgefl.results.tracking import MlflowRun, TensorBoardEvents
 
     trackers: list[Tracker] = []
     if options.tensorboard is not None:
         # Without DIR the option's value is "".
-        events = Path(options.tensorboard or folder / "tensorboard")
+        events = here / (options.tensorboard or folder / "tensorboard")
         trackers.append(TensorBoardEvents(scenario, events, overwrite=options.overwrite or options.resume))
     if options.mlflow is not None:
         trackers.append(MlflowRun(scenario, options.mlflow))

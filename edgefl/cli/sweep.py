@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import access, add_running, begin, printable, warn_of_implausible
+from edgefl.cli.common import access, add_running, begin, printable, shown, warn_of_implausible, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 
 
@@ -45,8 +45,10 @@ def add_sweep(verbs: Any) -> None:
 def _sweep(options: argparse.Namespace) -> int:
     from edgefl.cli.progress import SweepProgress
     from edgefl.runs import sweeps
+    from edgefl.runs.emulation import RESULTS
     from edgefl.scenario import load_sweep
 
+    here = working_directory()
     # Every point is checked before the first one runs.
     sweep = load_sweep(options.sweep, options.overrides, access(allowed=not options.no_plugins))
     begin(quiet=options.quiet, verbose=options.verbose)
@@ -54,7 +56,7 @@ def _sweep(options: argparse.Namespace) -> int:
     result = sweeps.run(
         sweep,
         sweeps.SweepOptions(
-            out=options.out,
+            out=here / (options.out or RESULTS / sweep.name),
             workers=options.workers,
             device=options.device,
             cluster=options.cluster,
@@ -69,12 +71,13 @@ def _sweep(options: argparse.Namespace) -> int:
     if not options.quiet:
         counts = [f"{count} {status}" for status, count in Counter(statuses).items() if status != "finished"]
         others = f" ({', '.join(counts)})" if counts else ""
+        report = shown(result.report, here) if result.report else "no run has finished"
         print(f"{statuses.count('finished')} of {len(statuses)} runs finished{others}")
-        print(f"{'index':<14}{result.index}")
-        print(f"{'report':<14}{result.report or 'no run has finished'}")
+        print(f"{'index':<14}{shown(result.index, here)}")
+        print(f"{'report':<14}{report}")
     for run in result.runs:
         if run.error:
-            print(f"edgefl: {run.folder}: {run.status}: {printable(run.error)}", file=sys.stderr)
+            print(f"edgefl: {shown(run.folder, here)}: {run.status}: {printable(run.error)}", file=sys.stderr)
     # An interrupted sweep is to be resumed, which also runs again what has failed in it.
     code = EXIT_DONE
     if {"interrupted", "pending"} & set(statuses):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import access, begin, printable
+from edgefl.cli.common import access, begin, printable, shown, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def _what_if(options: argparse.Namespace) -> int:
     from edgefl.runs.what_if import price_folder
     from edgefl.runs.what_if_points import parse_over
 
+    here = working_directory()
     over: dict[str, list[Any]] = {}
     where: dict[str, str] = {}
     for text in options.over:
@@ -55,17 +56,17 @@ def _what_if(options: argparse.Namespace) -> int:
         where[key] = f"--over {text}"
     begin(quiet=options.quiet)
     rows = price_folder(
-        options.folder,
+        here / options.folder,
         over,
         where.__getitem__,
-        out=options.out,
+        out=here / options.out if options.out else None,
         access=access(allowed=not options.no_plugins),
         workers=options.workers,
         on_point=_progress(quiet=options.quiet),
     )
     written = [("table", options.out or options.folder / WHAT_IF_FILE)]
     if options.out is None:
-        written.append(("report", write_report(options.folder)))
+        written.append(("report", shown(write_report(here / options.folder), here)))
     if options.json:
         print(_as_json(rows))
     elif not options.quiet:

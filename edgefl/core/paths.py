@@ -57,7 +57,9 @@ def _resolver(further_folders: Callable[[], list[Path]]) -> Callable[[Any, Valid
         context = info.context or {}
         scenario_folder = Path(context.get("base", "."))
         path = Path(os.path.expanduser(value))  # noqa: PTH111 - leaves "~nobody" as it stands
-        folders = [scenario_folder, Path.cwd(), *further_folders()]
+        # Code that another key names may have changed the working directory by now.
+        here = context.get("here") or Path.cwd()
+        folders = [scenario_folder, here, *further_folders()]
         candidates = [(folder / path).absolute() for folder in folders]
         for candidate in candidates:
             if os.path.exists(candidate):  # noqa: PTH110 - never raises

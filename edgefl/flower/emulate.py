@@ -69,15 +69,16 @@ def emulate(
     from edgefl.flower.virtual_time import AppClock
     from edgefl.flower.world import as_world
 
+    here = Path.cwd()  # before any code from outside, which may change it
     described = read_app(Path(app), run_config)
     scenario, source = load_with_source(world, with_seed(overrides, seed))
     try:
         scenario = as_world(scenario, described, operations)
     except InputError as error:
         raise InputError(*(source.place(fault) for fault in error.faults)) from None
-    folder = RESULTS / described.name / f"seed-{scenario.seed}"
+    folder = here / RESULTS / described.name / f"seed-{scenario.seed}"
     if out is not None:
-        folder = Path(out)
+        folder = here / out
     # Before the app's own code runs.
     run_folder.check_folder(folder, may_hold_run=overwrite)
     run_folder.check_files(folder)

@@ -120,7 +120,7 @@ def _worlds(
         raise InputError(f"max_episode_steps: must be >= 1, got {max_episode_steps}")
     folder = None
     if out is not None:
-        folder = Path(out)
+        folder = Path(out).absolute()  # code from outside may change the working directory
     return Worlds(api.loaded(scenario, overrides, seed), train, device, folder, new_worlds, max_episode_steps)
 
 

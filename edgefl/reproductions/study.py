@@ -102,7 +102,7 @@ class _Study:
     def __init__(self, library: Library, plan: Plan, options: StudyOptions) -> None:
         self._plan = plan
         self._options = options
-        self._folder = options.out or default_folder(plan.entry, plan.scale)
+        self._folder = (options.out or default_folder(plan.entry, plan.scale)).absolute()
         self._library = library
         self._record = library.recorded(plan.entry, plan.scale)
         self._measures: Mapping[str, Reading] = library.measures(plan.entry.runs_of)

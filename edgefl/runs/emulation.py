@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -90,6 +90,7 @@ def run(scenario: Scenario, options: Options, progress: RoundListener = silent) 
         InputError: the scenario cannot be run; nothing was written.
         RunError: the results cannot be written.
     """
+    options = _anchored(options)
     if options.out is not None:
         _check_folder(options.out, options)
         if options.resume:
@@ -127,6 +128,7 @@ def begin(
     Raises:
         InputError: the scenario cannot be run; nothing was written.
     """
+    options = _anchored(options)
     if options.out is not None:
         _check_folder(options.out, options)
         if options.resume:
@@ -134,6 +136,14 @@ def begin(
             if _finished(options.out, scenario, beside_others=options.beside_others) is not None:
                 raise InputError(f"{options.out}: holds a finished run; choose another folder")
     return Emulation(scenario, options, progress, control)
+
+
+def _anchored(options: Options) -> Options:
+    """Return the options with absolute paths: code from outside may change the working directory during the run."""
+    out = None
+    if options.out is not None:
+        out = options.out.absolute()
+    return replace(options, out=out, shared=tuple(folder.absolute() for folder in options.shared))
 
 
 def _check_folder(folder: Path, options: Options) -> None:

@@ -108,7 +108,7 @@ def run(
         raise InputError(f"--workers {options.workers}: must be >= 1")
     if not options.train:
         sweep = replace(sweep, train=False)
-    out = options.out or RESULTS / sweep.name
+    out = (options.out or RESULTS / sweep.name).absolute()
     content = content_of(sweep)
     before = begun_ns(out)
     check_folder(out, content, resume=options.resume, overwrite=options.overwrite, growing=options.growing)

@@ -29,7 +29,10 @@ _FOLDERS: TypeAdapter[tuple[Path, ...]] = TypeAdapter(Annotated[tuple[UserPath, 
 
 
 def load(
-    source: str | Path | Mapping[str, Any], overrides: Sequence[str | Override] = (), access: Access | None = None
+    source: str | Path | Mapping[str, Any],
+    overrides: Sequence[str | Override] = (),
+    access: Access | None = None,
+    here: Path | None = None,
 ) -> Scenario:
     """Return the scenario of a YAML file or of a mapping.
 
@@ -38,16 +41,20 @@ def load(
         overrides: each "dotted.key=value" with the value in YAML, or an `Override`.
         access: whether code from outside that the scenario names is imported, and where else it may be; it notes what
             was not imported.
+        here: where paths in it are looked for after its own folder; the working directory if not given.
 
     Raises:
         InputError: one finished line for every fault, in the order of the file.
     """
-    scenario, _ = load_with_source(source, overrides, access)
+    scenario, _ = load_with_source(source, overrides, access, here)
     return scenario
 
 
 def load_with_source(
-    source: str | Path | Mapping[str, Any], overrides: Sequence[str | Override] = (), access: Access | None = None
+    source: str | Path | Mapping[str, Any],
+    overrides: Sequence[str | Override] = (),
+    access: Access | None = None,
+    here: Path | None = None,
 ) -> tuple[Scenario, Source]:
     """Return the scenario as `load` does, and the source of its keys, for faults found only when data are read.
 
@@ -74,7 +81,7 @@ def load_with_source(
         # Before validation, so that an override meets the same checks as a key of the file.
         raw = replaced(raw, keys, value, where)
         origin.overrides[keys] = where
-    context = _context(raw, base, access or Access())
+    context = _context(raw, base, access or Access()) | {"here": here or Path.cwd()}
     try:
         with attributing(context["access"].used, InputError):
             scenario = Scenario.model_validate(_with_defaults(raw, context), context=context)

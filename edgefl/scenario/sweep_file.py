@@ -156,6 +156,7 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
         InputError: one finished line for every fault.
     """
     overrides = list_of_overrides(overrides)
+    here = Path.cwd()  # before any code that a point names, which may change it
     path = shipped.find(source)
     raw, origin = read(path)
     # A file with keys of a scenario and none of a sweep: not one fault for each key, but the one that is meant.
@@ -179,7 +180,7 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     for row, assigned, label in zip(rows, values, _labels(values), strict=True):
         for seed in file.seeds or (None,):
             try:
-                scenario = load(base, [*_overrides(file, row, seed, origin), *overrides], access)
+                scenario = load(here / base, [*_overrides(file, row, seed, origin), *overrides], access, here)
                 points.append(SweepPoint(label, assigned, scenario))
                 same = row_of.setdefault(scenario.model_dump_json(), row)
                 if same is not row:
