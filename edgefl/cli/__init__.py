@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from edgefl.cli.common import printable, working_directory
+from edgefl.cli.common import as_typed, note_paths, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_WRONG_INPUT
 from edgefl.cli.flower import add_flower
 from edgefl.cli.machine_verbs import add_completion, add_data, add_doctor
@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _make_absolute("EDGEFL_DATA", here)
     try:
         options = command_parser().parse_args(arguments)
+        note_paths(options, here)
         code: int = options.verb(options)
     except BrokenPipeError:  # the reader has seen enough: `edgefl list models | head`
         sys.stderr.close()  # or Python would complain about the pipe when it exits
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         code, lines = _explained(error)
         for line in lines:
-            print(f"edgefl: {printable(_shown(line, here))}", file=sys.stderr)
+            print(f"edgefl: {printable(as_typed(line))}", file=sys.stderr)
         if getattr(options, "verbose", 0) > 1:
             print(trail(error), file=sys.stderr)
     return code
@@ -73,13 +74,6 @@ def _make_absolute(variable: str, here: Path) -> None:
     named = os.environ.get(variable)
     if named and not Path(named).is_absolute():
         os.environ[variable] = str(here / named)
-
-
-def _shown(line: str, here: Path) -> str:
-    """Return a line in which paths below the working directory are relative, as users write them."""
-    if here == Path(here.root):
-        return line
-    return line.replace(f"{here}{os.sep}", "")
 
 
 def _explained(error: BaseException) -> tuple[int, Sequence[str]]:

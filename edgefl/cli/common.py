@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -39,11 +41,34 @@ def working_directory() -> Path:
         return Path()
 
 
-def shown(path: Path, here: Path) -> Path:
-    """Return a path as messages show it: relative to the working directory `here` if it lies below it."""
-    if path.is_relative_to(here):
-        return path.relative_to(here)
-    return path
+_typed: dict[str, str] = {}  # the relative paths of this command, by the absolute ones in whose place they stand
+
+
+def note_paths(options: argparse.Namespace, here: Path) -> None:
+    """Note the relative paths of a command line, for `as_typed`: the program itself goes by absolute ones."""
+    named = [*vars(options).values(), *(getattr(options, "folders", None) or ()), "results"]
+    for path in [Path(value) for value in named if isinstance(value, str | Path) and value]:
+        if path == Path():
+            _typed[f"{here}{os.sep}"] = ""
+        if not path.is_absolute():
+            _typed[str(here / path)] = str(path)
+
+
+def as_typed(text: object) -> str:
+    """Return a text in which paths are relative where the command line has them so."""
+    line = str(text)
+    for absolute, typed in _typed.items():
+        end = "" if absolute.endswith(os.sep) else r"(?![\w.-])"  # another name may begin with it
+        pieces = re.split(rf"(?<![\w/]){re.escape(absolute)}{end}", line)
+        line = typed.join(pieces)
+    return line
+
+
+class _AsTyped(logging.Formatter):
+    """Writes messages as the user has typed paths."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return as_typed(super().format(record))
 
 
 def add_overrides(parser: argparse.ArgumentParser, what: str) -> None:
@@ -104,7 +129,9 @@ def begin(*, quiet: bool, verbose: int = 0) -> None:
     level = logging.WARNING
     if quiet:
         level = logging.ERROR
-    logging.basicConfig(format="edgefl: %(message)s", level=level)
+    handler = logging.StreamHandler()
+    handler.setFormatter(_AsTyped("edgefl: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=level)
     if verbose:  # of edgefl alone: other libraries note much that no user needs
         logging.getLogger("edgefl").setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
     # Python would die of SIGTERM at once; as a KeyboardInterrupt it lets the run write what it has.

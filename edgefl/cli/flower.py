@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import add_overrides, begin, shown, working_directory
+from edgefl.cli.common import add_overrides, as_typed, begin
 from edgefl.cli.exits import CODE_OF_STATUS
 
 
@@ -45,7 +45,6 @@ def _flower(options: argparse.Namespace) -> int:
     from edgefl.flower.emulate import emulate
 
     begin(quiet=options.quiet)
-    here = working_directory()
     result = emulate(
         options.app,
         options.world,
@@ -57,7 +56,7 @@ def _flower(options: argparse.Namespace) -> int:
         overwrite=options.overwrite,
         quiet=options.quiet,
     )
-    folder = shown(Path(result.folder or ""), here)
+    folder = Path(as_typed(result.folder or ""))
     if not options.quiet:
         print(result_table(result, folder))
     if result.error:

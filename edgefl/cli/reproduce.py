@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import begin, printable, shown, working_directory
+from edgefl.cli.common import as_typed, begin, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from edgefl.core.errors import InputError
 
@@ -283,7 +283,7 @@ def _run(library: Library, plan: Plan, options: argparse.Namespace) -> int:
     )
     if not options.quiet:
         print(_text(result.comparison))
-        print(f"{'results':<11}{shown(result.folder, options.here)}")
+        print(f"{'results':<11}{as_typed(result.folder)}")
     return _code(result, options)
 
 

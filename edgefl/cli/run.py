@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import access, add_running, begin, shown, warn_of_implausible, working_directory
+from edgefl.cli.common import access, add_running, as_typed, begin, warn_of_implausible, working_directory
 from edgefl.cli.exits import CODE_OF_STATUS, EXIT_DONE
 from edgefl.core.errors import InputError
 
@@ -178,10 +178,13 @@ def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path, here
         for tracker in trackers:
             tracker.note_status(result.status)
     if not options.quiet:
-        print(result_table(result, shown(folder, here)), flush=True)
+        print(result_table(result, Path(as_typed(folder))), flush=True)
     # Standard error, also when quiet: scripts read the table from standard output, and people need the reason.
     if result.error:
-        print(f"edgefl: {result.status}: {result.error}; finished rounds are in {shown(folder, here)}", file=sys.stderr)
+        print(
+            f"edgefl: {result.status}: {as_typed(result.error)}; finished rounds are in {as_typed(folder)}",
+            file=sys.stderr,
+        )
     return CODE_OF_STATUS[result.status]
 
 

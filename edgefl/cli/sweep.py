@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import access, add_running, begin, printable, shown, warn_of_implausible, working_directory
+from edgefl.cli.common import access, add_running, as_typed, begin, printable, warn_of_implausible, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 
 
@@ -71,13 +71,13 @@ def _sweep(options: argparse.Namespace) -> int:
     if not options.quiet:
         counts = [f"{count} {status}" for status, count in Counter(statuses).items() if status != "finished"]
         others = f" ({', '.join(counts)})" if counts else ""
-        report = shown(result.report, here) if result.report else "no run has finished"
+        report = as_typed(result.report) if result.report else "no run has finished"
         print(f"{statuses.count('finished')} of {len(statuses)} runs finished{others}")
-        print(f"{'index':<14}{shown(result.index, here)}")
+        print(f"{'index':<14}{as_typed(result.index)}")
         print(f"{'report':<14}{report}")
     for run in result.runs:
         if run.error:
-            print(f"edgefl: {shown(run.folder, here)}: {run.status}: {printable(run.error)}", file=sys.stderr)
+            print(f"edgefl: {as_typed(run.folder)}: {run.status}: {printable(as_typed(run.error))}", file=sys.stderr)
     # An interrupted sweep is to be resumed, which also runs again what has failed in it.
     code = EXIT_DONE
     if {"interrupted", "pending"} & set(statuses):

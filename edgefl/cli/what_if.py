@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import access, begin, printable, shown, working_directory
+from edgefl.cli.common import access, as_typed, begin, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _what_if(options: argparse.Namespace) -> int:
     )
     written = [("table", options.out or options.folder / WHAT_IF_FILE)]
     if options.out is None:
-        written.append(("report", shown(write_report(here / options.folder), here)))
+        written.append(("report", Path(as_typed(write_report(here / options.folder)))))
     if options.json:
         print(_as_json(rows))
     elif not options.quiet:

@@ -61,17 +61,18 @@ def load_with_source(
     Raises:
         InputError: one finished line for every fault, in the order of the file.
     """
+    here = here or Path.cwd()  # before any code that the scenario names, which may change it
     overrides = list_of_overrides(overrides)
     if isinstance(source, Mapping):
         raw = dict(source)
         origin = Source()
-        base = Path.cwd()
+        base = here
     else:
         path = shipped.find(source)
-        raw, origin = read(path)
+        raw, origin = read(path, here)
         if "base" in raw:  # no key of a scenario, and the one that every sweep has
             raise InputError(f"{path}: is a sweep file: run it with `edgefl sweep {source}`")
-        base = path.resolve().parent
+        base = (here / path).resolve().parent
         if raw.get("name") is None:  # results of two files must not meet in one folder
             raw["name"] = name_from(path)[:100] or "scenario"
     for override in overrides:
@@ -81,7 +82,7 @@ def load_with_source(
         # Before validation, so that an override meets the same checks as a key of the file.
         raw = replaced(raw, keys, value, where)
         origin.overrides[keys] = where
-    context = _context(raw, base, access or Access()) | {"here": here or Path.cwd()}
+    context = _context(raw, base, access or Access()) | {"here": here}
     try:
         with attributing(context["access"].used, InputError):
             scenario = Scenario.model_validate(_with_defaults(raw, context), context=context)

@@ -52,14 +52,18 @@ class Source:
         return self.fault(path, text)
 
 
-def read(path: Path) -> tuple[dict[str, Any], Source]:
+def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
     """Return the mapping that a YAML file holds, and where its keys stand.
+
+    Args:
+        path: of the file, as messages name it.
+        here: what a relative one is relative to.
 
     Raises:
         InputError: the file cannot be read, is not YAML, or is not a mapping.
     """
     try:
-        with path.open("rb") as stream:
+        with (here / path).open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise InputError(f"{path}: is larger than {MOST_BYTES // 2**20} MiB, which no scenario is")

@@ -180,7 +180,7 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     for row, assigned, label in zip(rows, values, _labels(values), strict=True):
         for seed in file.seeds or (None,):
             try:
-                scenario = load(here / base, [*_overrides(file, row, seed, origin), *overrides], access, here)
+                scenario = load(base, [*_overrides(file, row, seed, origin), *overrides], access, here)
                 points.append(SweepPoint(label, assigned, scenario))
                 same = row_of.setdefault(scenario.model_dump_json(), row)
                 if same is not row:
