@@ -9,7 +9,7 @@ A member from outside the package is such a class, too: `kind: my_package.my_mod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar
@@ -19,7 +19,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticSerializationError, core_schema
 
 from edgefl.core import plugins
-from edgefl.core.plugin_import import NotImported, access_of, check_path, imported
+from edgefl.core.plugin_import import NotImported, access_of, check_path, imported, is_own
 from edgefl.core.plugins import Plugin
 from edgefl.core.section import KeyPath, Section, fault, nearest, shown
 
@@ -92,6 +92,7 @@ class Catalogue(Generic[M]):
         kind: what `edgefl list` calls the members; installed plug-ins have entry points in the group edgefl.<kind>.
         adapter: what else from outside can become a member; None: nothing.
         elsewhere: what to write in place of names that are members of another catalogue, by name.
+        unlisted: "module:Class" of members that stand in results and have no name.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Catalogue(Generic[M]):
         kind: str,
         adapter: Adapter | None = None,
         elsewhere: Mapping[str, str] | None = None,
+        unlisted: Sequence[str] = (),
     ) -> None:
         self.noun = noun
         self.members = dict(members)
@@ -110,6 +112,7 @@ class Catalogue(Generic[M]):
         self.kind = kind
         self.adapter = adapter
         self.elsewhere = dict(elsewhere or {})
+        self.unlisted = tuple(unlisted)
 
     def load(self, name: str) -> type[M]:
         """Return the class behind a name.
@@ -169,6 +172,8 @@ class Catalogue(Generic[M]):
         if name in self.members:
             return self.load(name).model_validate(keys, context=info.context)
         path = name if ":" in name else self._installed_path(name)
+        if is_own(path):
+            return self._own(path).model_validate(keys, context=info.context)
         return self._from_outside(name, path, keys, info)
 
     def _is_definition(self, value: Any) -> bool:
@@ -196,6 +201,19 @@ class Catalogue(Generic[M]):
             raise fault(f"several installed packages have a {self.noun} {name}: write {' or '.join(sorted(paths))}")
         return paths.pop()
 
+    def _own(self, path: str) -> type[M]:
+        """Return edgefl's own class at a path, which must be one of this catalogue's entries, letter by letter.
+
+        The path is not followed: edgefl's modules hold whatever they import, among it what runs other programs.
+
+        Raises:
+            PydanticCustomError: it is no entry.
+        """
+        if path not in {*self.members.values(), *self.unlisted}:
+            raise fault(f"{path} is no {self.noun}; known: {', '.join(self.members)}")
+        own: type[M] = _import_object(path)
+        return own
+
     def _from_outside(self, name: str, path: str, keys: dict[str, Any], info: ValidationInfo) -> M:
         """Return the member at a path, unless the validation is not to import anything.
 
@@ -203,10 +221,9 @@ class Catalogue(Generic[M]):
             PydanticCustomError: it is refused, or cannot be imported.
         """
         access = access_of(info.context)
-        is_own = path.partition(":")[0].partition(".")[0] in plugins.OWN_PACKAGES
-        if access.mode == "refuse" and not is_own:
+        if access.mode == "refuse":
             raise fault(f"{name} is code from outside edgefl, which --no-plugins refuses to run")
-        if access.mode == "skip" and not is_own:
+        if access.mode == "skip":
             check_path(path)
             access.skipped.append(name)
             return Unknown.model_validate({**keys, "import_path": path})  # type: ignore[return-value]  # it stands for any member

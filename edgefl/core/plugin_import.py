@@ -28,7 +28,8 @@ from pydantic_core import PydanticCustomError
 
 from edgefl.core.section import fault, nearest
 
-NEVER_OUTSIDE = frozenset({"edgefl", "channel", "__main__", *sys.stdlib_module_names})  # no folder hides these
+OWN_PACKAGES = frozenset({"edgefl", "channel"})
+NEVER_OUTSIDE = frozenset({*OWN_PACKAGES, "__main__", *sys.stdlib_module_names})  # no folder hides these
 
 log = logging.getLogger(__name__)
 
@@ -70,15 +71,26 @@ def check_path(path: str) -> None:
         raise fault(f"{path} {text}: move it to the top level of a module of its own, such as my_module.py")
     if _PATH.fullmatch(path) is None:
         raise fault(f'"{path}" is no path such as my_package.my_module:MyClass')
+    name, _, attribute = path.partition(":")
+    for part in attribute.split("."):
+        if part.startswith("__"):
+            raise fault(f"{path}: {part} is Python's own: name a class or function of {name}")
+
+
+def is_own(path: str) -> bool:
+    """Return whether a path names a module of edgefl's own packages."""
+    return path.partition(":")[0].partition(".")[0] in OWN_PACKAGES
 
 
 def imported(path: str, access: Access) -> Any:
-    """Return the class or function at "package.module:Class"; it is imported and never called.
+    """Return the class or function at "package.module:Class" outside edgefl; it is imported and never called.
 
     Raises:
         PydanticCustomError: there is nothing of that name, or its module cannot be imported; a finished sentence.
     """
     check_path(path)
+    if is_own(path):  # its modules import whatever they need, and catalogues alone say what of them has a name
+        raise fault(f"{path} is not from outside edgefl")
     name, _, attribute = path.partition(":")
     with _without_bytecode():
         module = _module(path, name, access.folders)
@@ -88,6 +100,8 @@ def imported(path: str, access: Access) -> Any:
             known = [other for other in vars(definition) if not other.startswith("_")]
             raise fault(f"{shown_file(module.__file__ or name)} has no {part}{nearest(part, known)}")
         definition = getattr(definition, part)
+        if isinstance(definition, ModuleType):
+            raise fault(f"{path}: {part} is a module: name a class or function as {definition.__name__}:MyClass")
     return definition
 
 

@@ -21,11 +21,10 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError, RunError
-from edgefl.core.plugin_import import frames_of, is_installed, modules_named, shown_file
+from edgefl.core.plugin_import import OWN_PACKAGES, frames_of, is_installed, modules_named, shown_file
 
 log = logging.getLogger(__name__)
 
-OWN_PACKAGES = frozenset({"edgefl", "channel"})
 REMOTE_CALLS = "_edgefl_calls"  # attribute of an exception from another process: files and lines of its traceback
 REMOTE_TEXT = "_edgefl_text"  # its type and text, where an exception of another type stands for it
 

@@ -75,6 +75,48 @@ def test_no_plugins_refuses_what_names_code(own, verb):
     assert line.startswith("own.yaml:7: server.selection: mine:Mine is code from outside edgefl, which --no-plugins")
 
 
+OWN_MODULES = [
+    ('"edgefl.results.provenance:subprocess.run", args: [touch, made]', "subprocess.run is no dataset; known: "),
+    ('"edgefl.runs.emulation:shutil.rmtree", path: mine.py', "shutil.rmtree is no dataset; known: "),
+    ('"edgefl.core.files:write_for_user", path: made, content: x', "write_for_user is no dataset; known: "),
+    ('"edgefl.learning.datasets.loaded:Loaded", import_path: "subprocess:run"', "Loaded is no dataset; known: "),
+    ('"edgefl.learning.datasets.base:Dataset.load.__globals__.clear"', "__globals__.clear is no dataset; known: "),
+    ('"edgefl.__main__:program"', "edgefl.__main__:program is no dataset; known: "),
+    ('"edgefl:os.system", command: touch made', "edgefl:os.system is no dataset; known: "),
+    ('"channel._compiled:find_spec", name: os', "channel._compiled:find_spec is no dataset; known: "),
+]
+COMMANDS = [
+    ["validate"],
+    ["validate", "--import"],
+    ["run"],
+    ["run", "--no-plugins"],
+    ["run", "--no-plugins", "--dry-run"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_path_into_edgefl_leads_to_nothing_but_an_entry_of_the_catalogue(own, command):
+    for number, (dataset, fault) in enumerate(OWN_MODULES):
+        file = own.write(f"{number}.yaml", f"rounds: 1\ndata: {{dataset: {dataset}}}\n")
+        (line,) = own.refused(*command, file)  # and no file is made, changed or removed
+        assert line.startswith(f"{file}:2: data.dataset: ")
+        assert fault in line
+
+
+def test_a_sweep_follows_no_path_into_edgefl_either(own):
+    own.write("base.yaml", "rounds: 1\n")
+    own.write("sweep.yaml", "base: base.yaml\ngrid: {data.dataset: [digits, 'edgefl.runs.emulation:shutil.rmtree']}\n")
+    (line,) = own.refused("sweep", "sweep.yaml")
+    assert line.startswith("sweep.yaml:2: data.dataset: edgefl.runs.emulation:shutil.rmtree is no dataset")
+
+
+def test_a_class_of_edgefl_that_imports_others_has_no_name(own):
+    imported = "edgefl.learning.models.imported:Imported"
+    own.write("own.yaml", f"rounds: 1\nmodel: {{kind: '{imported}', import_path: 'mine:helper'}}\n")
+    (line,) = own.refused("run", "--no-plugins", "own.yaml")
+    assert line.startswith("own.yaml:2: model: edgefl.learning.models.imported:Imported is no model; known: ")
+
+
 SELECTED = "edgefl.coordination.selection.Selection"
 UNUSABLE = [
     ("mine:Mine", "import nothing_there", "mine.py:1: ModuleNotFoundError: No module named 'nothing_there'"),
@@ -88,6 +130,8 @@ UNUSABLE = [
     ("mine:Mine", SELECTION.replace("le=1", "le=0.1"), "selection.share: must be <= 0.1, got 0.5"),
     ("mien:Mine", SELECTION, 'there is no module mien (did you mean "mine"?)'),
     ("os:system", SELECTION, f"os:system is no subclass of {SELECTED}"),
+    ("mine:os.system", "import os", "mine:os.system: os is a module: name a class or function as os:MyClass"),
+    ("mine:Mine.__init__.__globals__", SELECTION, "__init__ is Python's own: name a class or function of mine"),
     ("mine:1", SELECTION, '"mine:1" is no path such as my_package.my_module:MyClass'),
     (
         "mine:Mine",

@@ -17,6 +17,7 @@ POLICIES: Catalogue[Policy] = Catalogue(
     },
     base=Policy,
     kind="policies",
+    unlisted=["edgefl.flower.policy:FlowerApp"],  # in the results of `edgefl flower`
 )
 
 __all__ = ["POLICIES", "Coordinator", "Policy"]
