@@ -41,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = command_parser().parse_args(arguments)
         note_paths(options, here)
+        if getattr(options, "no_plugins", False):
+            _refuse_plugins()
         code: int = options.verb(options)
     except BrokenPipeError:  # the reader has seen enough: `edgefl list models | head`
         sys.stderr.close()  # or Python would complain about the pipe when it exits
@@ -55,6 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if getattr(options, "verbose", 0) > 1:
             print(trail(error), file=sys.stderr)
     return code
+
+
+def _refuse_plugins() -> None:
+    """Let nothing from outside be imported for a scenario."""
+    from edgefl.core.plugin_import import refuse_plugins  # late, as pydantic stands behind it
+
+    refuse_plugins()
 
 
 def program() -> NoReturn:

@@ -15,7 +15,6 @@ from edgefl.cli.exits import EXIT_DONE
 from edgefl.core import interrupts
 
 if TYPE_CHECKING:  # pydantic stands behind it, which takes a while to import
-    from edgefl.core.plugin_import import Access
     from edgefl.scenario import Scenario
 
 
@@ -95,9 +94,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-train", action="store_true", help="price latency, energy and participation without any learning"
     )
-    parser.add_argument(
-        "--no-plugins", action="store_true", help="refuse a scenario that names code from outside edgefl"
-    )
+    add_no_plugins(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
     talk = parser.add_mutually_exclusive_group()
     talk.add_argument("--quiet", action="store_true", help="print no progress and no table")
@@ -110,13 +107,11 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def access(*, allowed: bool) -> Access:
-    """Return the access to code from outside that a scenario names."""
-    from edgefl.core.plugin_import import Access
-
-    if allowed:
-        return Access()
-    return Access(mode="refuse")
+def add_no_plugins(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Add the option of all verbs that make a scenario, which `edgefl.cli.main` sees to."""
+    parser.add_argument(
+        "--no-plugins", action="store_true", help="refuse a scenario that names code from outside edgefl"
+    )
 
 
 def begin(*, quiet: bool, verbose: int = 0) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import add_overrides, as_typed, begin
+from edgefl.cli.common import add_no_plugins, add_overrides, as_typed, begin
 from edgefl.cli.exits import CODE_OF_STATUS
 
 
@@ -35,6 +35,7 @@ def add_flower(verbs: Any) -> None:
         help="who says how much a device computes: what the ClientApp is seen to compute with torch (default), or the "
         "world's model, training and data",
     )
+    add_no_plugins(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
     parser.add_argument("--quiet", action="store_true", help="swallow what the app prints and logs; print no table")
     parser.set_defaults(verb=_flower)

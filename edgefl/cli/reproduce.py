@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import as_typed, begin, printable, working_directory
+from edgefl.cli.common import add_no_plugins, as_typed, begin, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from edgefl.core.errors import InputError
 
@@ -63,6 +63,7 @@ def add_reproduce(verbs: Any) -> None:
     parser.add_argument(
         "--library", metavar="DIR", type=Path, help="recipes of your own: a folder with recipes/PAPER/ITEM.yaml"
     )
+    add_no_plugins(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
     parser.set_defaults(verb=_reproduce)
 
@@ -311,6 +312,8 @@ def _resuming(options: argparse.Namespace) -> str:
             command += [f"--{option}", str(value)]
     if options.device != "auto":
         command += ["--device", options.device]
+    if options.no_plugins:
+        command.append("--no-plugins")
     command.append("--resume")
     if options.record:
         command.append("--record")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import print_or_write, working_directory
+from edgefl.cli.common import add_no_plugins, print_or_write, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 
@@ -96,6 +96,7 @@ def add_export(verbs: Any) -> None:
         parts.add_argument(f"--{option}", choices=known, help=f"the {option} to write, if the format has several")
     parser.add_argument("--over", metavar="KEY", help="key on the horizontal axis of --figure sweep")
     parser.add_argument("--target", metavar="A|none", help="target accuracy of --figure sweep; none: the whole run")
+    add_no_plugins(parser)
     parser.add_argument("-o", "--out", metavar="FILE", type=Path, help="file to write (default: standard output)")
     parser.set_defaults(verb=_export)
 

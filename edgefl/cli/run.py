@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import access, add_running, as_typed, begin, warn_of_implausible, working_directory
+from edgefl.cli.common import add_running, as_typed, begin, warn_of_implausible, working_directory
 from edgefl.cli.exits import CODE_OF_STATUS, EXIT_DONE
 from edgefl.core.errors import InputError
 
@@ -126,9 +126,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.dry_run and options.cluster is not None:
         raise InputError("--cluster: a dry run tries the first rounds on this machine: leave one of the two out")
     here = working_directory()
-    reach = access(allowed=not options.no_plugins)
     # The scenario comes first: while it may still be wrong, nothing is opened and nothing is written.
-    scenario, source = load_with_source(options.scenario, with_seed(options.overrides, options.seed), reach)
+    scenario, source = load_with_source(options.scenario, with_seed(options.overrides, options.seed))
     folder = here / (options.out or default_folder(scenario))
     begin(quiet=options.quiet, verbose=options.verbose)
     warn_of_implausible([scenario], source.place)

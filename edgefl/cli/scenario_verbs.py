@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import begin, warn_of_implausible
+from edgefl.cli.common import add_no_plugins, begin, warn_of_implausible
 from edgefl.cli.exits import EXIT_DONE
 from edgefl.core.errors import InputError, Unavailable
 
@@ -20,12 +20,14 @@ def add_validate(verbs: Any) -> None:
     about = "check scenario and sweep files, and print every fault with its file and line"
     parser = verbs.add_parser("validate", help=about, description=about)
     parser.add_argument("files", metavar="FILE", nargs="+", help="scenario or sweep file, or the name of one")
-    parser.add_argument(
+    plugins = parser.add_mutually_exclusive_group()
+    plugins.add_argument(
         "--import",
         action="store_true",
         dest="imports",
         help="import the code from outside edgefl that a scenario names, and so run it, to check its keys, too",
     )
+    add_no_plugins(plugins)
     parser.set_defaults(verb=_validate)
 
 
@@ -39,7 +41,9 @@ def _validate(options: argparse.Namespace) -> int:
     for file in options.files:
         try:
             unchecked = ""
-            access = Access(mode="import" if options.imports else "skip")
+            access = Access()
+            if access.mode == "import" and not options.imports:
+                access = Access(mode="skip")
             if is_sweep(file):
                 sweep = load_sweep(file, access=access)  # which checks each point as a scenario
                 warn_of_implausible((point.scenario for point in sweep.points), str)
@@ -77,7 +81,7 @@ def _rehearse(file: str, access: Access) -> str:
     scenario, source = load_with_source(file, access=access)
     warn_of_implausible([scenario], source.place)
     try:
-        rehearse(scenario)
+        rehearse(scenario, access)
     except NotImported:
         return ""  # the caller says what was not imported
     # Before its base class: data that are only not on this machine make no scenario wrong.

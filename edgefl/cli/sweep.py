@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import access, add_running, as_typed, begin, printable, warn_of_implausible, working_directory
+from edgefl.cli.common import add_running, as_typed, begin, printable, warn_of_implausible, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 
 
@@ -50,7 +50,7 @@ def _sweep(options: argparse.Namespace) -> int:
 
     here = working_directory()
     # Every point is checked before the first one runs.
-    sweep = load_sweep(options.sweep, options.overrides, access(allowed=not options.no_plugins))
+    sweep = load_sweep(options.sweep, options.overrides)
     begin(quiet=options.quiet, verbose=options.verbose)
     warn_of_implausible((point.scenario for point in sweep.points), str)
     result = sweeps.run(

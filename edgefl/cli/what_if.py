@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import access, as_typed, begin, printable, working_directory
+from edgefl.cli.common import add_no_plugins, as_typed, begin, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ def add_what_if(verbs: Any) -> None:
         "--workers", metavar="N", type=int, help="values at a time (default: as many as there are cores)"
     )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument(
-        "--no-plugins", action="store_true", help="refuse a scenario that names code from outside edgefl"
-    )
+    add_no_plugins(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
     parser.set_defaults(verb=_what_if)
 
@@ -60,7 +58,6 @@ def _what_if(options: argparse.Namespace) -> int:
         over,
         where.__getitem__,
         out=here / options.out if options.out else None,
-        access=access(allowed=not options.no_plugins),
         workers=options.workers,
         on_point=_progress(quiet=options.quiet),
     )

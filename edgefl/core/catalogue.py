@@ -19,7 +19,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticSerializationError, core_schema
 
 from edgefl.core import plugins
-from edgefl.core.plugin_import import NotImported, access_of, check_path, imported, is_own
+from edgefl.core.plugin_import import NotImported, access_of, check_allowed, check_path, imported, is_own
 from edgefl.core.plugins import Plugin
 from edgefl.core.section import KeyPath, Section, fault, nearest, shown
 
@@ -221,8 +221,7 @@ class Catalogue(Generic[M]):
             PydanticCustomError: it is refused, or cannot be imported.
         """
         access = access_of(info.context)
-        if access.mode == "refuse":
-            raise fault(f"{name} is code from outside edgefl, which --no-plugins refuses to run")
+        check_allowed(name, access)
         if access.mode == "skip":
             check_path(path)
             access.skipped.append(name)

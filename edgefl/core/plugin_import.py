@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,6 +32,10 @@ from edgefl.core.section import fault, nearest
 OWN_PACKAGES = frozenset({"edgefl", "channel"})
 NEVER_OUTSIDE = frozenset({*OWN_PACKAGES, "__main__", *sys.stdlib_module_names})  # no folder hides these
 
+NO_PLUGINS = "EDGEFL_NO_PLUGINS"  # environment variable: neither empty nor 0, it lets nothing be imported
+
+Mode = Literal["import", "skip", "refuse"]
+
 log = logging.getLogger(__name__)
 
 _NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
@@ -41,18 +46,29 @@ class NotImported(Exception):  # noqa: N818 - the name says what is the matter
     """A check needs something of a plug-in that was not imported."""
 
 
+def refuse_plugins() -> None:
+    """Let nothing from outside be imported for a scenario, in this process and in those that it starts."""
+    os.environ[NO_PLUGINS] = "1"
+
+
+def _usual_mode() -> Mode:
+    if os.environ.get(NO_PLUGINS, "") in {"", "0"}:
+        return "import"
+    return "refuse"
+
+
 @dataclass
 class Access:
     """The ways in which a scenario may reach code from outside, and what it has named."""
 
     folders: tuple[Path, ...] = ()  # looked in before Python's path
-    mode: Literal["import", "skip", "refuse"] = "import"  # skip: names are read, and nothing is imported
+    mode: Mode = field(default_factory=_usual_mode)  # skip: names are read, and nothing is imported
     skipped: list[str] = field(default_factory=list)  # what was named and not imported, in mode skip
     used: list[Any] = field(default_factory=list)  # the plug-ins that were imported, or came as objects
 
 
 def access_of(context: Any) -> Access:
-    """Return the access in a validation's context; without one everything may be imported."""
+    """Return the access in a validation's context; without one it is the usual one."""
     access = (context or {}).get("access")
     if isinstance(access, Access):
         return access
@@ -77,6 +93,16 @@ def check_path(path: str) -> None:
             raise fault(f"{path}: {part} is Python's own: name a class or function of {name}")
 
 
+def check_allowed(name: str, access: Access) -> None:
+    """Check that what a scenario names may be imported.
+
+    Raises:
+        PydanticCustomError: it may not.
+    """
+    if access.mode == "refuse":
+        raise fault(f"{name} is code from outside edgefl, which --no-plugins ({NO_PLUGINS}) refuses to run")
+
+
 def is_own(path: str) -> bool:
     """Return whether a path names a module of edgefl's own packages."""
     return path.partition(":")[0].partition(".")[0] in OWN_PACKAGES
@@ -86,8 +112,10 @@ def imported(path: str, access: Access) -> Any:
     """Return the class or function at "package.module:Class" outside edgefl; it is imported and never called.
 
     Raises:
-        PydanticCustomError: there is nothing of that name, or its module cannot be imported; a finished sentence.
+        PydanticCustomError: there is nothing of that name, or its module may not or cannot be imported; a finished
+            sentence.
     """
+    check_allowed(path, access)
     check_path(path)
     if is_own(path):  # its modules import whatever they need, and catalogues alone say what of them has a name
         raise fault(f"{path} is not from outside edgefl")

@@ -19,6 +19,7 @@ from edgefl.core.arrays import Indices
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.global_draws import watching_draws
+from edgefl.core.plugin_import import Access
 from edgefl.core.plugins import attributing
 from edgefl.core.returns import check_array, check_type
 from edgefl.core.streams import Streams
@@ -147,8 +148,12 @@ def build(
     return _server(scenario, divided, outside, replay, ledger, streams, control, ends_s)
 
 
-def rehearse(scenario: Scenario) -> None:
+def rehearse(scenario: Scenario, access: Access | None = None) -> None:
     """Do all that a run does before it learns, except for reading data that would take long.
+
+    Args:
+        scenario: what is to be run.
+        access: whether code from outside is imported that only a value of `report.what_if` names.
 
     Raises:
         Unavailable: the data are not on this machine, or were never read before.
@@ -157,7 +162,7 @@ def rehearse(scenario: Scenario) -> None:
     with attributing(plugins_in(scenario), InputError), without_reading():
         divided = divide(scenario)
         check_ledger(rows_of(scenario), on_disk=True)  # as on the command line
-        check_points(scenario)
+        check_points(scenario, access)
         _outside(scenario, divided, Streams(scenario.seed))
         check_memory(needed_memory(scenario, divided), None)
 

@@ -17,6 +17,7 @@ from edgefl.core.extras import check_loads
 from edgefl.core.files import write_atomically
 from edgefl.core.machine import ADDRESS_SPACE, SHARED_CORES, THREADS, cores, memory_limits
 from edgefl.core.own_files import alone, remove_half_written
+from edgefl.core.plugin_import import NO_PLUGINS
 from edgefl.learning.torch_device import gpu_count
 from edgefl.results.run_folder import LOCK
 from edgefl.runs import emulation, what_if
@@ -174,6 +175,8 @@ def _joined(options: SweepOptions, *, train: bool) -> Iterator[Cluster | None]:
     if data_folder:
         # A task runs in another working directory, where a relative path would lead elsewhere.
         settings["EDGEFL_DATA"] = str(Path(data_folder).absolute())
+    if NO_PLUGINS in os.environ:
+        settings[NO_PLUGINS] = os.environ[NO_PLUGINS]
     gpus = options.gpus_per_run
     if not train or options.device == "cpu":
         gpus = 0.0

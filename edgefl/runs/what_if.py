@@ -21,7 +21,6 @@ from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.files import write_for_user
 from edgefl.core.machine import one_numpy_thread, rare_collections
-from edgefl.core.plugin_import import Access
 from edgefl.core.plugins import attributing
 from edgefl.results import what_if_table, writer
 from edgefl.results.csv_format import csv_bytes, csv_cell
@@ -72,7 +71,6 @@ def price_folder(
     where: Where = str,
     *,
     out: Path | None = None,
-    access: Access | None = None,
     workers: int | None = None,
     on_point: OnPoint = ignore,
 ) -> list[WhatIfRow]:
@@ -83,7 +81,6 @@ def price_folder(
         over: the values of each key.
         where: names the place where a key's values were given, for messages.
         out: file for the table; None: the table of the folder, in which rows of other keys stay.
-        access: whether code from outside that the scenario names is imported.
         workers: points at a time, at most; None: one for each core.
         on_point: called after each point.
 
@@ -99,7 +96,7 @@ def price_folder(
         raise InputError(f"--workers {workers}: must be >= 1")
     if not over:
         raise InputError("what-if: name at least one key and its values, such as radio.bandwidth_hz=5e6..100e6")
-    run = read_finished(folder, access)
+    run = read_finished(folder)
     if out is None:
         own_files.check_replaceable(folder, {name: RESULT_MARKS[name] for name in (WHAT_IF_FILE, REPORT_FILE)})
         own_files.check_lock(folder / LOCK)
@@ -147,7 +144,7 @@ def price_at_end(folder: Path, scenario: Scenario, workers: int | None = None) -
     _write(folder, rows)
 
 
-def read_finished(folder: Path, access: Access | None = None) -> FinishedRun:
+def read_finished(folder: Path) -> FinishedRun:
     """Return the finished run of a folder.
 
     Raises:
@@ -159,7 +156,7 @@ def read_finished(folder: Path, access: Access | None = None) -> FinishedRun:
     if status != FINISHED_STATUS:
         text = f"its run is {status}, and only a finished one can be priced again"
         raise InputError(f"{folder}: {text}: go on with edgefl run --resume")
-    scenario = load(folder / "scenario.yaml", access=access)
+    scenario = load(folder / "scenario.yaml")
     return FinishedRun(folder, scenario, _rows(folder))
 
 

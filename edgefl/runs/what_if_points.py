@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
+from edgefl.core.plugin_import import Access
 from edgefl.core.section import shown
 from edgefl.core.value_ranges import MOST_VALUES, is_range, plain, values_of_range
 from edgefl.runs.learning_key import learning_setting
@@ -64,13 +65,14 @@ def parse_over(text: str) -> tuple[str, list[Any]]:
     return key, listed
 
 
-def points_of(scenario: Scenario, over: Over, where: Where) -> list[WhatIfPoint]:
+def points_of(scenario: Scenario, over: Over, where: Where, access: Access | None = None) -> list[WhatIfPoint]:
     """Return a point for each value of each key; every point is checked as a scenario.
 
     Args:
         scenario: of the run.
         over: the values of each key; equal ones count once, and numbers are put in order.
         where: names the place of a key's values, for messages.
+        access: whether code from outside that a value names is imported.
 
     Raises:
         InputError: one finished line for every fault: a key that does not exist, that changes what is learned, or a
@@ -81,7 +83,7 @@ def points_of(scenario: Scenario, over: Over, where: Where) -> list[WhatIfPoint]
     points: list[WhatIfPoint] = []
     for key, values in over.items():
         try:
-            points += _points(scenario, key, _in_order(values), where(key), learned)
+            points += _points(scenario, key, _in_order(values), where(key), learned, access)
         except InputError as error:
             faults += error.faults
     if faults:
@@ -89,14 +91,14 @@ def points_of(scenario: Scenario, over: Over, where: Where) -> list[WhatIfPoint]
     return points
 
 
-def check_points(scenario: Scenario) -> None:
-    """Check what a scenario asks to be priced when it ends (`report.what_if`).
+def check_points(scenario: Scenario, access: Access | None = None) -> None:
+    """Check what a scenario asks to be priced when it ends (`report.what_if`); `access` is that of `points_of`.
 
     Raises:
         InputError: one finished line for every fault.
     """
     if scenario.report.what_if:
-        points_of(scenario, scenario.report.what_if, lambda _: "report.what_if")
+        points_of(scenario, scenario.report.what_if, lambda _: "report.what_if", access)
 
 
 def _in_order(values: Sequence[Any]) -> list[Any]:
@@ -112,7 +114,9 @@ def _in_order(values: Sequence[Any]) -> list[Any]:
     return distinct
 
 
-def _points(scenario: Scenario, key: str, values: Sequence[Any], where: str, learned: str) -> Iterator[WhatIfPoint]:
+def _points(
+    scenario: Scenario, key: str, values: Sequence[Any], where: str, learned: str, access: Access | None
+) -> Iterator[WhatIfPoint]:
     """Yield the points of a key.
 
     Args:
@@ -121,6 +125,7 @@ def _points(scenario: Scenario, key: str, values: Sequence[Any], where: str, lea
         values: of the key.
         where: the place where they were given, for messages.
         learned: what the learning of the run depends on.
+        access: whether code from outside that a value names is imported.
     """
     parts = tuple(key.split("."))
     if not 1 <= len(values) <= MOST_VALUES:
@@ -129,7 +134,7 @@ def _points(scenario: Scenario, key: str, values: Sequence[Any], where: str, lea
         raise InputError(f"{where}: {key}: {NO_PRICES[parts[0]]}")
     for value in values:
         try:
-            point = changed(scenario, [Override(parts, value, where)])
+            point = changed(scenario, [Override(parts, value, where)], access)
         except InputError as error:
             raise InputError(*(_placed(fault, where, key, value) for fault in error.faults)) from None
         if learning_setting(point) != learned:

@@ -96,8 +96,13 @@ def load_with_source(
     return _with_folders(scenario), origin
 
 
-def changed(scenario: Scenario, overrides: Sequence[str | Override]) -> Scenario:
+def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Access | None = None) -> Scenario:
     """Return a loaded scenario with other values of some keys; they meet the same checks as a file's keys.
+
+    Args:
+        scenario: the scenario.
+        overrides: as those of `load`.
+        access: as that of `load`.
 
     Raises:
         InputError: one finished line for every fault.
@@ -108,7 +113,7 @@ def changed(scenario: Scenario, overrides: Sequence[str | Override]) -> Scenario
         own_keys = type(dataset).model_fields
         rest = {key: value for key, value in content["data"].items() if key not in own_keys}
         content["data"] = {**rest, "dataset": dataset}
-    return load(content, overrides)
+    return load(content, overrides, access)
 
 
 def _context(raw: Mapping[str, Any], base: Path, access: Access) -> dict[str, Any]:

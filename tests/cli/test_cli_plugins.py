@@ -75,6 +75,16 @@ def test_no_plugins_refuses_what_names_code(own, verb):
     assert line.startswith("own.yaml:7: server.selection: mine:Mine is code from outside edgefl, which --no-plugins")
 
 
+def test_a_value_to_be_priced_is_imported_only_where_the_scenario_may_be(own):
+    asked = SCENARIO.partition("server:")[0] + "report: {what_if: {radio.fading: ['mine:Mine']}}\n"
+    own.write("own.yaml", asked)
+    done = own("validate", "own.yaml")
+    text = "but mine:Mine was not imported, so its keys were not checked (--import)"
+    assert done.stdout.splitlines() == [f"own.yaml: ok, {text}"]
+    (line,) = own.refused("run", "--no-plugins", "own.yaml")
+    assert line.startswith("own.yaml:5: report.what_if: radio.fading: mine:Mine is code from outside edgefl, which")
+
+
 OWN_MODULES = [
     ('"edgefl.results.provenance:subprocess.run", args: [touch, made]', "subprocess.run is no dataset; known: "),
     ('"edgefl.runs.emulation:shutil.rmtree", path: mine.py', "shutil.rmtree is no dataset; known: "),
