@@ -37,6 +37,22 @@ Seeds = Annotated[tuple[NonNegativeInt, ...], Field(strict=False, min_length=1)]
 Overrides = dict[DottedKey, Any]
 ScaleName = Literal["full", "small"]
 ScaleNames = Annotated[tuple[ScaleName, ...], Field(strict=False)]
+FigureName = Literal[
+    "accuracy_and_loss",
+    "accuracy_curves",
+    "bandwidth",
+    "calibration",
+    "class_heatmaps",
+    "confusion_matrices",
+    "device_accuracies",
+    "drift_curves",
+    "gain_boxes",
+    "label_scatter",
+    "learning_curves",
+    "loss_changes",
+    "quadratics",
+    "time_to_target",
+]  # a module of the package figures
 RecipeName = Annotated[str, Field(pattern=r"^[\w-]+/[\w.-]+$")]
 
 MEASURE = "measure"
@@ -125,7 +141,7 @@ class Recipe(Section):
     check: bool | Literal["small"] = False  # `edgefl reproduce --check` runs it all the same, whole or at that scale
     scales: dict[ScaleName, Scale] = Field(default_factory=dict)
     not_at: ScaleNames = ()  # scales of the other recipe that say nothing here
-    figure: str | None = None  # a module of the package figures
+    figure: FigureName | None = None
 
     @property
     def measure_names(self) -> list[str]:
