@@ -120,6 +120,8 @@ def imported(path: str, access: Access) -> Any:
     if is_own(path):  # its modules import whatever they need, and catalogues alone say what of them has a name
         raise fault(f"{path} is not from outside edgefl")
     name, _, attribute = path.partition(":")
+    if name.partition(".")[0] in sys.stdlib_module_names:  # a loader such as subprocess:run is hardly meant
+        raise fault(f"{path}: {name} comes with Python, and holds nothing that a scenario can name")
     with _without_bytecode():
         module = _module(path, name, access.folders)
     definition: Any = module
