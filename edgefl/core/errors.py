@@ -9,12 +9,20 @@ class InputError(Exception):
     """The input is wrong: nothing was run, nothing was written; the command line exits with 2.
 
     Args:
-        faults: one finished line each, such as ``a.yaml:3: radio.bandwidth_hz: must be > 0, got 0``.
+        faults: one finished line each, such as ``a.yaml:3: radio.bandwidth_hz: must be > 0, got 0``; or another
+            InputError, whose lines are taken.
     """
 
-    def __init__(self, *faults: str) -> None:
-        super().__init__("\n".join(faults))
-        self.faults = faults
+    def __init__(self, *faults: str | InputError) -> None:
+        lines: list[str] = []
+        for fault in faults:
+            # What brings errors from another process, such as Gymnasium, often raises `type(error)(error)`.
+            if isinstance(fault, InputError):
+                lines.extend(fault.faults)
+            else:
+                lines.append(fault)
+        super().__init__("\n".join(lines))
+        self.faults: tuple[str, ...] = tuple(lines)
 
 
 class Unavailable(InputError):  # noqa: N818 - the name says what is wrong
@@ -33,14 +41,21 @@ class DivergedError(RunError):
     """Learning has diverged: a loss, an update or the global model is no finite number.
 
     Args:
-        what: what diverged and where, such as ``round 8: device 17: local training diverged (NaN or infinite)``.
+        what: what diverged and where, such as ``round 8: device 17: local training diverged (NaN or infinite)``; or
+            another DivergedError, which is copied.
         remedy: the likely cause, and the keys to change.
     """
 
-    def __init__(self, what: str, remedy: str) -> None:
-        super().__init__(f"{what}; {remedy}")
-        self.what = what
-        self.remedy = remedy
+    def __init__(self, what: str | DivergedError, remedy: str = "") -> None:
+        self.what: str
+        self.remedy: str
+        if isinstance(what, DivergedError):
+            self.what = what.what
+            self.remedy = what.remedy
+        else:
+            self.what = what
+            self.remedy = remedy
+        super().__init__(f"{self.what}; {self.remedy}")
 
     def __reduce__(self) -> tuple[type[DivergedError], tuple[str, str]]:  # it may come from another process
         return DivergedError, (self.what, self.remedy)

@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -226,6 +226,39 @@ def write_for_user(path: Path, content: bytes) -> None:
         write_atomically(path, content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def new_folder(names: Iterable[Path]) -> Iterator[Path]:
+    """Make the first of some folders that does not exist yet, which processes side by side can do at the same time.
+
+    It is removed if the block raises an error and has left nothing in it.
+
+    Args:
+        names: the folders, in the order in which they are tried.
+    """
+    made = next(path for path in names if _makes(path))
+    try:
+        yield made
+    except BaseException:
+        with suppress(OSError):  # something is in it, or it could not be made
+            made.rmdir()
+        raise
+
+
+def _makes(folder: Path) -> bool:
+    """Make a folder, and return whether it is this call that has made it; or that no other one could be made, either.
+
+    Whatever is to be written there says why it cannot be.
+    """
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        # Its parent may be what exists, as a file.
+        return not os.path.lexists(folder)
+    except OSError:
+        return True
+    return True
 
 
 # Files that are locked in this process. The lock belongs to whatever holds the open file, so also to a forked process.

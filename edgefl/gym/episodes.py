@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +12,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from edgefl.core.errors import InputError
+from edgefl.core.files import new_folder
 from edgefl.gym.decisions import Decision
 from edgefl.gym.episode import Episode, Step
 from edgefl.radio.allocation import ALLOCATIONS
@@ -59,11 +62,11 @@ class Worlds:
     def begin(self, first_seed: int, number: int) -> Episode:
         """Begin episode `number`, from 0, of those that follow from a first seed."""
         seed = world_seed(first_seed, number if self.new else 0)
-        folder = None
-        if self.out is not None:
-            folder = next_folder(self.out)
-        options = Options(folder, self.device, self.train)
-        return Episode(self.scenario.model_copy(update={"seed": seed}), options)
+        scenario = self.scenario.model_copy(update={"seed": seed})
+        if self.out is None:
+            return Episode(scenario, Options(None, self.device, self.train))
+        with new_folder(folders_in(self.out)) as folder:
+            return Episode(scenario, Options(folder, self.device, self.train))
 
 
 class Passed(NamedTuple):
@@ -167,9 +170,6 @@ def world_seed(first: int, episode: int) -> int:
     return int(np.random.SeedSequence([first, episode]).generate_state(1, np.uint64)[0] >> 1)
 
 
-def next_folder(out: Path) -> Path:
-    """Return the first of the folders episode-0001, episode-0002, ... that does not exist yet."""
-    number = 1
-    while (out / f"episode-{number:04d}").exists():
-        number += 1
-    return out / f"episode-{number:04d}"
+def folders_in(out: Path) -> Iterator[Path]:
+    """Return the folders episode-0001, episode-0002, ... of episodes."""
+    return (out / f"episode-{number:04d}" for number in count(1))

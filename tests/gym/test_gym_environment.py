@@ -565,6 +565,29 @@ def test_environments_run_side_by_side(policy):
     both.close()
 
 
+def test_environments_in_processes_share_a_folder(tmp_path):
+    """Each episode has a folder of its own, whichever environments begin at the same time."""
+
+    def one():
+        return edgefl.gym.make(WORLD, out=tmp_path / "episodes")
+
+    several = gymnasium.vector.AsyncVectorEnv([one] * 4)
+    seeds = [1, 2, 3, 4]
+    for first in (0, 10):
+        several.reset(seed=[first + seed for seed in seeds])
+        several.call("follow")
+    several.close()
+    results = [edgefl.read(folder) for folder in sorted((tmp_path / "episodes").iterdir())]
+    assert sorted(result.scenario["seed"] for result in results) == [1, 2, 3, 4, 11, 12, 13, 14]
+
+
+def test_episode_that_cannot_begin_leaves_no_folder(tmp_path):
+    env = edgefl.gym.make(WORLD, out=tmp_path, device="cuda:99", train=True)
+    with pytest.raises(InputError, match="cuda:99"):
+        env.reset()
+    assert not list(tmp_path.iterdir())
+
+
 def python(text):
     return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
 
