@@ -261,12 +261,15 @@ def located(error: BaseException, plugins: Iterable[Plugin]) -> str | None:
 
 @contextmanager
 def attributing(plugins: Sequence[Plugin], kind: type[InputError | RunError]) -> Iterator[None]:
-    """Turn an exception of a plug-in into an error of a `kind`, with the line of `located`; others pass as they are."""
+    """Turn an exception of a plug-in into an error of a `kind`, with the line of `located`; others pass as they are.
+
+    Any exception counts, also a `SystemExit`: a plug-in does not end the program, least of all as if all were done.
+    """
     try:
         yield
-    except (InputError, RunError):
+    except (InputError, RunError, KeyboardInterrupt, GeneratorExit):  # the last one closes a generator
         raise
-    except Exception as error:
+    except BaseException as error:
         line = located(error, plugins)
         if line is None:
             raise

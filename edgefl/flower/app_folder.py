@@ -43,7 +43,7 @@ class Components:
 
 
 def read_app(folder: Path, run_config: str = "") -> AppFolder:
-    """Return the app in a folder, as its `pyproject.toml` describes it; none of its code runs.
+    """Return the app in a folder, as its `pyproject.toml` describes it; of its code, only packages are imported.
 
     Args:
         folder: the app's folder.
@@ -69,7 +69,8 @@ def read_app(folder: Path, run_config: str = "") -> AppFolder:
         reference = components.get(key)
         if reference is None:
             raise InputError(f"{file}: tool.flwr.app.components: {key} is missing")
-        found, reason = validate(reference, project_dir=folder)
+        with _faults_of_app(folder):
+            found, reason = validate(reference, project_dir=folder)
         if not found:
             text = str(reason).strip().partition("\n")[0]
             raise InputError(f"{file}: tool.flwr.app.components.{key}: {text}")
@@ -130,16 +131,25 @@ def _forget_others(app: AppFolder) -> None:
                 del sys.modules[name]
 
 
+@contextmanager
+def _faults_of_app(folder: Path) -> Iterator[None]:
+    """Turn whatever an app's own code raises while it is imported into an InputError, also a `SystemExit`."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - an import may raise anything
+        raise InputError(fault_in_app(error, folder)) from None
+
+
 def _component(app: AppFolder, reference: str, kind: type[Any]) -> Any:
     """Return a component of the app.
 
     Raises:
         InputError: it cannot be imported, or is of another kind.
     """
-    try:
+    with _faults_of_app(app.folder):
         component = load_app(reference, AttributeError, app.folder)
-    except Exception as error:  # noqa: BLE001 - whatever the app's own code raises while it is imported
-        raise InputError(fault_in_app(error, app.folder)) from None
     if not isinstance(component, kind):
         raise InputError(
             f"{app.folder / PROJECT}: {reference} must be a {kind.__name__}, got {type(component).__name__}"

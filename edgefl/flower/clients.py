@@ -8,14 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+import numpy as np
 from flwr.app import Context, Message, RecordDict
 from flwr.app.user_config import UserConfig
 from flwr.clientapp import ClientApp
 
-from edgefl.core.errors import RunError
+from edgefl.core.errors import DivergedError, RunError
 from edgefl.core.streams import Streams
 from edgefl.flower.failures import fault_in_app
-from edgefl.flower.operations import Operations
+from edgefl.flower.operations import TRAIN, Operations, category
 from edgefl.flower.randomness import seeded
 from edgefl.flower.virtual_time import AppClock
 
@@ -85,7 +86,11 @@ class Clients:
 
         Raises:
             RunError: it failed, or nobody knows how much it computes.
+            DivergedError: it was to train, and a weight that it was sent or has sent is NaN or infinite.
         """
+        trains = category(message) == TRAIN
+        if trains:
+            _check_finite(message, f"the model that the ServerApp sends to device {device}")
         context = deepcopy(self._context(device))
         received = _as_received(message)
         number = self._messages[device]
@@ -95,7 +100,9 @@ class Clients:
             try:
                 with self._clock.real():
                     return self._client_app(received, context)
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # a `SystemExit`, too
                 raise RunError(fault_in_app(error, self._folder)) from error
 
         with seeded(self._streams, device + 1, number):
@@ -103,6 +110,8 @@ class Clients:
         if not isinstance(reply, Message):
             raise RunError(f"{self._folder}: the ClientApp must return a Message, got {type(reply).__name__}")
         if reply.has_content():
+            if trains:
+                _check_finite(reply, f"the update of device {device}")
             reply.content = deepcopy(reply.content)  # the ServerApp may change it, and the context may hold the same
         self._computed[device] = context
         return Answer(reply, flops)
@@ -132,3 +141,18 @@ def _as_received(message: Message) -> Message:
     metadata.ttl = LONG_S
     make: Any = Message  # with all metadata at once, which Flower itself does and its types do not show
     return cast("Message", make(deepcopy(message.content), metadata=metadata))
+
+
+def _check_finite(message: Message, what: str) -> None:
+    """Check that the weights in a message are numbers.
+
+    Raises:
+        DivergedError: one of them is NaN or infinite.
+    """
+    for arrays in message.content.array_records.values():
+        for name, array in arrays.items():
+            if array.stype != "numpy.ndarray":  # serialised in a way of the app's own
+                continue
+            values = array.numpy()
+            if values.dtype.kind in "fc" and not np.isfinite(values).all():
+                raise DivergedError(f"{what} diverged (NaN or infinite in {name})", "lower the app's learning rate")

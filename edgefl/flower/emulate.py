@@ -148,8 +148,8 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
         except KeyboardInterrupt:
             emulation.stop("interrupted", "interrupted by the user")
         except RunError as error:
-            emulation.stop("failed", emulation.error or str(error))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the app's own code raises
+            emulation.fail(error)
+        except BaseException as error:  # noqa: BLE001 - whatever the app's own code raises, also a `SystemExit`
             emulation.stop("failed", emulation.error or fault_in_app(error, app.folder))
         if emulation.status != "running":
             grid.end()  # what was finished before is a result

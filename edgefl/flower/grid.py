@@ -144,6 +144,8 @@ class VirtualGrid(Grid):
 
         They come in the order of their messages, so that sums over them do not depend on the order of arrival.
         """
+        if timeout is not None and math.isnan(timeout):
+            raise ValueError("timeout must be a number of seconds, got nan")
         errands = self._push(messages)
         answered = self._clock.all_of([errand.arrived for errand in errands])
         if timeout is None:
@@ -246,6 +248,8 @@ class VirtualGrid(Grid):
         batch = []
         for message in messages:
             metadata = message.metadata
+            if not metadata.ttl > 0:  # NaN is none, either
+                raise ValueError(f"the ttl of a message must be > 0 s, got {metadata.ttl}")
             metadata.__dict__["_message_id"] = str(next(self._numbers))
             metadata.__dict__["_run_id"] = self._run.run_id
             metadata.created_at = EPOCH_S + self.now_s()

@@ -62,6 +62,8 @@ class AppClock:
             self._real[0](seconds)
         elif seconds > 0:
             self.pass_s(seconds)
+        else:
+            self._real[0](seconds)  # which knows what to say of a negative time, or of NaN
 
     def _time(self) -> float:
         if self._is_virtual:

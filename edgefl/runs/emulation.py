@@ -367,7 +367,7 @@ class Emulation:
             self.server.replay.give_up()
             raise
         except RunError as error:
-            self._fail(error)
+            self.fail(error)
             log.debug("the run ends: %s", trail(error))
             raise
         except Exception as error:
@@ -375,7 +375,7 @@ class Emulation:
             self._bug = error
             raise
 
-    def _fail(self, error: RunError) -> None:
+    def fail(self, error: RunError) -> None:
         """Note an error that has stopped the run; what has stopped it before stays its reason."""
         self.stop("failed", self.error or str(error))
         if isinstance(error, DivergedError):
@@ -421,7 +421,7 @@ class Emulation:
                 if self.status == "finished" and self._worth_keeping:
                     server.replay.keep()
         except RunError as error:
-            self._fail(error)
+            self.fail(error)
             log.debug("learning ends: %s", trail(error))
         summary = self._summary(accuracies)
         if scenario.in_sessions.several:

@@ -134,6 +134,21 @@ def test_a_class_of_edgefl_that_imports_others_has_no_name(own):
     assert line.startswith("own.yaml:2: model: edgefl.learning.models.imported:Imported is no model; known: ")
 
 
+@pytest.mark.parametrize("raised", ["SystemExit(0)", "BaseException(0)"])
+def test_a_plugin_cannot_end_the_program(own, raised):
+    """Neither while the scenario is read, nor in the middle of a run, least of all with the exit code 0."""
+    name = raised.partition("(")[0]
+    own.write("mine.py", SELECTION.replace("        return present", f"        raise {raised}\n        return present"))
+    done = own("run", "own.yaml", "--quiet", "-o", "out")
+    assert done.returncode == 1
+    line = f"failed: mine.py:14: {name}: 0 (in server.selection mine:Mine); finished rounds are in out"
+    assert done.stderr.splitlines() == [f"edgefl: {line}"]
+    validated = f"    def model_post_init(self, context):\n        raise {raised}\n"
+    own.write("mine.py", SELECTION.replace("    def choose", f"{validated}\n    def choose"))
+    (line,) = own.refused("run", "own.yaml")
+    assert line == f"mine.py:14: {name}: 0 (in selection mine:Mine)"
+
+
 SELECTED = "edgefl.coordination.selection.Selection"
 UNUSABLE = [
     ("mine:Mine", "import nothing_there", "mine.py:1: ModuleNotFoundError: No module named 'nothing_there'"),

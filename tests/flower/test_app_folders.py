@@ -77,6 +77,23 @@ def test_an_app_with_a_syntax_error_is_refused_with_its_own_line(tmp_path):
     assert refusal(app) == f"{file}:2: SyntaxError: invalid syntax"
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "where"),
+    [
+        ("client.py", "a = = 2\napp = None\n", "client.py:1: SyntaxError: invalid syntax"),
+        ("client.py", "import sys\nsys.exit(0)\napp = None\n", "client.py:2: SystemExit: 0"),
+        ("client.py", "\nraise BaseException('x')\napp = None\n", "client.py:2: BaseException: x"),
+        ("__init__.py", "import sys\nsys.exit(0)\n", "__init__.py:2: SystemExit: 0"),
+        ("__init__.py", "1 / 0\n", "__init__.py:1: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_whatever_an_app_raises_at_its_import_is_one_line(tmp_path, file, text, where):
+    name = f"import_app_{len(text)}"
+    app = write_app(tmp_path / "app", name, TRAIN)
+    (app / name / file).write_text(text)
+    assert refusal(app) == f"{app / name}/{where}"
+
+
 @pytest.mark.parametrize("text", ["num-server-rounds", "no-such-key=3", "lr='"], ids=["no value", "no key", "no text"])
 def test_a_wrong_run_configuration_is_refused(tmp_path, text):
     app = write_app(tmp_path / "app", "configured_app", TRAIN)
@@ -134,6 +151,60 @@ def test_a_server_that_fails_or_exits_ends_the_run_with_its_own_line(tmp_path):
         assert result.error.startswith(f"{app / name / 'server.py'}:")
         assert result.error.endswith(error)
         assert len(result.rounds) == 1
+
+
+@pytest.mark.parametrize("raised", ["SystemExit(0)", "BaseException(0)", "GeneratorExit(0)"])
+def test_an_app_that_raises_what_is_no_exception_has_failed(tmp_path, raised):
+    """In an `aggregate_train`, and in a client."""
+    aggregate = f"""
+    from flwr.serverapp.strategy import FedAvg
+    class Mine(FedAvg):
+        def aggregate_train(self, server_round, replies):
+            raise {raised}
+    Mine().start(grid, ask([1000])[0].content["arrays"], num_rounds=2)
+"""
+    client = CLIENT.replace("    w = ", f"    raise {raised}\n    w = ")
+    for name, main, own_client, file in (
+        ("strict_server", aggregate, CLIENT, "server.py:20"),
+        ("strict_client", TRAIN, client, "client.py:10"),
+    ):
+        app = write_app(tmp_path / name / "app", name, main, own_client)
+        result = emulated(app)
+        assert result.status == "failed"
+        assert result.error == f"{app / name / file}: {raised.partition('(')[0]}: 0"
+        assert (result.folder / "summary.json").exists()
+
+
+@pytest.mark.parametrize("weight", ["np.nan", "-np.inf"])
+def test_a_client_whose_weights_diverge_ends_the_run(tmp_path, weight):
+    client = CLIENT.replace(
+        '    metrics = MetricRecord({"train_loss"',
+        f'    if message.content["config"]["bad"] == context.node_config["partition-id"]:\n        own[7] = {weight}\n'
+        '    metrics = MetricRecord({"train_loss"',
+    )
+    main = """
+    for bad in (-1, 5):
+        messages = ask(list(grid.get_node_ids()))
+        for message in messages:
+            message.content["config"]["bad"] = bad
+        grid.send_and_receive(messages)
+"""
+    result = emulated(write_app(tmp_path / "app", "diverging_app", main, client))
+    assert result.status == "failed"
+    assert result.error == "the update of device 5 diverged (NaN or infinite in w); lower the app's learning rate"
+    assert result.manifest["diverged"].startswith("the update of device 5 diverged")
+    assert len(result.rounds) == 1
+
+
+def test_a_server_whose_model_diverges_ends_the_run(tmp_path):
+    main = """
+    messages = ask(list(grid.get_node_ids()))
+    messages[0].content["arrays"]["w"] = Array(np.full(PARAMETERS, np.nan, dtype=np.float32))
+    grid.send_and_receive(messages)
+"""
+    result = emulated(write_app(tmp_path / "app", "diverged_app", main))
+    assert result.status == "failed"
+    assert result.error.startswith("the model that the ServerApp sends to device 0 diverged (NaN or infinite in w)")
 
 
 def test_without_flower_one_line_says_what_to_install(tmp_path, monkeypatch):

@@ -164,6 +164,31 @@ note(reply.error.code)
     assert list(result.devices["status"]) == ["unfinished"]
 
 
+@pytest.mark.parametrize(
+    ("main", "error"),
+    [
+        ("grid.send_and_receive(ask(nodes, ttl=-5))", "ValueError: the ttl of a message must be > 0 s, got -5"),
+        (
+            "grid.send_and_receive(ask(nodes, ttl=float('nan')))",
+            "ValueError: the ttl of a message must be > 0 s, got nan",
+        ),
+        (
+            "grid.send_and_receive(ask(nodes), timeout=float('nan'))",
+            "ValueError: timeout must be a number of seconds, got nan",
+        ),
+        ("time.sleep(-1)", "ValueError: sleep length must be non-negative"),
+        ("time.sleep(float('nan'))", "ValueError: Invalid value NaN (not a number)"),
+    ],
+)
+def test_times_that_are_none_are_refused_at_the_apps_own_line(tmp_path, main, error):
+    _, result = noted(tmp_path, f"grid.send_and_receive(ask(nodes))\n{main}\n")
+    assert result.status == "failed"
+    where, _, what = result.error.partition("server.py:")
+    assert where
+    assert what.partition(": ")[2] == error
+    assert len(result.rounds) == 1
+
+
 def test_messages_besides_training_leave_the_draws_of_training_as_they_are(tmp_path):
     fading = {**SLOW, "radio": {**SLOW["radio"], "fading": "rayleigh", "sharing": "fixed"}}
     trains = "for _ in range(2):\n    grid.send_and_receive(ask(nodes[:3]))\n"

@@ -48,6 +48,13 @@ def test_runs_side_by_side_share_their_scale(result):
     assert ranges.pop()[1] >= far.rounds["duration_s"].max()
 
 
+def test_a_run_without_any_energy_has_no_card_of_it(result):
+    folder = change_devices(result(rounds=2), lambda _: {phase.column: "0" for phase in ENERGY_PHASES})
+    run = load(folder)
+    assert phase_bars.energy_card(run, [run]) is None
+    assert phase_bars.time_card(run, [run]) is not None
+
+
 def test_a_phase_that_was_never_reached_counts_nothing(result):
     folder = change_devices(result(rounds=2), lambda _: {"upload_s": "", "wait_s": ""})
     assert phase_bars.totals(load(folder), TIME_PHASES)[2:].tolist() == [0, 0]

@@ -23,9 +23,11 @@ def time_card(run: Run, runs: Sequence[Run]) -> Card:
     return Card("time", "Time by round", figure(run, TIME_PHASES, TIME, highest_s))
 
 
-def energy_card(run: Run, runs: Sequence[Run]) -> Card:
-    """Return the card of energy by round, on the same scale as that of the other runs."""
+def energy_card(run: Run, runs: Sequence[Run]) -> Card | None:
+    """Return the card of energy by round, on the same scale as that of the other runs; None if none has spent any."""
     phases = present_phases(runs, ENERGY_PHASES)
+    if not phases:
+        return None
     highest_j = highest(runs, phases)
     return Card("energy", "Energy by round", figure(run, phases, ENERGY, highest_j))
 
