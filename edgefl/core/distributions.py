@@ -11,6 +11,7 @@ at the end of this file, a line at the end of `ATTRIBUTES`, and `devices.draw(..
 from __future__ import annotations
 
 import csv
+import sys
 from functools import lru_cache
 from io import TextIOWrapper
 from pathlib import Path
@@ -294,7 +295,7 @@ def _scores(path: Path, stamp: int) -> Floats:
 def _positive(value: Any, where: str) -> float:
     """Return a number of a trace, which must be positive and finite."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < value < np.inf:
+    if not is_number or not 0 < value <= sys.float_info.max:  # there are greater integers
         raise InputError(f"{where}: must be a number > 0, got {shown(value)}")
     return float(value)
 

@@ -1,5 +1,6 @@
 """Traces of real phones as FedScale and FLASH publish them: small files of their schemas, with known answers."""
 
+import copy
 import json
 import os
 import pickle
@@ -208,3 +209,47 @@ def test_files_that_cannot_be_are_refused(tmp_path, name, monkeypatch):
         edgefl.run(json.loads(json.dumps(scenario).replace("FILE", str(path))), train=False)
     assert len(error.value.faults) == 1
     assert not (tmp_path / "attacked").exists()
+
+
+ODD = (5, -1, None, True, "5", [], [5], [[]], [[5]], [[1, 2, 3]], [[None, 1]], [1, 2], {}, {"a": 1}, 1e300, 10**400)
+ODD_FILES = {
+    "fedscale": (TRACE, BEHAVE),
+    "messages": (PHONES, FLASH),
+    "timers": (PHONES, TIMERS),
+    "speeds": (CPU, CAPACITY),
+}
+
+
+def replaced(content, odd):
+    """Yield copies of nested mappings and lists, in each of which one value, of whatever depth, is replaced."""
+    places = content.items() if isinstance(content, dict) else enumerate(content)
+    for key, value in places:
+        others = [odd]
+        if isinstance(value, dict | list):
+            others += replaced(value, odd)
+        for other in others:
+            copied = copy.copy(content)
+            copied[key] = other
+            yield copied
+
+
+@pytest.mark.parametrize("form", ["json", "pickle"])
+@pytest.mark.parametrize("name", ODD_FILES)
+def test_whatever_stands_in_place_of_a_value_is_one_line(tmp_path, name, form):
+    scenario, content = ODD_FILES[name]
+    odd_contents = [other for odd in ODD for other in replaced(content, odd)]
+    odd_contents.append({**content, "9" * 5000: content[next(iter(content))]})
+    if form == "pickle":  # JSON's keys are texts
+        odd_contents.append({10**5000: 1})
+    refusals = []
+    for number, odd_content in enumerate(odd_contents):
+        text = pickle.dumps(odd_content) if form == "pickle" else json.dumps(odd_content).encode()
+        path = written(tmp_path, f"{number}.json", text)
+        try:
+            loaded = load(json.loads(json.dumps(scenario).replace("FILE", str(path))))
+            count = loaded.devices.count
+            loaded.churn.presence(count, np.zeros(count, dtype=np.int64), 1, Streams(1)).present(9.0, 0)
+        except InputError as error:
+            refusals.append(error.faults)
+    assert all(len(faults) == 1 and "\n" not in faults[0] for faults in refusals)
+    assert len(refusals) > len(odd_contents) / 4

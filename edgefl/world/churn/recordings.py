@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.core.mapping_files import in_order, read_mapping
+from edgefl.core.section import shown
 
 FLASH_BEGIN = datetime(2020, 1, 2)  # noqa: DTZ001 - the traces' times have no zone; FLASH counts seconds from here
 NEEDS = ("locked", "screen_off", "wifi", "charging")
@@ -89,6 +90,8 @@ def _computed(entry: dict[str, Any], where: str) -> Recording | None:
     if not is_used:
         return None
     begin_s = _number(begin_s, where)
+    if not isinstance(stays, list) or not all(isinstance(stay, list) and len(stay) == 2 for stay in stays):
+        raise InputError(f"{where}: ready_time must be a list of pairs [beginning, end], got {shown(stays)}")
     pairs = [[_number(time, where) - begin_s for time in stay] for stay in stays]
     # FLASH counts whole seconds of a recording.
     return _recording(begin_s, int(_number(end_s, where) - begin_s), pairs, where)
@@ -169,5 +172,5 @@ def _fields(entry: Any, names: Sequence[str], where: str) -> list[Any]:
 def _number(value: Any, where: str) -> float:
     """Return a number of an entry."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
-        raise InputError(f"{where}: must have times in seconds, got {str(value)[:40]!r}")
+        raise InputError(f"{where}: must have times in seconds, got {shown(value)}")
     return float(value)
