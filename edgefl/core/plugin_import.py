@@ -12,6 +12,7 @@ imports its neighbours at its top, not later inside a function.
 from __future__ import annotations
 
 import importlib
+import json
 import logging
 import os
 import re
@@ -37,6 +38,13 @@ NO_PLUGINS = "EDGEFL_NO_PLUGINS"  # environment variable: neither empty nor 0, i
 Mode = Literal["import", "skip", "refuse"]
 
 log = logging.getLogger(__name__)
+
+# The parts of `json` that a plug-in leaves as they are; what it encodes besides (`default`) is its own affair.
+_JSON: tuple[tuple[Any, str], ...] = (
+    *((json, name) for name in ("dump", "dumps", "load", "loads", "JSONEncoder", "JSONDecoder")),
+    *((json.JSONEncoder, name) for name in ("encode", "iterencode")),
+    *((json.JSONDecoder, name) for name in ("decode", "raw_decode")),
+)
 
 _NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _PATH = re.compile(f"{_NAME}:{_NAME}")
@@ -190,9 +198,10 @@ def _on_path(top: str) -> bool:
 def _guarded(path: str, name: str, folder: Path | None) -> ModuleType:
     """Import a module from a folder, or from the path; whatever it raises becomes a finished sentence."""
     try:
-        if folder is None:
-            return _unchanged(importlib.import_module(name))
-        return _from_folder(name, folder)
+        with _json_kept(path):
+            if folder is None:
+                return _unchanged(importlib.import_module(name))
+            return _from_folder(name, folder)
     except (KeyboardInterrupt, PydanticCustomError):
         raise
     except BaseException as error:  # a module may raise anything, SystemExit too
@@ -200,6 +209,27 @@ def _guarded(path: str, name: str, folder: Path | None) -> ModuleType:
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
             raise fault(f"{path} cannot be imported: there is no module {error.name}") from error
         raise fault(f"{path} cannot be imported: {_described(error, name.partition('.')[0], folder)}") from error
+
+
+@contextmanager
+def _json_kept(path: str) -> Iterator[None]:
+    """Keep Python's `json`, by which results are written and read, as it is.
+
+    Raises:
+        PydanticCustomError: the block has replaced a part of it, which is put back.
+    """
+    before = [getattr(holder, name) for holder, name in _JSON]
+    try:
+        yield
+    finally:
+        changed = []
+        for (holder, name), value in zip(_JSON, before, strict=True):
+            if getattr(holder, name, None) is not value:
+                setattr(holder, name, value)
+                changed.append(f"{holder.__name__}.{name}")
+    if changed:
+        text = f"replaces {changed[0]} of Python, by which results are written and read"
+        raise fault(f"{path} cannot be imported: it {text}: give what it needs another name")
 
 
 def _described(error: BaseException, top: str, folder: Path | None) -> str:

@@ -182,9 +182,10 @@ def missing(plan: Plan, key: tuple[str, ...], rows: Rows) -> set[str]:
 def measured(text: str, std: str = "") -> Measured | None:
     """Return a number of a row; None where there is none, or it is a curve."""
     try:
-        return Measured(float(text.removeprefix(">")), text.startswith(">"), float(std) if std else None)
+        found = Measured(float(text.removeprefix(">")), text.startswith(">"), float(std) if std else None)
     except ValueError:
         return None
+    return found if math.isfinite(found.number) else None
 
 
 def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:

@@ -254,8 +254,8 @@ class ColumnCurve(ColumnReading):
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         values = run.column(self.column)
         kept = [value for number, value in enumerate(values, 1) if number % self.every == 0 or number == len(values)]
-        texts = ["nan" if value is None else f"{self.scale * value:.{self.digits}g}" for value in kept]
-        return {"": " ".join(texts)}
+        numbers = [np.nan if value is None or np.isinf(value) else self.scale * value for value in kept]
+        return {"": " ".join(f"{number:.{self.digits}g}" for number in numbers)}
 
 
 class LabelDrift(Reading):
@@ -539,7 +539,7 @@ def columns_of(name: str, values: Values) -> dict[str, str]:
 
 def _text(value: Value) -> str:
     if isinstance(value, float):
-        return "" if np.isnan(value) else f"{value:.8g}"  # enough for every comparison, and no noise of a machine
+        return f"{value:.8g}" if np.isfinite(value) else ""  # enough for every comparison, and no noise of a machine
     return csv_cell(value)
 
 

@@ -6,12 +6,14 @@ A file has one row a run: the values of the axes, the seed, what was measured, a
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import write_atomically
+from edgefl.core.section import shown
 from edgefl.results.csv_format import csv_bytes
 
 SEED = "seed"
@@ -105,10 +107,15 @@ def _row(path: Path, line: int, cells: Mapping[str | None, str | None], axes: Se
     texts = {str(name): str(text) for name, text in cells.items()}
     try:
         seed = int(texts[SEED])
-        float(texts.get("took_s") or 0)
+        took_s = float(texts.get("took_s") or 0)
     except ValueError:
-        raise InputError(f"{path}:{line}: seed and took_s must be numbers") from None
+        took_s = math.nan
+    if not math.isfinite(took_s):
+        raise InputError(f"{path}:{line}: seed and took_s must be numbers")
     named = (*axes, SEED, *ORIGIN, DIGEST, DIVERGED)
+    for name, text in texts.items():
+        if name not in named and not _is_measured(text):
+            raise InputError(f"{path}:{line}: {name}: must be a finite number, or several of them, got {shown(text)}")
     return Row(
         point={axis: texts[axis] for axis in axes},
         seed=seed,
@@ -117,6 +124,18 @@ def _row(path: Path, line: int, cells: Mapping[str | None, str | None], axes: Se
         digest=texts.get(DIGEST, ""),
         diverged=texts.get(DIVERGED, ""),
     )
+
+
+def _is_measured(cell: str) -> bool:
+    """Return whether a cell holds what readings write: a number, a bound such as ">60", a curve of numbers, or none."""
+    if cell == NOTHING:
+        return True
+    try:
+        numbers = [float(part.removeprefix(">")) for part in cell.removeprefix("'").split()]
+    except ValueError:
+        return False
+    # A curve has nan where a round was not tested.
+    return not any(math.isinf(number) for number in numbers)
 
 
 def _to_cell(text: str | None) -> str:

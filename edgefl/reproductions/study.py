@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from edgefl.core import own_files
 from edgefl.core.errors import InputError
@@ -267,7 +266,7 @@ def read_run(plan: Plan, run: PlannedRun, folder: Path, measures: Mapping[str, R
     texts: dict[str, str] = {}
     for name, reading in measures.items():
         texts |= columns_of(name, reading.read(finished))
-    return Row(run.point, run.seed, texts, _origin(plan, run, finished.documents.manifest), digest)
+    return Row(run.point, run.seed, texts, _origin(plan, run, finished), digest)
 
 
 def read_divergence(plan: Plan, run: PlannedRun, folder: Path, digest: str = "") -> Row | None:
@@ -279,21 +278,34 @@ def read_divergence(plan: Plan, run: PlannedRun, folder: Path, digest: str = "")
         folder: its result folder.
         digest: of its scenario.
     """
+    failed = FinishedRun(folder)
     try:
-        manifest = FinishedRun(folder).documents.manifest
+        manifest = failed.documents.manifest
+        origin = _origin(plan, run, failed)
     except InputError:  # it failed before there was anything to write
         return None
     if "diverged" not in manifest:
         return None
-    return Row(run.point, run.seed, {}, _origin(plan, run, manifest), digest, diverged=str(manifest["diverged"]))
+    return Row(run.point, run.seed, {}, origin, digest, diverged=str(manifest["diverged"]))
 
 
-def _origin(plan: Plan, run: PlannedRun, manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return where a row comes from, by the columns of `records.ORIGIN`."""
+def _origin(plan: Plan, run: PlannedRun, finished: FinishedRun) -> dict[str, str]:
+    """Return where a row comes from, by the columns of `records.ORIGIN`.
+
+    Raises:
+        InputError: the manifest does not say when the run began, or how long it took.
+    """
+    manifest = finished.documents.manifest
+    try:
+        began = datetime.fromisoformat(manifest["started"])
+        took_s = f"{round(manifest['wall_s'])}"
+    except (KeyError, OverflowError, TypeError, ValueError):
+        text = "started must be a date, and wall_s a number of seconds; the file is damaged"
+        raise InputError(f"{finished.folder}/manifest.json: {text}") from None
     return {
         "version": str(manifest.get("edgefl", "")),
         "commit": str(manifest.get("git") or "")[:7],
-        "date": str(datetime.fromisoformat(manifest["started"]).date()),
-        "took_s": f"{manifest['wall_s']:.0f}",
+        "date": str(began.date()),
+        "took_s": took_s,
         "settings": settings_digest(plan, run),
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from edgefl.core.errors import InputError
+from edgefl.core.strict_json import strict_json
 from edgefl.results.provenance import digest
 
 MANIFEST_FILE = "manifest.json"
@@ -100,7 +100,7 @@ def manifest_of(folder: Path) -> Mapping[str, Any]:
     """
     path = folder / MANIFEST_FILE
     try:
-        manifest: Any = json.loads(path.read_bytes())
+        manifest: Any = strict_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:

@@ -6,7 +6,6 @@ A result that is read back (`edgefl.results.result`), the report and the exports
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -18,6 +17,7 @@ import numpy.typing as npt
 import yaml
 
 from edgefl.core.errors import InputError
+from edgefl.core.strict_json import strict_json
 from edgefl.results.csv_format import csv_cell
 from edgefl.results.integrity import check_file
 from edgefl.server.columns import COLUMNS_OF, ResultColumn
@@ -79,7 +79,7 @@ def json_of(folder: Path, name: str) -> Mapping[str, Any]:
         InputError: it does not exist, or holds something else.
     """
     try:
-        value = json.loads(text_of(folder, name))
+        value = strict_json(text_of(folder, name))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{folder}/{name}: not JSON: {error}") from None
     return _mapping(folder, name, value)

@@ -650,7 +650,12 @@ def _check_plugins(folder: Path, plugins: Sequence[Plugin]) -> None:
     Raises:
         InputError: their source has changed since.
     """
-    before = {plugin["key"]: plugin["sha256"] for plugin in manifest_of(folder).get("plugins", ())}
+    listed = manifest_of(folder).get("plugins", [])
+    try:
+        before = {str(plugin["key"]): plugin["sha256"] for plugin in listed}
+    except (KeyError, TypeError):
+        text = "plugins: must be a list of what the run was made by, each with key and sha256; the file is damaged"
+        raise InputError(f"{folder / MANIFEST_FILE}: {text}") from None
     for plugin in plugins:
         if before.get(plugin.key) != plugin.sha256():
             text = f"its run was finished with another version of {plugin.path}"

@@ -149,6 +149,39 @@ def test_a_plugin_cannot_end_the_program(own, raised):
     assert line == f"mine.py:14: {name}: 0 (in selection mine:Mine)"
 
 
+@pytest.mark.parametrize(
+    ("patch", "what"),
+    [
+        ("json.dumps = lambda *a, **k: '{}'", "json.dumps"),
+        ("json.loads = None", "json.loads"),
+        ("json.JSONEncoder = None", "json.JSONEncoder"),
+        ("json.JSONEncoder.encode = None", "JSONEncoder.encode"),
+        ("del json.JSONDecoder.decode", "JSONDecoder.decode"),
+    ],
+)
+def test_a_plugin_that_replaces_json_is_refused(own, patch, what):
+    own.write("mine.py", f"import json\n{patch}\n{SELECTION}")
+    (line,) = own.refused("run", "own.yaml", "-o", "out")
+    assert line.startswith("own.yaml:7: server.selection: mine:Mine cannot be imported: it replaces ")
+    assert f" {what} of Python, by which results are written and read" in line
+
+
+def test_a_plugin_may_say_how_json_encodes_its_own(own):
+    own.write("mine.py", f"import json\njson.JSONEncoder.default = lambda self, value: str(value)\n{SELECTION}")
+    assert own("run", "own.yaml", "--quiet", "-o", "out", "--no-train").returncode == 0
+
+
+def test_a_manifest_with_odd_plugins_is_refused(own):
+    assert own("run", "own.yaml", "--quiet", "-o", "out", "--no-train").returncode == 0
+    file = own.folder / "out" / "manifest.json"
+    manifest = json.loads(file.read_text())
+    for odd in (None, 5, "x", [1], {"a": 1}, [[]], [{}], [None], [{"key": "server.selection"}], float("inf")):
+        file.write_text(json.dumps({**manifest, "plugins": odd}))
+        (line,) = own.refused("run", "own.yaml", "--no-train", "-o", "out", "--resume")
+        assert line.startswith("out/manifest.json: ")
+        assert "damaged" in line or "not JSON" in line
+
+
 SELECTED = "edgefl.coordination.selection.Selection"
 UNUSABLE = [
     ("mine:Mine", "import nothing_there", "mine.py:1: ModuleNotFoundError: No module named 'nothing_there'"),

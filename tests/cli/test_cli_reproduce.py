@@ -1,6 +1,7 @@
 """`edgefl reproduce` as users meet it: results, exit codes, interruption, and what is refused."""
 
 import csv
+import json
 import shutil
 import signal
 import subprocess
@@ -81,6 +82,22 @@ def test_a_run_that_diverges_is_a_result_and_is_not_run_again(edgefl):
     assert "state      outside tolerance" in again.stdout
     assert not (study / "runs").exists()
     assert len(rows(library / "measured" / "textbook" / "table-1-full.csv")) == 4
+
+
+def test_a_run_whose_manifest_is_damaged_is_not_read(edgefl):
+    write_library(edgefl.folder / "library")
+    assert edgefl(*FIGURE, "--quiet").returncode == 0
+    study = edgefl.folder / "study"
+    file = next((study / "runs").rglob("manifest.json"))
+    manifest = json.loads(file.read_text())
+    for key, odd in (("wall_s", None), ("wall_s", "x"), ("started", 5), ("started", "x"), ("started", None)):
+        (study / "measured.csv").unlink()
+        file.write_text(json.dumps({**manifest, key: odd}))
+        done = edgefl(*FIGURE, "--resume", "--quiet")
+        assert done.returncode == 1
+        (line,) = [line for line in done.stderr.splitlines() if "manifest.json" in line]
+        assert "started must be a date, and wall_s a number of seconds; the file is damaged" in line
+        assert "Traceback" not in done.stderr
 
 
 def test_an_interrupted_study_goes_on_to_the_same_bytes(edgefl):

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from recipe_cases import PARABOLA, answer, write_library
 
-from edgefl.reproductions.comparison import compare
+from edgefl.core.errors import InputError
+from edgefl.reproductions.comparison import compare, measured
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
 from edgefl.reproductions.published import printed
@@ -29,6 +30,27 @@ def rows_of(plan, value):
 
 def exact(run):
     return answer(run.point["shape"], run.point["rate"])
+
+
+@pytest.mark.parametrize("cell", ["inf", "-inf", "1e400", "x", "1 inf", ">inf", "[1, 2]", "1;2"])
+@pytest.mark.parametrize("name", ["last", "path"])
+def test_a_measured_cell_that_is_no_number_is_refused(tmp_path, name, cell):
+    row = Row({"shape": "flat", "rate": "slow"}, 1, {"last": "1", "path": "1 nan 2"} | {name: cell})
+    write_rows(tmp_path / "measured.csv", [row])
+    with pytest.raises(InputError, match=f"measured.csv:2: {name}: must be a finite number, or several of them, got "):
+        read_rows(tmp_path / "measured.csv", list(row.point))
+
+
+def test_a_duration_that_is_infinite_is_refused(tmp_path):
+    row = Row({"shape": "flat", "rate": "slow"}, 1, {"last": "1"}, {"took_s": "inf"})
+    write_rows(tmp_path / "measured.csv", [row])
+    with pytest.raises(InputError, match=r"measured\.csv:2: seed and took_s must be numbers"):
+        read_rows(tmp_path / "measured.csv", list(row.point))
+
+
+@pytest.mark.parametrize("text", ["", "nan", "1 2"])
+def test_what_is_no_single_number_is_not_measured(text):
+    assert measured(text) is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,28 @@
+"""JSON as its standard has it: Python's own reader also takes NaN and infinity, which no result may hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+
+def strict_json(content: str | bytes) -> Any:
+    """Return the value that JSON stands for.
+
+    Raises:
+        ValueError: it is no JSON, or has a number that is not finite.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(content, parse_constant=_refuse, parse_float=_finite)
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a finite number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        _refuse(text)
+    return value
