@@ -87,7 +87,7 @@ def test_a_value_to_be_priced_is_imported_only_where_the_scenario_may_be(own):
 
 OWN_MODULES = [
     ('"edgefl.results.provenance:subprocess.run", args: [touch, made]', "subprocess.run is no dataset; known: "),
-    ('"edgefl.runs.emulation:shutil.rmtree", path: mine.py', "shutil.rmtree is no dataset; known: "),
+    ('"edgefl.results.export:shutil.rmtree", path: mine.py', "shutil.rmtree is no dataset; known: "),
     ('"edgefl.core.files:write_for_user", path: made, content: x', "write_for_user is no dataset; known: "),
     ('"edgefl.learning.datasets.loaded:Loaded", import_path: "subprocess:run"', "Loaded is no dataset; known: "),
     ('"edgefl.learning.datasets.base:Dataset.load.__globals__.clear"', "__globals__.clear is no dataset; known: "),
@@ -122,9 +122,9 @@ def test_what_comes_with_python_loads_no_data(own, command):
 
 def test_a_sweep_follows_no_path_into_edgefl_either(own):
     own.write("base.yaml", "rounds: 1\n")
-    own.write("sweep.yaml", "base: base.yaml\ngrid: {data.dataset: [digits, 'edgefl.runs.emulation:shutil.rmtree']}\n")
+    own.write("sweep.yaml", "base: base.yaml\ngrid: {data.dataset: [digits, 'edgefl.results.export:shutil.rmtree']}\n")
     (line,) = own.refused("sweep", "sweep.yaml")
-    assert line.startswith("sweep.yaml:2: data.dataset: edgefl.runs.emulation:shutil.rmtree is no dataset")
+    assert line.startswith("sweep.yaml:2: data.dataset: edgefl.results.export:shutil.rmtree is no dataset")
 
 
 def test_a_class_of_edgefl_that_imports_others_has_no_name(own):
