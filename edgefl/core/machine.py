@@ -21,10 +21,22 @@ CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 ADDRESS_SPACE = "ulimit -v"  # the name of a limit that a shell sets
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 CPUINFO = Path("/proc/cpuinfo")
+# Of its type, where a name such as "AMD EPYC" leaves it open; Arm's processors have nothing else.
+PROCESSOR_NUMBERS = ("cpu family", "model", "CPU implementer", "CPU part")
 THREADS = "OMP_NUM_THREADS"  # the environment variable by which users say how many threads and processes compute
 SHARED_CORES = "EDGEFL_SHARED_CORES"  # set beside it where a sweep, and not the user, has said so
 HUGE_PAGES = "THP_MEM_ALLOC_ENABLE"  # the environment variable of torch
 RARE_COLLECTIONS = (20_000, 50, 50)  # thresholds of the three generations; Python's own first one is 700 or 2,000
+# Environment variables by which users choose the instructions of torch, OpenBLAS, MKL and oneDNN. NumPy's show in the
+# instructions that it names itself.
+INSTRUCTION_SETTINGS = (
+    "ATEN_CPU_CAPABILITY",
+    "OPENBLAS_CORETYPE",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "MKL_CBWR",
+    "ONEDNN_MAX_CPU_ISA",
+    "DNNL_MAX_CPU_ISA",
+)
 # What glibc's loader says where an address space ends (elf/dl-map-segments.h, elf/dl-load.c).
 LOADER_COMPLAINTS = ("failed to map segment from shared object", "cannot map zero-fill pages", "annot allocate memory")
 
@@ -181,6 +193,29 @@ def processor_model() -> str:
 def processor_vendor() -> str:
     """Return who made this machine's processor, such as GenuineIntel; "" where the system does not tell."""
     return _processor_fact("vendor_id")
+
+
+@cache
+def processor() -> dict[str, str]:
+    """Return what the rounding of results depends on: the type of the processor, and which instructions may be used.
+
+    Libraries choose their code by both. An emulated or virtual processor may have the name of another one, or the same
+    name as one with other instructions.
+    """
+    # Late, as many commands compute nothing. NumPy asks the processor itself, where an emulator may answer.
+    from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[import-not-found]
+
+    numbers = (_processor_fact(name) for name in PROCESSOR_NUMBERS)
+    found = {
+        "model": processor_model(),
+        "vendor": processor_vendor(),
+        "numbers": " ".join(filter(None, numbers)),
+        "instructions": " ".join(sorted(name for name, there in __cpu_features__.items() if there)),
+    }
+    for name in INSTRUCTION_SETTINGS:
+        if value := os.environ.get(name):
+            found[name] = value
+    return found
 
 
 def _processor_fact(name: str) -> str:

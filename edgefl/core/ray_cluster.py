@@ -8,14 +8,18 @@ import re
 import signal
 import socket
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from edgefl.core.errors import InputError
 from edgefl.core.version import DISTRIBUTION
 
+BEGIN_S = 60.0  # how long a process on a machine may take to begin
 ANSWER_S = 5.0  # how long to wait for a cluster's answer; Ray itself would try for many minutes
 ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):(\d{1,5})")  # host:port, the host in brackets if it is IPv6
+
+Told = TypeVar("Told")
 
 
 def connected(address: str) -> Any:
@@ -47,6 +51,38 @@ def connected(address: str) -> Any:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, on_term)  # Ray's handler would end the program without any message
     return ray
+
+
+def told_by_machines(ray: Any, question: Callable[[], Told]) -> list[Told]:
+    """Return the different answers of a cluster's machines to a question, each once.
+
+    Machines without processors for tasks, and machines that are lost meanwhile, are not asked.
+
+    Args:
+        ray: the module, connected to the cluster.
+        question: a function that can be imported there.
+    """
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    # A task that takes no processor also begins where all are busy.
+    asked = ray.remote(num_cpus=0, max_retries=0)(_answer)
+    references = []
+    for node in ray.nodes():
+        if node["Alive"] and node["Resources"].get("CPU"):
+            there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            references.append(asked.options(scheduling_strategy=there).remote(question))
+    answers: list[Told] = []
+    for reference in references:
+        with suppress(ray.exceptions.RayError):
+            answer = ray.get(reference, timeout=BEGIN_S)
+            if answer not in answers:
+                answers.append(answer)
+    return answers
+
+
+def _answer(question: Callable[[], Told]) -> Told:
+    """Return what a function returns here."""
+    return question()
 
 
 def on_one_line(lines: Sequence[str]) -> str:

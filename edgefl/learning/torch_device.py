@@ -34,6 +34,17 @@ def gpu_bytes(device: str) -> int:
     return total
 
 
+def gpu_names(device: str) -> list[str]:
+    """Return the type of each GPU on which a device trains; none if that is the CPU."""
+    if device == "cpu":
+        return []
+    import torch
+
+    index = torch.device(device).index
+    indices = range(torch.cuda.device_count()) if index is None else [index]
+    return [torch.cuda.get_device_name(index) for index in indices]
+
+
 def device_names() -> list[str]:
     """Return the names under which `choose_device` knows the devices of this machine, each with its hardware.
 

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from edgefl.core.machine import processor
 from edgefl.core.version import edgefl_version
 
 DIGESTED_FILES = (
@@ -30,6 +31,7 @@ DIGESTED_FILES = (
     "parameters.npy",
     "model.safetensors",
 )
+PROCESSOR = "processor"  # in the manifest
 PACKAGES = ("torch", "numpy", "scipy", "simpy")
 GIT_PATIENCE_S = 5  # wall-clock; a working directory on a slow network drive must not hold up the run
 
@@ -71,8 +73,8 @@ def used_resources(cpu_began_s: float) -> dict[str, float]:
 
 
 def environment(*, git: bool) -> dict[str, Any]:
-    """Return package versions, platform and, with `git`, the git revision of the working directory if it has one."""
-    found: dict[str, Any] = dict(_machine())
+    """Return package versions, platform, processor and, with `git`, the git revision of the working directory."""
+    found: dict[str, Any] = {**_machine(), PROCESSOR: processor()}
     if git:
         found["git"] = _git_revision()
     return found

@@ -21,7 +21,7 @@ FILES = """\
 | file | content |
 | --- | --- |
 | `scenario.yaml` | the complete scenario with every default filled in; running it again gives the same bytes |
-| `manifest.json` | versions, platform, device, git revision, start, wall time, status, SHA-256 digests |
+| `manifest.json` | versions, platform, processor, device, git revision, start, wall time, status, SHA-256 digests |
 | `rounds.csv` | one row for each global round: virtual time, energy, bytes, losses, accuracy |
 | `devices.csv` | one row for each participant and round: position, path loss, durations, energies, status |
 | `contributions.csv` | what each participant added, where `report.contributions` asks for it (`docs/evaluation.md`) |

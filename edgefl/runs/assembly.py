@@ -44,7 +44,7 @@ from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.transfers import OnAir, ignore_on_air
 from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.known_learning import KnownLearning, refuse_to_learn
-from edgefl.runs.learning_key import learning_key
+from edgefl.runs.learning_key import Processor, learning_key
 from edgefl.runs.plan_keys import PlanKeys, keys_of, with_keys
 from edgefl.runs.result_needs import Expected, check_ledger, expected_rows
 from edgefl.runs.what_if_points import check_points
@@ -90,6 +90,7 @@ class Place(NamedTuple):
 
     device: str  # cpu, cuda or cuda:i
     cluster: Any  # a Ray cluster, see `core.ray_cluster.connected`; None: this machine
+    processors: Sequence[Processor]  # the types of those that compute, this machine's first
 
 
 def build(
@@ -103,6 +104,7 @@ def build(
     control: Control = BY_SCENARIO,
     known: KnownLearning | None = None,
     cluster: Any = None,
+    processors: Sequence[Processor] = (),
     rows_in: Path | None = None,
 ) -> Server:
     """Put the parts of a run together.
@@ -117,6 +119,7 @@ def build(
         control: takes decisions in place of the scenario.
         known: what a finished run has learned, which takes the place of learning; `train` must be False.
         cluster: a Ray cluster whose machines train, see `core.ray_cluster.connected`; None: this machine.
+        processors: the types of processors that compute, if anything is kept: a record is of these alone.
         rows_in: the folder whose disk takes rows that are too many for the memory; None: memory holds all of them.
 
     Raises:
@@ -143,7 +146,7 @@ def build(
     if known is not None:
         replay = _replay_of_known(scenario, known, ledger, streams, progress)
     else:
-        place = Place(device, cluster)
+        place = Place(device, cluster, processors)
         replay = _replay(scenario, place, divided, outside, ledger, streams, progress, keeping, train=train)
     return _server(scenario, divided, outside, replay, ledger, streams, control, ends_s)
 
@@ -292,7 +295,7 @@ def _replay(
     base = ""
     begins = True
     if train and keeping:
-        base, begins = _base(record, scenario, place.device, divided, probabilities.tolist())
+        base, begins = _base(record, scenario, place, divided, probabilities.tolist())
     build_model = None
     if train:
         build_model = model
@@ -317,26 +320,26 @@ def _replay(
 
 
 def _base(
-    record: Record, scenario: Scenario, device: str, divided: Divided, probabilities: list[float]
+    record: Record, scenario: Scenario, place: Place, divided: Divided, probabilities: list[float]
 ) -> tuple[str, bool]:
     """Return the first key of the record, and whether learning begins; clear a record of other learning."""
     # Whoever resumes a run may name the plan that its first attempt has chosen by itself: that is no other learning.
     asked = keys_of(scenario)
     if (recorded := record.outcome("asked")) is not None:
         asked = PlanKeys(*recorded)
-    base = learning_key(with_keys(scenario, asked), device, divided, probabilities)
+    base = learning_key(with_keys(scenario, asked), place.device, place.processors, divided, probabilities)
     before = record.outcome("base")
     if before == base:
         # A full disk may have cut the record before the plan, which the result's scenario names.
         return base, record.outcome("plan") is None
     if before is not None:
         log.warning(
-            "the record was made by other versions, of edgefl or a plug-in, with other data or on another device: "
-            "learning begins anew"
+            "the record was made by other versions, of edgefl or a plug-in, with other data, or on another device or "
+            "type of processor: learning begins anew"
         )
     if asked != keys_of(scenario):
         asked = keys_of(scenario)
-        base = learning_key(scenario, device, divided, probabilities)
+        base = learning_key(scenario, place.device, place.processors, divided, probabilities)
     record.clear()
     record.note("asked", asked)  # first, as a record that ends before the base is an empty one
     record.note("base", base)

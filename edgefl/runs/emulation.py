@@ -19,10 +19,10 @@ from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import DivergedError, InputError, RunError, Taken, trail
 from edgefl.core.extras import check_loads
 from edgefl.core.files import MOST_NAME_BYTES, FileGroup, cut_to_bytes, locked, write_atomically
-from edgefl.core.machine import one_numpy_thread, rare_collections
+from edgefl.core.machine import one_numpy_thread, processor, rare_collections
 from edgefl.core.own_files import remove_half_written
 from edgefl.core.plugins import Plugin, attributing
-from edgefl.core.ray_cluster import connected
+from edgefl.core.ray_cluster import connected, told_by_machines
 from edgefl.learning.partitions.base import holdings
 from edgefl.learning.record import Journal, Pace
 from edgefl.learning.storage import storage
@@ -31,12 +31,13 @@ from edgefl.results import provenance, run_folder, writer
 from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import DATA_DIGEST, MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all, manifest_of
 from edgefl.results.progress import Progress, SoFar, is_under_way
+from edgefl.results.provenance import PROCESSOR
 from edgefl.results.reader import text_of
 from edgefl.results.result import Result, read_result
 from edgefl.results.summary import summarize
 from edgefl.runs.assembly import build, rows_of
 from edgefl.runs.data_division import Divided, accuracy_columns, divide
-from edgefl.runs.extension import check_begun, check_data
+from edgefl.runs.extension import check_begun, check_data, is_of_this_processor
 from edgefl.runs.plan_keys import as_begun, keys_of_plan, with_keys
 from edgefl.runs.result_needs import check_disk, check_ledger, disk_needs
 from edgefl.runs.what_if_points import check_points
@@ -267,6 +268,11 @@ class Emulation:
             check_loads("torch")
         device = _learning_device(self.options)
         self._manifest["device"] = device
+        processors = [self._manifest[PROCESSOR]]
+        if cluster is not None:
+            self._manifest["cluster_processors"] = told_by_machines(cluster, processor)
+            # Where all machines are alike, it does not matter to the record which of them trained.
+            processors += [found for found in self._manifest["cluster_processors"] if found not in processors]
         self.server = build(
             self.scenario,
             device,
@@ -276,6 +282,7 @@ class Emulation:
             keeping=keeping,
             control=control,
             cluster=cluster,
+            processors=processors,
             rows_in=self.options.out,
         )
         if self.options.out is not None:  # only now that the scenario's classes from outside have been tried
@@ -541,7 +548,11 @@ class Emulation:
 
 def _journal(options: Options, folder: Path) -> Journal:
     """Open the record of what a run learns, in its result folder."""
-    records_of_others = [other / run_folder.CHECKPOINTS for other in options.shared]
+    # On a cluster, others may have learned on another type of processor: that is not joined with what is learned here.
+    alike = [other for other in options.shared if is_of_this_processor(other)]
+    if options.shared and not alike:
+        log.warning("what other runs have learned is of another type of processor: it is learned again on this one")
+    records_of_others = [other / run_folder.CHECKPOINTS for other in alike]
     return Journal(folder / run_folder.CHECKPOINTS, fresh=not options.resume, others=records_of_others)
 
 

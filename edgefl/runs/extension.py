@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from edgefl.core.errors import InputError
+from edgefl.core.machine import processor
 from edgefl.learning.datasets import DATASETS, Dataset
 from edgefl.results.integrity import DATA_DIGEST, manifest_of
+from edgefl.results.provenance import PROCESSOR
 from edgefl.runs.learning_key import rounds_matter
 from edgefl.scenario import Scenario, dump
 from edgefl.scenario.yaml_reader import NotYaml, parse
@@ -67,7 +69,15 @@ def check_data(folder: Path, dataset: Dataset, digest: str) -> None:
     before = manifest_of(folder).get(DATA_DIGEST, digest)  # earlier versions noted none
     if before != digest:
         text = f"was begun with other data than data.dataset: {DATASETS.name_of(dataset)} gives now"
-        raise InputError(f"{folder}: {text}: if it draws them, seed its generator; {OTHERWISE}")
+        remedy = "if it draws them, seed its generator"
+        if not is_of_this_processor(folder):  # what is computed, as by a sine, may be rounded otherwise
+            remedy = "it was begun on another type of processor, which may round otherwise: go on with it there"
+        raise InputError(f"{folder}: {text}: {remedy}; {OTHERWISE}")
+
+
+def is_of_this_processor(folder: Path) -> bool:
+    """Return whether a folder's run was begun on this type of processor, as far as its manifest says."""
+    return bool(manifest_of(folder).get(PROCESSOR, processor()) == processor())  # earlier versions noted none
 
 
 def _parsed(folder: Path, text: str) -> dict[str, Any]:

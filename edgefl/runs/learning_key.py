@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 import numpy as np
@@ -16,6 +17,7 @@ from edgefl.core.catalogue import plugins_in
 from edgefl.core.version import edgefl_version
 from edgefl.learning.algorithms import ALGORITHMS, properties
 from edgefl.learning.schedules import SCHEDULES
+from edgefl.learning.torch_device import gpu_names
 from edgefl.runs.data_division import Divided
 from edgefl.scenario import Scenario
 
@@ -27,18 +29,24 @@ PROBED_ROUNDS = 10_000  # of a schedule
 
 DATA_KEYS = ("count", "share", "data_share")
 
+Processor = Mapping[str, str]  # see `core.machine.processor`
 
-def learning_key(scenario: Scenario, device: str, divided: Divided, probabilities: list[float]) -> str:
+
+def learning_key(
+    scenario: Scenario, device: str, processors: Sequence[Processor], divided: Divided, probabilities: list[float]
+) -> str:
     """Return a digest of all that learning depends on besides the commands.
 
     Args:
         scenario: what to run.
         device: where to train.
+        processors: the types of processors that compute, this machine's first.
         divided: the data.
         probabilities: [devices] the probability that each is present in a round.
     """
     versions = [edgefl_version(), version("torch"), version("numpy")]
-    setting = [versions, device, probabilities, learning_setting(scenario), divided.data.digest]
+    place = [device, gpu_names(device), *processors]
+    setting = [versions, place, probabilities, learning_setting(scenario), divided.data.digest]
     digest = hashlib.sha256(json.dumps(setting).encode())
     for array in (*divided.parts, *(divided.test_parts or ())):
         digest.update(f"{array.shape} {array.dtype}".encode())

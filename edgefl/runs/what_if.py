@@ -248,7 +248,8 @@ def _priced_itself(run: FinishedRun, divided: Divided, known: KnownLearning) -> 
     difference = _difference(run.rows, server.ledger.rounds)
     if difference:
         text = f"gives other results here than its folder has ({difference}), so it is not priced"
-        hint = "it was made by another version, with other data, or steered from outside; run its scenario again"
+        causes = "by another version, on another type of processor, with other data, or steered from outside"
+        hint = f"it was made {causes}; run its scenario again"
         raise InputError(f"{run.folder}: {text}: {hint}")
     return Priced(_summary(run.scenario, server), server.replay.key)
 

@@ -1,5 +1,6 @@
 """One run that is trained on a Ray cluster: the bytes of one machine, though a machine is lost on the way."""
 
+import json
 import logging
 import sys
 import threading
@@ -11,8 +12,11 @@ from run_cases import content
 
 import edgefl
 from edgefl.core.errors import InputError
+from edgefl.core.machine import processor
 from edgefl.learning.learner import cluster_workers
 from edgefl.learning.learner.cluster_workers import ClusterWorkers, facts
+from edgefl.learning.record import Pace
+from edgefl.runs import emulation
 
 SCENARIO = {
     "name": "cluster",
@@ -104,6 +108,28 @@ def test_a_run_that_was_stopped_goes_on_with_more_machines(tmp_path, head, machi
     result = edgefl.run(SCENARIO, out=tmp_path / "cluster", cluster=head.address, resume=True)
     assert result.status == "finished"
     assert content(tmp_path / "cluster") == local(tmp_path / "local", SCENARIO)
+
+
+def test_a_record_is_of_the_processors_of_the_cluster(tmp_path, head, machines, monkeypatch, caplog):
+    """Where all are alike, a run goes on with or without a cluster; on others its learning begins anew."""
+    machines(1)
+    warning = "another device or type of processor: learning begins anew"
+
+    def progress(row):
+        if row["round"] == 3:
+            raise KeyboardInterrupt
+
+    pace = Pace(rounds=1)
+    for out in ("alike", "others"):
+        edgefl.run(SCENARIO, out=tmp_path / out, cluster=head.address, progress=progress, pace=pace)
+    manifest = json.loads((tmp_path / "alike" / "manifest.json").read_text())
+    assert manifest["cluster_processors"] == [manifest["processor"]] == [processor()]
+    edgefl.run(SCENARIO, out=tmp_path / "alike", device="cpu", resume=True)
+    assert warning not in caplog.text
+    monkeypatch.setattr(emulation, "told_by_machines", lambda *_: [{"model": "another"}])
+    edgefl.run(SCENARIO, out=tmp_path / "others", cluster=head.address, resume=True)
+    assert warning in caplog.text
+    assert content(tmp_path / "alike") == content(tmp_path / "others")
 
 
 def test_options_that_make_no_sense(tmp_path, monkeypatch):
