@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import copy
-import logging
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from edgefl.core.errors import InputError
 from edgefl.core.machine import processor
+from edgefl.core.version import edgefl_version
 from edgefl.learning.datasets import DATASETS, Dataset
 from edgefl.results.integrity import DATA_DIGEST, manifest_of
 from edgefl.results.provenance import PROCESSOR
+from edgefl.runs.known_keys import differences
 from edgefl.runs.learning_key import rounds_matter
 from edgefl.scenario import Scenario, dump
 from edgefl.scenario.yaml_reader import NotYaml, parse
-
-log = logging.getLogger(__name__)
 
 OTHERWISE = "choose another folder with -o, or replace it with --overwrite"
 # Keys that only say when a run ends: what comes before does not depend on them.
@@ -34,25 +31,31 @@ def check_begun(folder: Path, text: str, scenario: Scenario) -> bool:
         scenario: what is to be run in it now.
 
     Raises:
-        InputError: it is the run of another scenario, has more rounds, or has other rounds than this one.
+        InputError: it is the run of another scenario, has more rounds, has other rounds than this one, or has keys of
+            another version, which this one does not know.
     """
-    now_text = dump(scenario)
-    if text == now_text:
+    if text == dump(scenario):
         return False
-    before = _parsed(folder, text)
-    now = _parsed(folder, now_text)
-    if _without_lengths(before) != _without_lengths(now):
-        raise InputError(f"{folder}: was begun with another scenario, {_first_difference(text, now_text)}; {OTHERWISE}")
-    lengths = [(_value(before, key), _value(now, key), key) for key in LENGTHS]
-    for old, new, key in lengths:
-        if old is not None and new is not None and new < old:
-            name = ".".join(key)
-            raise InputError(f"{folder}: was begun with {name}: {old}, which cannot become {new}; {OTHERWISE}")
-    longer = any(old != new for old, new, _ in lengths)
-    if longer and (culprit := rounds_matter(scenario)):
+    found = differences(_parsed(folder, text), scenario)
+    lengths = [each for each in found if each.key in LENGTHS and type(each.before) is type(each.now) is int]
+    unknown = [each for each in found if each.is_unknown]
+    # Another member of a catalogue has other keys: only where nothing else differs, a key is another version's.
+    for each in found:
+        if each not in lengths and each not in unknown and each.key[: len(STOP)] != STOP:
+            raise InputError(f"{folder}: was begun with another scenario, {each}; {OTHERWISE}")
+    if unknown:
+        names = ", ".join(each.name for each in unknown)
+        by = f"edgefl {manifest_of(folder).get('edgefl', 'of another version')}"
+        what = f"was begun by {by} with {names}, which edgefl {edgefl_version()} does not know"
+        raise InputError(f"{folder}: {what}: go on with the version that began it, {OTHERWISE}")
+    for each in lengths:
+        if each.now < each.before:
+            text = f"was begun with {each.name}: {each.before}, which cannot become {each.now}"
+            raise InputError(f"{folder}: {text}; {OTHERWISE}")
+    if lengths and (culprit := rounds_matter(scenario)):
         text = f"{culprit} depends on the number of rounds, so that the rounds in it would have been others"
         raise InputError(f"{folder}: cannot be extended: {text}; {OTHERWISE}")
-    return True
+    return bool(found)
 
 
 def check_data(folder: Path, dataset: Dataset, digest: str) -> None:
@@ -89,39 +92,3 @@ def _parsed(folder: Path, text: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError(f"{folder}/scenario.yaml: is not that of a run; {OTHERWISE}")
     return content
-
-
-def _value(content: dict[str, Any], path: tuple[str, ...]) -> Any:
-    """Return the value of a key; None if there is none."""
-    node: Any = content
-    for part in path:
-        if not isinstance(node, dict):
-            return None
-        node = node.get(part)
-    return node
-
-
-def _without_lengths(content: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy without the keys that only say when a run ends."""
-    rest = copy.deepcopy(content)
-    for *sections, key in (*LENGTHS, STOP):
-        node: Any = rest
-        for section in sections:
-            node = node.get(section)
-        if isinstance(node, dict) and node.get(key) is not None:
-            del node[key]
-    return rest
-
-
-def _first_difference(before: str, now: str) -> str:
-    """Return the first line that differs, in words."""
-    pairs = zip_longest(before.splitlines(), now.splitlines())
-    line_before, line_now = next(pair for pair in pairs if pair[0] != pair[1])
-    return f"with {_quoted(line_before)} in place of {_quoted(line_now)}"
-
-
-def _quoted(line: str | None) -> str:
-    """Return a line of a scenario as messages show it."""
-    if not line:  # one of the two scenarios is shorter
-        return "nothing"
-    return repr(line.strip())

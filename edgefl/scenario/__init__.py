@@ -5,7 +5,7 @@ composes the sections, checks them against each other, and reads and writes them
 """
 
 from edgefl.scenario.dump import dump
-from edgefl.scenario.load import changed, load, load_model, load_with_source
+from edgefl.scenario.load import changed, load, load_model, load_with_source, without
 from edgefl.scenario.scenario import Scenario
 from edgefl.scenario.sections import Stop
 from edgefl.scenario.sessions_section import RoundKey, Sessions
@@ -27,4 +27,5 @@ __all__ = [
     "load_model",
     "load_sweep",
     "load_with_source",
+    "without",
 ]

@@ -16,7 +16,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.paths import UserPath
 from edgefl.core.plugin_import import Access, NotImported
 from edgefl.core.plugins import attributing
-from edgefl.core.section import Section
+from edgefl.core.section import KeyPath, Section
 from edgefl.learning.data_section import DataSection
 from edgefl.learning.models import MODELS, Model
 from edgefl.scenario import shipped
@@ -107,13 +107,33 @@ def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Acc
     Raises:
         InputError: one finished line for every fault.
     """
+    return load(_content(scenario), overrides, access)
+
+
+def without(scenario: Scenario, keys: Sequence[KeyPath]) -> Scenario:
+    """Return a loaded scenario as if some of its keys had not been written.
+
+    Raises:
+        InputError: one finished line for every fault.
+    """
+    content = _content(scenario)
+    for *sections, key in keys:
+        node: Any = content
+        for section in sections:
+            node = node[section]
+        node.pop(key, None)  # what only Python has is written otherwise
+    return load(content)
+
+
+def _content(scenario: Scenario) -> dict[str, Any]:
+    """Return a loaded scenario in a form that `load` takes."""
     content = scenario.model_dump(mode="json")
     dataset = scenario.data.dataset
     if dataset.only_in_python:
         own_keys = type(dataset).model_fields
         rest = {key: value for key, value in content["data"].items() if key not in own_keys}
         content["data"] = {**rest, "dataset": dataset}
-    return load(content, overrides, access)
+    return content
 
 
 def _context(raw: Mapping[str, Any], base: Path, access: Access) -> dict[str, Any]:
