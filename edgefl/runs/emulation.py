@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from edgefl.core.extras import check_loads
 from edgefl.core.files import MOST_NAME_BYTES, FileGroup, cut_to_bytes, locked, write_atomically
 from edgefl.core.machine import one_numpy_thread, processor, rare_collections
 from edgefl.core.own_files import remove_half_written
-from edgefl.core.plugins import Plugin, attributing
+from edgefl.core.plugins import attributing
 from edgefl.core.ray_cluster import connected, told_by_machines
 from edgefl.learning.partitions.base import holdings
 from edgefl.learning.record import Journal, Pace
@@ -29,7 +29,7 @@ from edgefl.learning.storage import storage
 from edgefl.learning.torch_device import choose_device
 from edgefl.results import provenance, run_folder, writer
 from edgefl.results.csv_format import csv_bytes, csv_pieces
-from edgefl.results.integrity import DATA_DIGEST, MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all, manifest_of
+from edgefl.results.integrity import DATA_DIGEST, MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all
 from edgefl.results.progress import Progress, SoFar, is_under_way
 from edgefl.results.provenance import PROCESSOR
 from edgefl.results.reader import text_of
@@ -37,7 +37,7 @@ from edgefl.results.result import Result, read_result
 from edgefl.results.summary import summarize
 from edgefl.runs.assembly import build, rows_of
 from edgefl.runs.data_division import Divided, accuracy_columns, divide
-from edgefl.runs.extension import check_begun, check_data, is_of_this_processor
+from edgefl.runs.extension import check_begun, check_data, check_plugins, is_of_this_processor
 from edgefl.runs.plan_keys import as_begun, keys_of_plan, with_keys
 from edgefl.runs.result_needs import check_disk, check_ledger, disk_needs
 from edgefl.runs.what_if_points import check_points
@@ -647,30 +647,12 @@ def _finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Resul
     result = read_result(folder)
     if result.status != "finished":
         return None
-    _check_plugins(folder, plugins_in(scenario))
+    check_plugins(folder, plugins_in(scenario))
     if extends:
         if not (folder / run_folder.CHECKPOINTS).exists():
             log.info("%s: kept no record of what it learned: its rounds are learned again", folder)
         return None
     return result
-
-
-def _check_plugins(folder: Path, plugins: Sequence[Plugin]) -> None:
-    """Check that a finished run was made by the plug-ins as they are now.
-
-    Raises:
-        InputError: their source has changed since.
-    """
-    listed = manifest_of(folder).get("plugins", [])
-    try:
-        before = {str(plugin["key"]): plugin["sha256"] for plugin in listed}
-    except (KeyError, TypeError):
-        text = "plugins: must be a list of what the run was made by, each with key and sha256; the file is damaged"
-        raise InputError(f"{folder / MANIFEST_FILE}: {text}") from None
-    for plugin in plugins:
-        if before.get(plugin.key) != plugin.sha256():
-            text = f"its run was finished with another version of {plugin.path}"
-            raise InputError(f"{folder}: {text}; choose another folder with -o, or replace it with --overwrite")
 
 
 def _write(folder: Path, result: Result) -> None:

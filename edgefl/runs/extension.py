@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError
 from edgefl.core.machine import processor
+from edgefl.core.plugins import Plugin
 from edgefl.core.version import edgefl_version
 from edgefl.learning.datasets import DATASETS, Dataset
-from edgefl.results.integrity import DATA_DIGEST, manifest_of
+from edgefl.results.integrity import DATA_DIGEST, MANIFEST_FILE, manifest_of
 from edgefl.results.provenance import PROCESSOR
+from edgefl.results.reader import text_of
+from edgefl.results.run_folder import SCENARIO_FILE
 from edgefl.runs.known_keys import differences
 from edgefl.runs.learning_key import rounds_matter
+from edgefl.runs.plan_keys import as_begun
 from edgefl.scenario import Scenario, dump
 from edgefl.scenario.yaml_reader import NotYaml, parse
 
@@ -76,6 +82,38 @@ def check_data(folder: Path, dataset: Dataset, digest: str) -> None:
         if not is_of_this_processor(folder):  # what is computed, as by a sine, may be rounded otherwise
             remedy = "it was begun on another type of processor, which may round otherwise: go on with it there"
         raise InputError(f"{folder}: {text}: {remedy}; {OTHERWISE}")
+
+
+def check_plugins(folder: Path, plugins: Sequence[Plugin]) -> None:
+    """Check that a folder's run was made by the plug-ins as they are now.
+
+    Raises:
+        InputError: their source has changed since.
+    """
+    listed = manifest_of(folder).get("plugins", [])
+    try:
+        before = {str(plugin["key"]): plugin["sha256"] for plugin in listed}
+    except (KeyError, TypeError):
+        text = "plugins: must be a list of what the run was made by, each with key and sha256; the file is damaged"
+        raise InputError(f"{folder / MANIFEST_FILE}: {text}") from None
+    for plugin in plugins:
+        if before.get(plugin.key) != plugin.sha256():
+            raise InputError(f"{folder}: its run was finished with another version of {plugin.path}; {OTHERWISE}")
+
+
+def is_begun(folder: Path, scenario: Scenario) -> bool:
+    """Return whether a folder holds a run of a scenario, which may have been begun by another version.
+
+    Raises:
+        InputError: it holds the run of another scenario, or of other plug-ins.
+    """
+    if not (folder / SCENARIO_FILE).exists():
+        return False
+    text = text_of(folder, SCENARIO_FILE)
+    if check_begun(folder, text, as_begun(scenario, _parsed(folder, text))):
+        raise InputError(f"{folder}: was begun with another number of rounds, or another end; {OTHERWISE}")
+    check_plugins(folder, plugins_in(scenario))
+    return True
 
 
 def is_of_this_processor(folder: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -13,6 +14,7 @@ from edgefl.core.errors import InputError, RunError, Taken
 from edgefl.core.own_files import Mark, begins_with, check_lock, check_replaceable, is_own, remove, remove_empty
 from edgefl.results import run_folder
 from edgefl.results.run_folder import CHECKPOINTS, LOCK
+from edgefl.runs import extension
 from edgefl.runs.report_page import REPORT
 from edgefl.runs.sweep_index import INDEX
 from edgefl.scenario import Scenario, Sweep
@@ -33,12 +35,12 @@ MARKS: dict[str, Mark] = {  # of a sweep's own files
 }
 
 
-def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool, growing: bool = False) -> None:
+def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, growing: bool = False) -> None:
     """Check that a sweep can be run in a folder, before anything is run.
 
     Args:
         out: the folder.
-        content: what `content_of` says of the sweep.
+        sweep: what is to be run there.
         resume: the sweep in the folder is continued.
         overwrite: the sweep in the folder is replaced.
         growing: a sweep that is continued may have other points than the one in the folder, such as more seeds; those
@@ -48,18 +50,42 @@ def check_folder(out: Path, content: str, *, resume: bool, overwrite: bool, grow
         InputError: the folder holds another sweep or other files, or cannot be written.
     """
     run_folder.check_usable(out, may_hold_files=overwrite or resume)
-    _check_files(out, content)
+    _check_files(out, content_of(sweep))
     if not resume or not (out / CONTENT).exists():
         return
-    # Compared as bytes: a damaged file may be no text at all.
-    same = (out / CONTENT).read_bytes() == content.encode()
-    if not same and growing:
-        before = _points_of(out)
-        now = _digests(content)
-        same = all(before.get(place, digest) == digest for place, digest in now.items())
-    if not same:
-        text = "was begun with another sweep; choose another folder with -o, or replace it with --overwrite"
-        raise InputError(f"{out}: {text}")
+    if not _is_same(out, sweep, growing=growing):
+        raise InputError(f"{out}: was begun with another sweep; {extension.OTHERWISE}")
+
+
+def _is_same(out: Path, sweep: Sweep, *, growing: bool) -> bool:
+    """Return whether a sweep is the one that a folder holds, which may have been begun by another version.
+
+    Raises:
+        InputError: a run in it is of another scenario, or of other plug-ins; the message says of which.
+    """
+    # Compared as bytes first: a damaged file may be no text at all.
+    content = content_of(sweep)
+    earlier = (out / CONTENT).read_bytes()
+    if earlier == content.encode():
+        return True
+    before = _points_of(out)
+    if not growing and _without_digests(earlier) != _without_digests(content):
+        return False
+    now = _digests(content)
+    # Another version may write other digests of the same scenarios. These themselves are in the folders of their runs.
+    others = {place for place in now.keys() & before.keys() if now[place] != before[place]}
+    begun = [
+        extension.is_begun(out / point.place, point.scenario) for point in sweep.points if str(point.place) in others
+    ]
+    return not others or any(begun)
+
+
+def _without_digests(content: str | bytes) -> Any:
+    """Return what a sweep's file says besides the digests of its points."""
+    parsed = yaml.safe_load(content)
+    for point in parsed["points"]:
+        del point["digest"]
+    return parsed
 
 
 def check_still(out: Path, content: str, before: int | None) -> None:

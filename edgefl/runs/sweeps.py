@@ -112,7 +112,7 @@ def run(
     out = (options.out or RESULTS / sweep.name).absolute()
     content = content_of(sweep)
     before = begun_ns(out)
-    check_folder(out, content, resume=options.resume, overwrite=options.overwrite, growing=options.growing)
+    check_folder(out, sweep, resume=options.resume, overwrite=options.overwrite, growing=options.growing)
     gpus = _gpus(options, train=sweep.train)
     # The lock keeps a second process out of the folder while this one runs the sweep.
     with _joined(options, train=sweep.train) as cluster, alone(out / LOCK):
