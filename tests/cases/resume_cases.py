@@ -1,5 +1,7 @@
 """Runs that keep as many kinds of state as there are, to be stopped and to go on."""
 
+import numpy as np
+
 ROUNDS = 9
 BASE = {
     "rounds": ROUNDS,
@@ -97,3 +99,10 @@ CASES = {
         "churn": {"kind": "poisson", "arrivals_per_s": 400, "stay_s": {"exponential": 0.012}},
     },
 }
+
+
+def drawn(seed=None):
+    """Samples that are drawn, which without a seed are others in each run."""
+    x = np.random.default_rng(seed).normal(size=(48, 5)).astype(np.float32)
+    y = np.arange(48) % 3
+    return x[:24], y[:24], x[24:], y[24:]

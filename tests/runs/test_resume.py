@@ -5,7 +5,7 @@ import logging
 
 import numpy as np
 import pytest
-from resume_cases import BASE, CASES, ROUNDS
+from resume_cases import BASE, CASES, ROUNDS, drawn
 from run_cases import content
 
 import edgefl
@@ -163,13 +163,6 @@ def test_other_samples_under_the_same_labels_are_refused(tmp_path):
     assert edgefl.run(keys, out=tmp_path / "cut", device="cpu", resume=True).status == "finished"
 
 
-def drawn(seed=None):
-    """Samples that are drawn, which without a seed are others in each run."""
-    x = np.random.default_rng(seed).normal(size=(48, 5)).astype(np.float32)
-    y = np.arange(48) % 3
-    return x[:24], y[:24], x[24:], y[24:]
-
-
 def interrupt(row):
     if row["round"] == KILLED:
         raise KeyboardInterrupt
@@ -189,7 +182,7 @@ def test_data_that_are_drawn_without_a_seed_are_not_joined_with_others(begin, tm
     begin(keys, tmp_path)
     before = content_of_all(tmp_path)
     text = (
-        "was begun with other data than data.dataset: test_resume:drawn gives now: if it draws them, "
+        "was begun with other data than data.dataset: resume_cases:drawn gives now: if it draws them, "
         "seed its generator; choose another folder with -o, or replace it with --overwrite"
     )
     with pytest.raises(InputError, match=f"^{tmp_path}: {text}$"):
