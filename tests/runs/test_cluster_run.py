@@ -180,7 +180,9 @@ def test_machines_of_other_versions_or_another_processor_are_refused(told):
     with pytest.raises(InputError, match=r"a machine has torch 0\.1, this one .*: install the same version on all"):
         make(Told(), Told(torch="0.1"))
     with pytest.raises(InputError, match=r"\(left and right\)"):
-        make(Told(processor="left"), Told(processor="right"))
+        make(Told(processor="left AVX2"), Told(processor="right AVX2"))
+    with pytest.raises(InputError, match=r"\(AVX512F and nothing more\)"):
+        make(Told(processor="EPYC AVX2 AVX512F"), Told(processor="EPYC AVX2"))
 
 
 def test_a_machine_that_joins_with_another_processor_is_not_used(told, caplog):

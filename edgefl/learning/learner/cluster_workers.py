@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from edgefl.core.errors import InputError, RunError
-from edgefl.core.machine import one_numpy_thread, processor_model
+from edgefl.core.machine import one_numpy_thread, processor
 from edgefl.core.version import edgefl_version
 from edgefl.learning.learner.parcels import Parcel, Parcels
 from edgefl.learning.learner.setup import build_trainers
@@ -54,7 +54,7 @@ class ClusterTrainer:
         self._trainer = build_trainers(task, ["cpu"]).trainers[0]
 
     def facts(self) -> dict[str, str]:
-        """Return what the bytes of results depend on: versions, and the model of the processor."""
+        """Return what the bytes of results depend on: versions, and the type of the processor."""
         return facts()
 
     def call(self, rest: bytes, *tensors: Any) -> tuple[Any, ...]:
@@ -192,7 +192,7 @@ class ClusterWorkers:
         if self._processor is None:
             self._processor = found["processor"]
         if found["processor"] != self._processor:
-            both = f"{self._processor} and {found['processor']}"
+            both = _differing_words(self._processor, found["processor"])
             raise InputError(
                 f"--cluster: machines have processors that may round differently ({both}), so that results would "
                 "depend on which of them is quicker: use machines of one type"
@@ -292,11 +292,18 @@ class ClusterWorkers:
             worker.close()
 
 
+def _differing_words(one: str, other: str) -> str:
+    """Return what two descriptions of processors do not share: their names, or the instructions of one of them."""
+    own = [word for word in one.split() if word not in other.split()]
+    others = [word for word in other.split() if word not in one.split()]
+    return f"{' '.join(own) or 'nothing more'} and {' '.join(others) or 'nothing more'}"
+
+
 def facts() -> dict[str, str]:
-    """Return what the bytes of results depend on: versions, and the model of this machine's processor."""
+    """Return what the bytes of results depend on: versions, and the type of this machine's processor."""
     return {
         "edgefl": edgefl_version(),
         "torch": version("torch"),
         "numpy": version("numpy"),
-        "processor": processor_model(),
+        "processor": " ".join(processor().values()),
     }

@@ -6,13 +6,13 @@ import hashlib
 import json
 import logging
 import os
-import platform
 import tempfile
 from collections.abc import Callable, Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from edgefl.core.machine import processor_model
 from edgefl.core.paths import cache_folder
 from edgefl.learning.learner.plan import Plan
 
@@ -90,16 +90,4 @@ def processor(device: str) -> str:
         import torch
 
         return torch.cuda.get_device_name(device)
-    # Linux has the model's name here; `platform.processor` is empty or only the architecture there
-    for line in _lines(Path("/proc/cpuinfo")):
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def _lines(path: Path) -> list[str]:
-    """Return the lines of a file; none if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
+    return processor_model()
