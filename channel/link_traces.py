@@ -18,6 +18,7 @@ from channel.units import db_to_linear
 
 PACKET_BITS = 12_000  # of 1,500 bytes: what mahimahi's link carries at each opportunity
 SAME_TIME_S = 1e-9  # an opportunity this close to a transfer's beginning is not its own: times are sums of floats
+MOST_REPETITIONS = 2.0**52  # of a recording, after which a time has no digits left for a place within it
 WHOLE = 1e-9  # of a packet: an amount that exceeds whole packets by less is rounding
 
 
@@ -109,7 +110,9 @@ class Steps:
         if self.total == 0:
             return np.inf
         if len(self.rate) == 1 and repeats:
-            return float(amount / self.rate[0])
+            return float(amount) / float(self.rate[0])
+        if amount > MOST_REPETITIONS * self.total:
+            return np.inf
         within_s = begin_s
         if repeats:
             within_s = begin_s - np.floor(begin_s / self.end_s) * self.end_s

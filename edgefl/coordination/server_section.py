@@ -15,7 +15,7 @@ from edgefl.coordination.policies.synchronous import Synchronous
 from edgefl.coordination.selection import SELECTIONS, Selection
 from edgefl.coordination.selection.uniform import UniformSelection
 from edgefl.core.catalogue import where_known
-from edgefl.core.section import Count, Section, fault_at
+from edgefl.core.section import Count, Seconds, Section, fault_at
 
 
 class ServerSection(Section):
@@ -27,7 +27,7 @@ class ServerSection(Section):
     csi: Annotated[Csi, CSI] = NoCsi()  # what the server knows of channels when it decides
     optimiser: Annotated[Optimiser, OPTIMISERS] = NoOptimiser()  # decides on the uplink's band, powers and clocks
     # After which a round ends without those who are late; for policies that have one.
-    deadline_s: PositiveFloat | None = None
+    deadline_s: Seconds | None = None
     on_departure: Literal["lost", "completes"] = "lost"  # whether a participation outlasts its device's departure
     # Whether departing devices keep their state; if forgotten, the server drops it, too.
     departed_state: Literal["kept", "lost", "forgotten"] = "kept"

@@ -64,6 +64,17 @@ _SENTENCES = {
 Count = Annotated[int, Field(gt=0, le=10**9)]
 """A number of things; the bound keeps a slip in the exponent from filling the memory."""
 
+LARGEST_S = 1e12  # beyond that, differences of times would be rounding
+
+Seconds = Annotated[float, Field(gt=0, le=LARGEST_S)]
+"""A duration."""
+
+Delay = Annotated[float, Field(ge=0, le=LARGEST_S)]
+"""A duration that may be 0."""
+
+BitRate = Annotated[float, Field(ge=1, le=1e15)]
+"""Bits a second; a lower rate would take for ever."""
+
 
 def fault(text: str) -> PydanticCustomError:
     """Return a finished sentence about the value that is being validated, as an error to raise."""

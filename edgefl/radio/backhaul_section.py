@@ -7,16 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     Field,
-    NonNegativeFloat,
     NonNegativeInt,
-    PositiveFloat,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     model_validator,
 )
 
-from edgefl.core.section import Section, fault, fault_at, shown
+from edgefl.core.section import BitRate, Delay, Section, fault, fault_at, shown
 
 SERVER = "server"
 
@@ -46,8 +44,8 @@ class BackhaulLink(Section):
     """A link, which carries both ways at once."""
 
     between: Annotated[tuple[AnyNode, AnyNode], Field(strict=False)]  # its two ends, in either order
-    rate_bps: PositiveFloat | None = None  # None: bits take no time
-    delay_s: NonNegativeFloat = 0.0  # one way
+    rate_bps: BitRate | None = None  # None: bits take no time
+    delay_s: Delay = 0.0  # one way
 
 
 class Backhaul(Section):
@@ -55,8 +53,8 @@ class Backhaul(Section):
 
     kind: Literal["star", "chain", "tree", "graph"] = "graph"  # the links' shape; graph: as links lists them
     links: Annotated[tuple[BackhaulLink, ...], Field(strict=False)] = ()  # of a graph
-    rate_bps: PositiveFloat | None = None  # of each link of a star, chain or tree, as the next two
-    delay_s: NonNegativeFloat = 0.0  # of each link
+    rate_bps: BitRate | None = None  # of each link of a star, chain or tree, as the next two
+    delay_s: Delay = 0.0  # of each link
     children: Annotated[int, Field(ge=1, le=10**6)] = 2  # of each base station in a tree, whose root is number 0
 
     @model_validator(mode="after")

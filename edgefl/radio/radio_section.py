@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from edgefl.core.catalogue import where_known
-from edgefl.core.section import Section, fault, fault_at, shown
+from edgefl.core.section import Seconds, Section, fault, fault_at, shown
 from edgefl.radio.allocation import ALLOCATIONS, Allocation
 from edgefl.radio.allocation.equal import EqualAllocation
 from edgefl.radio.background import BACKGROUNDS, Background
@@ -61,8 +61,8 @@ class Faults(Section):
 
     failure_probability: ShareBelowOne = 0.0  # of each attempt, noticed at its end
     attempts: Annotated[int, Field(ge=1, le=100)] = 1  # most attempts of a transfer
-    max_transfer_s: PositiveFloat | None = None  # all attempts together
-    link_failure_s: PositiveFloat | None = None  # until a hopeless link fails; 100 where max_transfer_s is left out
+    max_transfer_s: Seconds | None = None  # all attempts together
+    link_failure_s: Seconds | None = None  # until a hopeless link fails; 100 where max_transfer_s is left out
 
     @property
     def hopeless_s(self) -> float | None:

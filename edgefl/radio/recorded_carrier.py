@@ -86,9 +86,11 @@ class RecordedCarrier:
         who = replace(self._participants.only(np.array([row])), attempts_before=turn // 2 * faults.attempts)
         fails = self._pricing.fails_by_fault(way, who)[0]
         left_s = faults.max_transfer_s or np.inf
-        # A link that never carries anything fails in time, as a hopeless link of a model does.
-        is_lost = not self._links.link(way, int(who.drop.ids[0])).total
-        if is_lost:
+        # A link that never carries all of it fails in time, as a hopeless link of a model does.
+        amount = bits
+        if self._links.are_snrs:
+            amount = bits / self._pricing.budget.resources.band_hz
+        if not self._links.can_carry(way, int(who.drop.ids[0]), amount):
             left_s = min(left_s, faults.hopeless_s or np.inf)
         duration_s = 0.0
         air_s = 0.0

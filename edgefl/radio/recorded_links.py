@@ -11,6 +11,7 @@ from channel.link_traces import Opportunities, RecordedLink, SnrSteps, Steps
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.errors import InputError
 from edgefl.core.returns import check_type, is_trusted, wrong
+from edgefl.core.section import LARGEST_S
 from edgefl.core.streams import Streams
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.traces import LinkTrace, Recording
@@ -97,6 +98,11 @@ class RecordedLinks:
     def link(self, way: Way, device: int) -> RecordedLink:
         """Return what a device's link carries: bits, or bits per hertz if SNRs were recorded."""
         return self._carrying(way, int(self._which[device]))
+
+    def can_carry(self, way: Way, device: int, amount: float) -> bool:
+        """Return whether a device's link carries an amount, of the unit of `link`, in any time that a run can count."""
+        link = self.link(way, device)
+        return link.total * (LARGEST_S / link.end_s) >= amount
 
     def time_s(self, device: int, now_s: float) -> float:
         """Return the time of a device's recording."""

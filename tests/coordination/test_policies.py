@@ -397,6 +397,10 @@ def test_when_all_transfers_fail_the_run_ends_and_the_model_stays(name, limit_s)
 REFUSED = {
     "no deadline": ("server: {policy: deadline}", "server.deadline_s: is required"),
     "no deadline, kept": ("server: {policy: {kind: deadline, late: keep}}", "server.deadline_s: is required"),
+    "a deadline that overflows": (
+        "server: {policy: deadline, deadline_s: 1.7e308}",
+        "server.deadline_s: must be <= 1000000000000",
+    ),
     "a deadline of 0": ("server: {policy: deadline, deadline_s: 0}", "server.deadline_s: must be > 0, got 0"),
     "a deadline without meaning": (
         "server: {deadline_s: 1}",

@@ -154,7 +154,12 @@ REFUSED = {
         "backhaul: {links: [{between: [server, -1]}]}",
         "backhaul.links.0.between.1: must be server, the number of a base station or a router's name, got -1",
     ),
-    "no rate": ("backhaul: {kind: star, rate_bps: 0}", "backhaul.rate_bps: must be > 0, got 0"),
+    "no rate": ("backhaul: {kind: star, rate_bps: 0}", "backhaul.rate_bps: must be >= 1, got 0"),
+    "an endless rate": ("backhaul: {kind: star, rate_bps: 5e-324}", "backhaul.rate_bps: must be >= 1, got 5e-324"),
+    "an endless delay": (
+        "backhaul: {kind: star, delay_s: 1.7e308}",
+        "backhaul.delay_s: must be <= 1000000000000, got ",
+    ),
     "links of a star": (
         "backhaul: {kind: star, links: [{between: [server, 0]}]}",
         "backhaul.links: does not belong to the kind star: leave it out",

@@ -182,6 +182,22 @@ def test_a_lost_device_fails_in_time_and_the_others_go_on(tmp_path, sharing):
     assert sooner.devices["bytes_up"][3] == 0
 
 
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+@pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e-9])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_rate_that_no_run_sees_the_end_of_is_a_lost_link(tmp_path, sharing, rate, steps):
+    """Times that overflow, or are longer than a run can count, made tracebacks in moving devices and in the tables."""
+    rows = [(device, time_s, 1e6, rate if device == 3 else 1e6) for device in range(6) for time_s in range(steps)]
+    walking = {"kind": "random_waypoint", "speed_mps": 1.0}
+    radio = {**traced(table(tmp_path, rows)), "sharing": sharing}
+    result = run({}, radio=radio, devices={"count": 6}, rounds=1, mobility=walking, out=tmp_path / "out")
+    status = result.devices.set_index("device")["status"]
+    assert status[3] == "upload_failed"
+    assert (status.drop(3) == "received").all()
+    assert result.devices["upload_s"][3] == pytest.approx(100.0)
+    assert result.devices["bytes_up"][3] == 0
+
+
 def test_the_end_of_a_recording_is_an_error_if_so_chosen(tmp_path):
     """0.64 Mbit at 1 Mbit/s, of which the file has half a second; a deadline before is no error."""
     rows = [(device, time_s, 1e6, 1e6) for device in range(20) for time_s in (0, 0.25)]

@@ -50,6 +50,8 @@ REFUSED = {
     "radio:\n  faults:\n    failure_probability: 1": (5, "radio.faults.failure_probability: must be < 1, got 1"),
     "radio:\n  faults:\n    attempts: 0": (5, "radio.faults.attempts: must be >= 1, got 0"),
     "radio:\n  faults:\n    max_transfer_s: 0": (5, "radio.faults.max_transfer_s: must be > 0, got 0"),
+    "radio:\n  faults:\n    max_transfer_s: 1.7e308": (5, "radio.faults.max_transfer_s: must be <= 1000000000000"),
+    "radio:\n  faults:\n    link_failure_s: 1.7e308": (5, "radio.faults.link_failure_s: must be <= 1000000000000"),
     "radio:\n  interference:\n    load: 1.5": (5, "radio.interference.load: must be <= 1, got 1.5"),
     "radio:\n  noise_figure_db: -1": (4, "radio.noise_figure_db: must be >= 0, got -1"),
     "radio:\n  fading: nakagami": (4, "radio.fading: unknown fading model"),

@@ -416,6 +416,7 @@ def test_a_device_without_speed_stays(model):
     [
         ({"kind": "manhattan", "block_m": 15}, "mobility: block_m must be from 20 .* got 15"),
         ({"kind": "manhattan", "block_m": 400}, "mobility: block_m must be .* to 353.553 .* got 400"),
+        ({"kind": "group", "spread_m": 1e-150}, "mobility.spread_m: must be >= 0.01"),
         ({"kind": "group", "spread_m": 100}, "mobility: spread_m must be <= 60"),
         ({"kind": "gauss_markov", "alpha": 1.5}, "mobility.alpha: must be <= 1, got 1.5"),
         ({"kind": "constant_velocity", "edge": "stop"}, "mobility.edge: must be 'reflect', 'wrap' or 'leave'"),

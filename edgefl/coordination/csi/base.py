@@ -20,6 +20,7 @@ from pydantic import NonNegativeFloat, NonNegativeInt
 
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.catalogue import Member
+from edgefl.core.section import Delay
 
 
 class Gains(NamedTuple):
@@ -89,7 +90,7 @@ class ReportedCsi(Csi):
 class RequestedCsi(ReportedCsi):
     """Base class of all kinds in which all candidates report before participants are chosen."""
 
-    age_s: NonNegativeFloat = 0.0  # how old reports are when the round begins
+    age_s: Delay = 0.0  # how old reports are when the round begins
     report_bits: NonNegativeInt = 32  # size of a report of each candidate before each choice; 0: reports are free
 
     @property

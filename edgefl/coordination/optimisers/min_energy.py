@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from pydantic import NonNegativeFloat, PositiveFloat
+from pydantic import NonNegativeFloat
 
 from edgefl.coordination.decisions import Decisions
 from edgefl.coordination.forecast import Forecast
@@ -13,6 +13,7 @@ from edgefl.coordination.optimisers.base import Optimiser
 from edgefl.coordination.optimisers.bounds import too_high
 from edgefl.coordination.optimisers.shared_band import SharedBand
 from edgefl.core.arrays import Floats
+from edgefl.core.section import Seconds
 
 
 class MinEnergy(Optimiser):
@@ -20,7 +21,7 @@ class MinEnergy(Optimiser):
 
     needs_shannon: ClassVar[bool] = True
 
-    deadline_s: PositiveFloat | None = None  # of a round; None: `server.deadline_s`
+    deadline_s: Seconds | None = None  # of a round; None: `server.deadline_s`
     min_clock_hz: NonNegativeFloat = 0.0  # least clock
 
     @property

@@ -6,9 +6,10 @@ from collections.abc import Generator
 from typing import Annotated, Any, ClassVar
 
 import simpy
-from pydantic import Field, NonNegativeFloat, PositiveFloat
+from pydantic import Field
 
 from edgefl.coordination.policies.base import Coordinator, Policy, StarBackhaul
+from edgefl.core.section import BitRate, Delay
 
 
 class Hierarchical(Policy):
@@ -17,8 +18,8 @@ class Hierarchical(Policy):
     edge_models: ClassVar[bool] = True
 
     cloud_every: Annotated[int, Field(ge=1, le=10**9)] = 5  # rounds of the cells to one of the cloud, kappa_2
-    backhaul_bps: PositiveFloat | None = None  # for a star, in place of the section backhaul; None: bits take no time
-    backhaul_delay_s: NonNegativeFloat = 0.0  # of a message, one way
+    backhaul_bps: BitRate | None = None  # for a star, in place of the section backhaul; None: bits take no time
+    backhaul_delay_s: Delay = 0.0  # of a message, one way
 
     @property
     def star_backhaul(self) -> StarBackhaul:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from pydantic import NonNegativeFloat, PositiveFloat
+from pydantic import NonNegativeFloat
 
 from edgefl.coordination.forecast import Forecast
 from edgefl.coordination.selection.base import Selection, draws
 from edgefl.coordination.server_view import DeviceReports, ServerView
 from edgefl.core.arrays import Floats, Ids, Rows
 from edgefl.core.errors import RunError
-from edgefl.core.section import Count
+from edgefl.core.section import Count, Seconds
 from edgefl.core.streams import Streams
 
 
@@ -27,7 +27,7 @@ class AgeOfUpdate(Selection):
 
     alpha: NonNegativeFloat = 1.0  # fairness: 0 counts rounds, 1 their logarithm; a high one hardly counts long absence
     channels: Count | None = None  # equal parts of the band; None: server.participants
-    upload_s: PositiveFloat | None = None  # how long an upload may take; None: each device takes one channel
+    upload_s: Seconds | None = None  # how long an upload may take; None: each device takes one channel
 
     @property
     def needs_csi(self) -> bool:

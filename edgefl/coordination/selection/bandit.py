@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, PositiveFloat
+from pydantic import Field
 
 from edgefl.coordination.selection.base import Selection, draws, lowest
 from edgefl.coordination.server_view import DeviceReports, ServerView
 from edgefl.core.arrays import Floats, Ids
+from edgefl.core.section import Seconds
 from edgefl.core.streams import Streams
 
 TRIPS_S, RECEIVED, LOST, LONGEST_S, DEBT = range(5)
@@ -29,7 +30,7 @@ class Bandit(Selection):
 
     # cs-ucb: short round trips; cs-ucb-q: with a share of the rounds for each device.
     variant: Literal["cs-ucb", "cs-ucb-q"] = "cs-ucb"
-    max_round_trip_s: PositiveFloat | None = None  # t_max, of which longer ones are cut; None: the longest so far
+    max_round_trip_s: Seconds | None = None  # t_max, of which longer ones are cut; None: the longest so far
     share: Annotated[float, Field(ge=0, le=1)] = 0.0  # c: the least part of the rounds of each device, in cs-ucb-q
     beta: Annotated[float, Field(ge=0, le=1)] = 0.1  # weight of the queue against the reward, in cs-ucb-q
 

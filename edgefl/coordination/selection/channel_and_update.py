@@ -6,14 +6,14 @@ import math
 from typing import Literal
 
 import numpy as np
-from pydantic import PositiveFloat, model_validator
+from pydantic import model_validator
 
 from edgefl.coordination.forecast import Forecast
 from edgefl.coordination.selection.base import draws, lowest
 from edgefl.coordination.selection.update_norm import UpdateNorm
 from edgefl.coordination.server_view import ServerView
 from edgefl.core.arrays import Ids, Ints
-from edgefl.core.section import Count, fault_at
+from edgefl.core.section import Count, Seconds, fault_at
 from edgefl.core.streams import Streams
 
 BITS_PER_VALUE = 32
@@ -29,7 +29,7 @@ class ChannelAndUpdate(UpdateNorm):
     # bc_bn2: strong channels, then large updates; bn2_c: both weighed at once.
     variant: Literal["bc_bn2", "bn2_c"] = "bc_bn2"
     candidates_by_channel: Count | None = None  # of bc_bn2, K_c; None: twice the participants
-    upload_s: PositiveFloat | None = None  # of bn2_c: the time that each has for its upload, on an equal share
+    upload_s: Seconds | None = None  # of bn2_c: the time that each has for its upload, on an equal share
 
     @model_validator(mode="after")
     def _check_variant(self) -> ChannelAndUpdate:

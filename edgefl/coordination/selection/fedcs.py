@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from pydantic import PositiveFloat
 
 from edgefl.coordination.forecast import Forecast
 from edgefl.coordination.selection.base import Selection, draws, weighted
 from edgefl.coordination.server_view import ServerView
 from edgefl.core.arrays import Floats, Ids, Ints, Rows
 from edgefl.core.errors import RunError
-from edgefl.core.section import Count
+from edgefl.core.section import Count, Seconds
 from edgefl.core.streams import Streams
 
 
@@ -26,7 +25,7 @@ class FedCS(Selection):
     channel is unknown are heard before.
     """
 
-    deadline_s: PositiveFloat | None = None  # T_round; None: server.deadline_s
+    deadline_s: Seconds | None = None  # T_round; None: server.deadline_s
     requests: Count | None = None  # devices that are asked for their resources, at random; None: all that are present
     limit: Literal["participants", "none"] = "participants"  # the most that are chosen; none: as many as fit
 

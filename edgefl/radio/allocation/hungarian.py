@@ -11,6 +11,7 @@ from pydantic import Field, PositiveFloat
 from edgefl.coordination.decisions import Decisions, Infeasible
 from edgefl.coordination.forecast import Forecast
 from edgefl.core.arrays import Bools, Floats
+from edgefl.core.section import Seconds
 from edgefl.radio.allocation.base import Allocation
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Hungarian(Allocation):
     # Interference on each block of a cell's uplink; the band has as many blocks, all of one width.
     interference_w: Annotated[list[Watts], Field(min_length=1, max_length=4096)]
     threshold_db: Annotated[float, Field(ge=-100, le=100)] = 0.023  # m in 1 - exp(-m (I + N) / (P h)), see radio.errors
-    max_delay_s: PositiveFloat | None = None  # of download and upload together
+    max_delay_s: Seconds | None = None  # of download and upload together
     max_energy_j: PositiveFloat | None = None  # of computing and upload together
     power: Literal["within_energy", "full"] = "within_energy"  # lowered as far as max_energy_j asks for, or never
 

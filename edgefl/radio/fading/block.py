@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from pydantic import PositiveFloat
 
 from edgefl.core.arrays import Floats, Ints
+from edgefl.core.section import Seconds
 from edgefl.radio.fading.base import Fading
 
 LONGEST_SLOTS = 2**62  # a block of a device at rest, whose coherence time is infinite
@@ -14,7 +14,7 @@ LONGEST_SLOTS = 2**62  # a block of a device at rest, whose coherence time is in
 class BlockFading(Fading):
     """Rayleigh, constant for a coherence time of 0.423 / f_d, then independent (Rappaport 2002, eq. 5.40.c)."""
 
-    block_s: PositiveFloat | None = None  # the coherence time of each device's speed where not given
+    block_s: Seconds | None = None  # the coherence time of each device's speed where not given
 
     def slot_correlation(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Floats:
         """Return 0 [n]: blocks are independent."""

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
-from edgefl.core.section import fault_at
+from edgefl.core.section import LARGEST_S, fault_at
 
 if TYPE_CHECKING:  # whoever only reads scenarios does without channel, which loads SciPy
     from channel.link_traces import Opportunities, SnrSteps, Steps
@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # whoever only reads scenarios does without channel, which lo
 
 HIGHEST_BPS = 1e15
 LARGEST_SNR_DB = 200.0
-LARGEST_S = 1e12  # beyond that, differences of times would be rounding
 
 
 class Recording(NamedTuple):

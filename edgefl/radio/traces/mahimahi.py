@@ -12,8 +12,8 @@ from pydantic import Field
 
 from channel.link_traces import Opportunities
 from edgefl.core.paths import DataPath
-from edgefl.core.section import Section, shown
-from edgefl.radio.traces.base import LARGEST_S, LinkTrace, Recording, fault_in
+from edgefl.core.section import LARGEST_S, Section, shown
+from edgefl.radio.traces.base import LinkTrace, Recording, fault_in
 from edgefl.world.mobility.files import NotReadable, opened, read
 
 S_PER_MS = 1e-3

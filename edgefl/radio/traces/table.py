@@ -12,8 +12,8 @@ import numpy as np
 
 from channel.link_traces import SnrSteps, Steps
 from edgefl.core.paths import DataPath
-from edgefl.core.section import shown
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_S, LARGEST_SNR_DB, LinkTrace, Recording, fault_in
+from edgefl.core.section import LARGEST_S, shown
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, fault_in
 from edgefl.world.mobility.files import NotReadable, opened, read
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, PositiveFloat
+from pydantic import Field
 
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.section import Count
@@ -23,7 +23,7 @@ class GroupMobility(WithSpeed):
     """
 
     size: Count = 10  # devices
-    spread_m: PositiveFloat = 20.0  # no member is farther from the centre
+    spread_m: Annotated[float, Field(ge=0.01)] = 20.0  # no member is farther from the centre
     member_speed_mps: Annotated[float, Field(ge=0, le=1e4)] = 1.0  # relative to the centre
 
     def check(self, area: Area) -> str | None:
