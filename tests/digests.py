@@ -56,16 +56,15 @@ EVERYTHING = {  # a run with every table and every key of `report`
 
 def tables_of(result):
     """The columns of every table that a run writes, by its file."""
+    from edgefl.records.result_files import BY_ROWS
+
     ledger = result.ledger
     tables = {
         "rounds.csv": ledger.round_columns(),
         "devices.csv": ledger.device_columns(),
-        "contributions.csv": ledger.contribution_columns(),
-        "device_losses.csv": ledger.device_loss_columns(),
-        "predictions.csv": ledger.prediction_columns(),
-        "labels_by_round.csv": ledger.labels_by_round_columns(),
         "events.parquet": ledger.event_columns(),
     }
+    tables |= {file: ledger.columns_by_rows(file) for file in BY_ROWS}
     return tables | {file: make() for file, make in result.more_tables.items()}
 
 

@@ -25,10 +25,10 @@ from edgefl.flower.message_size import bits_of
 from edgefl.flower.metrics import RoundMetrics
 from edgefl.flower.operations import EVALUATE, TRAIN, category
 from edgefl.flower.virtual_time import EPOCH_S
+from edgefl.records.statuses import ANSWERED, RECEIVED
 from edgefl.runs.emulation import Emulation
 from edgefl.server.clock import Event, Process
 from edgefl.server.dispatcher import Exchange
-from edgefl.server.statuses import ANSWERED, RECEIVED
 
 UNFINISHED = "unfinished"  # what cuts participations short that are under way when the app ends
 MOST_IDLE_CALLS = 10_000  # in a row, while virtual time stands still

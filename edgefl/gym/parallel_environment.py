@@ -14,8 +14,8 @@ from edgefl.gym.episode import Episode
 from edgefl.gym.episodes import Episodes, Worlds
 from edgefl.gym.observations import ENTRIES, Observation, observed, space_of
 from edgefl.gym.rewards import Reward, Row
+from edgefl.records.columns import ENERGY_COLUMNS
 from edgefl.results.result import Result
-from edgefl.server.columns import ENERGY_COLUMNS
 
 TIME_COLUMNS = ("download_s", "compute_s", "upload_s")
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from edgefl.core.arrays import Floats, Ints
 from edgefl.core.row_store import Block
-from edgefl.server.statuses import NOT_CHOSEN, RECEIVED
+from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
 
 
 class Participation(NamedTuple):

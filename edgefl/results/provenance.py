@@ -15,22 +15,8 @@ from typing import Any
 
 from edgefl.core.machine import processor
 from edgefl.core.version import edgefl_version
+from edgefl.records.result_files import RESULT_FILES
 
-DIGESTED_FILES = (
-    "scenario.yaml",
-    "labels.csv",
-    "rounds.csv",
-    "devices.csv",
-    "contributions.csv",
-    "device_losses.csv",
-    "predictions.csv",
-    "device_accuracy.csv",
-    "labels_by_round.csv",
-    "tracks.csv",
-    "events.parquet",
-    "parameters.npy",
-    "model.safetensors",
-)
 PROCESSOR = "processor"  # in the manifest
 PACKAGES = ("torch", "numpy", "scipy", "simpy")
 GIT_PATIENCE_S = 5  # wall-clock; a working directory on a slow network drive must not hold up the run
@@ -39,10 +25,10 @@ GIT_PATIENCE_S = 5  # wall-clock; a working directory on a slow network drive mu
 def digests(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of the files of a folder that the same scenario gives again, byte by byte."""
     found = {}
-    for name in DIGESTED_FILES:
-        path = folder / name
-        if path.exists():  # not every run learns, moves devices or asks for contributions
-            found[name] = digest(path)
+    for file in RESULT_FILES:
+        path = folder / file.name
+        if file.digested and path.exists():  # not every run learns, moves devices or asks for contributions
+            found[file.name] = digest(path)
     return found
 
 

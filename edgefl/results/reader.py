@@ -18,9 +18,10 @@ import yaml
 
 from edgefl.core.errors import InputError
 from edgefl.core.strict_json import strict_json
+from edgefl.records.columns import ResultColumn
+from edgefl.records.result_files import COLUMNS_OF
 from edgefl.results.csv_format import csv_cell
 from edgefl.results.integrity import check_file
-from edgefl.server.columns import COLUMNS_OF, ResultColumn
 
 TableRow = dict[str, Any]
 ColumnArrays = dict[str, npt.NDArray[Any]]

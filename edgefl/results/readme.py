@@ -8,36 +8,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from edgefl.server.columns import COLUMNS_OF, INDEX_COLUMNS, WHAT_IF_COLUMNS, ResultColumn
+from edgefl.records.columns import INDEX_COLUMNS, WHAT_IF_COLUMNS, ResultColumn
+from edgefl.records.result_files import COLUMNS_OF, RESULT_FILES
 
 INTRODUCTION = """\
 # Results
 
 `edgefl run` writes here: `results/<name>/seed-<N>/`, one folder for each run. Nothing in this folder but this page is
-kept in git. `python -m edgefl.results.readme > results/README.md` writes this page from the table of columns in
-`edgefl/server/columns.py`.
+kept in git. `python -m edgefl.results.readme > results/README.md` writes this page from the list of files in
+`edgefl/records/result_files.py`.
 """
-FILES = """\
-| file | content |
-| --- | --- |
-| `scenario.yaml` | the complete scenario with every default filled in; running it again gives the same bytes |
-| `manifest.json` | versions, platform, processor, device, git revision, start, wall time, status, SHA-256 digests |
-| `rounds.csv` | one row for each global round: virtual time, energy, bytes, losses, accuracy |
-| `devices.csv` | one row for each participant and round: position, path loss, durations, energies, status |
-| `contributions.csv` | what each participant added, where `report.contributions` asks for it (`docs/evaluation.md`) |
-| `device_losses.csv` | losses before and after local training, where `report.device_losses` asks for them |
-| `device_accuracy.csv` | accuracy of the final model on each device's own samples (`docs/evaluation.md`) |
-| `predictions.csv` | which classes the model predicts in some rounds, where `report.predictions` names them |
-| `labels_by_round.csv` | the same in each round for its participants, where `report.labels_by_round` asks for it |
-| `labels.csv` | how many samples of each label each device holds |
-| `tracks.csv` | where up to 30 devices moved, where any device moves (`docs/report.md`) |
-| `events.parquet` | the event log |
-| `summary.json` | totals, costs of reaching the targets, last tests (`docs/metrics.md`), fairness, wall-clock times |
-| `parameters.npy` | the final global model, flat float32; `model: {init: {kind: file, path: ...}}` starts from it |
-| `model.safetensors` | the same model: tensors by name, with the statistics of batch normalisation (`docs/python.md`) |
-| `what_if.csv` | costs with other values of some keys, where they were asked for (`docs/what-if.md`) |
-| `report.html` | one self-contained page (`docs/report.md`) |
-
+NOTES = """\
 Times and energies are virtual. Numbers have 12 significant digits; an empty cell means that nothing was measured. If a
 participation was cut short, its durations, energies and bytes are those until then. Fairness in `summary.json` is the
 accuracy of the final model on each device's own training samples (test samples with
@@ -63,7 +44,8 @@ def readme() -> str:
 
 def sections() -> list[str]:
     """Return what a result folder holds, and the columns of each of its tables, as Markdown."""
-    texts = [FILES]
+    rows = [("file", "content"), ("---", "---")] + [(f"`{file.name}`", file.meaning) for file in RESULT_FILES]
+    texts = ["".join(_line(row) for row in rows) + f"\n{NOTES}"]
     for file, columns in COLUMNS_OF.items():
         section = f"## {file}\n{_table(columns)}"
         if file in OUTRO_OF:

@@ -16,12 +16,13 @@ from edgefl.core.extras import require
 from edgefl.core.units import ENERGY, TIME, digits, quantity, score
 from edgefl.learning.models import Model
 from edgefl.learning.trained_model import TrainedModel
+from edgefl.records.ledger import Columns, Ledger
+from edgefl.records.result_files import CONTRIBUTIONS, DEVICE_LOSSES, LABELS_BY_ROUND, PREDICTIONS
 from edgefl.results.integrity import check_file
 from edgefl.results.reader import EVENTS_FILE, FINISHED_STATUS, Documents, read_documents
 from edgefl.results.run_folder import DEVICE_ACCURACY_FILE
 from edgefl.results.saved_model import no_model, read_model, read_parameters
 from edgefl.scenario import Scenario, dump, load_model
-from edgefl.server.ledger import Columns, Ledger
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -196,22 +197,22 @@ class Result:
     @cached_property
     def contributions(self) -> pd.DataFrame:
         """Each participant's contribution to the model's value, where the scenario asks for it."""
-        return self._frame("contributions.csv", Ledger.contribution_columns)
+        return self._frame_by_rows(CONTRIBUTIONS)
 
     @cached_property
     def device_losses(self) -> pd.DataFrame:
         """Losses on each participant's training samples around its local training, where the scenario asks for them."""
-        return self._frame("device_losses.csv", Ledger.device_loss_columns)
+        return self._frame_by_rows(DEVICE_LOSSES)
 
     @cached_property
     def predictions(self) -> pd.DataFrame:
         """Counts of test samples by true and predicted class, in the rounds that the scenario names."""
-        return self._frame("predictions.csv", Ledger.prediction_columns)
+        return self._frame_by_rows(PREDICTIONS)
 
     @cached_property
     def labels_by_round(self) -> pd.DataFrame:
         """The samples of each label that each participant held in each round, where the scenario asks for it."""
-        return self._frame("labels_by_round.csv", Ledger.labels_by_round_columns)
+        return self._frame_by_rows(LABELS_BY_ROUND)
 
     @cached_property
     def device_accuracy(self) -> pd.DataFrame:
@@ -223,6 +224,10 @@ class Result:
     def events(self) -> pd.DataFrame:
         """The event log."""
         return self._frame(EVENTS_FILE, Ledger.event_columns)
+
+    def _frame_by_rows(self, name: str) -> pd.DataFrame:
+        """Return a table that the ledger keeps by rows."""
+        return self._frame(name, lambda ledger: ledger.columns_by_rows(name))
 
     def _frame(self, name: str, columns: Callable[[Ledger], Columns]) -> pd.DataFrame:
         """Return columns of the ledger, or else the file of that name as a table."""

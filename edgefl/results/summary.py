@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgefl.records.ledger import Ledger
 from edgefl.results import metrics
 from edgefl.results.metrics import AccuracyCurve
 from edgefl.results.participation import of_rounds
 from edgefl.scenario import RelativeTarget
-from edgefl.server.ledger import Ledger
 
 BATTERY_TOTALS = ("charged_j", "drained_j")  # columns of runs with batteries
 DROP_COLUMNS = ("late", "departed", "failed")  # how a participation may end without an update

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.core.units import Unit, as_number, digits, percent, quantity, units_of_key
+from edgefl.records.ledger import Columns
 from edgefl.results.csv_format import csv_cell
 from edgefl.results.integrity import WHAT_IF_FILE
 from edgefl.results.reader import text_of
-from edgefl.server.ledger import Columns
 
 TOTALS = ("rounds", "time_s", "energy_j")
 OF_TARGET = ("round", "time_s", "energy_j")

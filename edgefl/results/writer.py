@@ -15,12 +15,13 @@ from edgefl.core.errors import RunError
 from edgefl.core.files import FileGroup, write_atomically
 from edgefl.core.version import edgefl_version
 from edgefl.learning.trained_model import TrainedModel
+from edgefl.records.columns import EVENT_COLUMNS
+from edgefl.records.ledger import Columns, Ledger
+from edgefl.records.result_files import BY_ROWS
 from edgefl.results import run_folder
 from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import MANIFEST_FILE, WHAT_IF_DIGEST, WHAT_IF_FILE
 from edgefl.results.run_folder import DEVICE_ACCURACY_FILE, LABELS_FILE, MODEL_FILE, PARAMETERS_FILE, TRACKS_FILE
-from edgefl.server.columns import EVENT_COLUMNS
-from edgefl.server.ledger import Columns, Ledger
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,22 +58,14 @@ def write_device_accuracies(files: FileGroup, accuracies: Columns) -> None:
 
 
 def write_ledger(files: FileGroup, ledger: Ledger) -> None:
-    """Write rounds, devices, contributions if there are any, and events."""
+    """Write rounds, devices and events, and of the tables that are kept by rows those that have some."""
     files.write("rounds.csv", csv_bytes(ledger.round_columns()))
     with files.open("devices.csv") as stream:
         stream.writelines(csv_pieces(ledger.device_names, ledger.device_blocks()))
-    contributions = ledger.contribution_columns()  # Shapley values, which few scenarios ask for
-    if contributions["device"]:
-        files.write("contributions.csv", csv_bytes(contributions))
-    losses = ledger.device_loss_columns()  # on request
-    if losses["device"]:
-        files.write("device_losses.csv", csv_bytes(losses))
-    predictions = ledger.prediction_columns()  # on request
-    if predictions["round"]:
-        files.write("predictions.csv", csv_bytes(predictions))
-    labels = ledger.labels_by_round_columns()  # on request
-    if labels["device"]:
-        files.write("labels_by_round.csv", csv_bytes(labels))
+    for file in BY_ROWS:
+        columns = ledger.columns_by_rows(file)
+        if columns["round"]:
+            files.write(file, csv_bytes(columns))
     with files.open("events.parquet") as stream:
         _write_events(stream, ledger.event_blocks())
 

@@ -42,6 +42,7 @@ from edgefl.radio.backhaul import routes
 from edgefl.radio.link import Link
 from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.transfers import OnAir, ignore_on_air
+from edgefl.records.ledger import Ledger
 from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.known_learning import KnownLearning, refuse_to_learn
 from edgefl.runs.learning_key import Processor, learning_key
@@ -58,7 +59,6 @@ from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.forecaster import forecaster_of
 from edgefl.server.global_model import GlobalModel
 from edgefl.server.held_samples import HeldSamples
-from edgefl.server.ledger import Ledger
 from edgefl.server.optimised_control import OptimisedControl
 from edgefl.server.population import Population
 from edgefl.server.reach import Reach

@@ -17,8 +17,8 @@ from edgefl.learning.datasets import Data
 from edgefl.learning.partitions import PARTITIONS
 from edgefl.learning.partitions.base import Labelled, check_parts, dividing_hook, keep, part_sizes
 from edgefl.learning.redivision import Redivision
+from edgefl.records.ledger import Columns
 from edgefl.scenario import Scenario
-from edgefl.server.ledger import Columns
 
 
 class Divided(NamedTuple):

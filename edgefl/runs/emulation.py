@@ -27,6 +27,7 @@ from edgefl.learning.partitions.base import holdings
 from edgefl.learning.record import Journal, Pace
 from edgefl.learning.storage import storage
 from edgefl.learning.torch_device import choose_device
+from edgefl.records.ledger import Columns
 from edgefl.results import provenance, run_folder, writer
 from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import DATA_DIGEST, MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all
@@ -44,7 +45,6 @@ from edgefl.runs.what_if_points import check_points
 from edgefl.scenario import Scenario, dump
 from edgefl.scenario.yaml_reader import NotYaml, parse
 from edgefl.server import clock
-from edgefl.server.ledger import Columns
 from edgefl.server.replay import RoundListener
 from edgefl.server.trajectories import trajectories
 from edgefl.world.control import BY_SCENARIO, Control

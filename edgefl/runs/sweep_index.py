@@ -10,9 +10,9 @@ from time import monotonic
 from typing import Any
 
 from edgefl.core.files import write_atomically
+from edgefl.records.columns import index_column
 from edgefl.results.csv_format import csv_bytes
 from edgefl.runs.sweep_run import SweepRun
-from edgefl.server.columns import index_column
 
 INDEX = "index.csv"
 TIME_SHARE = 0.02  # share of the wall-clock time that writing may take while runs are under way

@@ -14,10 +14,10 @@ from edgefl.core.arrays import Floats
 from edgefl.core.times import SAME_TIME_S
 from edgefl.radio.link_budget import LinkBudget
 from edgefl.radio.transfers import TransferResult
+from edgefl.records.columns import ENERGY_COLUMNS
+from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
 from edgefl.scenario import RoundKey
-from edgefl.server.columns import ENERGY_COLUMNS
 from edgefl.server.participation import Participation
-from edgefl.server.statuses import NOT_CHOSEN, RECEIVED
 
 DeviceColumns = dict[str, npt.NDArray[Any]]  # by column name, one value for each participant [n]
 

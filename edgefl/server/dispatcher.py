@@ -22,15 +22,15 @@ from edgefl.radio.messages import Messages, round_trip
 from edgefl.radio.over_the_air import AnalogUpdates, OverTheAirCarrier
 from edgefl.radio.participants import Participants
 from edgefl.radio.sidelink import DirectLinks, Peer
+from edgefl.records.ledger import Ledger
+from edgefl.records.statuses import POLLED, RECEIVED
 from edgefl.server.handover import Roaming
 from edgefl.server.held_samples import HeldSamples
-from edgefl.server.ledger import Ledger
 from edgefl.server.over_the_air_processes import OverTheAirProcesses
 from edgefl.server.participant_processes import ParticipantProcesses, ignore_device
 from edgefl.server.participation import ProcessFactory
 from edgefl.server.reach import Reach
 from edgefl.server.split_learning_processes import SplitLearningProcesses, split_messages, split_turns
-from edgefl.server.statuses import POLLED, RECEIVED
 from edgefl.world.cells_section import Handover
 from edgefl.world.compute import LocalComputation
 from edgefl.world.world import World

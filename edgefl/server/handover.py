@@ -15,7 +15,7 @@ from edgefl.core.times import steps_begun, steps_completed
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
 from edgefl.radio.roaming import RoamingCarrier
-from edgefl.server.ledger import Ledger
+from edgefl.records.ledger import Ledger
 from edgefl.server.participation import ParticipantProcess, Participation, ProcessFactory
 from edgefl.server.radio_link_monitor import RadioLinkMonitor
 from edgefl.world.cells_section import Handover

@@ -10,8 +10,9 @@ from edgefl.core.arrays import Floats, Ids, Indices, Ints
 from edgefl.core.errors import RunError
 from edgefl.learning.partitions.base import holdings
 from edgefl.learning.redivision import Redivision
+from edgefl.records.ledger import Ledger
+from edgefl.records.result_files import LABELS_BY_ROUND
 from edgefl.scenario import RoundKey
-from edgefl.server.ledger import Ledger
 
 
 class HeldSamples:
@@ -76,4 +77,5 @@ class HeldSamples:
             return
         held = holdings(self._labels, parts)
         devices = ids[np.array(held["device"], dtype=np.int64)]  # `holdings` counts the parts
-        self._ledger.enter_labels(round_key.session, round_key.round, devices.tolist(), held["label"], held["samples"])
+        rows = zip(devices.tolist(), held["label"], held["samples"], strict=True)
+        self._ledger.enter_rows(LABELS_BY_ROUND, *round_key, rows)

@@ -13,9 +13,9 @@ from edgefl.core.arrays import Floats
 from edgefl.radio.backhaul import Routes
 from edgefl.radio.carrier import Carrier
 from edgefl.radio.messages import DOWNLOAD, UPLOAD
-from edgefl.server.ledger import Ledger
+from edgefl.records.ledger import Ledger
+from edgefl.records.statuses import RECEIVED
 from edgefl.server.participation import ParticipantProcess, Participation
-from edgefl.server.statuses import RECEIVED
 from edgefl.world.compute import LocalComputation
 
 

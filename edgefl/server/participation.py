@@ -12,7 +12,7 @@ from edgefl.core.arrays import Floats
 from edgefl.radio.drop import Drop
 from edgefl.radio.roaming import HANDOVER_FAILED
 from edgefl.radio.transfers import NOT_BEGUN, TransferResult
-from edgefl.server.statuses import ANSWERED, POLLED, RECEIVED, REPORTED
+from edgefl.records.statuses import ANSWERED, POLLED, RECEIVED, REPORTED
 
 ARRIVED = (RECEIVED, ANSWERED, POLLED)  # outcomes of processes whose last message has arrived
 FAILED = ("download_failed", "upload_failed", HANDOVER_FAILED)

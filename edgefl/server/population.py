@@ -9,7 +9,7 @@ import simpy
 
 from edgefl.core.arrays import Bools, Ids
 from edgefl.core.errors import RunError
-from edgefl.server.ledger import Ledger
+from edgefl.records.ledger import Ledger
 from edgefl.world.batteries import Batteries
 from edgefl.world.churn import Presence
 from edgefl.world.churn.base import Changes

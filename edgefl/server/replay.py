@@ -21,6 +21,7 @@ from edgefl.learning.algorithms import Algorithm
 from edgefl.learning.analog_sum import AnalogSum
 from edgefl.learning.record import Pace, Record
 from edgefl.learning.trained_model import TrainedModel
+from edgefl.records.ledger import Ledger
 from edgefl.scenario import RoundKey, Sessions
 from edgefl.server.global_model import (
     NOT_EVALUATED,
@@ -38,7 +39,6 @@ from edgefl.server.global_model import (
     Send,
     diverged,
 )
-from edgefl.server.ledger import Ledger
 from edgefl.server.participation import Participation
 
 log = logging.getLogger(__name__)
@@ -230,12 +230,8 @@ class Replay:
         if self._build is not None:
             self._give(Forget(frozenset(self._in_flight.values())))
         self.losses |= dict(outcome.get("losses", ()))
-        if "contributions" in outcome:
-            self._ledger.contribute(*round_key, outcome["contributions"])
-        if "device_losses" in outcome:
-            self._ledger.enter_losses(*round_key, outcome["device_losses"])
-        if "predictions" in outcome:
-            self._ledger.enter_predictions(*round_key, outcome["predictions"])
+        for name in ("contributions", "device_losses", "predictions"):
+            self._ledger.enter_rows(f"{name}.csv", *round_key, outcome.get(name, ()))
         self._learned_from.update(received.tolist())
         self._await(received, number + 1)
         return dict(outcome["columns"])

@@ -21,6 +21,8 @@ from edgefl.learning.analog_sum import AnalogSum
 from edgefl.learning.payload import Payload
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
+from edgefl.records.ledger import Ledger
+from edgefl.records.statuses import ANSWERED, LATE, NOT_CHOSEN, POLLED, RECEIVED, REPORTED
 from edgefl.scenario import RoundKey, Sessions, Stop
 from edgefl.server.accounting import DeviceColumns, device_columns, device_reports, geometry_columns, spent_j
 from edgefl.server.advice import FastTransferAdvice
@@ -31,7 +33,6 @@ from edgefl.server.departures import Departures
 from edgefl.server.dispatcher import Dispatcher, Exchange
 from edgefl.server.forecaster import Forecaster
 from edgefl.server.held_samples import HeldSamples
-from edgefl.server.ledger import Ledger
 from edgefl.server.over_the_air_processes import analog_sum, sum_columns
 from edgefl.server.participation import (
     ARRIVED,
@@ -47,7 +48,6 @@ from edgefl.server.population import Population
 from edgefl.server.replay import Replay
 from edgefl.server.round_counter import RoundCounter
 from edgefl.server.session_groups import SessionGroups
-from edgefl.server.statuses import ANSWERED, LATE, NOT_CHOSEN, POLLED, RECEIVED, REPORTED
 from edgefl.world.control import BY_SCENARIO, Choice, Control
 from edgefl.world.world import World
 

@@ -13,9 +13,9 @@ from edgefl.core.arrays import Floats
 from edgefl.learning.payload import SplitPayload
 from edgefl.radio.carrier import Carrier
 from edgefl.radio.messages import Messages, by_turns
-from edgefl.server.ledger import Ledger
+from edgefl.records.ledger import Ledger
+from edgefl.records.statuses import RECEIVED
 from edgefl.server.participation import ParticipantProcess, Participation
-from edgefl.server.statuses import RECEIVED
 from edgefl.world.compute import compute_s
 
 BACKWARD = 2  # a backward pass takes this many times the operations of a forward pass

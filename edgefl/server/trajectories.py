@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from edgefl.core.arrays import Ids
-from edgefl.server.ledger import Columns
+from edgefl.records.ledger import Columns
 from edgefl.world.world import World
 
 MOST_TRACKED = 30  # devices

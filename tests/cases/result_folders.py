@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from edgefl.server.columns import DEVICE_COLUMNS, ROUND_COLUMNS, fixed_names
+from edgefl.records.columns import DEVICE_COLUMNS, ROUND_COLUMNS, fixed_names
 
 LEARNING = ("train_loss", "test_loss", "test_accuracy")
 ROUNDS = [column.name for column in ROUND_COLUMNS if not column.optional and not column.added_later]

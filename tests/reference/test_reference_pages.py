@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from edgefl.cli.listing import CATALOGUES
+from edgefl.records.result_files import COLUMNS_OF
 from edgefl.reference.markdown_text import escaped, link, slug, with_short_numbers
 from edgefl.reference.pages import reference_pages
 from edgefl.reference.scenario_keys import FOLDER
 from edgefl.scenario.jsonschema import schema
-from edgefl.server.columns import COLUMNS_OF
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from edgefl.core.errors import InputError
+from edgefl.records.result_files import COLUMNS_OF
 from edgefl.reproductions.comparison import Comparison, compare
 from edgefl.reproductions.figures import learning_curves
 from edgefl.reproductions.finished_run import FinishedRun
@@ -15,7 +16,6 @@ from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan, scenarios_of
 from edgefl.reproductions.readings import Confusion, LargestShare, LossSpread, RoundsTo
 from edgefl.reproductions.records import Row
-from edgefl.server.columns import COLUMNS_OF
 
 LIBRARY = Library()
 NAMES = [name for name in LIBRARY.names if name.startswith("fedssg/")]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from edgefl.core.errors import InputError
+from edgefl.records.result_files import COLUMNS_OF
 from edgefl.reproductions import readings
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.results.csv_format import csv_bytes, csv_cell
-from edgefl.server.columns import COLUMNS_OF
 
 ACCURACIES = [0.5, 0.8, None, 0.9, 0.7, 0.95]
 

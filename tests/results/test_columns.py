@@ -8,10 +8,11 @@ import pytest
 
 import edgefl
 from edgefl.learning.learner.ranking import ranking
+from edgefl.records.columns import DEVICE_COLUMNS, INDEX_COLUMNS, ROUND_COLUMNS, check_known, fixed_names
+from edgefl.records.ledger import Ledger
+from edgefl.records.result_files import BY_ROWS, COLUMNS_OF
 from edgefl.results import reader
 from edgefl.results.readme import readme
-from edgefl.server.columns import COLUMNS_OF, DEVICE_COLUMNS, INDEX_COLUMNS, ROUND_COLUMNS, check_known, fixed_names
-from edgefl.server.ledger import Ledger
 
 PAGE = Path(__file__).parents[2] / "results" / "README.md"
 QUADRATIC = {
@@ -92,10 +93,8 @@ def written(tmp_path_factory):
         assert result.status == "finished", result.error
         names["rounds.csv"].update(result.ledger.round_columns())
         names["devices.csv"].update(result.ledger.device_columns())
-        names["contributions.csv"].update(result.ledger.contribution_columns())
-        names["device_losses.csv"].update(result.ledger.device_loss_columns())
-        names["predictions.csv"].update(result.ledger.prediction_columns())
-        names["labels_by_round.csv"].update(result.ledger.labels_by_round_columns())
+        for file in BY_ROWS:
+            names[file].update(result.ledger.columns_by_rows(file))
         names["events.parquet"].update(result.ledger.event_columns())
     for file in ("labels.csv", "tracks.csv", "device_accuracy.csv"):
         names[file].update(reader.header_of(folder / "run", file))

@@ -11,6 +11,7 @@ from result_folders import rewrite
 import edgefl
 from edgefl.cli import main
 from edgefl.core.errors import InputError
+from edgefl.records.ledger import Ledger
 from edgefl.results.metrics import CURVE_COLUMNS, accuracy_curve
 from edgefl.results.report import read, write
 from edgefl.results.report.comparison import (
@@ -24,7 +25,6 @@ from edgefl.results.report.comparison import (
 )
 from edgefl.results.report.formats import formatted
 from edgefl.results.result import Result
-from edgefl.server.ledger import Ledger
 
 
 def rounds(*accuracies, cost=1.0):

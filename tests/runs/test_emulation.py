@@ -13,8 +13,8 @@ import pytest
 
 import edgefl
 from edgefl.core.errors import InputError
+from edgefl.records.columns import DEVICE_COLUMNS, ROUND_COLUMNS, fixed_names
 from edgefl.results.metrics import fairness
-from edgefl.server.columns import DEVICE_COLUMNS, ROUND_COLUMNS, fixed_names
 
 QUICKSTART = Path(__file__).parents[2] / "scenarios" / "quickstart.yaml"
 BASE = {

@@ -7,7 +7,7 @@ import pytest
 
 import edgefl
 from edgefl.learning.report_section import ReportSection
-from edgefl.server.columns import COLUMNS_OF
+from edgefl.records.result_files import BY_ROWS, COLUMNS_OF
 from tests.digests import EVERYTHING, digest_of, tables_of
 
 # `strict_auc` is for data of rankings alone, and `what_if` prices a finished run in a file of its own.
@@ -15,10 +15,6 @@ OTHER_KEYS = {"strict_auc", "what_if"}
 METHODS = {
     "rounds.csv": "round_columns",
     "devices.csv": "device_columns",
-    "contributions.csv": "contribution_columns",
-    "device_losses.csv": "device_loss_columns",
-    "predictions.csv": "prediction_columns",
-    "labels_by_round.csv": "labels_by_round_columns",
     "events.parquet": "event_columns",
 }
 
@@ -46,6 +42,11 @@ def reversed_rows(columns):
 @pytest.mark.parametrize("file", COLUMNS_OF)
 def test_reversed_rows_of_a_table_are_seen(result, file, monkeypatch):
     before = digest_of(result)
+    if file in BY_ROWS:
+        rows = {**result.ledger._rows, file: result.ledger._rows[file][::-1]}
+        monkeypatch.setattr(result.ledger, "_rows", rows)
+        assert digest_of(result) != before
+        return
     if file in METHODS:
         columns = reversed_rows(getattr(result.ledger, METHODS[file])())
         monkeypatch.setattr(result.ledger, METHODS[file], lambda: columns, raising=False)

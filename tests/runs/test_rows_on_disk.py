@@ -10,7 +10,7 @@ from run_cases import content
 import edgefl
 from edgefl.core import row_store
 from edgefl.core.errors import RunError
-from edgefl.server import ledger
+from edgefl.records import ledger
 
 MOVING = {
     "rounds": 12,

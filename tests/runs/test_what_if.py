@@ -12,12 +12,12 @@ import yaml
 
 import edgefl
 from edgefl.learning.record import Pace
+from edgefl.records.columns import WHAT_IF_COLUMNS
 from edgefl.results import writer
 from edgefl.results.integrity import check_all
 from edgefl.results.what_if_table import read_table
 from edgefl.runs.known_learning import RowsOfRun
 from edgefl.runs.what_if_points import parse_over
-from edgefl.server.columns import WHAT_IF_COLUMNS
 
 BASE = {
     "name": "small",

@@ -6,11 +6,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from edgefl.core.errors import InputError
+from edgefl.records.ledger import Ledger
 from edgefl.results.summary import summarize
 from edgefl.scenario import dump, load
 from edgefl.scenario.jsonschema import schema
 from edgefl.scenario.yaml_reader import parse
-from edgefl.server.ledger import Ledger
 
 
 @pytest.fixture

@@ -282,7 +282,7 @@ def reply(message: Packed, handler: object, received: Packing[Packed], sent: Pac
     try:
         method, args = received.unpack(message)
         return sent.pack((True, getattr(handler, method)(*args)))
-    except Exception as error:  # noqa: BLE001 - raised again on the other side
+    except BaseException as error:  # noqa: BLE001 - raised again on the other side, also a `SystemExit` of a hook
         trace = "".join(traceback.format_exception(error))
         error.add_note(trace)
         note_calls(error)

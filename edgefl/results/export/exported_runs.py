@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
+from edgefl.records.columns import index_column, key_column
 from edgefl.results.report.sweep import is_sweep
 from edgefl.results.report.sweep.study import Study, load, swept_values
-from edgefl.server.columns import index_column, key_column
 
 
 class ExportedRun(NamedTuple):

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from edgefl.records.result_files import COLUMNS_OF
 from edgefl.results.export.exported_runs import ExportedRun, KeyColumn, exported_runs, key_columns
 from edgefl.results.export.participations import participations
 from edgefl.results.reader import TableRow, header_of, rows_of
 from edgefl.results.report.describe import at, kind, name
 from edgefl.results.report.read import Run, load, reached
 from edgefl.results.run_folder import DEVICE_ACCURACY_FILE
-from edgefl.server.columns import COLUMNS_OF, DEVICE_ACCURACY_COLUMNS
 
 PHASE_FIGURES = ("start_s", "duration_s", "energy_j", "bytes")
 PHASE_COLUMNS = ("session", "round", "device", "phase", *PHASE_FIGURES)
@@ -104,7 +104,7 @@ def _device_accuracy(folder: Path) -> ExportTable:
     """Return a row for each device with samples of its own; none if the run has learned nothing, or has no classes."""
     header_of(folder, "rounds.csv")  # a folder without that file is refused before anything is written
     if not (folder / DEVICE_ACCURACY_FILE).is_file():
-        return ExportTable([column.name for column in DEVICE_ACCURACY_COLUMNS], iter(()))
+        return ExportTable([column.name for column in COLUMNS_OF[DEVICE_ACCURACY_FILE]], iter(()))
     return ExportTable(header_of(folder, DEVICE_ACCURACY_FILE), rows_of(folder, DEVICE_ACCURACY_FILE))
 
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from edgefl.core.arrays import Bools, Floats
 from edgefl.core.units import HERTZ, TIME, as_number, quantity
+from edgefl.records.statuses import NOT_CHOSEN, POLLED, RECEIVED
 from edgefl.results.report import critical_path, describe, device_groups, phase_bars, what_if
 from edgefl.results.report.critical_path import Participations
 from edgefl.results.report.read import Run
 from edgefl.results.report.style import ENERGY_PHASES
 from edgefl.results.report.what_if import KeyPoints, Point
 from edgefl.results.what_if_table import WhatIfRow
-from edgefl.server.statuses import NOT_CHOSEN, POLLED, RECEIVED
 
 # In the order of `ENERGY_PHASES`
 ENERGY_NAMES = ("download", "computing", "upload", "waiting")

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.arrays import Bools, Floats, Rows
+from edgefl.records.statuses import LATE, NOT_CHOSEN
 from edgefl.results.report import describe
 from edgefl.results.report.read import Run
-from edgefl.server.statuses import LATE, NOT_CHOSEN
 
 SAME_END = 1e-6  # of a round: participations that end closer together end at the same time
 IN_STEP = 0.01  # of a round: who waits no longer than this sets its pace

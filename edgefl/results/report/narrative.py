@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from edgefl.core.units import BYTES, ENERGY, TIME, as_number, digits, percent, quantity, score
+from edgefl.records.statuses import POLLED, REPORTED
 from edgefl.results.report import bottleneck, describe, device_groups, wasted_energy
 from edgefl.results.report.describe import at
 from edgefl.results.report.device_groups import ChartedGroup
 from edgefl.results.report.read import Run, reached
-from edgefl.server.statuses import POLLED, REPORTED
 
 MOVEMENTS = {
     "static": "stood still",

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
+from edgefl.records.result_files import COLUMNS_OF
+from edgefl.records.statuses import REPORTED
 from edgefl.results.metrics import numbers
 from edgefl.results.progress import is_under_way, is_unfinished
 from edgefl.results.reader import (
@@ -28,8 +30,6 @@ from edgefl.results.reader import (
 )
 from edgefl.results.run_folder import PROGRESS
 from edgefl.results.what_if_table import WhatIfRow, read_table
-from edgefl.server.columns import COLUMNS_OF
-from edgefl.server.statuses import REPORTED
 
 # Returns the events of some kinds; None where there is no event log.
 ReadEvents = Callable[[Collection[str]], ColumnArrays | None]

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from edgefl.core.arrays import Floats, Ids, Ints, Rows
 from edgefl.core.units import short
+from edgefl.records.statuses import REPORTED
 from edgefl.results.reader import ColumnArrays
 from edgefl.results.report import cell_map, coverage, phase_times, resources, trajectories, wasted_energy
 from edgefl.results.report.describe import at
 from edgefl.results.report.read import Run
 from edgefl.results.report.style import even_pick
 from edgefl.results.report.timeline import NOT_CROSSED
-from edgefl.server.statuses import REPORTED
 
 MOST_PARTICIPATIONS = 30_000  # on a page
 MOST_DEVICES = 2000  # as on the map

@@ -8,13 +8,13 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import TIME, Unit, fitting, short, top
+from edgefl.records.statuses import NOT_CHOSEN, RECEIVED, REPORTED
 from edgefl.results.report import phase_times, views, wasted_energy
 from edgefl.results.report.card import Card
 from edgefl.results.report.describe import kind
 from edgefl.results.report.read import Run
 from edgefl.results.report.share_bars import colour_key
 from edgefl.results.report.style import MUTED, TIME_PHASES, Figure, even_pick
-from edgefl.server.statuses import NOT_CHOSEN, RECEIVED, REPORTED
 
 MOST_ROUNDS = 3
 MOST_PARTICIPATIONS = 60

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from edgefl.core.arrays import Floats
 from edgefl.core.units import ENERGY, fitting, quantity, top
+from edgefl.records.statuses import ANSWERED, POLLED, RECEIVED, REPORTED
 from edgefl.results.report import describe, device_groups, phase_bars, time_charts
 from edgefl.results.report.card import Card
 from edgefl.results.report.read import Run
 from edgefl.results.report.share_bars import single_bar
 from edgefl.results.report.style import ENERGY_PHASES, RUN_COLOURS, Figure, KeyEntry
 from edgefl.results.report.time_charts import Panel
-from edgefl.server.statuses import ANSWERED, POLLED, RECEIVED, REPORTED
 
 DEPARTED = "departed"  # as in coordination.policies.base, which loads SimPy
 BATTERY_EMPTY = "battery_empty"  # an outcome that the report tells apart from "departed"

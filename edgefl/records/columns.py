@@ -1,4 +1,4 @@
-"""The columns of all result files: one table of names, types, units and meanings.
+"""The columns of all result files: one table of names, types, units and meanings (`result_files.py` has the files).
 
 The ledger, the readers of result folders, the exports and `results/README.md` take their columns from here, and the
 ledger refuses a column that is missing here. To add a column to ``devices.csv``, add an entry to `DEVICE_COLUMNS` and
@@ -332,19 +332,6 @@ WHAT_IF_COLUMNS = (  # of what_if.csv, in which <A> stands for targets of the sc
     ResultColumn("bs_energy_j", float, "J", "energy that base stations have drawn", BASE_STATION_RUNS),
     *COSTS_TO_TARGETS,
 )
-COLUMNS_OF = {
-    "rounds.csv": ROUND_COLUMNS,
-    "devices.csv": DEVICE_COLUMNS,
-    "contributions.csv": CONTRIBUTION_COLUMNS,
-    "device_losses.csv": DEVICE_LOSS_COLUMNS,
-    "device_accuracy.csv": DEVICE_ACCURACY_COLUMNS,
-    "predictions.csv": PREDICTION_COLUMNS,
-    "labels.csv": LABEL_COLUMNS,
-    "labels_by_round.csv": LABELS_BY_ROUND_COLUMNS,
-    "tracks.csv": TRACK_COLUMNS,
-    "events.parquet": EVENT_COLUMNS,
-}
-
 # All that a participant spends is the sum of these.
 ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j")
 

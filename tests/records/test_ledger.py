@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgefl.server.ledger import Ledger
+from edgefl.records.ledger import Ledger
 
 ROW = {"session": 1, "round": 1, "time_s": 2.0, "energy_j": 3.0, "arrivals": 1, "test_loss": None}
 

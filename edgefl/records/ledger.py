@@ -12,17 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.row_store import Block, RowStore
-from edgefl.server.columns import (
-    CONTRIBUTION_COLUMNS,
-    DEVICE_COLUMNS,
-    DEVICE_LOSS_COLUMNS,
-    EVENT_COLUMNS,
-    LABELS_BY_ROUND_COLUMNS,
-    PREDICTION_COLUMNS,
-    ROUND_COLUMNS,
-    check_known,
-    fixed_names,
-)
+from edgefl.records.columns import DEVICE_COLUMNS, EVENT_COLUMNS, ROUND_COLUMNS, check_known, fixed_names
+from edgefl.records.result_files import BY_ROWS, COLUMNS_OF
 
 RoundRow = Mapping[str, Any]
 Columns = dict[str, list[Any]]
@@ -52,10 +43,7 @@ class Ledger:
         self._events = RowStore(folder)
         self._loose: list[Event] = []  # the last events in their order, which `_events` does not have yet
         self._pending: list[Event] = []  # events since the last round ended, in any order
-        self._contributions: list[tuple[int, int, int, float]] = []
-        self._device_losses: list[tuple[int, int, int, float, float, float]] = []
-        self._predictions: list[tuple[int, int, int, int, int]] = []
-        self._labels: list[tuple[int, int, int, int, int]] = []
+        self._rows: dict[str, list[tuple[Any, ...]]] = {file: [] for file in BY_ROWS}
 
     @property
     def rounds(self) -> list[RoundRow]:
@@ -127,7 +115,7 @@ class Ledger:
             The number of the row, from 0.
 
         Raises:
-            KeyError: a column stands in no table (edgefl.server.columns).
+            KeyError: a column stands in no table (edgefl.records.columns).
             RunError: the file of participants and events cannot be written.
         """
         check_known(row.keys() - set(traced), ROUND_COLUMNS)
@@ -139,7 +127,7 @@ class Ledger:
         """Enter participants and the events so far, below those of the last round.
 
         Raises:
-            KeyError: a column stands in no table (edgefl.server.columns).
+            KeyError: a column stands in no table (edgefl.records.columns).
             RunError: the file of participants and events cannot be written; they stay in memory.
         """
         check_known(devices, DEVICE_COLUMNS)
@@ -168,24 +156,16 @@ class Ledger:
         """Enter the results of evaluating a round's model; `number` is that of the round's row."""
         self._evaluations[number] = MappingProxyType({**self._evaluations.get(number, {}), **columns})
 
-    def contribute(self, session: int, number: int, values: Iterable[tuple[int, float]]) -> None:
-        """Record what each device contributed to a round."""
-        self._contributions += [(session, number, device, value) for device, value in values]
+    def enter_rows(self, file: str, session: int, number: int, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Record rows of a round in one of the tables that are kept by rows (`BY_ROWS`), by the table's file.
 
-    def enter_losses(self, session: int, number: int, losses: Iterable[tuple[int, float, float, float]]) -> None:
-        """Record losses on participants' samples: each device, and those of the received, local and next model."""
-        self._device_losses += [(session, number, *row) for row in losses]
-
-    def enter_predictions(self, session: int, number: int, counts: Iterable[tuple[int, int, int]]) -> None:
-        """Record which classes a round's model predicts: label, predicted class, and how many test samples."""
-        self._predictions += [(session, number, *row) for row in counts]
-
-    def enter_labels(
-        self, session: int, number: int, devices: Sequence[int], labels: Sequence[int], samples: Sequence[int]
-    ) -> None:
-        """Record how many training samples of each label the participants of a round hold, one entry for each label."""
-        rows = zip(devices, labels, samples, strict=True)
-        self._labels += [(session, number, device, label, count) for device, label, count in rows]
+        Args:
+            file: such as "predictions.csv".
+            session: the session's number.
+            number: the round's number.
+            rows: the values of the columns behind session and round.
+        """
+        self._rows[file] += [(session, number, *row) for row in rows]
 
     def round_columns(self) -> Columns:
         """Return the rounds as columns; columns that only some runs have come last."""
@@ -209,21 +189,9 @@ class Ledger:
         """Return the participants as columns, round after round."""
         return _appended(self.device_names, self.device_blocks())
 
-    def contribution_columns(self) -> Columns:
-        """Return the contributions as columns, round after round."""
-        return _columns(self._contributions, fixed_names(CONTRIBUTION_COLUMNS))
-
-    def device_loss_columns(self) -> Columns:
-        """Return losses on participants' samples as columns, round after round."""
-        return _columns(self._device_losses, fixed_names(DEVICE_LOSS_COLUMNS))
-
-    def prediction_columns(self) -> Columns:
-        """Return predictions as columns, round after round."""
-        return _columns(self._predictions, fixed_names(PREDICTION_COLUMNS))
-
-    def labels_by_round_columns(self) -> Columns:
-        """Return which labels participants held as columns, round after round."""
-        return _columns(self._labels, fixed_names(LABELS_BY_ROUND_COLUMNS))
+    def columns_by_rows(self, file: str) -> Columns:
+        """Return one of the tables that are kept by rows as columns, round after round."""
+        return _columns(self._rows[file], fixed_names(COLUMNS_OF[file]))
 
     def event_blocks(self) -> Iterator[Columns]:
         """Yield the events as columns in order of time, some thousands at a time."""

@@ -1,0 +1,1 @@
+"""What a run records: its tables and their columns, the statuses of participations, the ledger."""
