@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgefl.core.errors import InputError
+from edgefl.core.files import opened
 from edgefl.core.own_files import check_replaceable
 from edgefl.learning.record import Pace
 from edgefl.results import metrics, what_if_table
@@ -176,7 +177,8 @@ def _index(path: Path) -> pd.DataFrame:
     import pandas as pd  # slow to import, and not needed by the command line's verbs, which share this module
 
     # Only empty cells and nan are no value: pandas would also take texts such as "None" and "NA" for one.
-    return pd.read_csv(path, keep_default_na=False, na_values=["", "nan"])
+    with opened(path) as stream:
+        return pd.read_csv(stream, keep_default_na=False, na_values=["", "nan"])
 
 
 def what_if(

@@ -10,6 +10,7 @@ import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import BinaryIO, Self
 from weakref import WeakSet
@@ -17,6 +18,7 @@ from weakref import WeakSet
 from edgefl.core.errors import InputError, Taken
 
 MOST_NAME_BYTES = 200  # of the part of a file's name that somebody has chosen; file systems take 255 in all
+MOST_LINE_BYTES = 2**20
 HALF_WRITTEN = ".part"  # suffix of the name that a file has while it is written; the name begins with a dot
 TOKEN_BYTES = 6  # of the random part of that name
 # Other programs call their half-written files .part, too, but none puts twelve hexadecimal digits before it.
@@ -35,7 +37,7 @@ def check_plain(path: Path) -> None:
         raise OSError(errno.EINVAL, "is a pipe or a device, not a file", str(path))
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BufferedReader:
     """Open a file of data for reading bytes.
 
     Raises:
@@ -45,10 +47,32 @@ def opened(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
+def opened_text(path: Path, encoding: str = "utf-8") -> TextIOWrapper:
+    """Open a file of data for reading text, with the ends of lines as they stand in it; see `opened`."""
+    return TextIOWrapper(opened(path), encoding=encoding, newline="")
+
+
 def read_bytes(path: Path) -> bytes:
     """Return the content of a file of data; see `opened`."""
     with opened(path) as stream:
         return stream.read()
+
+
+def read_text(path: Path) -> str:
+    """Return the content of a file of text in UTF-8; see `opened`."""
+    return read_bytes(path).decode()
+
+
+def lines(stream: BufferedReader) -> Iterator[bytes]:
+    """Yield the lines of a stream.
+
+    Raises:
+        OSError: one of them is longer than any line of data is, and might fill the memory.
+    """
+    while line := stream.readline(MOST_LINE_BYTES + 1):
+        if len(line) > MOST_LINE_BYTES:
+            raise OSError(errno.EFBIG, f"has a line of more than {MOST_LINE_BYTES // 2**20} MiB")
+        yield line
 
 
 class FileGroup:
@@ -309,7 +333,8 @@ def taken(path: Path) -> Taken:
 def is_locked(path: Path) -> bool:
     """Return whether a process holds the lock of a file; True also where the system does not let us ask."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        # Not to wait where a pipe lies in its place.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     except OSError:

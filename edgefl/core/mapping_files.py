@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import pickle
 import pickletools
 import re
-import zlib
 from pathlib import Path
 from typing import Any
 
 from edgefl.core.errors import InputError
-from edgefl.core.files import read_bytes
+from edgefl.core.packed_files import read_unpacked
 
 # Instructions that give a value a number: 4 bytes after r, or a text after p. The first ones may overlap.
 _LONG_PUT = re.compile(rb"r(?=(.{4}))", re.DOTALL)
@@ -34,13 +32,13 @@ def read_mapping(path: Path) -> dict[Any, Any]:
         InputError: it cannot be read, holds something else, or a pickle holds more than plain data.
     """
     try:
-        content = read_bytes(path)
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        content = read_unpacked(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     if content.startswith(b"version https://git-lfs"):
         raise InputError(f"{path}: is a pointer of Git LFS, not the file: fetch it with git lfs pull")
+    if content[:1] == b"[":  # before a list of any length is made
+        raise InputError(f"{path}: must hold a mapping with at least one entry")
     # The first byte of a pickle of protocol 2 or later is 0x80, which no JSON begins with.
     value = _unpickled(path, content) if content[:1] == b"\x80" else _parsed(path, content)
     if not isinstance(value, dict) or not value:

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from edgefl.core.errors import InputError
-from edgefl.core.files import is_half_written, is_locked, locked, taken
+from edgefl.core.files import is_half_written, is_locked, locked, opened, taken
 
 HEAD_BYTES = 2**16  # of a file, which its mark may look at
 
@@ -39,7 +39,7 @@ def is_own(path: Path, mark: Mark) -> bool:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return False
-        with path.open("rb") as file:
+        with opened(path) as file:
             return mark(file.read(HEAD_BYTES))
     except OSError:
         return False

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from edgefl.core import interrupts, own_files
 from edgefl.core.errors import RunError
-from edgefl.core.files import locked
+from edgefl.core.files import locked, opened
 
 JOURNAL = "journal.jsonl"
 LARGEST_CONCLUDED_BYTES = 2**28  # of the state that a finished run keeps, 256 MiB
@@ -199,7 +199,7 @@ class Journal(Record):
     def _read_other(self, folder: Path) -> None:
         """Read the journal of another run; one that cannot be read counts as empty."""
         try:
-            with (folder / JOURNAL).open("rb") as file:
+            with opened(folder / JOURNAL) as file:
                 for entry in self._entries(file, folder):
                     self._take(entry, folder, own=False)
         except OSError as error:
@@ -354,7 +354,7 @@ class Journal(Record):
             return False
         consequence = "what came after the checkpoint before it is learned again"
         try:
-            with state.path.open("rb") as file:
+            with opened(state.path) as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != state.sha256:
                     log.warning("%s: is damaged; %s", state.path, consequence)
                     return False

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from edgefl.core.files import write_atomically
+from edgefl.core.files import read_text, write_atomically
 from edgefl.core.own_files import begins_with, remove
 from edgefl.reference.markdown_text import MADE_BY
 from edgefl.reference.pages import PREFIX, reference_pages
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text.encode())
     for path in folder.rglob("*.md"):
-        if path.relative_to(folder).as_posix() not in texts and MADE_BY in path.read_text(encoding="utf-8"):
+        if path.relative_to(folder).as_posix() not in texts and MADE_BY in read_text(path):
             remove(path, begins_with(b"# "))
 
 

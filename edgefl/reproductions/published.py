@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from edgefl.core.errors import InputError
+from edgefl.core.files import opened_text
 from edgefl.core.section import shown
 
 Form = Literal["number", "first", "mean_std", "text"]
@@ -45,7 +46,7 @@ def read_table(path: Path) -> Table:
         InputError: it cannot be read, or a row has more or fewer cells than the header.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with opened_text(path) as file:
             lines = csv.reader(file)
             header = tuple(next(lines, []))
             rows = []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgefl.core.errors import InputError
-from edgefl.core.files import write_atomically
+from edgefl.core.files import opened_text, write_atomically
 from edgefl.core.section import shown
 from edgefl.results.csv_format import csv_bytes
 
@@ -71,7 +71,7 @@ def read_rows(path: Path, axes: Sequence[str]) -> Rows:
         InputError: the file is damaged, or is about other axes.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with opened_text(path) as file:
             lines = csv.DictReader(file)
             header = lines.fieldnames or []
             missing = [name for name in (*axes, SEED) if name not in header]

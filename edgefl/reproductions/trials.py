@@ -7,7 +7,7 @@ import json
 import statistics
 from pathlib import Path
 
-from edgefl.core.files import write_for_user
+from edgefl.core.files import read_bytes, write_for_user
 from edgefl.core.paths import cache_folder
 from edgefl.reproductions.plan import Plan, PlannedRun, scenario_of
 
@@ -51,7 +51,7 @@ def _tried(plan: Plan) -> list[PlannedRun]:
 
 def _key(plan: Plan) -> str:
     """Return the recipe, its scale, and a digest of its file: an edited recipe is tried again."""
-    digest = hashlib.sha256(plan.entry.runs_path.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(read_bytes(plan.entry.runs_path)).hexdigest()[:16]
     return f"{plan.entry.runs_of} {plan.scale} {digest}"
 
 
@@ -62,7 +62,7 @@ def _file() -> Path:
 def _kept() -> dict[str, float]:
     """Return the trials that were made before; none if their file is damaged, as they can be made again."""
     try:
-        kept = json.loads(_file().read_text(encoding="utf-8"))
+        kept = json.loads(read_bytes(_file()))
         return {str(key): float(value) for key, value in kept.items()}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}

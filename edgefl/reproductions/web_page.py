@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from edgefl.core.files import read_bytes
 from edgefl.reproductions.charts import MEASURED_COLOUR, OUTSIDE_COLOUR, Chart, charts
 from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.plan import PlannedRun
@@ -151,7 +152,7 @@ def _pictures(files: Sequence[Path]) -> str:
         if kind is None:
             parts.append(f'<p class="note"><a href="{escape(file.name)}">{escape(file.name)}</a></p>')
             continue
-        content = base64.b64encode(file.read_bytes()).decode("ascii")
+        content = base64.b64encode(read_bytes(file)).decode("ascii")
         parts.append(f'<div class="card"><img alt="{escape(file.stem)}" src="data:{kind};base64,{content}"></div>')
     if not parts:
         return ""

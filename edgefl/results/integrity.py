@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from edgefl.core.errors import InputError
+from edgefl.core.files import read_bytes
 from edgefl.core.strict_json import strict_json
 from edgefl.results.provenance import digest
 
@@ -100,7 +101,7 @@ def manifest_of(folder: Path) -> Mapping[str, Any]:
     """
     path = folder / MANIFEST_FILE
     try:
-        manifest: Any = strict_json(path.read_bytes())
+        manifest: Any = strict_json(read_bytes(path))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from edgefl.core.files import opened
 from edgefl.core.machine import processor
 from edgefl.core.version import edgefl_version
 from edgefl.records.result_files import RESULT_FILES
@@ -34,7 +35,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
-    with path.open("rb") as file:  # a model may be large
+    with opened(path) as file:  # a model may be large
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

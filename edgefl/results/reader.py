@@ -17,6 +17,7 @@ import numpy.typing as npt
 import yaml
 
 from edgefl.core.errors import InputError
+from edgefl.core.files import opened, opened_text
 from edgefl.core.strict_json import strict_json
 from edgefl.records.columns import ResultColumn
 from edgefl.records.result_files import COLUMNS_OF
@@ -128,8 +129,7 @@ def _opened(folder: Path, name: str) -> Iterator[Any]:
         raise InputError(f"{folder}: not a result folder: no such folder")
     check_file(folder, name)
     try:
-        # newline="": the csv module finds the ends of lines itself
-        with (folder / name).open(encoding="utf-8", newline="") as stream:
+        with opened_text(folder / name) as stream:
             yield stream
     except FileNotFoundError:
         raise InputError(f"{folder}: not a result folder: {name} is missing") from None
@@ -232,7 +232,8 @@ def events_of(folder: Path, kinds: Collection[str]) -> ColumnArrays | None:
     check_file(folder, EVENTS_FILE)
     names = [column.name for column in COLUMNS_OF[EVENTS_FILE]]
     try:
-        table = pq.read_table(path, columns=names, filters=[("kind", "in", list(kinds))])
+        with opened(path) as stream:
+            table = pq.read_table(stream, columns=names, filters=[("kind", "in", list(kinds))])
     except (OSError, ValueError, KeyError) as error:  # those of pyarrow are among them
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read: {reason}") from None

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from edgefl.core.errors import InputError
 from edgefl.core.extras import require
+from edgefl.core.files import opened
 from edgefl.core.units import ENERGY, TIME, digits, quantity, score
 from edgefl.learning.models import Model
 from edgefl.learning.trained_model import TrainedModel
@@ -244,9 +245,10 @@ class Result:
             return pd.DataFrame()
         check_file(path.parent, name)
         try:
-            if path.suffix == ".parquet":
-                return pd.read_parquet(path)
-            return pd.read_csv(path)
+            with opened(path) as stream:
+                if path.suffix == ".parquet":
+                    return pd.read_parquet(stream)
+                return pd.read_csv(stream)
         except (OSError, ValueError) as error:  # those of pandas and pyarrow are among them
             reason = " ".join(str(error).split())
             raise InputError(f"{path}: cannot be read: {reason}") from None

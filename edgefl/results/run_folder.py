@@ -11,7 +11,7 @@ from typing import Any
 
 from edgefl.core import own_files
 from edgefl.core.errors import InputError
-from edgefl.core.files import is_half_written
+from edgefl.core.files import is_half_written, read_bytes
 from edgefl.core.own_files import Mark, begins_with, first_line_has, is_own
 from edgefl.learning.record import JOURNAL, begins_record, remove_record
 from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_FILE, WHAT_IF_FILE
@@ -181,7 +181,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if not is_own(path, RESULT_MARKS[MANIFEST_FILE]):
         return {}
     try:
-        manifest: dict[str, Any] = json.loads(path.read_bytes())
+        manifest: dict[str, Any] = json.loads(read_bytes(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return manifest

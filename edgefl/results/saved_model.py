@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.errors import InputError
+from edgefl.core.files import opened, read_bytes
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.results.integrity import check_file
 from edgefl.results.run_folder import MODEL_FILE, PARAMETERS_FILE
@@ -32,7 +33,8 @@ def read_parameters(folder: Path) -> npt.NDArray[np.float32] | None:
         return None
     check_file(folder, PARAMETERS_FILE)
     try:
-        parameters: npt.NDArray[np.float32] = np.load(path, allow_pickle=False)
+        with opened(path) as stream:
+            parameters: npt.NDArray[np.float32] = np.load(stream, allow_pickle=False)
     # A damaged header may be read as anything.
     except (OSError, ValueError, EOFError, TypeError, SyntaxError, MemoryError, OverflowError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
@@ -52,7 +54,7 @@ def read_model(folder: Path) -> TrainedModel:
         raise InputError(f"{path}: is missing; edgefl 0.2.0 and earlier did not write it: run the scenario again")
     check_file(folder, MODEL_FILE)
     try:
-        return TrainedModel.from_bytes(path.read_bytes())
+        return TrainedModel.from_bytes(read_bytes(path))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from edgefl.core.errors import RunError
-from edgefl.core.files import FileGroup, write_atomically
+from edgefl.core.files import FileGroup, read_bytes, write_atomically
 from edgefl.core.version import edgefl_version
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.records.columns import EVENT_COLUMNS
@@ -91,7 +91,7 @@ def write_what_if(folder: Path, columns: Columns) -> None:
     manifest_file = folder / MANIFEST_FILE
     content = csv_bytes(columns)
     try:
-        manifest = json.loads(manifest_file.read_bytes())
+        manifest = json.loads(read_bytes(manifest_file))
         # A kill between two of these steps leaves a file without a digest, and never one with the digest of another.
         if manifest.pop(WHAT_IF_DIGEST, None) is not None:
             write_json(manifest_file, manifest)

@@ -18,7 +18,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import DivergedError, InputError, RunError, Taken, trail
 from edgefl.core.extras import check_loads
-from edgefl.core.files import MOST_NAME_BYTES, FileGroup, cut_to_bytes, locked, write_atomically
+from edgefl.core.files import MOST_NAME_BYTES, FileGroup, cut_to_bytes, locked, read_text, write_atomically
 from edgefl.core.machine import one_numpy_thread, processor, rare_collections
 from edgefl.core.own_files import remove_half_written
 from edgefl.core.plugins import attributing
@@ -618,7 +618,7 @@ def _open(folder: Path, journal: Journal, scenario: Scenario, divided: Divided, 
 def _begun(folder: Path) -> Any:
     """Return the content of the scenario.yaml in a folder; None if there is none that can be read."""
     try:
-        content, _ = parse((folder / run_folder.SCENARIO_FILE).read_text(encoding="utf-8"))
+        content, _ = parse(read_text(folder / run_folder.SCENARIO_FILE))
     except (OSError, ValueError, NotYaml):
         return None  # `_finished` says what is wrong
     return content

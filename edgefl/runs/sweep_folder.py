@@ -11,6 +11,7 @@ import yaml
 
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError, RunError, Taken
+from edgefl.core.files import read_bytes, read_text
 from edgefl.core.own_files import Mark, begins_with, check_lock, check_replaceable, is_own, remove, remove_empty
 from edgefl.results import run_folder
 from edgefl.results.run_folder import CHECKPOINTS, LOCK
@@ -65,7 +66,7 @@ def _is_same(out: Path, sweep: Sweep, *, growing: bool) -> bool:
     """
     # Compared as bytes first: a damaged file may be no text at all.
     content = content_of(sweep)
-    earlier = (out / CONTENT).read_bytes()
+    earlier = read_bytes(out / CONTENT)
     if earlier == content.encode():
         return True
     before = _points_of(out)
@@ -173,7 +174,7 @@ def _points_of(out: Path) -> dict[str, str]:
         InputError: the file that names them is damaged.
     """
     try:
-        found = _digests((out / CONTENT).read_text(encoding="utf-8"))
+        found = _digests(read_text(out / CONTENT))
         # Somebody may have edited the file: it must never make us remove anything outside of `out`.
         if all(len(Path(place).parts) == 2 and not {"..", "/"} & set(Path(place).parts) for place in found):
             return found

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from edgefl.core.errors import InputError, RunError
+from edgefl.core.files import read_bytes
 from edgefl.results.integrity import WHAT_IF_FILE
 from edgefl.results.run_folder import CHECKPOINTS
 from edgefl.runs.workers import Died
@@ -32,12 +33,12 @@ class SweepRun:
     def read_folder(self) -> None:
         """Read the result if the run has finished before."""
         try:
-            manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
+            manifest = json.loads(read_bytes(self.folder / "manifest.json"))
             self.begun_before = manifest["status"] != "finished"
             if self.point.scenario.report.what_if and not (self.folder / WHAT_IF_FILE).exists():
                 return  # it was stopped before its other values were priced, which is all that is left to do
             if not self.begun_before:
-                self.summary = json.loads((self.folder / "summary.json").read_text(encoding="utf-8"))
+                self.summary = json.loads(read_bytes(self.folder / "summary.json"))
                 self.status = "finished"
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return  # not begun, or damaged: it has to be run

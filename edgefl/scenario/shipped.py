@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from edgefl.core.errors import InputError
+from edgefl.core.files import read_bytes
 from edgefl.core.paths import shipped_folder
 from edgefl.core.section import nearest
 
@@ -70,7 +71,7 @@ def find(source: str | Path, folder: Path | None = None) -> Path:
         raise InputError(f"{name}: no such file, and no scenario that comes with edgefl{hint}; {LISTED}")
     # Whoever has copied a scenario and changed it must not get the numbers of the original.
     for file in files:
-        if file.read_bytes() != known[name].read_bytes():
+        if read_bytes(file) != known[name].read_bytes():
             text = "names a scenario that comes with edgefl, and there is another file of this name"
             raise InputError(f"{name}: {text}: write {file} for that file, or rename it")
     return known[name]

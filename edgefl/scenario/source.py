@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from edgefl.core.errors import InputError
+from edgefl.core.files import opened
 from edgefl.core.section import KeyPath
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.yaml_reader import Lines, NotYaml, parse
@@ -63,7 +64,7 @@ def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
         InputError: the file cannot be read, is not YAML, or is not a mapping.
     """
     try:
-        with (here / path).open("rb") as stream:
+        with opened(here / path) as stream:
             content = stream.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise InputError(f"{path}: is larger than {MOST_BYTES // 2**20} MiB, which no scenario is")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter, ValidationInfo, model_validator
 
+from edgefl.core.files import read_bytes
 from edgefl.core.paths import UserPath
 from edgefl.core.section import Section, fault, fault_at, shown
 
@@ -55,7 +56,7 @@ class RelativeTarget(Section):
 def _best_accuracies(folder: Path) -> tuple[float, list[float | None]]:
     """Return the best accuracy of the run in a result folder, and that of each of its sessions, if it had several."""
     try:
-        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        summary = json.loads(read_bytes(folder / "summary.json"))
         best = summary["best_accuracy"]
         best_by_session = [session.get("best_accuracy") for session in summary.get("sessions", ())]
     except OSError:

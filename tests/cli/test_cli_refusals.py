@@ -1,5 +1,6 @@
 """Scenarios that cannot be run are refused in a moment, and by what is wrong with them."""
 
+import os
 import subprocess
 import sys
 
@@ -16,7 +17,31 @@ LONG = "\u6570" * 90
 def test_a_file_without_an_end(edgefl):
     for verb in (["validate"], ["run", "-o", "out"], ["sweep", "-o", "out"]):
         (line,) = edgefl.refused(*verb, "/dev/zero")
-        assert line == "/dev/zero: is larger than 16 MiB, which no scenario is"
+        assert line == "/dev/zero: cannot be read: is a pipe or a device, not a file"
+
+
+def test_pipes_are_not_waited_for(edgefl):
+    """Wherever a file is named: nothing would ever end an open of one that nobody writes to."""
+    os.mkfifo(edgefl.folder / "pipe")
+    results = edgefl.folder / "results"
+    results.mkdir()
+    os.mkfifo(results / "manifest.json")
+    (edgefl.folder / "small.yaml").write_text("rounds: 1\n")
+    model = "model={kind: mlp, init: {kind: file, path: pipe}}"
+    curves = "radio={rate: {kind: mcs}, errors: {kind: bler, curves: pipe}}"
+    schedule = "server.selection={kind: schedule, file: pipe}"
+    target = "targets=[{relative: 0.9, reference: results}]"
+    os.mkfifo(results / "summary.json")
+    commands = [
+        ["validate", "pipe"],
+        ["sweep", "pipe", "-o", "out"],
+        *(["run", "small.yaml", "-o", "out", "--set", keys] for keys in (model, curves, schedule, target)),
+        ["report", "results"],
+        ["compare", "results", "results"],
+    ]
+    for command in commands:
+        for line in edgefl.refused(*command):
+            assert "pipe or a device" in line or "cannot be read" in line, line
 
 
 def test_too_many_devices_are_found_before_torch_is_imported(monkeypatch):

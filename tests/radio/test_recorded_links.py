@@ -356,7 +356,7 @@ RATES = "device,time_s,downlink_bps,uplink_bps"
         ("device,time_s,down\n0,0,1\n", {}, r":1: has no column downlink_bps; must have"),
         ("device,time_s,downlink_snr_db,uplink_bps\n0,0,1,1\n", {}, r":1: has columns of both rates and SNRs"),
         (f"{RATES},device\n0,0,1,1,0\n", {}, r":1: has the column device twice"),
-        (f"{RATES}\n0,0,1,1\n0,0,1,1\n", {}, r":3: device 0: times must rise, got 0 s after 0 s"),
+        (f"{RATES}\n0,0,1,1\n0,0,1,1\nno row\n", {}, r":3: device 0: times must rise, got 0 s after 0 s"),
         (f"{RATES}\n0,5,1,1\n0,4,1,1\n", {}, r":3: device 0: times must rise, got 4 s after 5 s"),
         (f"{RATES}\n0,0,-1,1\n", {}, r":2: downlink_bps: must be from 0 to 1e\+15, got -1"),
         (f"{RATES}\n0,0,1,nan\n", {}, r":2: uplink_bps: must be from 0 to 1e\+15, got nan"),

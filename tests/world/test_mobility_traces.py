@@ -287,7 +287,11 @@ BAD_FILES = {
     "d.gpx": ('<gpx><trk>\n<trkpt lat="1" lon="2"></trkpt></trk></gpx>', ":2: <trkpt> needs a time such as"),
     "e.txt": ("1 2 3\n", ":1: has 3 columns, an obsmat file has 8"),
     "f.txt": ("1 2 3 0 x 0 0 0\n", ':1: "x" is no number'),
-    "g.txt.gz": ("1 2 3 0 4 0 0 0\n", ": is no whole gzip file"),
+    "tag.xml": (f"<a>\n<b c='{'c' * 2**22}", ":2: holds a tag that is longer than any of a trace"),
+    "text.xml": (f"<a>\n<b>{'c ' * 2**20}</b></a>", ":2: holds a text that is longer than any of a trace"),
+    "i.csv": (f"time_s,device,x_m,y_m\n0,a,1,1{'0' * 2**20}", ": cannot be read: has a line of more than 1 MiB"),
+    "j.txt": (f"1 2 3 0 4 0 0 0{' ' * 2**20}", ": cannot be read: has a line of more than 1 MiB"),
+    "g.txt.gz": ("1 2 3 0 4 0 0 0\n", ": cannot be read: is not a whole gzip file"),
     "h.csv": (b"time_s,device,x_m,y_m\n\xff", ": is no text in UTF-8"),
 }
 
@@ -299,6 +303,12 @@ def test_faults_of_other_files(tmp_path, name):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(InputError, match=rf"^mobility.path: .*{name}{message}"):
         recorded(path, 1)
+
+
+def test_a_wrong_sample_is_refused_before_later_ones_are_read(tmp_path):
+    """Else a trace of millions of equal rows, which packs well, would fill the memory first."""
+    with pytest.raises(InputError, match=r"trace\.csv:3: device a: times must rise, got 1 s after 1 s"):
+        recorded(csv_file(tmp_path, ["1,a,1,1", "1,a,1,1", "no row"]), 1)
 
 
 def test_an_absent_file_is_refused():

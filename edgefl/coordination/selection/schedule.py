@@ -10,6 +10,7 @@ from pydantic import Field, NonNegativeInt, PrivateAttr, TypeAdapter, Validation
 from edgefl.coordination.selection.base import Selection
 from edgefl.coordination.server_view import ServerView
 from edgefl.core.arrays import Floats, Ids
+from edgefl.core.files import read_bytes
 from edgefl.core.paths import UserPath
 from edgefl.core.section import fault, sentence
 from edgefl.core.streams import Streams
@@ -35,7 +36,7 @@ class ScheduleSelection(Selection):
             self._schedule = self.rounds
         elif self.file is not None:
             try:
-                self._schedule = TypeAdapter(ScheduledRounds).validate_json(self.file.read_bytes(), strict=True)
+                self._schedule = TypeAdapter(ScheduledRounds).validate_json(read_bytes(self.file), strict=True)
             except OSError as error:
                 raise self._unreadable(error.strerror) from None
             except ValidationError as error:

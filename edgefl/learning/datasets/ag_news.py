@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from edgefl.core.errors import InputError
-from edgefl.core.files import read_bytes
+from edgefl.core.packed_files import read_unpacked
 from edgefl.learning.datasets.base import Array, Arrays, Data, Dataset, find
 from edgefl.learning.datasets.cache import cached
 
@@ -90,13 +88,9 @@ def read_csv(path: Path) -> tuple[list[str], Array]:
         InputError: no such file, or something else than class, title and description.
     """
     try:
-        content = read_bytes(path)
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
+        content = read_unpacked(path)
         # -sig drops the byte order mark that spreadsheets write; newline="" keeps line breaks within cells.
         table = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise InputError(f"data.dataset: {path}: is not a whole gzip file") from None
     except OSError as error:
         raise InputError(f"data.dataset: {path}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error):

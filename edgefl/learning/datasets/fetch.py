@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from edgefl.core.errors import InputError, RunError
+from edgefl.core.files import opened
 from edgefl.core.section import nearest
 from edgefl.learning.datasets import DATASETS, Dataset
 from edgefl.learning.datasets.base import located
@@ -326,7 +327,7 @@ def _is_there(download: Download, folder: Path) -> bool:
         return False
     if download.members:  # the archive, whose checksum is known, has been deleted
         return True
-    with targets[0].open("rb") as file:
+    with opened(targets[0]) as file:
         return hashlib.file_digest(file, "md5").hexdigest() == download.md5
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import math
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import numpy as np
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened
+from edgefl.core.packed_files import read_unpacked
 from edgefl.learning.datasets.base import Array, Arrays
 
 UINT8_MAGIC = b"\0\0\x08"  # two zeros and the type; then the number of axes, and each axis in 4 big-endian bytes
@@ -37,11 +36,7 @@ def read_idx(path: Path) -> Array:
 
 
 def _unpacked(path: Path) -> Array:
-    try:
-        with opened(path) as packed, gzip.open(packed) as stream:
-            content = bytearray(stream.read())  # writable, unlike bytes
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise ValueError(f"{path.name} is not a whole gzip file") from None
+    content = bytearray(read_unpacked(path))  # writable, unlike bytes
     shape = _shape(content, path)
     offset = 4 + 4 * len(shape)
     _check_size(path, len(content), offset + math.prod(shape))
@@ -71,5 +66,5 @@ def read_raw(folder: Path, files: Mapping[str, str], what: str) -> Arrays:
     try:
         return {name: read_idx(folder / file) for name, file in files.items()}
     except (OSError, ValueError) as error:
-        problem = " ".join(str(error).split())
+        problem = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise InputError(f"data.dataset: {folder}: not the four whole files ({problem}). {what}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from edgefl.core.arrays import Ints
 from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
+from edgefl.core.files import check_plain
 from edgefl.core.paths import UserPath
 from edgefl.core.section import Section, fault, nearest, shown
 from edgefl.learning.losses import Loss
@@ -53,8 +55,10 @@ class Init(Section):
         if self.kind != "file":
             return np.full(count, self.value or 0.0)
         try:
+            path = Path(str(self.path))
+            check_plain(path)
             # a memory map reads the header first: a wrong file of any size is refused at once
-            vector = np.lib.format.open_memmap(str(self.path), mode="r")
+            vector = np.lib.format.open_memmap(path, mode="r")
         except (OSError, ValueError, EOFError):
             raise InputError(f"model.init.path: {self.path}: cannot be read as a .npy array") from None
         floats = np.issubdtype(vector.dtype, np.floating)

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
+from edgefl.core.files import read_text
 from edgefl.core.paths import UserPath
 from edgefl.radio.errors.base import PacketErrors
 from edgefl.radio.rates import Rate
@@ -83,9 +84,9 @@ class Bler(PacketErrors):
         path = Path(self.curves or "")
         points: dict[int, list[tuple[float, float]]] = {}
         try:
-            lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+            lines = list(csv.reader(read_text(path).splitlines()))
         except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"{path}: cannot be read: {error}") from None
+            raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
         if not lines or [name.strip() for name in lines[0]] != COLUMNS:
             raise InputError(f"{path}:1: must be the header {','.join(COLUMNS)}")
         for number, line in enumerate(lines[1:], start=2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -11,10 +12,12 @@ import numpy as np
 from pydantic import Field
 
 from channel.link_traces import Opportunities
+from edgefl.core.files import lines
+from edgefl.core.packed_files import unpacked
 from edgefl.core.paths import DataPath
 from edgefl.core.section import LARGEST_S, Section, shown
 from edgefl.radio.traces.base import LinkTrace, Recording, fault_in
-from edgefl.world.mobility.files import NotReadable, opened, read
+from edgefl.world.mobility.files import NotReadable, read
 
 S_PER_MS = 1e-3
 
@@ -66,7 +69,8 @@ def _opportunities(path: Path) -> Opportunities:
 @lru_cache(maxsize=256)
 def _read(path: Path, changed_ns: int) -> Opportunities:
     """Return the opportunities of a file, which is read again if it has changed."""
-    times_s = np.array(read(path, _times_ms), dtype=np.float64) * S_PER_MS
+    (times_ms,) = read(path, _all_times_ms)
+    times_s = np.array(times_ms, dtype=np.float64) * S_PER_MS
     if not times_s.size:
         raise NotReadable("holds no times", 1)
     if times_s[-1] == 0:
@@ -74,13 +78,18 @@ def _read(path: Path, changed_ns: int) -> Opportunities:
     return Opportunities(times_s)
 
 
+def _all_times_ms(path: Path) -> Iterator[array[int]]:
+    """Yield all times of a file at once [ms], in 8 bytes each, where a list would take 40."""
+    yield array("q", _times_ms(path))
+
+
 def _times_ms(path: Path) -> Iterator[int]:
     """Yield the times of a file [ms]."""
     before_ms = 0
-    with opened(path) as stream:
-        for line, raw in enumerate(stream, 1):
+    with unpacked(path) as stream:
+        for line, raw in enumerate(lines(stream), 1):
             text = raw.decode().strip()
-            if not text.isdecimal() or int(text) * S_PER_MS > LARGEST_S:
+            if not text.isdecimal() or float(text) * S_PER_MS > LARGEST_S:
                 raise NotReadable(f"must be a whole number of milliseconds, such as 12, got {shown(text)}", line)
             time_ms = int(text)
             if time_ms < before_ms:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from channel.link_traces import SnrSteps, Steps
+from edgefl.core.files import lines
+from edgefl.core.packed_files import unpacked
 from edgefl.core.paths import DataPath
 from edgefl.core.section import LARGEST_S, shown
 from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, fault_in
-from edgefl.world.mobility.files import NotReadable, opened, read
+from edgefl.world.mobility.files import NotReadable, read
 
 if TYPE_CHECKING:
     from edgefl.radio.traces.base import Recorded
@@ -68,16 +70,12 @@ def _recordings(path: Path, changed_ns: int, *, numbered: bool) -> list[Recordin
     Raises:
         NotReadable: the file is wrong.
     """
-    rows = read(path, _rows)
+    rows = read(path, _rising)
     if not rows:
         raise NotReadable("has no rows", 1)
     of_device: dict[str, list[_Row]] = {}
     for row in rows:
-        before = of_device.setdefault(row.device, [])
-        if before and row.time_s <= before[-1].time_s:
-            text = f"device {row.device}: times must rise, got {row.time_s:.10g} s after {before[-1].time_s:.10g} s"
-            raise NotReadable(text, row.line)
-        before.append(row)
+        of_device.setdefault(row.device, []).append(row)
     if not numbered:
         return [_recording(name, of_device[name]) for name in sorted(of_device)]
     _check_numbers(of_device)
@@ -122,11 +120,23 @@ def _recording(name: str, rows: list[_Row]) -> Recording:
     return Recording(name, recorded([row.down for row in rows]), recorded([row.up for row in rows]))
 
 
+def _rising(path: Path) -> Iterator[_Row]:
+    """Yield the rows of a file; one that is not later than its device's last is refused before more are read."""
+    last_s: dict[str, float] = {}
+    for row in _rows(path):
+        before_s = last_s.get(row.device, -np.inf)
+        if row.time_s <= before_s:
+            text = f"device {row.device}: times must rise, got {row.time_s:.10g} s after {before_s:.10g} s"
+            raise NotReadable(text, row.line)
+        last_s[row.device] = row.time_s
+        yield row
+
+
 def _rows(path: Path) -> Iterator[_Row]:
     """Yield the rows of a file whose header has the columns of rates or of SNRs, in any order, among others."""
-    with opened(path) as stream:
+    with unpacked(path) as stream:
         # -sig drops the byte order mark that spreadsheets write.
-        table = csv.reader(text.decode("utf-8-sig") for text in stream)
+        table = csv.reader(text.decode("utf-8-sig") for text in lines(stream))
         header = [name.strip() for name in next(table, [])]
         pair = _pair(header)
         places = [header.index(name) for name in (*KEYS, *pair)]

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from edgefl.core.errors import InputError
 from edgefl.core.extras import require
+from edgefl.core.files import read_bytes
 from edgefl.core.version import edgefl_version
 from edgefl.results.reader import read_documents
 from edgefl.results.report.sweep import is_sweep
@@ -31,7 +32,7 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
         sink.write(_onnx(folder, documents.scenario))
         return
     read_model(folder)  # a damaged file is an error here, not where it is loaded
-    sink.write((folder / MODEL_FILE).read_bytes())
+    sink.write(read_bytes(folder / MODEL_FILE))
 
 
 def _onnx(folder: Path, scenario: Mapping[str, Any]) -> bytes:

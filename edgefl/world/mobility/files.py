@@ -6,17 +6,15 @@ To add a format: a function that yields the samples of a file, and a line in `RE
 from __future__ import annotations
 
 import csv
-import gzip
 import math
-import zlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from io import BufferedIOBase
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 from xml.parsers import expat
 
-from edgefl.core import files
+from edgefl.core.files import MOST_LINE_BYTES, lines
+from edgefl.core.packed_files import unpacked
 from edgefl.core.section import shown
 
 Item = TypeVar("Item")
@@ -50,21 +48,11 @@ class NotThere(NotReadable):
     """The file is not on this machine."""
 
 
-def opened(path: Path) -> BufferedIOBase:
-    """Open a file for reading bytes, unpacked if its name ends in .gz.
-
-    Raises:
-        OSError: it does not exist.
-    """
-    files.check_plain(path)
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-
-
 def read_csv(path: Path) -> Iterator[Sample]:
     """Yield the samples of a CSV file whose header has `time_s,device,x_m,y_m`, in any order, among other columns."""
-    with opened(path) as stream:
+    with unpacked(path) as stream:
         # -sig drops the byte order mark that spreadsheets write.
-        rows = csv.reader(text.decode("utf-8-sig") for text in stream)
+        rows = csv.reader(text.decode("utf-8-sig") for text in lines(stream))
         header = [name.strip() for name in next(rows, [])]
         for name in CSV_COLUMNS:
             if name not in header:
@@ -85,8 +73,8 @@ def read_obsmat(path: Path) -> Iterator[Sample]:
 
     The columns are frame, person, x, height, y, and the velocity's three.
     """
-    with opened(path) as stream:
-        for line, text in enumerate(stream, 1):
+    with unpacked(path) as stream:
+        for line, text in enumerate(lines(stream), 1):
             cells = text.decode().split()
             if not cells:
                 continue
@@ -149,14 +137,27 @@ def elements(path: Path) -> Iterator[tuple[int, str, dict[str, str], str]]:
     """
     found: list[tuple[int, str, dict[str, str], str]] = []
     text: list[str] = []
+    text_length = 0
     parser = expat.ParserCreate()
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal text_length
         text.clear()
+        text_length = 0
         found.append((parser.CurrentLineNumber, tag.rpartition(":")[2], attributes, ""))
 
     def end(tag: str) -> None:
+        nonlocal text_length
         found.append((parser.CurrentLineNumber, f"/{tag.rpartition(':')[2]}", {}, "".join(text)))
+        text.clear()
+        text_length = 0
+
+    def add(piece: str) -> None:  # expat gives a text in pieces
+        nonlocal text_length
+        text.append(piece)
+        text_length += len(piece)
+        if text_length > MOST_LINE_BYTES:
+            raise NotReadable("holds a text that is longer than any of a trace", parser.CurrentLineNumber)
 
     def refuse(*_: object) -> None:
         reason = "has a document type (<!DOCTYPE ...>), which is refused: leave it out"
@@ -164,12 +165,17 @@ def elements(path: Path) -> Iterator[tuple[int, str, dict[str, str], str]]:
 
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
-    parser.CharacterDataHandler = text.append  # expat gives a text in pieces
+    parser.CharacterDataHandler = add
     parser.StartDoctypeDeclHandler = refuse
-    with opened(path) as stream:
+    with unpacked(path) as stream:
         try:
+            fed_bytes = 0
             while chunk := stream.read(CHUNK_BYTES):
                 parser.Parse(chunk, False)
+                fed_bytes += len(chunk)
+                # Expat keeps what it has not understood yet, such as a tag that does not end.
+                if fed_bytes - parser.CurrentByteIndex > len(chunk) + MOST_LINE_BYTES:
+                    raise NotReadable("holds a tag that is longer than any of a trace", parser.CurrentLineNumber)
                 yield from found
                 found.clear()
             parser.Parse(b"", True)
@@ -220,8 +226,6 @@ def read(path: Path, reader: Callable[[Path], Iterator[Item]]) -> list[Item]:
     """
     try:
         return list(reader(path))
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise NotReadable("is no whole gzip file") from None
     except FileNotFoundError:
         raise NotThere("not found there, nor in the folder that EDGEFL_DATA names, nor in ~/.cache/edgefl") from None
     except OSError as error:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from edgefl.core.arrays import Floats
+from edgefl.core.packed_files import unpacked
 from edgefl.core.streams import Streams
 from edgefl.world.mobility.area import Area
 from edgefl.world.mobility.base import Track, WithSpeed
-from edgefl.world.mobility.files import NotReadable, elements, opened, read
+from edgefl.world.mobility.files import NotReadable, elements, read
 from edgefl.world.mobility.legs import Corners, Legs, timed
 from edgefl.world.mobility.placed import LEAST_EXTENT_M, Placed
 
@@ -79,7 +80,7 @@ def _graph(path: Path) -> Iterator[Graph]:
     is_graphml = path.name.removesuffix(".gz").endswith(".graphml")
     if is_graphml:
         deque(elements(path), maxlen=0)  # reads the file once to refuse what is not well-formed, or declares entities
-    with opened(path) as stream:
+    with unpacked(path) as stream:
         text = stream.read().decode()
     try:
         if is_graphml:

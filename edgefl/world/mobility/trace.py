@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -114,18 +114,22 @@ class Trace(Placed):
             InputError: the file cannot be read, or a sample is wrong.
         """
         try:
-            samples = read(self.path, READERS[str(self.kind)])
+            samples = read(self.path, self._checked)
         except NotThere as error:
             raise Unavailable(*self.fault(str(error)).faults) from None
         except NotReadable as error:
             raise self.fault(str(error), error.line) from None
         if not samples:
             raise self.fault("holds no positions")
+        return samples
+
+    def _checked(self, path: Path) -> Iterator[Sample]:
+        """Yield the samples of a file; a wrong one is refused where it stands, before later ones fill the memory."""
         last_s: dict[str, float] = {}
-        for sample in samples:
+        for sample in READERS[str(self.kind)](path):
             self._check_sample(sample, last_s.get(sample.device, -np.inf))
             last_s[sample.device] = sample.time_s
-        return samples
+            yield sample
 
     def _check_sample(self, sample: Sample, before_s: float) -> None:
         """Check one sample; `before_s` is the time of its device's last one."""
