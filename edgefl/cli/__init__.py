@@ -21,6 +21,7 @@ from edgefl.cli.run import add_run
 from edgefl.cli.scenario_verbs import add_init, add_list, add_schema, add_validate
 from edgefl.cli.sweep import add_sweep
 from edgefl.cli.what_if import add_what_if
+from edgefl.core import interrupts
 from edgefl.core.errors import InputError, RunError, trail
 from edgefl.core.machine import collect_rarely, more_memory, prefer_huge_pages, unmapped_library
 
@@ -70,6 +71,8 @@ def program() -> NoReturn:
     """Run the command of this process's arguments, and end the process with its exit code."""
     collect_rarely()
     prefer_huge_pages()
+    # Python would die of SIGTERM at once; as a KeyboardInterrupt it lets any command clear away what it has begun.
+    interrupts.listen()
     code = main()
     # Python would look for garbage among all objects before it ends, a second's work once torch is there. But triton,
     # with which torch exports models, complains of all that it has not seen go.

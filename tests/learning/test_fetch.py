@@ -1,16 +1,23 @@
 """Downloads of datasets: from a server of our own, with right and wrong checksums."""
 
+import gzip
 import hashlib
 import io
+import signal
+import subprocess
+import sys
 import tarfile
 import threading
+import time
 import zipfile
+from contextlib import suppress
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from edgefl.core.errors import InputError, RunError
+from edgefl.core.files import locked
 from edgefl.learning.datasets import DATASETS, fetch
 from edgefl.learning.datasets.fetch import Download, Remote
 
@@ -115,6 +122,101 @@ def test_the_next_address_is_tried(server, monkeypatch, tmp_path):
     (served / "a.mat").unlink()
     with pytest.raises(RunError, match=r"nowhere/a\.mat: the server answers 404; .*a\.mat: the server answers 404"):
         fetch.fetch("svhn", tmp_path / "data", bar=False)
+
+
+class Endless(BaseHTTPRequestHandler):
+    """Announces what the path says, or nothing, and sends until the reader has had enough."""
+
+    def do_GET(self):
+        self.send_response(200)
+        if self.path.endswith("announced"):
+            self.send_header("Content-Length", str(10**9))
+        if self.path.endswith("packed"):
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(PACKED)))
+        self.end_headers()
+        if self.path.endswith("packed"):
+            self.wfile.write(PACKED)
+            return
+        with suppress(OSError):
+            while True:
+                self.wfile.write(bytes(2**16))
+                self.server.sent += 2**16
+
+    def log_message(self, *_):
+        pass
+
+
+PACKED = gzip.compress(bytes(10**8))
+
+
+@pytest.fixture
+def endless():
+    """The address of a server that does not stop, and the server."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Endless) as serving:
+        serving.sent = 0
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_port}/", serving
+        serving.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", ["announced", "unannounced"])
+def test_a_file_that_is_too_large_is_not_downloaded(endless, monkeypatch, tmp_path, name):
+    """Of a dataset of a megabyte no more than two are taken."""
+    address, serving = endless
+    offer(monkeypatch, address, name, b"samples")
+    with pytest.raises(RunError, match="is larger than 2 MB: this is another file"):
+        fetch.fetch("svhn", tmp_path / "data", bar=False)
+    assert files(tmp_path / "data") == {}
+    assert serving.sent < 2e7  # what buffers hold is sent, too
+
+
+def test_nothing_is_unpacked_on_the_way(endless, monkeypatch, tmp_path):
+    """A server may pack what it sends: 97 kB would fill the disk as 100 MB."""
+    address, _ = endless
+    offer(monkeypatch, address, "packed", PACKED)
+    assert fetch.fetch("svhn", tmp_path / "data", bar=False)
+    assert files(tmp_path / "data") == {"place/packed": PACKED}
+
+
+def test_what_a_killed_download_has_left_is_removed(server, monkeypatch, tmp_path):
+    """And nothing else: a file of another name is the user's."""
+    address, served = server
+    (served / "a.mat").write_bytes(b"samples")
+    offer(monkeypatch, address, "a.mat", b"samples")
+    aside = tmp_path / "data" / fetch.ASIDE
+    aside.mkdir(parents=True)
+    for name in (fetch.LOCK, fetch.WHOLE, fetch.MEMBER, "mine"):
+        (aside / name).write_bytes(b"left")
+    assert fetch.fetch("svhn", tmp_path / "data", bar=False)
+    assert files(tmp_path / "data") == {"place/a.mat": b"samples", f"{fetch.ASIDE}/mine": b"left"}
+
+
+def test_two_downloads_into_one_folder_do_not_meet(server, monkeypatch, tmp_path):
+    address, served = server
+    (served / "a.mat").write_bytes(b"samples")
+    offer(monkeypatch, address, "a.mat", b"samples")
+    refused = pytest.raises(RunError, match="another process downloads into this folder: wait for it")
+    with locked(tmp_path / "data" / fetch.ASIDE / fetch.LOCK), refused:
+        fetch.fetch("svhn", tmp_path / "data", bar=False)
+    assert fetch.fetch("svhn", tmp_path / "data", bar=False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_leaves_nothing(endless, tmp_path, number):
+    """The download is under way when the signal comes."""
+    address, serving = endless
+    command = [sys.executable, "-m", "edgefl", "data", "fetch", "emnist", "--to", tmp_path / "data", "--from", address]
+    fetching = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not serving.sent:
+        time.sleep(0.01)
+    fetching.send_signal(number)
+    told = fetching.communicate()[1]
+    assert fetching.returncode == 130
+    assert told.splitlines()[-1] == "edgefl: interrupted"
+    assert not list((tmp_path / "data").iterdir())
 
 
 def test_names():

@@ -8,27 +8,32 @@ checksum is not fetched: nobody could tell a damaged or exchanged file.
 from __future__ import annotations
 
 import hashlib
-import logging
 import shutil
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
-from edgefl.core.errors import InputError, RunError
-from edgefl.core.files import opened
+from edgefl.core.errors import InputError, RunError, Taken
+from edgefl.core.files import locked, opened
 from edgefl.core.section import nearest
 from edgefl.learning.datasets import DATASETS, Dataset
 from edgefl.learning.datasets.base import located
+
+if TYPE_CHECKING:
+    from requests import Response
 
 Listener = Callable[[str], None]  # called with the address of each download that begins
 
 TIMEOUT_S = 30  # without a byte
 CHUNK_BYTES = 2**18
+ASIDE = ".edgefl-fetch"  # folder below the data folder for what is not yet checked
+LOCK = "lock"  # file in it that a process locks while it downloads
+WHOLE = "download"  # file in it: what has come so far
+MEMBER = "member"  # file in it: a part of an archive
 
 MNIST_FILES = {
     "train-images-idx3-ubyte.gz": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
@@ -72,6 +77,11 @@ class Remote:
 
     megabytes: int  # of all downloads, about
     downloads: tuple[Download, ...]
+
+    @property
+    def most_bytes(self) -> int:
+        """The size that no file of it reaches."""
+        return 2_000_000 * self.megabytes
 
 
 def _plain(files: Mapping[str, str], place: str, *addresses: str) -> tuple[Download, ...]:
@@ -206,23 +216,51 @@ def fetch(name: str, folder: Path, mirror: str | None = None, listener: Listener
         InputError: there is no such dataset, or it is not fetched.
         RunError: a file cannot be downloaded or written, or its checksum is wrong.
     """
-    missing = [download for download in remote(name).downloads if not _is_there(download, folder)]
+    source = remote(name)
+    missing = [download for download in source.downloads if not _is_there(download, folder)]
+    if not missing:
+        return False
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # What is not yet checked lies beside the data folder's content, on the same disk.
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as aside:
+        with _aside(folder) as aside:
             for download in missing:
-                _fetch_one(name, download, folder, Path(aside), mirror, listener, bar=bar)
+                _fetch_one(name, download, source.most_bytes, aside, folder, mirror, listener, bar=bar)
     except OSError as error:
         raise RunError(f"data fetch: {error.filename or folder}: {error.strerror or error}") from error
-    return bool(missing)
+    return True
+
+
+@contextmanager
+def _aside(folder: Path) -> Iterator[Path]:
+    """Give a folder of this process alone for what is not yet checked, on the same disk as the data folder's content.
+
+    What a killed process has left there is removed, and so is the folder in the end.
+
+    Raises:
+        RunError: another process downloads into the data folder.
+    """
+    aside = folder / ASIDE
+    aside.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = locked(aside / LOCK)
+    except Taken:
+        raise RunError(f"data fetch: {folder}: another process downloads into this folder: wait for it") from None
+    with lock:
+        try:
+            yield aside
+        finally:
+            for name in (WHOLE, MEMBER):
+                (aside / name).unlink(missing_ok=True)
+            (aside / LOCK).unlink()
+            with suppress(OSError):  # it holds what is not ours
+                aside.rmdir()
 
 
 def _fetch_one(
     name: str,
     download: Download,
-    folder: Path,
+    most_bytes: int,
     aside: Path,
+    folder: Path,
     mirror: str | None,
     listener: Listener | None,
     *,
@@ -237,49 +275,83 @@ def _fetch_one(
         url = f"{address}{download.name}"
         if listener is not None:
             listener(url)
-        problem = _retrieve(url, download, aside, bar=bar)
+        problem = _retrieve(url, download.md5, most_bytes, aside / WHOLE, bar=bar)
         if problem is None:
-            _put(name, download, aside / download.name, folder)
+            _put(name, download, aside, folder)
             return
         problems.append(f"{url}: {problem}")
     remedy = "put the files into the folder by hand (docs/datasets.md), or name a mirror with --from"
     raise RunError(f"data fetch: {name}: {'; '.join(problems)}; nothing of that file was kept: {remedy}")
 
 
-def _retrieve(url: str, download: Download, aside: Path, *, bar: bool) -> str | None:
-    """Download a file into the folder `aside`; return what went wrong, or None."""
-    import pooch
-    from requests.exceptions import RequestException
+def _retrieve(url: str, md5: str, most_bytes: int, file: Path, *, bar: bool) -> str | None:
+    """Download a file of at most so many bytes; return what went wrong, or None."""
+    import requests
+    from urllib3.exceptions import HTTPError
 
-    pooch.get_logger().setLevel(logging.WARNING)
-    downloader = pooch.HTTPDownloader(progressbar=bar, chunk_size=CHUNK_BYTES, timeout=TIMEOUT_S)
     if not url.startswith(("http://", "https://")):
         return "must begin with http:// or https://"
     try:
-        pooch.retrieve(url, f"md5:{download.md5}", fname=download.name, path=aside, downloader=downloader)
-    except RequestException as error:
+        # Nothing is unpacked on the way: a few bytes could stand for gigabytes.
+        headers = {"Accept-Encoding": "identity"}
+        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
+            answer.raise_for_status()
+            found = _save(answer, most_bytes, file, bar=bar)  # errors of the connection are urllib3's own here
+    except _TooLarge:
+        return f"is larger than {most_bytes / 1e6:.0f} MB: this is another file"
+    except (requests.RequestException, HTTPError) as error:
         return _broken_off(error)
-    except ValueError:  # pooch's word for a wrong checksum
-        return f"its checksum is not {download.md5}: the file is damaged, or another one"
+    if found != md5:
+        return f"its checksum is not {md5}: the file is damaged, or another one"
     return None
+
+
+class _TooLarge(Exception):  # noqa: N818 - the name says what happened
+    """More comes than the file has."""
+
+
+def _save(answer: Response, most_bytes: int, file: Path, *, bar: bool) -> str:
+    """Write what a server answers to a file; return its MD5 sum.
+
+    Raises:
+        _TooLarge: more comes than the file may have.
+    """
+    from tqdm import tqdm
+
+    digest = hashlib.md5(usedforsecurity=False)
+    announced = answer.headers.get("Content-Length", "")
+    total = int(announced) if announced.isdecimal() else None
+    if total is not None and total > most_bytes:
+        raise _TooLarge
+    size = 0
+    with file.open("wb") as stream, tqdm(total=total, unit="B", unit_scale=True, disable=not bar) as shown:
+        while chunk := answer.raw.read(CHUNK_BYTES):
+            size += len(chunk)
+            if size > most_bytes:
+                raise _TooLarge
+            digest.update(chunk)
+            stream.write(chunk)
+            shown.update(len(chunk))
+    return digest.hexdigest()
 
 
 def _broken_off(error: Exception) -> str:
     """Return why a download broke off, in words."""
     from requests.exceptions import ConnectionError as NoConnectionError
     from requests.exceptions import HTTPError, Timeout
+    from urllib3.exceptions import ReadTimeoutError
 
     if isinstance(error, HTTPError) and error.response is not None:
         return f"the server answers {error.response.status_code}"
     # A timeout may be a connection error, too.
-    if isinstance(error, Timeout):
+    if isinstance(error, Timeout | ReadTimeoutError):
         return "does not answer"
     if isinstance(error, NoConnectionError):
         return "cannot be reached (no network?)"
     return "the connection broke off"
 
 
-def _put(name: str, download: Download, file: Path, folder: Path) -> None:
+def _put(name: str, download: Download, aside: Path, folder: Path) -> None:
     """Move a downloaded file, or the members of an archive, to their places.
 
     Raises:
@@ -287,10 +359,11 @@ def _put(name: str, download: Download, file: Path, folder: Path) -> None:
     """
     place = folder / download.place
     place.mkdir(parents=True, exist_ok=True)
+    file = aside / WHOLE
     if not download.members:
         file.replace(place / download.name)
         return
-    part = file.with_name("member")
+    part = aside / MEMBER
     try:
         with _opened(file) as open_member:
             for member, target in download.members.items():
