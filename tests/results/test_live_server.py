@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+from contextlib import suppress
 from http.client import HTTPConnection
 
 import pytest
@@ -165,20 +166,53 @@ def test_only_this_machine_is_listened_to(served):
             socket.create_connection((address, served[2]), timeout=5).close()
 
 
-def test_strangers_cannot_take_all_threads(served, ask, monkeypatch):
-    """Connections beyond the limit are closed at once, and the threads of closed ones are free again."""
+def test_strangers_who_send_slowly_do_not_keep_a_browser_out(served, ask):
+    """More connections than are served at a time each send a byte now and then; a whole request takes a place."""
     _, _, port = served
-    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(live_server.MOST_CONNECTIONS)]
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as one_more:
-        assert one_more.recv(1) == b""
-    for connection in idle:
+    begun = f"GET /{TOKEN}/ HTTP/1.1\r\n".encode()
+    slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(live_server.MOST_CONNECTIONS + 6)]
+    for sent in range(14):
+        for connection in slow:
+            with suppress(OSError):  # it has been dropped
+                connection.sendall(begun[sent : sent + 1])
+        assert ask(f"/{TOKEN}/")[0] == 200
+    for connection in slow:
         connection.close()
-    while True:
-        try:
-            assert ask(f"/{TOKEN}/")[0] == 200
-        except OSError:  # their threads have not noticed yet
-            continue
-        return
+
+
+def test_places_are_for_requests_that_wait(served, ask):
+    """Those who know the token fill them: one more is closed at once, and later there is room again."""
+    _, board, port = served
+    request = f"GET /{TOKEN}/state?after=1 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+    waiting = [socket.create_connection(("127.0.0.1", port)) for _ in range(live_server.MOST_CONNECTIONS)]
+    for connection in waiting:
+        connection.sendall(request)
+    while board._open < live_server.MOST_CONNECTIONS:
+        pass
+    with pytest.raises(OSError, match=r"closed|reset|Remote end"):
+        ask(f"/{TOKEN}/")
+    board.post(NEWER)
+    for connection in waiting:
+        assert connection.recv(15) == b"HTTP/1.0 200 OK"
+        connection.close()
+    while board.asked_within(0):
+        pass
+    answered = False
+    while not answered:
+        with suppress(OSError):  # their threads have not ended yet
+            answered = ask(f"/{TOKEN}/")[0] == 200
+
+
+def test_a_request_that_never_arrives_is_dropped(served, monkeypatch):
+    """Although a byte of it comes before each read would end."""
+    monkeypatch.setattr(live_server, "REQUEST_S", 0.2)
+    with socket.create_connection(("127.0.0.1", served[2]), timeout=0.02) as connection:
+        for _ in range(500):
+            connection.sendall(b"G")
+            with suppress(TimeoutError):
+                assert connection.recv(1) == b""
+                return
+    pytest.fail("the request still arrives")
 
 
 def test_the_board_knows_whether_anybody_looks(served, ask):

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import secrets
 import socket
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore
+from threading import Lock
+from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -49,21 +51,52 @@ class PageServer(ThreadingHTTPServer):
         self.hosts = {f"{LOOPBACK}:{port}", f"localhost:{port}"}
         self.token = token
         self.board = board
-        self._free = BoundedSemaphore(MOST_CONNECTIONS)
+        self._changing = Lock()
+        self._at_work = 0  # connections
+        self._arriving: dict[socket.socket, float] = {}  # those whose request is not there yet, and since when, in turn
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own, unless too many are at work."""
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
+        """Answer in a thread of its own; if too many are at work, in place of the one that has been arriving longest.
+
+        A browser sends its request at once, so a stranger who sends one slowly is the first to go.
+        """
+        with self._changing:
+            if self._at_work >= MOST_CONNECTIONS and not self._drop_oldest():
+                self.shutdown_request(request)  # all of them are being answered
+                return
+            self._at_work += 1
+            self._arriving[request] = monotonic()
+        super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer a request; see `process_request`."""
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._free.release()
+            self.note_arrival(request)
+            with self._changing:
+                self._at_work -= 1
+
+    def note_arrival(self, request: socket.socket) -> None:
+        """Note that a request has arrived."""
+        with self._changing:
+            self._arriving.pop(request, None)
+
+    def service_actions(self) -> None:
+        """Drop requests that take too long to arrive, however often a byte of them comes; called twice a second."""
+        with self._changing:
+            while self._arriving and monotonic() - next(iter(self._arriving.values())) > REQUEST_S:
+                self._drop_oldest()
+
+    def _drop_oldest(self) -> bool:
+        """Drop the connection whose request has been arriving longest; return False if there is none."""
+        oldest = next(iter(self._arriving), None)
+        if oldest is None:
+            return False
+        del self._arriving[oldest]
+        with suppress(OSError):  # it is gone
+            oldest.shutdown(socket.SHUT_RDWR)  # its thread reads an end, and closes it
+        return True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a browser that has gone away: the terminal belongs to the run."""
@@ -86,6 +119,7 @@ class _Request(BaseHTTPRequestHandler):
         self._answer(waits=False)
 
     def _answer(self, *, waits: bool) -> None:
+        self.server.note_arrival(self.connection)
         if self.headers.get("Host") not in self.server.hosts:
             self._refuse(HTTPStatus.FORBIDDEN)
             return
