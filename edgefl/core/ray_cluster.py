@@ -16,8 +16,11 @@ from edgefl.core.errors import InputError
 from edgefl.core.version import DISTRIBUTION
 
 BEGIN_S = 60.0  # how long a process on a machine may take to begin
+LOOPBACK = "127.0.0.1"
 ANSWER_S = 5.0  # how long to wait for a cluster's answer; Ray itself would try for many minutes
 ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):(\d{1,5})")  # host:port, the host in brackets if it is IPv6
+
+log = logging.getLogger(__name__)
 
 Told = TypeVar("Told")
 
@@ -50,6 +53,7 @@ def connected(address: str) -> Any:
         raise InputError(f"--cluster {address}: {on_one_line(str(error).splitlines())}") from None
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, on_term)  # Ray's handler would end the program without any message
+    _tell_who_may_connect(ray)
     return ray
 
 
@@ -83,6 +87,14 @@ def told_by_machines(ray: Any, question: Callable[[], Told]) -> list[Told]:
 def _answer(question: Callable[[], Told]) -> Told:
     """Return what a function returns here."""
     return question()
+
+
+def _tell_who_may_connect(ray: Any) -> None:
+    """Warn if other machines can have this process run code: Ray listens at all addresses, or at the loopback one."""
+    has_token = os.environ.get("RAY_AUTH_MODE") == "token"
+    if not has_token and ray.util.get_node_ip_address() != LOOPBACK:
+        text = "as a member of the cluster, this program listens at all addresses of this machine, without a token"
+        log.warning("--cluster: %s: docs/cluster.md says how to keep others out", text)
 
 
 def on_one_line(lines: Sequence[str]) -> str:
