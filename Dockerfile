@@ -2,7 +2,9 @@
 #   docker build --tag edgefl .
 #   docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD/results:/results" edgefl       # the demo: results/demo/report.html
 #   docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/work" --workdir /work edgefl run my-scenario.yaml
-FROM python:3.12-slim
+# The digest is that of python:3.12-slim for all platforms in October 2026 (Python 3.12.15), as public Dockerfiles of that month have it; it was not pulled to
+# check it. To take a newer one: docker buildx imagetools inspect python:3.12-slim
+FROM python:3.12-slim@sha256:dddfd7e07f9d15aeeca61529320492139d21cac7f0070c00609243e51e4e0016
 
 # PyTorch's wheels for processors, in a layer of their own: it is built anew only when versions change.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu

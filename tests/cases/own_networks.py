@@ -63,6 +63,40 @@ class Branching(nn.Module):
         return 2 * outputs
 
 
+class Drawing(nn.Module):
+    """A network that draws, also when it is tested."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.last = nn.Linear(64, classes)
+
+    def forward(self, x):
+        return self.last(nn.functional.dropout(x.flatten(1), 0.5, training=True))
+
+
+class Sized(nn.Module):
+    """A network that treats large batches in another way."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.last = nn.Linear(64, classes)
+
+    def forward(self, x):
+        outputs = self.last(x.flatten(1))
+        return 2 * outputs if x.shape[0] > 4 else outputs
+
+
+class Scaled(nn.Module):
+    """A network whose outputs follow from the size of the batch, which is a constant of its graph."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.last = nn.Linear(64, classes)
+
+    def forward(self, x):
+        return self.last(x.flatten(1)) * float(len(x))
+
+
 class Adapted(nn.Module):
     """LoRA by hand: frozen layers, and two trained factors beside the first of them."""
 

@@ -106,6 +106,31 @@ def test_what_torch_cannot_translate(tmp_path, capfd):
     assert not (tmp_path / "model.onnx").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Drawing", "gives other outputs for a batch of 1 than the model itself: a forward pass must not draw"),
+        ("Sized", "gives other outputs for a batch of 32 than the model itself"),
+        ("Scaled", "does not take a batch of 1: "),
+    ],
+)
+def test_what_torch_translates_wrongly(name, message, monkeypatch):
+    """Straight from the module: a run would refuse some of these networks before it learned."""
+    monkeypatch.syspath_prepend(CASES)
+    import own_networks
+    import torch
+
+    from edgefl.learning.learner.as_onnx import onnx_bytes
+    from edgefl.learning.trained_model import TrainedModel
+
+    torch.manual_seed(1)
+    module = getattr(own_networks, name)(10).eval()
+    tensors = {key: value.numpy() for key, value in module.state_dict().items()}
+    trained = TrainedModel(tensors, tuple(tensors), (8, 8), 10)
+    with pytest.raises(InputError, match=f"the graph that torch has made of this model {message}"):
+        onnx_bytes(module, trained, {})
+
+
 def test_safetensors_is_the_file_of_the_folder(normed, tmp_path):
     out = tmp_path / "deep" / "mine.safetensors"
     assert main(["export", str(normed), "--format", "safetensors", "-o", str(out)]) == 0

@@ -27,6 +27,13 @@ def test_each_line_is_a_version_with_its_hashes_and_nothing_else():
     assert len(locked()) > 100
 
 
+def test_the_base_of_the_image_is_one_and_the_same():
+    """A tag is moved with each release, a digest names the bytes."""
+    bases = re.findall(r"^FROM (\S+)", (HOME / "Dockerfile").read_text(), re.MULTILINE)
+    assert len(bases) == 1
+    assert re.fullmatch(r"python:3\.12-slim@sha256:[0-9a-f]{64}", bases[0])
+
+
 def test_the_versions_are_those_of_constraints():
     lines = (HOME / "constraints.txt").read_text().splitlines()
     pinned = dict(line.split("==") for line in lines if line and not line.startswith("#"))

@@ -9,12 +9,16 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
+import numpy as np
 import torch
 from torch import nn
 
 from edgefl.core.errors import InputError
 from edgefl.learning.trained_model import METADATA_KEY, TrainedModel
 
+TRIED_SIZES = (1, 3, 32)  # samples, other numbers than the exporter sees
+MOST_OFF = 1e-3  # of the largest output; engines round in other places
+FATAL = 4  # of ONNX Runtime's levels
 TWO_SAMPLES = 2  # the exporter would take a batch of one for a constant
 LARGEST_BYTES = 2**31 - 1  # of a protocol buffer
 
@@ -53,7 +57,44 @@ def onnx_bytes(module: nn.Module, trained: TrainedModel, about: Mapping[str, str
     model.metadata_props.add(key=METADATA_KEY, value=json.dumps(notes))
     if model.ByteSize() > LARGEST_BYTES:
         raise InputError("export: --format onnx: the model is larger than 2 GB: use --format safetensors")
-    return bytes(model.SerializeToString(deterministic=True))
+    content = bytes(model.SerializeToString(deterministic=True))
+    _try(content, module, trained)
+    return content
+
+
+def _try(content: bytes, module: nn.Module, trained: TrainedModel) -> None:
+    """Check that a file's graph gives the outputs of the module, for several sizes of a batch.
+
+    The exporter follows one call of the module. What depended on that call, such as a size of the batch or a branch
+    that it has taken, is a constant of the graph; what the module draws is drawn anew.
+
+    Raises:
+        InputError: it gives others, or none.
+    """
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(FATAL)  # what the engine complains of is told in one line
+    failed = "export: --format onnx: the graph that torch has made of this model"
+    generator = torch.Generator().manual_seed(1)
+    for size in TRIED_SIZES:
+        shape = (size, *trained.sample_shape)
+        dtype = getattr(torch, trained.sample_dtype)
+        if dtype.is_floating_point:
+            samples = torch.randn(shape, generator=generator, dtype=dtype)
+        else:
+            samples = torch.randint(2, shape, generator=generator, dtype=dtype)  # ids that every vocabulary has
+        with torch.no_grad():
+            expected = module(samples).numpy()
+        try:
+            session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+            (found,) = session.run(None, {session.get_inputs()[0].name: samples.numpy()})
+        except Exception as error:  # noqa: BLE001 - the engine's own errors have no common base
+            reason = str(error).strip().partition("\n")[0]
+            raise InputError(f"{failed} does not take a batch of {size}: {reason}") from None
+        largest = np.abs(expected).max(initial=0.0)
+        if found.shape != expected.shape or not np.allclose(found, expected, 0.0, MOST_OFF * largest, equal_nan=True):
+            text = "a forward pass must not draw, nor depend on the size of the batch or on earlier calls"
+            raise InputError(f"{failed} gives other outputs for a batch of {size} than the model itself: {text}")
 
 
 def _free_name(name: str, trained: TrainedModel) -> str:

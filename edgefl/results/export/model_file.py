@@ -36,7 +36,7 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
 
 
 def _onnx(folder: Path, scenario: Mapping[str, Any]) -> bytes:
-    for package in ("onnx", "onnxscript"):
+    for package in ("onnx", "onnxscript", "onnxruntime"):
         require(package, "onnx", "export --format onnx")
     module, trained = read_module(folder, scenario)
     from edgefl.learning.learner.as_onnx import onnx_bytes  # imports torch
