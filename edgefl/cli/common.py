@@ -36,7 +36,7 @@ def working_directory() -> Path:
     """
     try:
         return Path.cwd()
-    except OSError:  # somebody has removed it
+    except OSError:  # it has been removed
         return Path()
 
 

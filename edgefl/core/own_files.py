@@ -1,6 +1,6 @@
 """The only module that deletes in users' folders: files that edgefl has written there, and folders that are empty then.
 
-`checkpoints/`, `runs/` and `labels.csv` are common names, also of files that took somebody weeks. So a name is never
+`checkpoints/`, `runs/` and `labels.csv` are common names, also of files that took weeks to make. So a name is never
 enough: each file of edgefl's has a mark, the way in which it begins, and what has another one stays. A folder is never
 removed with what is in it.
 """

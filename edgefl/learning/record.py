@@ -301,7 +301,7 @@ class Journal(Record):
 
     @property
     def holds_lock(self) -> bool:
-        """Whether this process still has the lock of the folder: not if somebody has removed the file or the folder."""
+        """Whether this process still has the lock of the folder: not if the file or the folder has been removed."""
         if self._file is None or self._file.closed:
             return False
         try:

@@ -181,7 +181,7 @@ class _Study:
         return StudyResult(self._folder, comparison, {**failed, **self._unreadable}, interrupted)
 
     def _begin(self) -> None:
-        """Remove what a killed process has left and, if the study begins anew, its rows: the sweep removes its runs."""
+        """Remove what a killed process has left and its rows if the study starts over; the sweep removes its runs."""
         own_files.remove_half_written(self._folder)
         if self._options.overwrite:
             own_files.remove(self._folder / MEASURED, MARKS[MEASURED])

@@ -335,7 +335,7 @@ def _base(
     if before is not None:
         log.warning(
             "the record was made by other versions, of edgefl or a plug-in, with other data, or on another device or "
-            "type of processor: learning begins anew"
+            "type of processor: learning starts over"
         )
     if asked != keys_of(scenario):
         asked = keys_of(scenario)

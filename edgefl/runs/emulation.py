@@ -453,7 +453,7 @@ class Emulation:
         return result
 
     def _check_place(self, folder: Path) -> None:
-        """Check that the folder is still this run's, if somebody has removed it and made another one of its name.
+        """Check that the folder is still this run's, even if it was removed and another one of its name was made.
 
         Raises:
             RunError: another process is running there now, or a file of the user's has a name of a result.
@@ -683,7 +683,7 @@ def _write(folder: Path, result: Result) -> None:
 
 
 def _write_beginnings_again(files: FileGroup, result: Result) -> None:
-    """Write what was known before the first round, if somebody has removed the folder since."""
+    """Write what was known before the first round, if the folder has been removed since."""
     folder = files.folder
     if (folder / run_folder.SCENARIO_FILE).exists() or result.resolved is None:
         return

@@ -175,7 +175,7 @@ def _points_of(out: Path) -> dict[str, str]:
     """
     try:
         found = _digests(read_text(out / CONTENT))
-        # Somebody may have edited the file: it must never make us remove anything outside of `out`.
+        # The file may have been edited: it must never make edgefl remove anything outside of `out`.
         if all(len(Path(place).parts) == 2 and not {"..", "/"} & set(Path(place).parts) for place in found):
             return found
     except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError):

@@ -21,7 +21,7 @@ def test_a_file_without_an_end(edgefl):
 
 
 def test_pipes_are_not_waited_for(edgefl):
-    """Wherever a file is named: nothing would ever end an open of one that nobody writes to."""
+    """Wherever a file is named: opening one without a writer would never end."""
     os.mkfifo(edgefl.folder / "pipe")
     results = edgefl.folder / "results"
     results.mkdir()

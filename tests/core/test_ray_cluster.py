@@ -1,4 +1,4 @@
-"""Joining a Ray cluster opens ports, which is said where anybody may use them."""
+"""Joining a Ray cluster opens ports, and a warning says so where they are open to all."""
 
 import sys
 from types import SimpleNamespace

@@ -111,9 +111,9 @@ def test_a_run_that_was_stopped_goes_on_with_more_machines(tmp_path, head, machi
 
 
 def test_a_record_is_of_the_processors_of_the_cluster(tmp_path, head, machines, monkeypatch, caplog):
-    """Where all are alike, a run goes on with or without a cluster; on others its learning begins anew."""
+    """Where all are alike, a run goes on with or without a cluster; on others it learns again."""
     machines(1)
-    warning = "another device or type of processor: learning begins anew"
+    warning = "another device or type of processor: learning starts over"
 
     def progress(row):
         if row["round"] == 3:

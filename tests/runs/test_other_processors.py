@@ -22,7 +22,7 @@ from edgefl.runs import emulation
 from edgefl.runs.emulation import Options
 from edgefl.scenario import load
 
-WARNING = "another device or type of processor: learning begins anew"
+WARNING = "another device or type of processor: learning starts over"
 SHARED_WARNING = "another type of processor: it is learned again on this one"
 CPUINFO = "processor: 0\nvendor_id: {vendor}\ncpu family: 6\nmodel: {number}\nmodel name: {name}\n"
 

@@ -66,7 +66,7 @@ def _try(content: bytes, module: nn.Module, trained: TrainedModel) -> None:
     """Check that a file's graph gives the outputs of the module, for several sizes of a batch.
 
     The exporter follows one call of the module. What depended on that call, such as a size of the batch or a branch
-    that it has taken, is a constant of the graph; what the module draws is drawn anew.
+    that it has taken, is a constant of the graph; what the module draws is drawn again.
 
     Raises:
         InputError: it gives others, or none.
