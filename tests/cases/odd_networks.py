@@ -123,6 +123,11 @@ def relu_first(classes):
     return nn.Sequential(nn.Flatten(), nn.ReLU(), nn.Linear(FEATURES, classes))
 
 
+def nothing_left(classes):
+    """Dropout of everything, so that the biases alone learn."""
+    return nn.Sequential(nn.Flatten(), nn.Dropout(1.0), nn.Linear(FEATURES, classes))
+
+
 def nested(classes):
     return nn.Sequential(nn.Flatten(), nn.Sequential(nn.Linear(FEATURES, 5), nn.ReLU()), nn.Linear(5, classes))
 
@@ -508,6 +513,7 @@ OF_NUMBERS = [
     pruned,
     rows_first,
     relu_first,
+    nothing_left,
     nested,
     LowRank,
     frozen_front,

@@ -309,6 +309,8 @@ def layers_of(module: nn.Module) -> list[ManualLayer]:
     # one unknown layer, and the whole stack goes to autograd: it needs the graph from end to end
     for part in _pooled_first(stack):
         if type(part) is nn.Dropout:
+            if part.p == 1:  # what is left is nothing, and would be divided by 0
+                return []
             if part.p > 0:
                 layers.append(Dropout(part.p, dropouts))
                 dropouts += 1
