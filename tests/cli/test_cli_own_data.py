@@ -50,7 +50,7 @@ REFUSED = {
     "data: {dataset: own:line, broken: true}": "s.yaml:1: data.dataset: own:line: train: y holds NaN",
     "data: {dataset: own:line, slop: 3}": "s.yaml:1: data.dataset: own:line takes other keys",
     "data: {dataset: own:failing}": "own.py:24: OSError: the disk is away (in data.dataset own:failing)",
-    "data: {dataset: own:np}": "s.yaml:1: data.dataset: own:np is no subclass",
+    "data: {dataset: own:np}": "s.yaml:1: data.dataset: own:np: np is a module: name a class or function as",
     "data: {dataset: npz, path: from1.npz}": "s.yaml:1: data.path: {folder}/from1.npz: labels count from 1",
     "data: {dataset: arrays, sha256: abc}": "s.yaml:1: data.dataset: these arrays came from Python",
     "training: {loss: own:mean}": "s.yaml:1: training.loss: own:mean must give the loss of each sample",

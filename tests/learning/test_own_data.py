@@ -116,7 +116,7 @@ def test_a_loader_is_called_when_data_are_needed_and_its_error_has_its_own_line(
         ({"dataset": "loaders:failing", "m": 3}, "loaders:failing takes other keys: .* 'm'"),
         ({"dataset": "loaders:of_path"}, "takes other keys: missing a required argument: 'path'"),
         ({"dataset": "loaders:two"}, r"data.dataset: loaders:two: must return \(train_x, .* got a tuple of 2"),
-        ({"dataset": "loaders:np"}, r"loaders:np is no subclass of .*Dataset, and not a function that returns arrays"),
+        ({"dataset": "loaders:np"}, r"loaders:np: np is a module: name a class or function as numpy:MyClass"),
     ],
 )
 def test_a_loader_that_does_not_suit_is_refused(folder, data, message):

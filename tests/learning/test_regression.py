@@ -220,7 +220,7 @@ def test_an_algorithms_own_loss_comes_on_top_of_the_tasks(engine, loss):
         ("own_losses:infinite", "gives NaN or infinite losses"),
         ("own_losses:failing", r"own_losses.py:\d+: ValueError: no loss today \(in training.loss own_losses:failing\)"),
         ({"kind": "own_losses:ce", "gamma": 2}, "takes other keys besides outputs and labels: .* 'gamma'"),
-        ("own_losses:torch", "is no subclass of .*Loss, and not a function of outputs and labels"),
+        ("own_losses:torch", "torch is a module: name a class or function as torch:MyClass"),
         ("hinge", 'unknown loss "hinge"; known: cross_entropy, mse'),
         ("mse", "mse needs floating-point labels, these are 10 classes"),
     ],
