@@ -20,7 +20,7 @@ from tests.cases.plain_torch import PlainFedAvg, tensors_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning"),  # of torch.func.vmap
-    pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated"),
 ]
 
 SIZES = [9, 13, 7]  # unequal, with short batches, none of which has a single sample
@@ -75,9 +75,9 @@ def data_of(maker, dtype="float64"):
     return Data(x[:count], y[:count], x[count:], y[count:], classes=3, dtype=dtype)
 
 
-def check_rounds(maker, plan, processes=0):
+def check_rounds(maker, plan, processes=0, lr=0.3):
     """Two rounds have the parameters, buffers and losses of ten lines of PyTorch, to rounding (float64)."""
-    keys = {"lr": 0.3, "batch_size": 5, "local_epochs": 2, "weight_decay": 0.02, "momentum": 0.5}
+    keys = {"lr": lr, "batch_size": 5, "local_epochs": 2, "weight_decay": 0.02, "momentum": 0.5}
     if maker is odd_networks.sparse:  # torch's SGD decays no sparse gradients
         keys |= {"weight_decay": 0.0, "momentum": 0.0}
     algorithm = FedAvg(weighting="samples")
@@ -215,7 +215,7 @@ def test_random_networks_learn_as_plain_pytorch_has_them(names, frozen, is_share
         if LayersGradient.fits(learner._network, learner.task.model):
             plans.append(Plan("batched", "layers", 2))
     for plan in plans:
-        check_rounds(random_network, plan)
+        check_rounds(random_network, plan, lr=0.02)  # of some of them a higher rate makes no finite model
     assert problem_of(random_network) is None
 
 

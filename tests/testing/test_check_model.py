@@ -117,7 +117,7 @@ def test_a_broken_model_is_found_and_named(broken, name, text):
     assert any(text in fault for fault in faults[name]), str(caught.value)
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:FutureWarning")
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
 @pytest.mark.parametrize(("maker", "text"), odd_networks.REFUSED.items(), ids=map(name_of, odd_networks.REFUSED))
 def test_a_network_that_would_learn_something_else_is_found(maker, text):
     with pytest.raises(ConformanceError, match=re.escape(text)):
