@@ -8,7 +8,7 @@ import pytest
 import torch
 from fake_gpu import AUTOGRAD, CUDA, CountedReplays, Launches, fake_device, places, round_on, task_on, trained_on
 from model_cases import default, samples
-from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorDeviceMismatchError
+from torch._subclasses.fake_tensor import DataDependentOutputException
 
 from edgefl.learning.algorithms import ALGORITHMS, Updates
 from edgefl.learning.algorithms.base import Algorithm
@@ -225,5 +225,5 @@ def test_a_number_that_is_asked_for_is_an_error():
         vector = torch.zeros(3, device=CUDA)
         with pytest.raises(DataDependentOutputException):
             vector.sum().item()
-        with pytest.raises(FakeTensorDeviceMismatchError):
+        with pytest.raises(RuntimeError, match="device"):
             vector + torch.zeros(3)
