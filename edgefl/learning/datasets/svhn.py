@@ -51,7 +51,7 @@ def _read(paths: dict[str, Path]) -> Arrays:
             content = loadmat(str(path), variable_names=["X", "y"])
             x = content["X"]
             y = content["y"]
-        except (OSError, ValueError, TypeError, KeyError, NotImplementedError, EOFError, MatReadError, zlib.error):
+        except (OSError, LookupError, ValueError, TypeError, NotImplementedError, EOFError, MatReadError, zlib.error):
             raise InputError(f"data.dataset: {path}: is not a whole MATLAB file with X and y. {HELP}") from None
         if x.ndim != 4 or x.dtype != np.uint8 or y.size != x.shape[-1] or not np.isin(y, range(1, 11)).all():
             raise InputError(
