@@ -25,6 +25,7 @@ pytestmark = [
 
 SIZES = [9, 13, 7]  # unequal, with short batches, none of which has a single sample
 ROUNDS = 2
+ALONE = Plan("batched", "vmap", 1)
 TOGETHER = Plan("batched", "vmap", 2)
 
 # They draw, branch on values, or let samples see each other.
@@ -108,7 +109,8 @@ def test_it_learns_as_plain_pytorch_has_it(maker):
 @pytest.mark.parametrize("maker", [maker for maker in ALL if maker not in ONE_BY_ONE], ids=name_of)
 def test_clients_together_learn_as_plain_pytorch_has_it(maker):
     assert refusal(maker) is None
-    check_rounds(maker, TOGETHER)
+    for plan in (ALONE, TOGETHER):
+        check_rounds(maker, plan)
 
 
 @pytest.mark.parametrize("maker", [maker for maker in ALL if maker in ONE_BY_ONE], ids=name_of)

@@ -172,9 +172,10 @@ class _NetworkTrial:
         wanted = (TRIED, self.data.outputs)
         got = getattr(outputs, "shape", None)
         if not isinstance(outputs, Tensor) or got != wanted:
-            kind = type(outputs).__name__ if got is None else list(got)
-            remedy = "" if isinstance(outputs, Tensor) else ": switch auxiliary outputs off"
-            raise _WrongError(f"{when}must give [B, {wanted[1]}], got {kind} for B = {TRIED}{remedy}")
+            text = f"{when}must give [B, {wanted[1]}]"
+            if got is None:
+                raise _WrongError(f"{text}, got {type(outputs).__name__} for B = {TRIED}: switch auxiliary outputs off")
+            raise _WrongError(f"{text}, got {list(got)} for B = {TRIED}")
         if outputs.dtype != self.w.dtype:
             kind = str(outputs.dtype).removeprefix("torch.")
             raise _WrongError(f"{when}gives {kind} outputs, and models learn in {self.data.dtype}: end with .float()")

@@ -37,7 +37,7 @@ class Imported(Model):
     import_path: str = Field(exclude=True)
     _maker: Callable[..., Any] | None = PrivateAttr(None)
     # What has been counted, by what it is and the sizes of the data: building a large module takes seconds.
-    _counts: dict[tuple[str, tuple[int, ...], int, bool], int] = PrivateAttr(default_factory=dict)
+    _counts: dict[tuple[Any, ...], int] = PrivateAttr(default_factory=dict)
 
     def made_from(self) -> Callable[..., Any]:
         """Return the class or function that makes the module."""
@@ -63,20 +63,20 @@ class Imported(Model):
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the number of parameters that are trained, counted."""
         self._count_parameters(shape, classes)
-        return self._counts["trained", shape, classes, False]
+        return self._counts["trained", shape, classes]
 
     def frozen_parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the number of parameters that stay as they are (`requires_grad=False`), counted."""
         self._count_parameters(shape, classes)
-        return self._counts["frozen", shape, classes, False]
+        return self._counts["frozen", shape, classes]
 
     def _count_parameters(self, shape: tuple[int, ...], classes: int) -> None:
-        if ("trained", shape, classes, False) in self._counts:
+        if ("trained", shape, classes) in self._counts:
             return
         parameters = list(self._aside(shape, classes).parameters())
         trained = sum(parameter.numel() for parameter in parameters if parameter.requires_grad)
-        self._counts["trained", shape, classes, False] = trained
-        self._counts["frozen", shape, classes, False] = sum(each.numel() for each in parameters) - trained
+        self._counts["trained", shape, classes] = trained
+        self._counts["frozen", shape, classes] = sum(each.numel() for each in parameters) - trained
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the multiply-accumulates of one sample's forward pass, counted; samples are no token ids."""
