@@ -49,22 +49,41 @@ EVERYTHING = {  # a run with every table and every key of `report`
         "labels_by_round": True,
         "gradient_norm": True,
         "geometry": True,
+        "measures": [{"kind": kind, "by_device": True} for kind in ("auc", "calibration", "confusion", "f1")],
         "last_tests": 2,
     },
 }
 
 
+def of_numbers():
+    """A run with every measure of a regression; its labels are 0 and 1, as those of yes-or-no labels must be."""
+    import numpy as np
+
+    import edgefl
+
+    rng = np.random.default_rng(2)
+    samples = rng.normal(size=(60, 3)).astype(np.float32)
+    labels = (samples[:, :2] > 0).astype(np.float32)
+    return {
+        "name": "numbers",
+        "rounds": ROUNDS,
+        "data": {"dataset": edgefl.arrays(samples[:40], labels[:40], samples[40:], labels[40:])},
+        "model": "logistic",
+        "training": {"loss": "mse", "local_steps": 3, "batch_size": 8, "lr": 0.1},
+        "devices": {"count": 4},
+        "report": {"measures": [{"kind": kind, "by_device": True} for kind in ("binary_accuracy", "mae", "r2")]},
+    }
+
+
 def tables_of(result):
     """The columns of every table that a run writes, by its file."""
-    from edgefl.records.result_files import BY_ROWS
-
     ledger = result.ledger
     tables = {
         "rounds.csv": ledger.round_columns(),
         "devices.csv": ledger.device_columns(),
         "events.parquet": ledger.event_columns(),
     }
-    tables |= {file: ledger.columns_by_rows(file) for file in BY_ROWS}
+    tables |= {table.name: ledger.columns_by_rows(table) for table in ledger.tables}
     return tables | {file: make() for file, make in result.more_tables.items()}
 
 
@@ -118,6 +137,8 @@ def scenario_digests(names):
     digests = {}
     if not names or EVERYTHING["name"] in names:
         digests[EVERYTHING["name"]] = digest_of(edgefl.run(EVERYTHING, device="cpu"))
+    if not names or "numbers" in names:
+        digests["numbers"] = digest_of(edgefl.run(of_numbers(), device="cpu"))
     for path in shipped.scenarios().values():
         if names and path.stem not in names:
             continue

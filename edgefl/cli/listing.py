@@ -15,6 +15,7 @@ from edgefl.learning.codecs import CODECS
 from edgefl.learning.datasets import DATASETS
 from edgefl.learning.initialisation import INITIALISATIONS
 from edgefl.learning.losses import LOSSES
+from edgefl.learning.measures import MEASURES
 from edgefl.learning.models import MODELS
 from edgefl.learning.partitions import PARTITIONS
 from edgefl.learning.schedules import SCHEDULES
@@ -36,7 +37,7 @@ from edgefl.world.power_control import POWER_CONTROLS
 _ALL: tuple[Catalogue[Any], ...] = (
     ALGORITHMS, POLICIES, SELECTIONS, MODELS, DATASETS, PARTITIONS, SCHEDULES, INITIALISATIONS, MOBILITY, CHURN, DVFS,
     POWER_CONTROLS, PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, ANTENNAS, ERRORS, TRACES, BACKGROUNDS, LOSSES,
-    MULTIPLE_ACCESS, CSI, OPTIMISERS,
+    MULTIPLE_ACCESS, CSI, OPTIMISERS, MEASURES,
 )  # fmt: skip
 CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
 

@@ -36,6 +36,7 @@ PLACES = {
     "background": "radio.background",
     "antenna": "cells.antenna",
     "losses": "training.loss",
+    "measures": "report.measures",
 }
 """The key of a scenario that holds a member, by its catalogue."""
 
@@ -141,6 +142,8 @@ def example(kind: str, name: str) -> str:
         content = {last: name, **keys}
     elif not keys:
         content = {last: name}
+    if kind == "measures":  # the key holds a list of them
+        content = {last: [content[last]]}
     for section in reversed(sections):
         content = {section: content}
     for section, more in EXAMPLE_SECTIONS.get((kind, name), {}).items():

@@ -93,7 +93,10 @@ def add_export(verbs: Any) -> None:
     for option in ("table", "figure"):
         formats = [form for form in EXPORT_FORMATS.values() if form.option == option]
         known = dict.fromkeys(part for form in formats for part in form.parts)
-        parts.add_argument(f"--{option}", choices=known, help=f"the {option} to write, if the format has several")
+        about = f"the {option} to write, if the format has several: {', '.join(known)}"
+        if any(form.measures for form in formats):
+            about = f"{about}, or a measure's"
+        parts.add_argument(f"--{option}", metavar="NAME", help=about)
     parser.add_argument("--over", metavar="KEY", help="key on the horizontal axis of --figure sweep")
     parser.add_argument("--target", metavar="A|none", help="target accuracy of --figure sweep; none: the whole run")
     add_no_plugins(parser)

@@ -21,7 +21,7 @@ from pydantic_core import PydanticSerializationError, core_schema
 from edgefl.core import plugins
 from edgefl.core.plugin_import import NotImported, access_of, check_allowed, check_path, imported, is_own
 from edgefl.core.plugins import Plugin
-from edgefl.core.section import KeyPath, Section, fault, nearest, shown
+from edgefl.core.section import KeyPath, Section, dotted, fault, nearest, shown
 
 PATH_PATTERN = r"^[^:\s]+:[^:\s]+$"  # "package.module:Class", in the JSON Schema
 
@@ -319,7 +319,7 @@ def plugins_in(section: BaseModel) -> list[Plugin]:
         definition = member.made_from()
         if plugins.is_outside(definition):
             path = str(getattr(member, "import_path", plugins.path_of(definition)))
-            found.append(Plugin(".".join(map(str, key)), path, definition))
+            found.append(Plugin(dotted(key), path, definition))
     return found
 
 

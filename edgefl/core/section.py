@@ -86,6 +86,11 @@ def fault_at(loc: tuple[str | int, ...], text: str, value: Any = None) -> Valida
     return ValidationError.from_exception_data("scenario", [InitErrorDetails(type=fault(text), loc=loc, input=value)])
 
 
+def dotted(key: KeyPath) -> str:
+    """Return a key as messages name it, such as server.policy."""
+    return ".".join(map(str, key))
+
+
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return ' (did you mean "x"?)' for the known name nearest to a mistyped one, or ''."""
     matches = difflib.get_close_matches(str(name), list(names), n=1)

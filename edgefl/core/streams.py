@@ -80,6 +80,7 @@ Purpose = Literal[
     "dropout",  # masks of a device's training; index = round
     "poll",  # the mini-batch on which a candidate computes its loss; index = round
     "train_accuracy",  # on whose training samples the model is tested; entity = session, index = round
+    "measure",  # what a measure from outside draws; entity = session, index = round
     "flower",  # generators of a Flower app; entity = 0 for the ServerApp, then devices; index = message
     "codec",  # random rounding and positions of an upload; index = round
     "contributions",  # orders in which participants are added; index = round

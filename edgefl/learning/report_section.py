@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from edgefl.core.section import Count, Section, fault, shown
+from edgefl.core.catalogue import where_known
+from edgefl.core.section import Count, KeyPath, Section, dotted, fault, fault_at, shown
 from edgefl.core.value_ranges import MOST_VALUES, is_range, values_of_range
+from edgefl.learning.measures import MEASURES, Measure
+from edgefl.learning.measures.contributions import Contributions
+from edgefl.learning.measures.device_losses import DeviceLosses
+from edgefl.learning.measures.gradient_norm import GradientNorm
+from edgefl.learning.measures.predictions import Predictions
+from edgefl.records.columns import ROUND_COLUMNS
+from edgefl.records.result_files import RESULT_FILES
+
+NAME = "[a-z][a-z0-9_]*"  # of a measure, which is that of its table
 
 
 def _listed(values: Any) -> Any:
@@ -34,13 +45,11 @@ WhatIfValues = Annotated[
 ]
 
 
-class Contributions(Section):
-    """Shapley values of the devices' updates: what each update is worth (FedAR paper, Fig. 1)."""
+class AskedMeasure(NamedTuple):
+    """A measure that the report asks for."""
 
-    every: Count = 10  # rounds from one evaluation of contributions to the next
-    players: Literal["participants", "all"] = "participants"  # all: also devices whose stored update counts
-    permutations: Count = 200  # random orders that are drawn for more than ten players
-    value: Literal["accuracy", "loss"] = "accuracy"  # of the model on the test set; a lower loss is worth more
+    key: KeyPath  # where in the scenario
+    measure: Measure
 
 
 class ReportSection(Section):
@@ -56,13 +65,59 @@ class ReportSection(Section):
     gradient_norm: bool = False  # true: |grad F|^2 of the round's first model over its session's training samples
     geometry: bool = False  # true: coupling loss, and SINR while all cells send, of each participant in devices.csv
     strict_auc: bool = False  # true: of a ranking also the AUC that gives nothing for equal scores
+    measures: Annotated[tuple[Annotated[Measure, MEASURES], ...], Field(strict=False)] = ()  # further measures, by kind
     last_tests: Count = 50  # number of last evaluations whose mean and standard deviation the summary gives
     what_if: Mapping[str, WhatIfValues] = {}  # keys whose other values are priced at the end: lists, or 5e6..100e6
 
+    @property
+    def asked(self) -> tuple[AskedMeasure, ...]:
+        """All measures, those with a key of their own and those in `measures`."""
+        found = []
+        if self.contributions is not None:
+            found.append(AskedMeasure(("report", "contributions"), self.contributions))
+        if self.device_losses:
+            found.append(AskedMeasure(("report", "device_losses"), DeviceLosses()))
+        if self.predictions:
+            found.append(AskedMeasure(("report", "predictions"), Predictions(rounds=self.predictions)))
+        if self.gradient_norm:
+            found.append(AskedMeasure(("report", "gradient_norm"), GradientNorm()))
+        for number, measure in enumerate(self.measures):
+            found.append(AskedMeasure(("report", "measures", number), measure))
+        return tuple(found)
+
+    @model_validator(mode="after")
+    @where_known
+    def _check_names(self) -> Self:
+        """Check that no table and no column of a round is written by two."""
+        tables = {file.name: "every run" for file in RESULT_FILES}
+        columns = {column.name: "every run" for column in ROUND_COLUMNS}
+        for key, measure in self.asked:
+            if not re.fullmatch(NAME, measure.name):
+                raise fault_at(key[1:], f"its name {measure.name!r} must be lower-case letters, digits and _")
+            table = measure.table()
+            if table is not None:
+                _claim(tables, table.name, "table", key)
+            for column in measure.round_columns:
+                _claim(columns, column.name, "column of rounds.csv", key)
+        return self
+
     @model_serializer(mode="wrap")
     def _dump_what_is_asked(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave `what_if` out where nothing is asked, so that folders of earlier versions have the same scenario."""
+        """Leave out what is not asked for, so that folders of earlier versions have the same scenario."""
         content: dict[str, Any] = handler(self)
-        if not self.what_if:
-            del content["what_if"]
+        for key in ("measures", "what_if"):
+            if not content[key]:
+                del content[key]
         return content
+
+
+def _claim(owners: dict[str, str], name: str, what: str, key: KeyPath) -> None:
+    """Note that a measure writes a table or column of some name.
+
+    Raises:
+        ValidationError: another one writes it, too.
+    """
+    if name in owners:
+        text = f"writes the {what} {name}, as {owners[name]} does: remove one of them, or choose another name"
+        raise fault_at(key[1:], text)
+    owners[name] = dotted(key)

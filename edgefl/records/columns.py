@@ -113,14 +113,6 @@ ROUND_COLUMNS = (
     ResultColumn("period_variance", float, "", "sigma_Q^2: variance by which the prediction misses", "`fedeve`"),
     ResultColumn("client_variance", float, "", "sigma_R^2: variance of the participants' mean move", "`fedeve`"),
     ResultColumn(
-        "squared_gradient_norm",
-        float,
-        "",
-        "squared norm of the gradient of the mean loss over all training samples of the session's devices, at the "
-        "model with which the round began; empty in extra rounds",
-        "`report.gradient_norm`",
-    ),
-    ResultColumn(
         "aggregation_mse",
         float,
         "",
@@ -239,27 +231,6 @@ DEVICE_COLUMNS = (
         GEOMETRY_RUNS,
     ),
     ResultColumn("sir_db", float, "dB", "the same without noise; empty where no other cell sends", GEOMETRY_RUNS),
-)
-CONTRIBUTION_COLUMNS = (
-    SESSION,
-    ROUND,
-    DEVICE,
-    ResultColumn("contribution", float, "", "Shapley value: what the update has added to the model's value"),
-)
-DEVICE_LOSS_COLUMNS = (
-    SESSION,
-    ROUND,
-    DEVICE,
-    ResultColumn("received_loss", float, "", "mean loss of the model that the device received on its training samples"),
-    ResultColumn("local_loss", float, "", "the same of the model that its local training has made"),
-    ResultColumn("next_loss", float, "", "the same of the global model that the round has made"),
-)
-PREDICTION_COLUMNS = (
-    SESSION,
-    ROUND,
-    ResultColumn("label", int, "", "class of the test samples"),
-    ResultColumn("predicted", int, "", "class that the global model predicts for them"),
-    ResultColumn("samples", int, "", "how many test samples these are"),
 )
 EVENT_COLUMNS = (
     ResultColumn("time_s", float, "s", "virtual time of the event"),

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from edgefl.core.row_store import Block, RowStore
 from edgefl.records.columns import DEVICE_COLUMNS, EVENT_COLUMNS, ROUND_COLUMNS, check_known, fixed_names
-from edgefl.records.result_files import BY_ROWS, COLUMNS_OF
+from edgefl.records.result_files import ResultFile
 
 RoundRow = Mapping[str, Any]
 Columns = dict[str, list[Any]]
@@ -43,7 +43,7 @@ class Ledger:
         self._events = RowStore(folder)
         self._loose: list[Event] = []  # the last events in their order, which `_events` does not have yet
         self._pending: list[Event] = []  # events since the last round ended, in any order
-        self._rows: dict[str, list[tuple[Any, ...]]] = {file: [] for file in BY_ROWS}
+        self._rows: dict[ResultFile, list[tuple[Any, ...]]] = {}  # of the tables that few rounds add to
 
     @property
     def rounds(self) -> list[RoundRow]:
@@ -156,16 +156,18 @@ class Ledger:
         """Enter the results of evaluating a round's model; `number` is that of the round's row."""
         self._evaluations[number] = MappingProxyType({**self._evaluations.get(number, {}), **columns})
 
-    def enter_rows(self, file: str, session: int, number: int, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Record rows of a round in one of the tables that are kept by rows (`BY_ROWS`), by the table's file.
+    def enter_rows(self, table: ResultFile, session: int, number: int, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Record rows of a round in one of the tables that the ledger keeps by rows.
 
         Args:
-            file: such as "predictions.csv".
+            table: the table.
             session: the session's number.
             number: the round's number.
             rows: the values of the columns behind session and round.
         """
-        self._rows[file] += [(session, number, *row) for row in rows]
+        entered = [(session, number, *row) for row in rows]
+        if entered:
+            self._rows.setdefault(table, []).extend(entered)
 
     def round_columns(self) -> Columns:
         """Return the rounds as columns; columns that only some runs have come last."""
@@ -189,9 +191,14 @@ class Ledger:
         """Return the participants as columns, round after round."""
         return _appended(self.device_names, self.device_blocks())
 
-    def columns_by_rows(self, file: str) -> Columns:
+    @property
+    def tables(self) -> tuple[ResultFile, ...]:
+        """The tables that are kept by rows and have some."""
+        return tuple(self._rows)
+
+    def columns_by_rows(self, table: ResultFile) -> Columns:
         """Return one of the tables that are kept by rows as columns, round after round."""
-        return _columns(self._rows[file], fixed_names(COLUMNS_OF[file]))
+        return _columns(self._rows.get(table, ()), [column.name for column in table.columns])
 
     def event_blocks(self) -> Iterator[Columns]:
         """Yield the events as columns in order of time, some thousands at a time."""

@@ -1,7 +1,9 @@
-"""The files of a result folder: one list, which the writer, the readers, digests, pages and the guard of bytes read.
+"""The files that a result folder may have, besides the tables of measures.
 
-To add a table: its columns in `columns.py`, an entry here, and a statement that gives its rows to the ledger
-(`Ledger.enter_rows`). Nothing else is needed.
+The writer, the readers, digests, pages and the guard of bytes read this list, and declare no file themselves. To add a
+table of what happens in the world: its columns in `columns.py`, an entry here, and a statement that gives its rows to
+the ledger (`Ledger.enter_rows`). What is measured of models and updates is a measure (`edgefl.learning.measures`),
+which declares its table itself; `edgefl.results.result_tables` joins both.
 """
 
 from __future__ import annotations
@@ -20,16 +22,17 @@ class ResultFile:
     meaning: str  # Markdown
     digested: bool = True  # the same scenario gives the same bytes again, which the manifest's digests are about
     columns: tuple[ResultColumn, ...] = ()  # of a table
-    by_rows: bool = False  # the ledger keeps its rows under its name, and it is written where there are any
 
 
-CONTRIBUTIONS = "contributions.csv"
-DEVICE_LOSSES = "device_losses.csv"
 DEVICE_ACCURACY = "device_accuracy.csv"
-PREDICTIONS = "predictions.csv"
-LABELS_BY_ROUND = "labels_by_round.csv"
 LABELS = "labels.csv"
 TRACKS = "tracks.csv"
+
+LABELS_BY_ROUND = ResultFile(
+    "labels_by_round.csv",
+    "how many samples of each label participants held in each round, where `report.labels_by_round` asks for it",
+    columns=columns.LABELS_BY_ROUND_COLUMNS,
+)
 
 RESULT_FILES = (
     ResultFile(
@@ -51,35 +54,12 @@ RESULT_FILES = (
         columns=columns.DEVICE_COLUMNS,
     ),
     ResultFile(
-        CONTRIBUTIONS,
-        "what each participant added, where `report.contributions` asks for it (`docs/evaluation.md`)",
-        columns=columns.CONTRIBUTION_COLUMNS,
-        by_rows=True,
-    ),
-    ResultFile(
-        DEVICE_LOSSES,
-        "losses before and after local training, where `report.device_losses` asks for them",
-        columns=columns.DEVICE_LOSS_COLUMNS,
-        by_rows=True,
-    ),
-    ResultFile(
         DEVICE_ACCURACY,
         "accuracy of the final model on each device's own samples (`docs/evaluation.md`)",
         columns=columns.DEVICE_ACCURACY_COLUMNS,
     ),
-    ResultFile(
-        PREDICTIONS,
-        "which classes the model predicts in some rounds, where `report.predictions` names them",
-        columns=columns.PREDICTION_COLUMNS,
-        by_rows=True,
-    ),
     ResultFile(LABELS, "how many samples of each label each device holds", columns=columns.LABEL_COLUMNS),
-    ResultFile(
-        LABELS_BY_ROUND,
-        "the same in each round for its participants, where `report.labels_by_round` asks for it",
-        columns=columns.LABELS_BY_ROUND_COLUMNS,
-        by_rows=True,
-    ),
+    LABELS_BY_ROUND,
     ResultFile(
         TRACKS, "where up to 30 devices moved, where any device moves (`docs/report.md`)", columns=columns.TRACK_COLUMNS
     ),
@@ -104,5 +84,3 @@ RESULT_FILES = (
     ),
     ResultFile("report.html", "one self-contained page (`docs/report.md`)", digested=False),
 )
-COLUMNS_OF = {file.name: file.columns for file in RESULT_FILES if file.columns}
-BY_ROWS = tuple(file.name for file in RESULT_FILES if file.by_rows)

@@ -8,6 +8,7 @@ import platform
 import resource
 import subprocess
 import sys
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,17 +17,23 @@ from typing import Any
 from edgefl.core.files import opened
 from edgefl.core.machine import processor
 from edgefl.core.version import edgefl_version
-from edgefl.records.result_files import RESULT_FILES
+from edgefl.records.result_files import ResultFile
+from edgefl.results.result_tables import result_files
 
 PROCESSOR = "processor"  # in the manifest
 PACKAGES = ("torch", "numpy", "scipy", "simpy")
 GIT_PATIENCE_S = 5  # wall-clock; a working directory on a slow network drive must not hold up the run
 
 
-def digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of the files of a folder that the same scenario gives again, byte by byte."""
+def digests(folder: Path, more: Iterable[ResultFile] = ()) -> dict[str, str]:
+    """Return the SHA-256 of the files of a folder that the same scenario gives again, byte by byte.
+
+    Args:
+        folder: a result folder.
+        more: its tables of measures from outside.
+    """
     found = {}
-    for file in RESULT_FILES:
+    for file in (*result_files(), *more):
         path = folder / file.name
         if file.digested and path.exists():  # not every run learns, moves devices or asks for contributions
             found[file.name] = digest(path)

@@ -20,9 +20,10 @@ from edgefl.core.errors import InputError
 from edgefl.core.files import opened, opened_text
 from edgefl.core.strict_json import strict_json
 from edgefl.records.columns import ResultColumn
-from edgefl.records.result_files import COLUMNS_OF
+from edgefl.records.result_files import LABELS_BY_ROUND, ResultFile
 from edgefl.results.csv_format import csv_cell
-from edgefl.results.integrity import check_file
+from edgefl.results.integrity import check_file, manifest_of
+from edgefl.results.result_tables import columns_of_files, described_in, measured_tables
 
 TableRow = dict[str, Any]
 ColumnArrays = dict[str, npt.NDArray[Any]]
@@ -140,6 +141,28 @@ def _opened(folder: Path, name: str) -> Iterator[Any]:
 # Tables, row by row
 
 
+def columns_of(folder: Path, name: str) -> tuple[ResultColumn, ...]:
+    """Return the columns that a table of a result folder may have.
+
+    Raises:
+        InputError: the manifest is damaged.
+        KeyError: there is no such table.
+    """
+    known = columns_of_files()
+    if name in known:
+        return known[name]
+    return {table.name: table.columns for table in tables_by_rows(folder)}[name]
+
+
+def tables_by_rows(folder: Path) -> tuple[ResultFile, ...]:
+    """Return the tables that a run may have rows of: those of edgefl's measures, and of its own from outside.
+
+    Raises:
+        InputError: the manifest is damaged.
+    """
+    return (LABELS_BY_ROUND, *measured_tables(), *described_in(manifest_of(folder), folder))
+
+
 def header_of(folder: Path, name: str) -> list[str]:
     """Return the column names of a CSV file.
 
@@ -158,7 +181,7 @@ def rows_of(folder: Path, name: str) -> Iterator[TableRow]:
         InputError: it does not exist.
         ValueError: a cell is not of its column's type, or a row has more or fewer cells than the header.
     """
-    types = {column.name: column.type for column in COLUMNS_OF[name]}
+    types = {column.name: column.type for column in columns_of(folder, name)}
     # The file stays open between the rows: a table may not fit in memory.
     with _opened(folder, name) as stream:
         lines = csv.reader(stream)
@@ -197,7 +220,7 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
     Raises:
         InputError: the file or a column that every run writes is missing, or a cell is damaged, in one line.
     """
-    columns = COLUMNS_OF[name]
+    columns = columns_of_files()[name]
     with _opened(folder, name) as stream:
         lines = csv.reader(stream)
         try:
@@ -230,7 +253,7 @@ def events_of(folder: Path, kinds: Collection[str]) -> ColumnArrays | None:
     import pyarrow.parquet as pq  # late: most pages need no events
 
     check_file(folder, EVENTS_FILE)
-    names = [column.name for column in COLUMNS_OF[EVENTS_FILE]]
+    names = [column.name for column in columns_of_files()[EVENTS_FILE]]
     try:
         with opened(path) as stream:
             table = pq.read_table(stream, columns=names, filters=[("kind", "in", list(kinds))])
@@ -249,7 +272,7 @@ def events_from(columns: Mapping[str, Sequence[Any]], kinds: Collection[str]) ->
 
 def _event_arrays(columns: Mapping[str, Sequence[Any]]) -> ColumnArrays:
     arrays = {}
-    for column in COLUMNS_OF[EVENTS_FILE]:
+    for column in columns_of_files()[EVENTS_FILE]:
         arrays[column.name] = np.array(columns[column.name], dtype=_NUMPY_TYPES[column.type])
     return arrays
 
@@ -257,11 +280,11 @@ def _event_arrays(columns: Mapping[str, Sequence[Any]]) -> ColumnArrays:
 def arrays_from(columns: Mapping[str, Sequence[Any]], name: str) -> ColumnArrays:
     """Return columns [rows] that are in memory as `arrays_of` returns those of the file of that name."""
     arrays = {}
-    for column in COLUMNS_OF[name]:
+    for column in columns_of_files()[name]:
         if column.name in columns:
             arrays[column.name] = _array(column, [csv_cell(value) for value in columns[column.name]])
     rows = len(next(iter(arrays.values())))
-    for column in COLUMNS_OF[name]:
+    for column in columns_of_files()[name]:
         arrays.setdefault(column.name, np.full(rows, np.nan))
     return arrays
 

@@ -9,14 +9,14 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from edgefl.records.columns import INDEX_COLUMNS, WHAT_IF_COLUMNS, ResultColumn
-from edgefl.records.result_files import COLUMNS_OF, RESULT_FILES
+from edgefl.results.result_tables import columns_of_files, result_files
 
 INTRODUCTION = """\
 # Results
 
 `edgefl run` writes here: `results/<name>/seed-<N>/`, one folder for each run. Nothing in this folder but this page is
 kept in git. `python -m edgefl.results.readme > results/README.md` writes this page from the list of files in
-`edgefl/records/result_files.py`.
+`edgefl/records/result_files.py`, and from the measures in `edgefl/learning/measures`.
 """
 NOTES = """\
 Times and energies are virtual. Numbers have 12 significant digits; an empty cell means that nothing was measured. If a
@@ -44,9 +44,9 @@ def readme() -> str:
 
 def sections() -> list[str]:
     """Return what a result folder holds, and the columns of each of its tables, as Markdown."""
-    rows = [("file", "content"), ("---", "---")] + [(f"`{file.name}`", file.meaning) for file in RESULT_FILES]
+    rows = [("file", "content"), ("---", "---")] + [(f"`{file.name}`", file.meaning) for file in result_files()]
     texts = ["".join(_line(row) for row in rows) + f"\n{NOTES}"]
-    for file, columns in COLUMNS_OF.items():
+    for file, columns in columns_of_files().items():
         section = f"## {file}\n{_table(columns)}"
         if file in OUTRO_OF:
             section += f"\n{OUTRO_OF[file]}\n"

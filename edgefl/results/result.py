@@ -18,9 +18,10 @@ from edgefl.core.units import ENERGY, TIME, digits, quantity, score
 from edgefl.learning.models import Model
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.records.ledger import Columns, Ledger
-from edgefl.records.result_files import CONTRIBUTIONS, DEVICE_LOSSES, LABELS_BY_ROUND, PREDICTIONS
+from edgefl.records.result_files import LABELS_BY_ROUND, ResultFile
 from edgefl.results.integrity import check_file
 from edgefl.results.reader import EVENTS_FILE, FINISHED_STATUS, Documents, read_documents
+from edgefl.results.result_tables import described_in, measured_tables
 from edgefl.results.run_folder import DEVICE_ACCURACY_FILE
 from edgefl.results.saved_model import no_model, read_model, read_parameters
 from edgefl.scenario import Scenario, dump, load_model
@@ -198,22 +199,22 @@ class Result:
     @cached_property
     def contributions(self) -> pd.DataFrame:
         """Each participant's contribution to the model's value, where the scenario asks for it."""
-        return self._frame_by_rows(CONTRIBUTIONS)
+        return self.table("contributions")
 
     @cached_property
     def device_losses(self) -> pd.DataFrame:
         """Losses on each participant's training samples around its local training, where the scenario asks for them."""
-        return self._frame_by_rows(DEVICE_LOSSES)
+        return self.table("device_losses")
 
     @cached_property
     def predictions(self) -> pd.DataFrame:
         """Counts of test samples by true and predicted class, in the rounds that the scenario names."""
-        return self._frame_by_rows(PREDICTIONS)
+        return self.table("predictions")
 
     @cached_property
     def labels_by_round(self) -> pd.DataFrame:
         """The samples of each label that each participant held in each round, where the scenario asks for it."""
-        return self._frame_by_rows(LABELS_BY_ROUND)
+        return self.table("labels_by_round")
 
     @cached_property
     def device_accuracy(self) -> pd.DataFrame:
@@ -226,9 +227,32 @@ class Result:
         """The event log."""
         return self._frame(EVENTS_FILE, Ledger.event_columns)
 
-    def _frame_by_rows(self, name: str) -> pd.DataFrame:
-        """Return a table that the ledger keeps by rows."""
-        return self._frame(name, lambda ledger: ledger.columns_by_rows(name))
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables of measures that the run has rows of, such as f1; `table` returns them."""
+        if self.ledger is not None:
+            return tuple(table.name.removesuffix(".csv") for table in self.ledger.tables)
+        folder = self.folder or Path()
+        return tuple(name for name, table in self._known_tables.items() if (folder / table.name).exists())
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return the table of a measure by its name, such as f1; empty where the run has no rows of it.
+
+        Raises:
+            InputError: there is no measure of this name, or the file cannot be read.
+        """
+        if name not in self._known_tables:
+            raise InputError(f"table: {name!r}: must be one of {', '.join(self._known_tables)}")
+        table = self._known_tables[name]
+        return self._frame(table.name, lambda ledger: ledger.columns_by_rows(table))
+
+    @property
+    def _known_tables(self) -> dict[str, ResultFile]:
+        """The tables that are kept by rows, by their names: edgefl's own, and those of this run's own measures."""
+        tables = [LABELS_BY_ROUND, *measured_tables(), *described_in(self.manifest, self.folder or Path())]
+        if self.ledger is not None:
+            tables += self.ledger.tables
+        return {table.name.removesuffix(".csv"): table for table in tables}
 
     def _frame(self, name: str, columns: Callable[[Ledger], Columns]) -> pd.DataFrame:
         """Return columns of the ledger, or else the file of that name as a table."""

@@ -14,8 +14,10 @@ from edgefl.core.errors import InputError
 from edgefl.core.files import is_half_written, read_bytes
 from edgefl.core.own_files import Mark, begins_with, first_line_has, is_own
 from edgefl.learning.record import JOURNAL, begins_record, remove_record
+from edgefl.records.result_files import LABELS_BY_ROUND, ResultFile
 from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_FILE, WHAT_IF_FILE
 from edgefl.results.reader import FINISHED_STATUS
+from edgefl.results.result_tables import described_in, measured_tables
 
 SCENARIO_FILE = "scenario.yaml"
 LABELS_FILE = "labels.csv"
@@ -43,6 +45,11 @@ def _is_saved_model(head: bytes) -> bool:
     return head[8:].startswith(b'{"__metadata__":{"edgefl":')  # after the length of the header
 
 
+def _marks_of(tables: Iterable[ResultFile]) -> dict[str, Mark]:
+    """Return the marks of tables that the ledger keeps by rows, by their files."""
+    return {table.name: first_line_has(*(column.name for column in table.columns[1:])) for table in tables}
+
+
 PAGE: Mark = _is_page
 STATISTICS: Mark = first_line_has("runs", "finished")  # of a sweep's statistics.csv
 RESULT_MARKS: dict[str, Mark] = {  # of the files which a new run in the same folder replaces
@@ -51,11 +58,7 @@ RESULT_MARKS: dict[str, Mark] = {  # of the files which a new run in the same fo
     LABELS_FILE: first_line_has("device", "label", "samples"),
     "rounds.csv": first_line_has("round", "time_s", "duration_s"),
     "devices.csv": first_line_has("round", "device", "cell"),
-    "contributions.csv": first_line_has("round", "device", "contribution"),
-    "device_losses.csv": first_line_has("round", "device", "received_loss"),
-    "predictions.csv": first_line_has("round", "label", "predicted", "samples"),
     DEVICE_ACCURACY_FILE: first_line_has("device", "samples", "accuracy"),
-    "labels_by_round.csv": first_line_has("round", "device", "label", "samples"),
     TRACKS_FILE: first_line_has("device", "time_s", "x_m", "y_m"),
     "events.parquet": begins_with(b"PAR1"),
     SUMMARY_FILE: _begins_like(rb'\{\s*"rounds":\s*\d'),
@@ -63,6 +66,7 @@ RESULT_MARKS: dict[str, Mark] = {  # of the files which a new run in the same fo
     MODEL_FILE: _is_saved_model,
     WHAT_IF_FILE: first_line_has("key", "value", "refused"),
     REPORT_FILE: PAGE,
+    **_marks_of([LABELS_BY_ROUND, *measured_tables()]),
 }
 RESULT_FILES = tuple(RESULT_MARKS)
 PROGRESS_FILES = ("rounds.csv", "devices.csv", TRACKS_FILE, SUMMARY_FILE)
@@ -151,15 +155,19 @@ def holds_only_lock(folder: Path) -> bool:
     return free and lock.parent.is_dir() and names_in(lock.parent) <= {JOURNAL}
 
 
-def check_files(folder: Path) -> None:
+def check_files(folder: Path, more: Iterable[ResultFile] = ()) -> None:
     """Check that edgefl has written all files of a run's folder that have names of results.
+
+    Args:
+        folder: the folder.
+        more: tables of measures from outside that are to be written there.
 
     Raises:
         InputError: there is another one, which must not be replaced.
     """
     manifest = _manifest(folder)
     finished = manifest.get("status") == FINISHED_STATUS
-    own_files.check_replaceable(folder, RESULT_MARKS)
+    own_files.check_replaceable(folder, RESULT_MARKS | _marks_of([*described_in(manifest, folder), *more]))
     if finished:
         listed = manifest.get("digests")
         unlisted = COMMON_FORMATS.difference(listed) if isinstance(listed, dict) else ()  # earlier versions listed none
@@ -193,7 +201,8 @@ def remove_results(folder: Path) -> None:
     Raises:
         OSError: the system does not allow it.
     """
-    remove_files(folder, RESULT_FILES)
+    for name, mark in (RESULT_MARKS | _marks_of(described_in(_manifest(folder), folder))).items():
+        own_files.remove(folder / name, mark)
     own_files.remove_half_written(folder)
 
 

@@ -17,7 +17,6 @@ from edgefl.core.version import edgefl_version
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.records.columns import EVENT_COLUMNS
 from edgefl.records.ledger import Columns, Ledger
-from edgefl.records.result_files import BY_ROWS
 from edgefl.results import run_folder
 from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import MANIFEST_FILE, WHAT_IF_DIGEST, WHAT_IF_FILE
@@ -62,10 +61,8 @@ def write_ledger(files: FileGroup, ledger: Ledger) -> None:
     files.write("rounds.csv", csv_bytes(ledger.round_columns()))
     with files.open("devices.csv") as stream:
         stream.writelines(csv_pieces(ledger.device_names, ledger.device_blocks()))
-    for file in BY_ROWS:
-        columns = ledger.columns_by_rows(file)
-        if columns["round"]:
-            files.write(file, csv_bytes(columns))
+    for table in ledger.tables:
+        files.write(table.name, csv_bytes(ledger.columns_by_rows(table)))
     with files.open("events.parquet") as stream:
         _write_events(stream, ledger.event_blocks())
 

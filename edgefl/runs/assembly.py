@@ -22,6 +22,7 @@ from edgefl.core.global_draws import watching_draws
 from edgefl.core.plugin_import import Access
 from edgefl.core.plugins import attributing
 from edgefl.core.returns import check_array, check_type
+from edgefl.core.section import dotted
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import ALGORITHMS, properties
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
@@ -242,7 +243,7 @@ def _replay_of_known(
         scenario.learning,
         scenario.in_sessions,
         scenario.devices.count,
-        scenario.report.eval_every,
+        scenario.report,
         ledger,
         streams,
         progress,
@@ -304,7 +305,7 @@ def _replay(
         scenario.learning,
         scenario.in_sessions,
         scenario.devices.count,
-        scenario.report.eval_every,
+        scenario.report,
         ledger,
         streams,
         progress,
@@ -517,13 +518,11 @@ def _check_report(report: ReportSection, data: Data) -> None:
     Raises:
         InputError: they do not.
     """
-    wanted = report.contributions
-    if wanted and wanted.value == "accuracy" and not data.classes:
-        raise InputError("report.contributions.value: accuracy needs samples with classes: set it to loss")
+    for key, asked in report.asked:
+        if reason := asked.refusal(data):
+            raise InputError(f"{dotted(key)}: {reason}: leave it out, or take other data")
     if report.train_accuracy and not data.classes:
         raise InputError("report.train_accuracy: needs samples with classes: leave it out")
-    if report.predictions and not data.classes:
-        raise InputError("report.predictions: needs samples with classes: leave it out")
     if report.labels_by_round and not data.classes:
         raise InputError("report.labels_by_round: needs samples with classes: leave it out")
     if report.strict_auc and not data.ranked:

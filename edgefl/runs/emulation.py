@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -28,6 +28,7 @@ from edgefl.learning.record import Journal, Pace
 from edgefl.learning.storage import storage
 from edgefl.learning.torch_device import choose_device
 from edgefl.records.ledger import Columns
+from edgefl.records.result_files import ResultFile
 from edgefl.results import provenance, run_folder, writer
 from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import DATA_DIGEST, MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all
@@ -35,6 +36,7 @@ from edgefl.results.progress import Progress, SoFar, is_under_way
 from edgefl.results.provenance import PROCESSOR
 from edgefl.results.reader import text_of
 from edgefl.results.result import Result, read_result
+from edgefl.results.result_tables import MEASURED_TABLES, described, described_in, own_tables
 from edgefl.results.summary import summarize
 from edgefl.runs.assembly import build, rows_of
 from edgefl.runs.data_division import Divided, accuracy_columns, divide
@@ -93,7 +95,7 @@ def run(scenario: Scenario, options: Options, progress: RoundListener = silent) 
     """
     options = _anchored(options)
     if options.out is not None:
-        _check_folder(options.out, options)
+        _check_folder(options.out, options, scenario)
         if options.resume:
             scenario = as_begun(scenario, _begun(options.out))
             finished = _finished(options.out, scenario, beside_others=options.beside_others)
@@ -131,7 +133,7 @@ def begin(
     """
     options = _anchored(options)
     if options.out is not None:
-        _check_folder(options.out, options)
+        _check_folder(options.out, options, scenario)
         if options.resume:
             scenario = as_begun(scenario, _begun(options.out))
             if _finished(options.out, scenario, beside_others=options.beside_others) is not None:
@@ -147,7 +149,7 @@ def _anchored(options: Options) -> Options:
     return replace(options, out=out, shared=tuple(folder.absolute() for folder in options.shared))
 
 
-def _check_folder(folder: Path, options: Options) -> None:
+def _check_folder(folder: Path, options: Options, scenario: Scenario) -> None:
     """Check that the results can be written to a folder, and that no file of the user's would be replaced there.
 
     Raises:
@@ -157,7 +159,7 @@ def _check_folder(folder: Path, options: Options) -> None:
     run_folder.check_folder(folder, may_hold_run=may_hold_run, beside_others=options.beside_others)
     if options.resume:
         check_all(folder)  # first: it knows which of the run's files are damaged
-    run_folder.check_files(folder)
+    run_folder.check_files(folder, own_tables(scenario.report))
 
 
 def _learning_device(options: Options) -> str:
@@ -234,7 +236,7 @@ class Emulation:
                 name = POLICIES.name_of(scenario.server.policy)
                 raise InputError(f"server.policy: {name}: run must be a generator that yields events of server.env")
             if options.out is not None and self._journal is not None:
-                _lock(options.out, self._journal, before)
+                _lock(options.out, self._journal, before, own_tables(scenario.report))
                 _open(options.out, self._journal, self._resolved, self._divided, self._described_manifest())
             self._rounds = self.server.env.process(self._guarded(rounds))
             self._held = undo.pop_all()
@@ -252,6 +254,8 @@ class Emulation:
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "plugins": [plugin.described() for plugin in self._plugins],
         }
+        if own := own_tables(self.scenario.report):
+            self._manifest[MEASURED_TABLES] = [described(table) for table in own]
         keeping = None
         if self._journal is not None:
             keeping = (self._journal, self.options.pace or Pace())
@@ -463,7 +467,7 @@ class Emulation:
         if is_under_way(folder):
             raise RunError(f"{folder}: was removed, and another process is running there now: the results are lost")
         try:
-            run_folder.check_files(folder)
+            run_folder.check_files(folder, own_tables(self.scenario.report))
         except InputError as error:
             raise RunError(f"{error}; the results of the run are lost") from None
 
@@ -571,7 +575,7 @@ def _state_of(folder: Path | None) -> FolderState:
     return tuple(found)
 
 
-def _lock(folder: Path, journal: Journal, before: FolderState) -> None:
+def _lock(folder: Path, journal: Journal, before: FolderState, own: Sequence[ResultFile]) -> None:
     """Keep other processes out of the folder, before anything in it is changed.
 
     Raises:
@@ -583,7 +587,7 @@ def _lock(folder: Path, journal: Journal, before: FolderState) -> None:
         if _state_of(folder) != before:
             text = "another process has run there meanwhile; choose another folder with -o, or resume it"
             raise Taken(f"{folder}: {text}")
-        run_folder.check_files(folder)  # a user's file may have come since
+        run_folder.check_files(folder, own)  # a user's file may have come since
     except InputError:
         journal.withdraw()
         raise
@@ -695,7 +699,7 @@ def _write_beginnings_again(files: FileGroup, result: Result) -> None:
 
 def _manifest(folder: Path, manifest: Mapping[str, Any]) -> bytes:
     """Return the manifest as JSON, with digests of the files that the folder holds now."""
-    digests: dict[str, Any] = {"digests": provenance.digests(folder)}
+    digests: dict[str, Any] = {"digests": provenance.digests(folder, described_in(manifest, folder))}
     if (folder / SUMMARY_FILE).exists():
         digests[SUMMARY_DIGEST] = provenance.digest(folder / SUMMARY_FILE)
     return writer.json_bytes({**manifest, **digests})

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
-from edgefl.core.section import KeyPath, Section, shown
+from edgefl.core.section import KeyPath, Section, dotted, shown
 from edgefl.scenario import Scenario, dump, without
 from edgefl.scenario.yaml_reader import parse
 
@@ -36,7 +36,7 @@ class Difference(NamedTuple):
     @property
     def name(self) -> str:
         """The dotted key."""
-        return ".".join(map(str, self.key))
+        return dotted(self.key)
 
     def __str__(self) -> str:
         return f"with {self._quoted(self.before)} in place of {self._quoted(self.now)}"

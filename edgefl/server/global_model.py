@@ -25,6 +25,7 @@ from edgefl.learning.report_section import ReportSection
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.learning.training_section import Training
 from edgefl.scenario import RoundKey, Sessions
+from edgefl.server.measured_round import MeasuredRound, columns_of, rows_of
 from edgefl.server.session_groups import SessionGroups
 from edgefl.server.session_models import SessionModels
 
@@ -201,6 +202,7 @@ class GlobalModel:
         self._sessions = sessions
         self._groups = groups
         self._report = report
+        self._asked = report.asked
         self._cells = cells
         self._learning_rates = learning_rates
         self._probabilities = probabilities
@@ -270,22 +272,25 @@ class GlobalModel:
 
         Returns:
             A dictionary with `columns`, the learning columns of the round before it is tested; `losses`, the id and the
-            training loss of each device; in rounds that compute them `contributions`, each player's id and value; and,
-            if the report wants them, `device_losses` and `predictions`, as the learner's `losses_around` and
-            `predictions` return them.
+            training loss of each device; and the rows of each measure that has some, by its name.
         """
         if command.awaited:
             awaited = self.learner.concerned(np.array(command.awaited))
             self.state = {**self.state, "awaited": self.learner.rows(awaited)}
         outcome: dict[str, Any] = {"columns": dict(NOT_EVALUATED)}
-        more_columns = self._gradient_columns(command.round_key)  # before anything changes the model
+        before = self._measured_round(command.round_key)
+        measures = [asked.measure for asked in self._asked if asked.measure.due(command.round_key.round)]
+        more_columns: dict[str, Any] = {}
+        for measure in measures:
+            more_columns |= columns_of(measure, "before", before)
+        updates: Updates | None = None
         if self._walk:
             outcome["columns"]["train_loss"] = self._end_walk()
         else:
             self._received = np.array([arrival.device for arrival in command.arrivals], dtype=np.int64)
             waits = not command.round_key.extra and self._algorithm.waits(self.state, self.learner.rows(self._received))
             if command.arrivals:
-                outcome = self._aggregate(command, outcome["columns"])
+                updates = self._aggregate(command, outcome["columns"])
             elif self._algorithm.replays:
                 outcome["columns"] |= self._learn_without_updates(command)
             # Added last, as the rate of this round depends on the rounds before it.
@@ -293,9 +298,12 @@ class GlobalModel:
         if command.merge and self._edges is not None:
             self._edges = self._edges.merged()
         outcome["columns"] |= more_columns
-        if command.round_key.round in self._report.predictions and not command.round_key.extra:
-            labels = self._groups.labels(command.round_key.session)
-            outcome["predictions"] = self.learner.predictions(self.state["w"], labels)
+        learned = replace(before, next_state=self.state, aggregated=updates)
+        for measure in measures:
+            outcome["columns"] |= columns_of(measure, "columns", learned)
+            rows = rows_of(measure, learned)
+            if rows:
+                outcome[measure.name] = rows
         outcome["losses"] = self._losses
         self._losses = []
         self._redivided = {}
@@ -365,15 +373,14 @@ class GlobalModel:
         self._walk = []
         return float(np.average(losses, weights=samples))
 
-    def _aggregate(self, command: Learn, columns: dict[str, Any]) -> dict[str, Any]:
-        """Train all updates that have arrived and aggregate them; return the outcome of `learn` without `losses`."""
+    def _aggregate(self, command: Learn, columns: dict[str, Any]) -> Updates:
+        """Train all updates that have arrived, and aggregate them; add to the round's columns, return the updates."""
         updates, loss = self._train(command)
         if updates.losses is not None:
             pairs = zip(self.learner.devices(updates.ids).tolist(), updates.losses.tolist(), strict=True)
             self._losses = [[device, device_loss] for device, device_loss in pairs]
         staleness = np.array([command.number - arrival.version for arrival in command.arrivals])
         updates = replace(updates, staleness=staleness)
-        before = self.state
         received, more_columns = self._as_received(command, updates)
         state = self._next_state(received, np.array([arrival.cell for arrival in command.arrivals]))
         # A single NaN or infinity spoils the sum, so that one pass finds it.
@@ -381,14 +388,20 @@ class GlobalModel:
             where = command.round_key.named(several=self._sessions.several)
             raise diverged(where, "it has NaN or infinite numbers", self._learning_rates)
         self.state = state
-        outcome: dict[str, Any] = {
-            "columns": {**columns, "train_loss": loss, **self._algorithm.trace(self.state, updates), **more_columns}
-        }
-        if self._report.device_losses:
-            outcome["device_losses"] = self.learner.losses_around(updates, self.state["w"])
-        if self._computes_contributions(command.round_key):
-            outcome["contributions"] = self._contributions(before, updates, command.round_key.session)
-        return outcome
+        columns["train_loss"] = loss
+        columns |= {**self._algorithm.trace(self.state, updates), **more_columns}
+        return updates
+
+    def _measured_round(self, round_key: RoundKey) -> MeasuredRound:
+        """Return a round that begins to learn, as measures see it."""
+        return MeasuredRound(
+            learner=self.learner,
+            algorithm=self._algorithm,
+            round_key=round_key,
+            tested_classes=self._groups.labels(round_key.session),
+            members=np.flatnonzero(self._groups.members(round_key.session)),
+            state=self.state,
+        )
 
     def _as_received(self, command: Learn, updates: Updates) -> tuple[Updates, dict[str, float]]:
         """Return the updates as base stations have received them, and columns about it."""
@@ -399,28 +412,6 @@ class GlobalModel:
         streams = self.learner.task.streams
         received, error = with_error(updates, weights, command.received, devices, streams, command.number)
         return received, {"aggregation_mse": float((error.double() ** 2).mean())}
-
-    def _computes_contributions(self, round_key: RoundKey) -> bool:
-        """Return True if this round computes what each update contributes to the model."""
-        section = self._report.contributions
-        return section is not None and not round_key.extra and round_key.round % section.every == 0
-
-    def _contributions(self, before: dict[str, Any], updates: Updates, session: int) -> list[tuple[int, float]]:
-        """Return the id of each player and what its update adds to the model that follows from `before`."""
-        section = self._report.contributions
-        if section is not None and section.players == "participants":
-            players = updates.ids
-        else:
-            players = self._algorithm.contributors(self.state, updates)
-        values = self.learner.contributions(before, updates, players, self._groups.labels(session))
-        return list(zip(self.learner.devices(players).tolist(), values.tolist(), strict=True))
-
-    def _gradient_columns(self, round_key: RoundKey) -> dict[str, float]:
-        """Return the gradient's norm at the present model, if the report wants it (dynamic-devices paper, eq. 9)."""
-        if not self._report.gradient_norm or round_key.extra:
-            return {}
-        members = np.flatnonzero(self._groups.members(round_key.session))
-        return {"squared_gradient_norm": self.learner.squared_gradient_norm(self.state["w"], members)}
 
     def _learn_without_updates(self, command: Learn) -> dict[str, float]:
         """Learn from stored updates alone; return the algorithm's traces."""

@@ -20,8 +20,10 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import Algorithm
 from edgefl.learning.analog_sum import AnalogSum
 from edgefl.learning.record import Pace, Record
+from edgefl.learning.report_section import ReportSection
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.records.ledger import Ledger
+from edgefl.records.result_files import ResultFile
 from edgefl.scenario import RoundKey, Sessions
 from edgefl.server.global_model import (
     NOT_EVALUATED,
@@ -97,8 +99,8 @@ class Replay:
         algorithm: decides which devices take part and are awaited, also if nothing is learned.
         sessions: when a session begins.
         devices: number of devices.
-        eval_every: number of rounds from one evaluation to the next; a session's last round is always evaluated.
-        ledger: records evaluations and contributions.
+        report: the section `report` of the scenario: when models are evaluated, and what else is measured.
+        ledger: records evaluations and measurements.
         streams: keyed randomness.
         progress: called with each round's row once its evaluation is finished.
         edge_models: whether each base station has a model of its own.
@@ -114,7 +116,7 @@ class Replay:
         algorithm: Algorithm,
         sessions: Sessions,
         devices: int,
-        eval_every: int,
+        report: ReportSection,
         ledger: Ledger,
         streams: Streams,
         progress: RoundListener,
@@ -129,7 +131,8 @@ class Replay:
         self._algorithm = algorithm
         self._sessions = sessions
         self._devices = devices
-        self._eval_every = eval_every
+        self._eval_every = report.eval_every  # a session's last round is always evaluated
+        self._tables = tables_of(report)
         self._ledger = ledger
         self._streams = streams
         self._progress = progress
@@ -230,8 +233,8 @@ class Replay:
         if self._build is not None:
             self._give(Forget(frozenset(self._in_flight.values())))
         self.losses |= dict(outcome.get("losses", ()))
-        for name in ("contributions", "device_losses", "predictions"):
-            self._ledger.enter_rows(f"{name}.csv", *round_key, outcome.get(name, ()))
+        for name, table in self._tables.items():
+            self._ledger.enter_rows(table, *round_key, outcome.get(name, ()))
         self._learned_from.update(received.tolist())
         self._await(received, number + 1)
         return dict(outcome["columns"])
@@ -497,3 +500,13 @@ class Replay:
             self._nesting -= 1
             if not self._nesting:
                 self.learning_s += time.perf_counter() - began_s
+
+
+def tables_of(report: ReportSection) -> dict[str, ResultFile]:
+    """Return the tables of the measures that a report asks for, by the measures' names."""
+    found = {}
+    for _, measure in report.asked:
+        table = measure.table()
+        if table is not None:
+            found[measure.name] = table
+    return found

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from edgefl.testing.dispatch import check
     from edgefl.testing.errors import check_errors
     from edgefl.testing.fading import check_fading
+    from edgefl.testing.measure import check_measure
     from edgefl.testing.mobility import check_mobility
     from edgefl.testing.model import check_model
     from edgefl.testing.multiple_access import check_multiple_access
@@ -51,6 +52,7 @@ __all__ = [
     "check_csi",
     "check_errors",
     "check_fading",
+    "check_measure",
     "check_mobility",
     "check_model",
     "check_multiple_access",

@@ -18,6 +18,7 @@ BASES = {  # the check of each kind of member, and where the base class of that 
     "csi": "edgefl.coordination.csi:Csi",
     "errors": "edgefl.radio.errors:PacketErrors",
     "fading": "edgefl.radio.fading:Fading",
+    "measure": "edgefl.learning.measures:Measure",
     "mobility": "edgefl.world.mobility:Mobility",
     "model": "edgefl.learning.models:Model",
     "multiple_access": "edgefl.radio.multiple_access:MultipleAccess",

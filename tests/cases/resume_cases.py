@@ -24,6 +24,13 @@ CASES = {
     "counts in buffers": {**OWN, "model": "odd_networks:Cumulative"},
     "buffers that are assigned": {**OWN, "model": "odd_networks:Assigned", "algorithm": "scaffold"},
     "draws of torch": {**OWN, "model": "odd_networks:OwnDropout"},
+    "measures": {
+        "report": {
+            "device_losses": True,
+            "gradient_norm": True,
+            "measures": ["f1", "auc", {"kind": "calibration", "by_device": True, "every": 2}, "confusion"],
+        }
+    },
     "client states": {"algorithm": "feddyn"},
     "client states on disk": {"algorithm": "scaffold", "training": {**BASE["training"], "state_home": "disk"}},
     "rows at the server": {"algorithm": "mifa"},

@@ -3,7 +3,7 @@
 import csv
 import json
 
-from edgefl.records.result_files import RESULT_FILES
+from edgefl.results.result_tables import result_files
 
 SWEEP_BASE = {
     "rounds": 4,
@@ -18,7 +18,7 @@ SWEEP_BASE = {
 
 def content(folder):
     """All that two runs of one scenario must have in common: files by name, and the summary but for wall-clock time."""
-    names = [file.name for file in RESULT_FILES if file.digested]
+    names = [file.name for file in result_files() if file.digested]
     found = {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
     summary = json.loads((folder / "summary.json").read_text())
     return {**found, "summary": {name: value for name, value in summary.items() if name != "wall_s"}}

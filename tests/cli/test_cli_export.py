@@ -172,7 +172,10 @@ REFUSED = {
     "no folder, for papers": (["nope", "--format", "latex"], "nope: not a result folder: no such folder"),
     "no format": (["run"], "the following arguments are required: --format"),
     "unknown format": (["run", "--format", "xlsx"], "invalid choice: 'xlsx' (choose from"),
-    "unknown table": (["run", "--format", "csv", "--table", "events"], "invalid choice: 'events' (choose from"),
+    "unknown table": (
+        ["run", "--format", "csv", "--table", "events"],
+        "has none: use rounds, devices,",
+    ),
     "a table of a timeline": (
         ["run", "--format", "trace", "--table", "rounds"],
         "export: --table rounds: not with --format trace: leave it out",

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from edgefl.cli.listing import CATALOGUES
-from edgefl.records.result_files import COLUMNS_OF
 from edgefl.reference.markdown_text import escaped, link, slug, with_short_numbers
 from edgefl.reference.pages import reference_pages
 from edgefl.reference.scenario_keys import FOLDER
+from edgefl.results.result_tables import columns_of_files
 from edgefl.scenario.jsonschema import schema
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -75,7 +75,7 @@ def test_every_key_is_explained(pages):
 
 
 def test_every_column_has_a_row(pages):
-    for columns in COLUMNS_OF.values():
+    for columns in columns_of_files().values():
         for column in columns:
             assert f"| `{column.name}` |" in pages["reference/columns.md"]
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from edgefl.core.errors import InputError
-from edgefl.records.result_files import COLUMNS_OF
 from edgefl.reproductions.comparison import Comparison, compare
 from edgefl.reproductions.figures import learning_curves
 from edgefl.reproductions.finished_run import FinishedRun
@@ -16,6 +15,7 @@ from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan, scenarios_of
 from edgefl.reproductions.readings import Confusion, LargestShare, LossSpread, RoundsTo
 from edgefl.reproductions.records import Row
+from edgefl.results.result_tables import columns_of_files
 
 LIBRARY = Library()
 NAMES = [name for name in LIBRARY.names if name.startswith("fedssg/")]
@@ -79,7 +79,7 @@ def test_the_spread_of_losses_by_hand(tmp_path):
 
 def test_rounds_of_another_model(tmp_path):
     """The mean of all devices' models gets there one round later than the participants', or never."""
-    columns = {column.name: [0] * 3 for column in COLUMNS_OF["rounds.csv"] if not column.optional}
+    columns = {column.name: [0] * 3 for column in columns_of_files()["rounds.csv"] if not column.optional}
     columns |= {"sel_accuracy": [0.5, 0.7, 0.9], "all_accuracy": [None, 0.2, 0.7]}
     run = finished(tmp_path, "rounds.csv", list(columns), zip(*columns.values(), strict=True))
     assert RoundsTo(accuracy=0.7, model="sel").read(run) == {"": 2}

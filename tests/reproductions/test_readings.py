@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from edgefl.core.errors import InputError
-from edgefl.records.result_files import COLUMNS_OF
 from edgefl.reproductions import readings
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.results.csv_format import csv_bytes, csv_cell
+from edgefl.results.result_tables import columns_of_files
 
 ACCURACIES = [0.5, 0.8, None, 0.9, 0.7, 0.95]
 
@@ -17,7 +17,7 @@ ACCURACIES = [0.5, 0.8, None, 0.9, 0.7, 0.95]
 @pytest.fixture
 def run(tmp_path):
     count = len(ACCURACIES)
-    columns = {column.name: [0] * count for column in COLUMNS_OF["rounds.csv"] if not column.optional}
+    columns = {column.name: [0] * count for column in columns_of_files()["rounds.csv"] if not column.optional}
     columns["session"] = [1, 1, 1, 2, 2, 2]
     columns["round"] = [1, 2, 3, 1, 2, 3]
     columns["time_s"] = [2.0 * number for number in range(1, count + 1)]
@@ -69,7 +69,7 @@ def test_curves_are_texts_of_numbers(run):
 
 
 def test_columns_of_devices(run):
-    columns = {column.name: [0] * 5 for column in COLUMNS_OF["devices.csv"] if not column.optional}
+    columns = {column.name: [0] * 5 for column in columns_of_files()["devices.csv"] if not column.optional}
     columns |= {"coupling_loss_db": [100.0, 120.0, 110.0, 140.0, 130.0], "sir_db": [1.0, None, 3.0, None, None]}
     (run.folder / "devices.csv").write_bytes(csv_bytes(columns))
     assert read(run, "device_percentile", column="coupling_loss_db", percentile=25)[""] == 110.0

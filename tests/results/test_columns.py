@@ -10,9 +10,10 @@ import edgefl
 from edgefl.learning.learner.ranking import ranking
 from edgefl.records.columns import DEVICE_COLUMNS, INDEX_COLUMNS, ROUND_COLUMNS, check_known, fixed_names
 from edgefl.records.ledger import Ledger
-from edgefl.records.result_files import BY_ROWS, COLUMNS_OF
 from edgefl.results import reader
 from edgefl.results.readme import readme
+from edgefl.results.result_tables import columns_of_files
+from tests.digests import EVERYTHING, of_numbers
 
 PAGE = Path(__file__).parents[2] / "results" / "README.md"
 QUADRATIC = {
@@ -79,6 +80,7 @@ RUNS = {
     "batteries": DIGITS | {"devices": {"count": 6, "battery": {"capacity_j": 100}}},
     "base stations": DIGITS
     | {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}, "radio": {"server_power": "total"}},
+    "measures": DIGITS | {"report": {"measures": EVERYTHING["report"]["measures"]}},
     "codec": DIGITS | {"training": {"local_steps": 1, "codec": {"kind": "top_k", "part": 0.1}}},
 }
 
@@ -87,14 +89,14 @@ RUNS = {
 def written(tmp_path_factory):
     """The columns that these runs write, by file."""
     folder = tmp_path_factory.mktemp("handover")
-    names = {file: set() for file in COLUMNS_OF}
-    for name, scenario in RUNS.items():
+    names = {file: set() for file in columns_of_files()}
+    for name, scenario in {**RUNS, "numbers": of_numbers()}.items():
         result = edgefl.run(scenario, out=folder / "run" if name == "handover" else None, device="cpu")
         assert result.status == "finished", result.error
         names["rounds.csv"].update(result.ledger.round_columns())
         names["devices.csv"].update(result.ledger.device_columns())
-        for file in BY_ROWS:
-            names[file].update(result.ledger.columns_by_rows(file))
+        for table in result.ledger.tables:
+            names[table.name].update(result.ledger.columns_by_rows(table))
         names["events.parquet"].update(result.ledger.event_columns())
     for file in ("labels.csv", "tracks.csv", "device_accuracy.csv"):
         names[file].update(reader.header_of(folder / "run", file))
@@ -109,16 +111,16 @@ def written(tmp_path_factory):
     return names
 
 
-@pytest.mark.parametrize("file", COLUMNS_OF)
+@pytest.mark.parametrize("file", columns_of_files())
 def test_the_table_has_the_columns_that_runs_write_and_no_others(written, file):
-    assert written[file] == {column.name for column in COLUMNS_OF[file]}
+    assert written[file] == {column.name for column in columns_of_files()[file]}
 
 
 def test_the_page_of_result_folders_is_made_from_the_table():
     assert PAGE.read_text(encoding="utf-8") == readme(), "python -m edgefl.results.readme > results/README.md"
 
 
-@pytest.mark.parametrize("columns", COLUMNS_OF.values(), ids=COLUMNS_OF)
+@pytest.mark.parametrize("columns", columns_of_files().values(), ids=columns_of_files())
 def test_a_column_stands_once_in_its_file(columns):
     names = [column.name for column in columns]
     assert len(set(names)) == len(names)
@@ -127,14 +129,14 @@ def test_a_column_stands_once_in_its_file(columns):
 def test_a_column_has_the_same_type_in_every_file():
     """So that an exported table, which may be any of them, knows the type by the name."""
     types = {}
-    for columns in COLUMNS_OF.values():
+    for columns in columns_of_files().values():
         for column in columns:
             types.setdefault(column.name, set()).add(column.type)
     assert {name for name, found in types.items() if len(found) > 1} == set()
 
 
 def test_the_unit_is_at_the_end_of_the_name():
-    for columns in COLUMNS_OF.values():
+    for columns in columns_of_files().values():
         for column in columns:
             for ending, unit in (("_s", "s"), ("_j", "J"), ("_m", "m"), ("_db", "dB")):
                 assert column.name.endswith(ending) == (column.unit == unit), column.name

@@ -12,7 +12,7 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import Algorithm, Updates
 from edgefl.learning.learner.evaluation import Evaluation
 from edgefl.learning.learner.shapley import EXACT, Coalition, sampled, shapley
-from edgefl.learning.report_section import Contributions
+from edgefl.learning.measures.learned_round import WantedContributions
 
 Aggregate = Callable[[Mapping[str, Tensor], Updates], dict[str, Tensor]]  # server state and updates to the next state
 Evaluate = Callable[[Tensor], Evaluation]  # the model [d] on the test set
@@ -34,7 +34,7 @@ class ContributionGame:
 
     def __init__(
         self,
-        section: Contributions,
+        section: WantedContributions,
         server: Mapping[str, Tensor],
         updates: Updates,
         players: Ids,
@@ -84,7 +84,7 @@ class ContributionGame:
         return state
 
 
-def unheard_rows(section: Contributions, algorithm: Algorithm, initial: Tensor) -> dict[str, Tensor]:
+def unheard_rows(section: WantedContributions, algorithm: Algorithm, initial: Tensor) -> dict[str, Tensor]:
     """Return what the server keeps of a device before its first update, if stored updates are to count as players'."""
     if section.players == "all":
         return algorithm.device_rows(initial)

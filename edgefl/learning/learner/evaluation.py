@@ -14,10 +14,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Floats, Ids
+from edgefl.core.arrays import Floats, Ids, Indices
 from edgefl.learning.learner.ranking import ranking
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.learner.workers import CallResult, Workers, as_is
+from edgefl.learning.measures import ModelOutputs
 
 EVALUATION_SAMPLES = 2_500  # tested by one worker at a time
 
@@ -29,6 +30,13 @@ class Tested(NamedTuple):
     hits: int  # samples that are classified correctly
     samples: int  # that were tested
     scores: npt.NDArray[np.floating]  # [samples], empty unless they are ranked
+
+
+class OutputsPart(NamedTuple):
+    """What a model gives for some samples."""
+
+    outputs: npt.NDArray[np.floating]  # [n, k]
+    predicted: npt.NDArray[np.int64]  # [n] classes, empty if samples have none
 
 
 @dataclass(frozen=True)
@@ -143,6 +151,23 @@ class Evaluator:
         pairs, counts = np.unique(np.stack([labels, predicted]), axis=1, return_counts=True)
         return [(*pair, count) for pair, count in zip(pairs.T.tolist(), counts.tolist(), strict=True)]
 
+    def outputs(self, w: Tensor, statistics: Tensor, which: str) -> ModelOutputs:
+        """Return what the model w [d] gives for each sample of a set, `test` or `train`."""
+        labels = self._data.test_y
+        if which == "train":
+            labels = self._data.train_y
+        pending = self._in_parts(len(labels), "outputs", (w, statistics), _both_copied, which)
+        parts = [part.result() for part in pending]
+        outputs = np.concatenate([part.outputs for part in parts])
+        predicted = None
+        if self._data.classes:
+            predicted = np.concatenate([part.predicted for part in parts])
+        return ModelOutputs(outputs, labels, predicted)
+
+    def own_outputs(self, w: Tensor, statistics: Tensor) -> tuple[ModelOutputs, Sequence[Indices]]:
+        """Return what the model w [d] gives for samples, and which of them are each device's own [devices]."""
+        return self.outputs(w, statistics, self._own_set), self._own_parts
+
     def accuracies(self, w: Tensor, statistics: Tensor) -> Floats | None:
         """Return the accuracies of the model w [d] on each device's own samples, if it has any; None without labels."""
         if not self._data.classes or not any(len(part) for part in self._own_parts):
@@ -197,6 +222,11 @@ def _tested(result: tuple[Tensor, Tensor, Tensor]) -> Tested:
 
 def _hit(samples: int, hits: Tensor) -> Tested:
     return Tested(0.0, int(hits), samples, np.empty(0))
+
+
+def _both_copied(result: tuple[Tensor, Tensor]) -> OutputsPart:
+    outputs, predicted = result
+    return OutputsPart(_copied(outputs), _copied(predicted))
 
 
 def _copied(values: Tensor) -> npt.NDArray[Any]:

@@ -39,6 +39,8 @@ from edgefl.learning.learner.workers import (
     one_thread_each,
     return_memory,
 )
+from edgefl.learning.measures import ModelOutputs
+from edgefl.learning.measures.learned_round import WantedContributions
 from edgefl.learning.trained_model import TrainedModel
 
 GRADIENT_SAMPLES = 5_000  # samples that a worker takes at once; sums must not depend on the number of workers
@@ -402,6 +404,22 @@ class Learner:
         """
         return self._evaluator.predictions(w, self.statistics, classes)
 
+    def test_outputs(self, w: Tensor) -> ModelOutputs:
+        """Return what the model w [d] gives for each sample of the test set."""
+        return self._evaluator.outputs(w, self.statistics, "test")
+
+    def own_outputs(self, w: Tensor) -> tuple[ModelOutputs, Sequence[Indices]]:
+        """Return what the model w [d] gives for samples, and which of them are each device's own [devices].
+
+        If the test set is divided these are test samples, otherwise training samples.
+        """
+        return self._evaluator.own_outputs(w, self.statistics)
+
+    def views(self, vector: Tensor) -> dict[str, Tensor]:
+        """Return the parameters in a vector [d] by the names of their tensors."""
+        parameters = self._network.parameters
+        return dict(zip(parameters.names, parameters.views(vector), strict=True))
+
     def device_accuracies(self, w: Tensor) -> Floats | None:
         """Return the accuracy [devices] of the model w [d] on each device's own samples; None without labels.
 
@@ -467,25 +485,25 @@ class Learner:
         return self._states.mean_models(ids, members)
 
     def contributions(
-        self, server: Mapping[str, Tensor], updates: Updates, players: Ids, classes: tuple[int, ...] | None = None
+        self,
+        wanted: WantedContributions,
+        server: Mapping[str, Tensor],
+        updates: Updates,
+        players: Ids,
+        classes: tuple[int, ...] | None = None,
     ) -> Floats:
         """Return the Shapley values [players] of updates: what each update adds to the value of the next model.
 
         Args:
+            wanted: which contributions.
             server: the state before the round.
             updates: the updates of the round.
             players: [players] rows of the devices, participants or more.
             classes: only the test samples of these count; all if None.
-
-        Raises:
-            ValueError: the scenario wants none.
         """
-        section = self.task.report.contributions
-        if section is None:
-            raise ValueError("report.contributions is not set")
-        unheard = unheard_rows(section, self.task.algorithm, self.initial)
+        unheard = unheard_rows(wanted, self.task.algorithm, self.initial)
         game = ContributionGame(
-            section,
+            wanted,
             server,
             updates,
             players,

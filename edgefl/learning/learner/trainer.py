@@ -234,6 +234,17 @@ class Trainer:
         """Return the class [samples] that the model w [d] predicts for each of the test samples [begin, end)."""
         return self.task.model.predicted(self._outputs(w, statistics, self.samples["test"], begin, end))
 
+    def outputs(self, w: Tensor, statistics: Tensor, begin: int, end: int, which: str) -> tuple[Tensor, Tensor]:
+        """Return outputs [n, k] and predicted classes [n] of the samples [begin, end) of a set, `train` or `test`.
+
+        Where samples have no classes, the latter are empty.
+        """
+        outputs = self._outputs(w, statistics, self.samples[which], begin, end)
+        predicted = torch.empty(0, dtype=torch.int64)
+        if self.task.data.classes:
+            predicted = self.task.model.predicted(outputs)
+        return outputs, predicted
+
     def train_hits(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
         """Return how many of the training samples `rows` [n] are classified correctly."""
         w = w.to(self.device)

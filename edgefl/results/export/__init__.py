@@ -29,12 +29,13 @@ class ExportFormat(NamedTuple):
     parts: tuple[str, ...] = ()  # the tables or figures that can be asked for
     option: str = ""  # the command-line option that asks for one of them
     binary: bool = False
+    measures: bool = False  # whether tables of measures can be asked for, too, by their names
 
 
 EXPORT_FORMATS = {
-    "csv": ExportFormat("as_csv", EXPORT_TABLES, "table"),
-    "parquet": ExportFormat("as_parquet", EXPORT_TABLES, "table", binary=True),
-    "json": ExportFormat("as_json", EXPORT_TABLES, "table"),
+    "csv": ExportFormat("as_csv", EXPORT_TABLES, "table", measures=True),
+    "parquet": ExportFormat("as_parquet", EXPORT_TABLES, "table", binary=True, measures=True),
+    "json": ExportFormat("as_json", EXPORT_TABLES, "table", measures=True),
     "trace": ExportFormat("trace"),
     "latex": ExportFormat("paper", PAPER_TABLES, "table"),
     "markdown": ExportFormat("paper", PAPER_TABLES, "table"),
@@ -93,8 +94,8 @@ def _check_part(chosen: ExportFormat, form: str, part: tuple[str, str] | None) -
     if part is None:
         return
     option, name = part
-    if option == chosen.option and name in chosen.parts:
-        return
+    if option == chosen.option and (chosen.measures or name in chosen.parts):
+        return  # which measures a run has is seen when it is read
     advice = "leave it out"
     if chosen.option:
         advice = f"it has --{chosen.option} {', '.join(chosen.parts)}"

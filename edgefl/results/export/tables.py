@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from edgefl.records.result_files import COLUMNS_OF
+from edgefl.core.errors import InputError
 from edgefl.results.export.exported_runs import ExportedRun, KeyColumn, exported_runs, key_columns
 from edgefl.results.export.participations import participations
-from edgefl.results.reader import TableRow, header_of, rows_of
+from edgefl.results.reader import TableRow, header_of, rows_of, tables_by_rows
 from edgefl.results.report.describe import at, kind, name
 from edgefl.results.report.read import Run, load, reached
+from edgefl.results.result_tables import columns_of_files
 from edgefl.results.run_folder import DEVICE_ACCURACY_FILE
 
 PHASE_FIGURES = ("start_s", "duration_s", "energy_j", "bytes")
@@ -41,7 +42,7 @@ class ExportTable(NamedTuple):
 
     columns: Sequence[str]
     rows: Iterator[TableRow]  # read while they are written: a table may not fit in memory
-    types: Mapping[str, type] = {}  # of the columns with swept keys
+    types: Mapping[str, type] = {}  # of columns with swept keys, and of a measure from outside
 
     def type_of(self, column: str) -> type:
         """Return the type of a column's values."""
@@ -52,7 +53,7 @@ def column_type(name: str) -> type:
     """Return the type of an exported column's values; a column that no table knows holds numbers."""
     if name in _TYPES_OF_EXPORTS:
         return _TYPES_OF_EXPORTS[name]
-    for columns in COLUMNS_OF.values():
+    for columns in columns_of_files().values():
         for column in columns:  # a name has the same type in all files (tests/results/test_columns.py)
             if column.name == name:
                 return column.type
@@ -66,7 +67,7 @@ def export_table(folders: Sequence[Path], kind: str) -> ExportTable:
     keys and their seed.
     """
     runs = exported_runs(folders)
-    tables = [SOURCES[kind](run.folder) for run in runs]
+    tables = [_table(run.folder, kind) for run in runs]
     own = dict.fromkeys(column for table in tables for column in table.columns)  # without duplicates, in order
     keys = key_columns(runs, own)
     columns: dict[str, None] = {}
@@ -76,8 +77,28 @@ def export_table(folders: Sequence[Path], kind: str) -> ExportTable:
     if any(run.values is not None for run in runs):
         columns["seed"] = None
     columns |= own
-    types = {key.name: key.type for key in keys}
+    types = {name: kind for table in tables for name, kind in table.types.items()}
+    types |= {key.name: key.type for key in keys}
     return ExportTable(list(columns), _below_each_other(runs, tables, list(columns), keys), types)
+
+
+def _table(folder: Path, kind: str) -> ExportTable:
+    """Return a table of one run: one of `SOURCES`, or that of a measure by its name.
+
+    Raises:
+        InputError: there is no such table.
+    """
+    if kind in SOURCES:
+        return SOURCES[kind](folder)
+    header_of(folder, "rounds.csv")  # a folder without that file is refused before anything is written
+    tables = {table.name.removesuffix(".csv"): table for table in tables_by_rows(folder)}
+    if kind not in tables:
+        raise InputError(f"export: --table {kind}: {folder} has none: use {', '.join([*SOURCES, *tables])}")
+    table = tables[kind]
+    types = {column.name: column.type for column in table.columns}
+    if not (folder / table.name).is_file():  # the run has no rows of it
+        return ExportTable(list(types), iter(()), types)
+    return ExportTable(header_of(folder, table.name), rows_of(folder, table.name), types)
 
 
 def _below_each_other(
@@ -104,7 +125,7 @@ def _device_accuracy(folder: Path) -> ExportTable:
     """Return a row for each device with samples of its own; none if the run has learned nothing, or has no classes."""
     header_of(folder, "rounds.csv")  # a folder without that file is refused before anything is written
     if not (folder / DEVICE_ACCURACY_FILE).is_file():
-        return ExportTable([column.name for column in COLUMNS_OF[DEVICE_ACCURACY_FILE]], iter(()))
+        return ExportTable([column.name for column in columns_of_files()[DEVICE_ACCURACY_FILE]], iter(()))
     return ExportTable(header_of(folder, DEVICE_ACCURACY_FILE), rows_of(folder, DEVICE_ACCURACY_FILE))
 
 

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
-from edgefl.records.result_files import COLUMNS_OF
 from edgefl.records.statuses import REPORTED
 from edgefl.results.metrics import numbers
 from edgefl.results.progress import is_under_way, is_unfinished
@@ -28,6 +27,7 @@ from edgefl.results.reader import (
     json_of,
     read_documents,
 )
+from edgefl.results.result_tables import columns_of_files
 from edgefl.results.run_folder import PROGRESS
 from edgefl.results.what_if_table import WhatIfRow, read_table
 
@@ -239,7 +239,7 @@ def _load_rows_so_far(folder: Path) -> Run:
 
 def _without_rows(name: str) -> ColumnArrays:
     """Return the columns of a table that has no rows yet."""
-    return arrays_from({column.name: [] for column in COLUMNS_OF[name]}, name)
+    return arrays_from({column.name: [] for column in columns_of_files()[name]}, name)
 
 
 def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> Run:

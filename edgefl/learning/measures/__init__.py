@@ -1,0 +1,31 @@
+"""Measures: what else a run records of the rounds that it has learned, and of the models; one file each.
+
+To add one: a file with a subclass of `Measure`, a line here, a test. From outside the package a scenario names it as
+`report: {measures: ["my_module:MyMeasure"]}`.
+"""
+
+from edgefl.core.catalogue import Catalogue
+from edgefl.learning.measures.base import Measure
+from edgefl.learning.measures.learned_round import LearnedRound, ModelOutputs
+from edgefl.learning.measures.score import Score
+
+MEASURES: Catalogue[Measure] = Catalogue(
+    "measure",
+    {
+        "auc": "edgefl.learning.measures.auc:Auc",
+        "binary_accuracy": "edgefl.learning.measures.binary_accuracy:BinaryAccuracy",
+        "calibration": "edgefl.learning.measures.calibration:Calibration",
+        "confusion": "edgefl.learning.measures.confusion:Confusion",
+        "contributions": "edgefl.learning.measures.contributions:Contributions",
+        "device_losses": "edgefl.learning.measures.device_losses:DeviceLosses",
+        "f1": "edgefl.learning.measures.f1:F1",
+        "gradient_norm": "edgefl.learning.measures.gradient_norm:GradientNorm",
+        "mae": "edgefl.learning.measures.mae:MeanAbsoluteError",
+        "predictions": "edgefl.learning.measures.predictions:Predictions",
+        "r2": "edgefl.learning.measures.r2:R2",
+    },
+    base=Measure,
+    kind="measures",
+)
+
+__all__ = ["MEASURES", "LearnedRound", "Measure", "ModelOutputs", "Score"]

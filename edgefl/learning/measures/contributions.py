@@ -1,0 +1,39 @@
+"""Contributions of devices to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from edgefl.core.section import Count
+from edgefl.learning.datasets.base import Data
+from edgefl.learning.measures.base import Measure
+from edgefl.learning.measures.learned_round import LearnedRound
+from edgefl.records.columns import DEVICE, ResultColumn
+
+
+class Contributions(Measure):
+    """Shapley values of the devices' updates: what each update is worth (FedAR paper, Fig. 1)."""
+
+    row_columns: ClassVar[tuple[ResultColumn, ...]] = (
+        DEVICE,
+        ResultColumn("contribution", float, "", "Shapley value: what the update has added to the model's value"),
+    )
+    of_joint_updates: ClassVar[bool] = True
+
+    every: Count = 10  # rounds from one evaluation of contributions to the next
+    players: Literal["participants", "all"] = "participants"  # all: also devices whose stored update counts
+    permutations: Count = 200  # random orders that are drawn for more than ten players
+    value: Literal["accuracy", "loss"] = "accuracy"  # of the model on the test set; a lower loss is worth more
+
+    def refusal(self, data: Data) -> str | None:
+        """See Measure."""
+        if self.value == "accuracy" and not data.classes:
+            return "value: accuracy needs samples with classes: set it to loss"
+        return None
+
+    def rows(self, learned: LearnedRound) -> Sequence[tuple[Any, ...]]:
+        """Return each player and the value of its update."""
+        if learned.updates is None:
+            return ()
+        return learned.contributions(self)

@@ -1,0 +1,68 @@
+"""The base of measures that compare what a model gives for samples with their labels, for all and for each device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from edgefl.learning.measures.base import Measure
+from edgefl.learning.measures.learned_round import LearnedRound, ModelOutputs
+from edgefl.records.columns import ResultColumn
+
+if TYPE_CHECKING:
+    from edgefl.learning.datasets import Data
+
+DEVICE = ResultColumn("device", int, "", "number of the device whose samples these are; empty: the whole test set")
+SAMPLES = ResultColumn("samples", int, "", "number of samples")
+
+
+class Score(Measure):
+    """Base of the scores of a model: a subclass says what they are for some samples (`values`).
+
+    Their values on the test set are columns of rounds.csv, and with `by_device` those on each device's own samples rows
+    of a table.
+    """
+
+    of: ClassVar[str] = "classes"  # what labels must be: classes, or numbers
+
+    by_device: bool = False  # true: also of the samples of each device
+
+    def values(self, given: ModelOutputs) -> Mapping[str, float | None]:
+        """Return the scores by the names in `round_columns`; None: not defined for these samples."""
+        raise NotImplementedError
+
+    def refusal(self, data: Data) -> str | None:
+        """Return why nothing can be measured with these data; None if it can."""
+        if self.of == "classes" and not data.classes:
+            return "needs samples with classes"
+        if self.of == "numbers" and not data.regression:
+            return "needs labels that are numbers"
+        return None
+
+    def columns(self, learned: LearnedRound) -> Mapping[str, float | None]:
+        """Return the scores on the test set."""
+        return self.values(learned.outputs())
+
+    def rows(self, learned: LearnedRound) -> Sequence[tuple[Any, ...]]:
+        """Return the rows of the table: of the test set where `rows_of` has more than `values`, and of devices."""
+        found: list[tuple[Any, ...]] = [(None, *row) for row in self.rows_of_test(learned.outputs())]
+        if self.by_device:
+            for device, given in learned.outputs_by_device():
+                found += [(device, *row) for row in self.rows_of(given)]
+        return found
+
+    def rows_of_test(self, given: ModelOutputs) -> Sequence[tuple[Any, ...]]:
+        """Return the table's rows about the test set, behind the column of devices; by default none."""
+        return ()
+
+    def rows_of(self, given: ModelOutputs) -> Sequence[tuple[Any, ...]]:
+        """Return the table's rows about some samples, behind the column of devices; by default number and values."""
+        values = self.values(given)
+        return [(len(given.labels), *(values[column.name] for column in self.round_columns))]
+
+
+def table_of(*columns: ResultColumn) -> tuple[ResultColumn, ...]:
+    """Return the columns of a table of scores by device."""
+    # Every row of the table has them, though not every run has the same columns in rounds.csv.
+    return (DEVICE, SAMPLES, *(replace(column, when="") for column in columns))
