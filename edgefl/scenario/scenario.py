@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from edgefl.scenario import consistency
+from edgefl.scenario import rules
 from edgefl.scenario.sections import Sections
 
 
@@ -14,5 +14,5 @@ class Scenario(Sections):
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
         """Refuse sections that do not go together."""
-        consistency.check(self)
+        rules.check(self)
         return self

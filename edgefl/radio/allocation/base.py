@@ -3,7 +3,7 @@
 A rule that needs more than the transfers themselves, such as how long devices will compute, sets `by_forecast` and
 decides from the server's forecast of a round's participants, cell by cell, when they are chosen: `decide` returns
 `Decisions` with the shares of one direction or of both. It needs `server.csi` and `radio.sharing: fixed`
-(`scenario/optimiser_checks.py`); `server/optimised_control.py` hands its shares to the radio. `shares` is then asked
+(`scenario/rules/forecasts.py`); `server/optimised_control.py` hands its shares to the radio. `shares` is then asked
 for what it has not decided: the other direction, and messages that are no participations, such as polls.
 """
 

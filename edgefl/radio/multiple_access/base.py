@@ -3,7 +3,7 @@
 To add one:
 
 1. A file with a class derived from `MultipleAccess`; its fields are the keys under `radio.uplink`, and its flags say
-   what other parts have to know of it. Checks between sections (`edgefl/scenario/uplink_checks.py`) read the flags,
+   what other parts have to know of it. Rules between sections (`edgefl/scenario/rules/`) read the flags,
    never the class.
 2. Where uploads overlap (`orthogonal` is false): `groups` says which do, and `interference` what one hears of the
    others. Both are asked at every division of the band (`edgefl/radio/superposition.py`).

@@ -12,7 +12,8 @@ from edgefl.coordination.selection import Selection
 from edgefl.coordination.server_section import ServerSection
 from edgefl.learning.algorithms import Algorithm
 from edgefl.learning.algorithms.fedavg import FedAvg
-from edgefl.scenario import Scenario, consistency
+from edgefl.scenario import Scenario
+from edgefl.scenario.facts import learning, server, world
 from edgefl.world.devices_section import Devices
 from edgefl.world.dvfs import Dvfs
 
@@ -89,6 +90,7 @@ def test_polls_need_a_fixed_clock():
     assert "dvfs" in text
 
 
-def test_no_check_asks_for_a_class():
-    calls = [node.func for node in ast.walk(ast.parse(inspect.getsource(consistency))) if isinstance(node, ast.Call)]
+@pytest.mark.parametrize("module", [learning, server, world])
+def test_no_fact_asks_for_a_class(module):
+    calls = [node.func for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Call)]
     assert not {call.id for call in calls if isinstance(call, ast.Name)} & {"isinstance", "type"}

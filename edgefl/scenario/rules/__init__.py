@@ -1,0 +1,47 @@
+"""Rules between sections: what does not go together, as a table.
+
+To add one: a row in the module of its subject, with the key to name, facts from `edgefl.scenario.facts` that exclude
+each other, the reason, and a remedy for each side. `table.py` has the order. A test follows all remedies to their end,
+if two features in `tests/scenario/features.py` break the rule.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from edgefl.core.catalogue import plugins_in
+from edgefl.core.errors import InputError
+from edgefl.core.plugin_import import NotImported
+from edgefl.core.plugins import attributing
+from edgefl.core.section import fault_at
+from edgefl.scenario.rules.rule import Refusal
+from edgefl.scenario.rules.table import RULES
+from edgefl.scenario.sections import Sections
+
+
+def check(scenario: Sections) -> None:
+    """Check all rules, in the order of `RULES`.
+
+    Raises:
+        ValidationError: about the first rule that is broken.
+        InputError: a plug-in has failed when it was asked.
+    """
+    refusal = first_refusal(scenario)
+    if refusal is not None:
+        raise fault_at(refusal.path, refusal.text)
+
+
+def first_refusal(scenario: Sections) -> Refusal | None:
+    """Return what the first rule says that a scenario breaks; None if it breaks none.
+
+    Raises:
+        InputError: a plug-in has failed when it was asked.
+    """
+    with attributing(plugins_in(scenario), InputError):
+        for rule in RULES:
+            # A rule about a member which `validate` has not imported is left out, and the others are checked.
+            with suppress(NotImported):
+                refusal = rule.refusal(scenario)
+                if refusal is not None:
+                    return refusal
+    return None

@@ -1,0 +1,168 @@
+"""Reasons that take more than facts: numbers are compared, or members and files asked."""
+
+from __future__ import annotations
+
+from edgefl.core.distributions import HEIGHT_M
+from edgefl.core.errors import InputError
+from edgefl.radio.allocation import ALLOCATIONS
+from edgefl.radio.recorded_links import check_carry, checked_recordings
+from edgefl.radio.resources import Resources
+from edgefl.radio.transfers import WAYS
+from edgefl.scenario.facts import radio
+from edgefl.scenario.sections import Sections
+
+RECORDED_RATES_KEYS = frozenset({"kind", "trace", "faults", "sharing"})
+"""Keys of `radio` beside recorded rates; `sharing` has no effect there, but policies set its default."""
+
+RECORDED_SNR_KEYS = RECORDED_RATES_KEYS | {
+    "bandwidth_hz", "rate", "allocation", "background", "downlink", "subcarrier_spacing_hz", "slot_s", "tdd", "overhead"
+}  # fmt: skip
+"""The same where SNRs were recorded: they go through the rate model, on a share of the band."""
+
+
+def cut_is_wrong(scenario: Sections) -> str | None:
+    """Return why the model cannot be cut where the policy says."""
+    return scenario.model.check_cut(scenario.server.policy.cut_layer)
+
+
+def too_many_participants(scenario: Sections) -> str | None:
+    """Return why a round asks for more devices than there are."""
+    count = scenario.devices.count
+    participants = scenario.server.participants
+    if participants is None or participants <= count:
+        return None
+    return f"must be <= devices.count = {count}, got {participants}"
+
+
+def churn_misfits(scenario: Sections) -> str | None:
+    """Return why so many devices cannot come and go as the churn says."""
+    return scenario.churn.check(scenario.devices.count)
+
+
+def algorithm_misfits(scenario: Sections) -> str | None:
+    """Return why the algorithm does not suit so many devices."""
+    return scenario.algorithm.check(scenario.devices.count)
+
+
+def selection_misfits(scenario: Sections) -> str | None:
+    """Return why the selection cannot choose so many of so many devices."""
+    return scenario.server.selection.check(scenario.devices.count, scenario.participants)
+
+
+def mobility_misfits(scenario: Sections) -> str | None:
+    """Return why devices cannot move in the cells as the mobility says."""
+    return scenario.mobility.check(scenario.cells.area)
+
+
+def propagation_misfits(scenario: Sections) -> str | None:
+    """Return why the path-loss model is not valid wherever devices may be."""
+    cells = scenario.cells
+    # Some mobility models keep devices at a least distance from the base station; others may bring them right below it.
+    nearest_m = cells.nearest_m if scenario.mobility.keeps_min_distance else 0.0
+    lowest_m, highest_m = scenario.devices.span("height_m")
+    propagation = scenario.radio.propagation
+    # A device that draws a height outside the allowed range is reported later, with its number.
+    heights_m = propagation.height_span_m(max(lowest_m, HEIGHT_M.least), min(highest_m, HEIGHT_M.most))
+    return propagation.check(nearest_m, cells.farthest_m, scenario.radio.carrier_hz, cells.bs_height_m, heights_m)
+
+
+def losses_are_too_few(scenario: Sections) -> str | None:
+    """Return why the path-loss model does not have as many devices and cells."""
+    return scenario.radio.propagation.check_population(scenario.devices.count, scenario.cells.count)
+
+
+def reuse_misfits(scenario: Sections) -> str | None:
+    """Return why the cells cannot divide the band into so many parts."""
+    # Reuse is a key of the radio, but only the cells know which of them are neighbours.
+    return scenario.cells.check_reuse(scenario.radio.reuse)
+
+
+def recordings_are_wrong(scenario: Sections) -> str | None:
+    """Return why recorded links cannot be read, are too few, or carry nothing."""
+    trace = scenario.radio.trace
+    if trace is None:
+        return None
+    try:
+        check_carry(trace, checked_recordings(trace, scenario.devices.count), scenario.radio)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def key_without_effect(scenario: Sections) -> str:
+    """Return the first key of a model that has no effect beside recorded links; "" if there is none."""
+    if radio.rates_are_recorded(scenario):
+        return scenario.radio.without_effect(RECORDED_RATES_KEYS) or ""
+    return scenario.radio.without_effect(RECORDED_SNR_KEYS) or ""
+
+
+def has_key_without_effect(scenario: Sections) -> bool:
+    """Return whether a key of a model is set that has no effect on recorded links."""
+    return key_without_effect(scenario) != ""
+
+
+def background_fills_the_band(scenario: Sections) -> str | None:
+    """Return why other users leave nothing of the band."""
+    background = scenario.radio.background
+    if background is None:
+        return None
+    resources = Resources(scenario.radio)
+    for way in WAYS:
+        load = background.mean_load(way, resources.capacity_hz(way))
+        if load is not None and not 0 <= load < 1:
+            return f"fills {load:.3g} of the {way}link, must be less than 1: lower it, or raise radio.bandwidth_hz"
+    return None
+
+
+def places_are_too_few(scenario: Sections) -> str | None:
+    """Return why a round asks more devices than the allocation has blocks for."""
+    asked = scenario.server.policy.asked(scenario.participants)
+    in_all = (scenario.radio.allocation.places() or 0) * scenario.cells.count
+    if asked <= in_all:
+        return None
+    name = ALLOCATIONS.name_of(scenario.radio.allocation)
+    return f"{name} has {in_all} blocks in all, for at most one participant each, but a round asks {asked}"
+
+
+def too_many_groups(scenario: Sections) -> str | None:
+    """Return why there are more groups than devices."""
+    if scenario.groups <= scenario.devices.count:
+        return None
+    return f"must be <= devices.count = {scenario.devices.count}, got {scenario.groups}"
+
+
+def first_group_is_none(scenario: Sections) -> str | None:
+    """Return why the first group is not one of the groups."""
+    sessions = scenario.sessions
+    if sessions is None or sessions.first_group <= scenario.groups:
+        return None
+    return f"must be <= {scenario.groups}, the number of groups, got {sessions.first_group}"
+
+
+def state_misfits_sessions(scenario: Sections) -> str | None:
+    """Return why the algorithm's state does not suit sessions."""
+    misfit = _misfit(scenario)
+    return None if misfit is None else misfit[1]
+
+
+def key_that_misfits_sessions(scenario: Sections) -> str:
+    """Return the key of the algorithm that does not suit sessions."""
+    misfit = _misfit(scenario)
+    return "" if misfit is None else misfit[0]
+
+
+def _misfit(scenario: Sections) -> tuple[str, str] | None:
+    sessions = scenario.sessions
+    if sessions is None:
+        return None
+    turns = 1  # state that begins again in each session is about one group alone
+    if sessions.keep_state:
+        turns = scenario.groups
+    return scenario.algorithm.check_sessions(turns)
+
+
+def wires_do_not_reach(scenario: Sections) -> str | None:
+    """Return why the backhaul does not reach all base stations."""
+    if scenario.backhaul is None:
+        return None
+    return scenario.backhaul.check(scenario.cells.sites)

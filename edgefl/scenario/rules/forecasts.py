@@ -1,0 +1,138 @@
+"""Rules about what decides by forecasts: `server.optimiser`, allocations that set `by_forecast`, and `server.csi`."""
+
+from __future__ import annotations
+
+from edgefl.scenario.facts import radio, server, world
+from edgefl.scenario.facts.fact import Fact
+from edgefl.scenario.rules import computed
+from edgefl.scenario.rules.rule import Rule, leave_out, set_to
+
+
+def _deciding(key: str, decides: Fact, name: str) -> tuple[Rule, ...]:
+    """Return the rules about what is decided when participants are chosen: it must hold for their part in the round."""
+    return (
+        Rule(
+            "radio.sharing",
+            (decides, radio.shares_change),
+            f"{name} decides shares that hold for the round",
+            (set_to("radio.sharing", "fixed"),),
+        ),
+        Rule(
+            key,
+            (decides, server.rounds_are_unplanned),
+            f"{name} plans rounds whose participants begin together, and those of {{policy}} do not",
+            (leave_out(key),),
+        ),
+        Rule(
+            "server.selection",
+            (decides, server.polls),
+            f"polls devices before {name} has decided on them",
+            (leave_out("server.selection", "choose another selection"),),
+        ),
+        Rule(
+            "radio.uplink",
+            (decides, radio.uploads_are_not_apart),
+            f"{name} divides the uplink among uploads, which here overlap",
+            (set_to("radio.uplink", "orthogonal"),),
+        ),
+    )
+
+
+OPTIMISER = (
+    Rule(
+        "radio.allocation",
+        (server.optimiser_decides, server.allocation_is_not_the_optimisers),
+        "the optimiser {optimiser} divides the uplink itself",
+        (set_to("radio.allocation", "{optimisers_allocation}"),),
+    ),
+    Rule(
+        "devices.power_control",
+        (server.optimiser_decides, world.powers_are_controlled),
+        "the optimiser {optimiser} decides transmit powers",
+        (set_to("devices.power_control", "full"),),
+    ),
+    Rule(
+        "devices.dvfs",
+        (server.optimiser_decides, world.clocks_are_scaled),
+        "the optimiser {optimiser} decides clocks",
+        (set_to("devices.dvfs", "fixed"),),
+    ),
+    Rule(
+        "radio.rate",
+        (server.optimiser_needs_shannon, radio.rate_is_not_shannons),
+        "the equations of the optimiser {optimiser} hold for Shannon's rate, not for {rate}",
+        (set_to("radio.rate", "shannon"),),
+    ),
+    *_deciding("server.optimiser", server.optimiser_decides, "{optimiser}"),
+)
+
+ALLOCATION = (
+    Rule(
+        "server.csi",
+        (radio.allocates_by_forecast, server.channels_are_unknown),
+        "the allocation {allocation} needs to know channels",
+        (set_to("server.csi", "perfect", "set csi to perfect, mean or last"),),
+    ),
+    Rule(
+        "devices.dvfs",
+        (radio.allocates_by_forecast, world.clocks_are_scaled),
+        "the allocation {allocation} takes devices to compute at their highest clocks",
+        (set_to("devices.dvfs", "fixed"),),
+    ),
+    Rule(
+        "server.participants",
+        (radio.allocates_places,),
+        computed.places_are_too_few,
+        (set_to("server.participants", "{places}", "ask fewer, or add blocks"),),
+    ),
+    Rule(
+        "radio.subcarrier_spacing_hz",
+        (radio.allocates_places, radio.has_resource_blocks),
+        "{allocation} has blocks of its own",
+        (leave_out("radio.subcarrier_spacing_hz"),),
+    ),
+    Rule(
+        "radio.background",
+        (radio.allocates_places, radio.has_background),
+        "{allocation} gives blocks to devices alone",
+        (leave_out("radio.background"),),
+    ),
+    *_deciding("radio.allocation", radio.allocates_by_forecast, "{allocation}"),
+)
+
+CSI = (
+    Rule(
+        "server.csi",
+        (server.channels_are_known, radio.links_are_recorded),
+        "recorded links have no channel that the server could know",
+        (leave_out("server.csi"),),
+    ),
+    Rule(
+        "devices.radio_energy",
+        (server.csi_is_requested, world.has_tails),
+        "the server asks for reports on channels, and the radios of devices that are not chosen are not followed",
+        (
+            leave_out("devices.radio_energy", "leave drx_tail_s out"),
+            set_to("server.csi", "last"),
+            set_to("server.csi.report_bits", 0, "its report_bits to 0"),
+        ),
+    ),
+    Rule(
+        "server.csi",
+        (server.channels_are_known, server.links_are_direct),
+        "is about links to base stations, and devices send to each other",
+        (leave_out("server.csi"), set_to("server.policy.links", "relayed", "set links to relayed")),
+    ),
+    Rule(
+        "server.csi",
+        (server.channels_are_known, server.splits_model),
+        "a forecast is of one download and one upload; those of the policy {policy} are many",
+        (leave_out("server.csi"),),
+    ),
+    Rule(
+        "server.csi",
+        (server.channels_are_known, server.app_drives_rounds),
+        "under the policy {policy} nobody here chooses devices",
+        (leave_out("server.csi"),),
+    ),
+)

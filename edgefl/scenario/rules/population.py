@@ -1,0 +1,129 @@
+"""Rules about devices: how many there are, how they come and go, move, compute and are handed over."""
+
+from __future__ import annotations
+
+from edgefl.scenario.facts import learning, radio, server, world
+from edgefl.scenario.rules import computed
+from edgefl.scenario.rules.rule import Rule, leave_out, set_to
+
+MEMBERS = (
+    Rule("churn", (), computed.churn_misfits),
+    Rule(
+        "training.lr",
+        (learning.rate_is_zero, learning.divides_by_rate),
+        "{algorithm} divides model updates by it",
+        (set_to("training.lr", 0.1, "set it above 0"),),
+    ),
+    Rule("algorithm", (), computed.algorithm_misfits),
+    Rule("server.selection", (), computed.selection_misfits),
+)
+
+CELLS = (
+    Rule(
+        "cells.drop",
+        (world.cells_are_hexagons, world.mobility_leaves_hexagons),
+        "mobility {mobility} does not keep devices in hexagons",
+        (set_to("cells.drop", "disc"),),
+    ),
+    Rule("mobility", (), computed.mobility_misfits),
+    Rule("radio.propagation", (radio.links_are_modelled,), computed.propagation_misfits),
+    Rule("radio.propagation", (radio.links_are_modelled,), computed.losses_are_too_few),
+    Rule("radio.reuse", (radio.links_are_modelled,), computed.reuse_misfits),
+)
+
+HANDOVER = (
+    Rule(
+        "cells.handover",
+        (world.hands_over, server.splits_model),
+        "is not modelled with the policy split",
+        (leave_out("cells.handover"),),
+    ),
+    Rule(
+        "cells.handover",
+        (world.hands_over, server.links_are_direct),
+        "is not modelled with links from device to device",
+        (leave_out("cells.handover"),),
+    ),
+    Rule(
+        "radio.spatial_consistency",
+        (world.hands_over, radio.has_no_maps),
+        "cells.handover compares received powers along a device's path, which must be a function of position",
+        (set_to("radio.spatial_consistency", value=True),),
+    ),
+    Rule(
+        "radio.sharing",
+        (world.hands_over, radio.shares_are_fixed),
+        "fixed shares need devices that stay in their cells; with cells.handover set it to processor",
+    ),
+)
+
+BATTERIES = (
+    Rule(
+        "devices.dvfs",
+        (world.clocks_follow_deadline, server.has_no_deadline),
+        "{dvfs} needs server.deadline_s",
+        (
+            set_to("server.policy", "deadline"),
+            set_to("devices.dvfs", "fixed", "this to fixed"),
+        ),
+    ),
+    Rule(
+        "devices.dvfs",
+        (world.clocks_follow_deadline, server.polls),
+        "the selection polls devices before the deadline begins to run",
+        (set_to("devices.dvfs", "fixed"),),
+    ),
+    Rule(
+        "devices.radio_energy",
+        (world.has_tails, server.polls),
+        "the selection polls devices, and the radios of candidates that are not chosen are not followed",
+        (
+            leave_out("devices.radio_energy", "leave drx_tail_s out"),
+            leave_out("server.selection", "take another selection"),
+        ),
+    ),
+    Rule(
+        "devices.battery",
+        (world.has_batteries, server.links_are_direct),
+        "over direct links a device receives the model before its own participation begins",
+        (leave_out("devices.battery"), set_to("server.policy.links", "relayed", "set links to relayed")),
+    ),
+    Rule(
+        "devices.battery",
+        (world.has_batteries, server.polls),
+        "the selection polls devices, and the energy of waiting candidates that are not chosen is not modelled",
+        (leave_out("devices.battery"), leave_out("server.selection", "take another selection")),
+    ),
+)
+
+DEPARTED_STATE = (
+    # A device that completes its participation does so out of sight.
+    Rule(
+        "server.departed_state",
+        (server.departed_lose_state, server.departures_complete),
+        "with on_departure: completes a departing device loses nothing",
+        (set_to("server.departed_state", "kept"),),
+    ),
+    # Groups that take turns leave as other devices do.
+    Rule(
+        "server.departed_state",
+        (server.departed_lose_state, server.no_device_departs),
+        "with the churn {churn} devices miss rounds, and none departs",
+        (set_to("server.departed_state", "kept"),),
+    ),
+    # The server, too, removes the device's contribution from its state.
+    Rule(
+        "server.departed_state",
+        (server.departed_are_forgotten, learning.cannot_forget),
+        "this variant of {algorithm} keeps no mean of the devices' states",
+        (set_to("server.departed_state", "lost"),),
+    ),
+    Rule(
+        "server.departed_state",
+        (server.departed_are_forgotten, learning.is_coupled, learning.compresses),
+        "the server cannot know how the codec changed a device's state",
+        (set_to("server.departed_state", "lost"),),
+    ),
+)
+
+PARTICIPANTS = (Rule("server.participants", (), computed.too_many_participants),)

@@ -1,0 +1,127 @@
+"""Rules about the radio: recorded links, other users, how uploads share the band, and a channel that changes."""
+
+from __future__ import annotations
+
+from edgefl.scenario.facts import radio, server, world
+from edgefl.scenario.rules import computed
+from edgefl.scenario.rules.rule import NAMED, Rule, leave_out, set_to
+
+LINK_TRACE = (
+    Rule("radio.trace", (radio.links_are_recorded,), computed.recordings_are_wrong),
+    Rule(
+        "radio",
+        (radio.rates_are_recorded, computed.has_key_without_effect),
+        "has no effect where rates were recorded",
+        (leave_out(NAMED), leave_out("radio.trace")),
+        subkey=computed.key_without_effect,
+    ),
+    Rule(
+        "radio",
+        (radio.snrs_are_recorded, computed.has_key_without_effect),
+        "has no effect where SNRs were recorded",
+        (leave_out(NAMED), leave_out("radio.trace")),
+        subkey=computed.key_without_effect,
+    ),
+)
+
+BESIDE_LINK_TRACE = (
+    Rule(
+        "cells.energy",
+        (radio.links_are_recorded, world.accounts_for_base_stations),
+        "needs the powers that a model gives, and links were recorded",
+        (leave_out("cells.energy"),),
+    ),
+    Rule(
+        "cells.antenna",
+        (radio.links_are_recorded, world.antennas_are_directional),
+        "has no effect where links were recorded",
+        (leave_out("cells.antenna"),),
+    ),
+    Rule(
+        "cells.handover",
+        (radio.links_are_recorded, world.hands_over),
+        "compares powers that a model gives, and links were recorded",
+        (leave_out("cells.handover"), leave_out("radio.trace", "radio.trace")),
+    ),
+    Rule(
+        "server.policy",
+        (radio.links_are_recorded, server.links_are_direct),
+        "sends from device to device, and links to base stations were recorded",
+        (set_to("server.policy.links", "relayed", "set links to relayed"),),
+    ),
+    Rule(
+        "devices.power_control",
+        (radio.links_are_recorded, world.powers_are_controlled),
+        "sets powers by path losses, and links were recorded",
+        (set_to("devices.power_control", "full"),),
+    ),
+    Rule(
+        "devices.dvfs",
+        (radio.links_are_recorded, world.clocks_follow_deadline),
+        "{dvfs} estimates uploads by the channel model, and links were recorded",
+        (set_to("devices.dvfs", "fixed"),),
+    ),
+)
+
+BACKGROUND = (
+    Rule(
+        "radio.sharing",
+        (radio.background_varies, radio.shares_are_fixed),
+        "the number of users of {background} changes while shares are fixed",
+        (set_to("radio.sharing", "processor"),),
+    ),
+    Rule("radio.background", (radio.has_background,), computed.background_fills_the_band),
+)
+
+UPLINK = (
+    Rule(
+        "radio.uplink",
+        (radio.uploads_overlap, server.links_are_direct),
+        "{uplink} is not modelled with links from device to device",
+        (set_to("radio.uplink", "orthogonal"),),
+    ),
+    Rule(
+        "radio.sharing",
+        (radio.uploads_overlap, radio.channel_changes_in_time, radio.shares_are_fixed),
+        "with radio.uplink: {uplink} what a device hears of the others changes as they move, "
+        "and fixed shares hold for the round",
+        (set_to("radio.sharing", "processor", "with large_scale: time set it to processor"),),
+    ),
+)
+
+LARGE_SCALE = (
+    Rule(
+        "radio.spatial_consistency",
+        (radio.channel_changes_in_time, radio.has_no_maps),
+        "radio.large_scale: time follows devices over maps of shadowing and line of sight",
+        (set_to("radio.spatial_consistency", value=True),),
+    ),
+    Rule(
+        "radio.large_scale",
+        (radio.channel_changes_in_time, server.links_are_direct),
+        "is not modelled with links from device to device",
+        (set_to("radio.large_scale", "round"),),
+    ),
+    Rule(
+        "radio.sharing",
+        (radio.channel_changes_in_time, radio.shares_are_fixed, radio.cells_interfere),
+        "interference changes while devices move, and fixed shares hold for the round",
+        (set_to("radio.sharing", "processor", "with large_scale: time set it to processor"),),
+    ),
+)
+
+POWER_CONTROL = (
+    # The band would be divided by SNRs at full power where devices send at another.
+    Rule(
+        "radio.allocation",
+        (world.powers_are_controlled, radio.allocates_by_snr),
+        "{allocation} knows devices at full power only",
+        (
+            set_to(
+                "radio.allocation",
+                "equal",
+                "with devices.power_control set it to equal, proportional or round_robin",
+            ),
+        ),
+    ),
+)

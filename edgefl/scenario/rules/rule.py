@@ -1,0 +1,108 @@
+"""A rule between sections: facts that exclude each other, the key to name, the reason, and what to do.
+
+A rule is a row of data. What it says, what the page "What goes with what" says and what a test follows are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from edgefl.core.section import KeyPath, shown
+from edgefl.scenario.facts.fact import Fact
+from edgefl.scenario.facts.words import Words
+from edgefl.scenario.sections import Sections
+
+OUT: Literal["(left out)"] = "(left out)"
+"""The value of a key that a remedy takes out of the scenario."""
+
+NAMED = "(the key that the rule names)"
+"""Stands for that key where it depends on the scenario."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Changes of a scenario after which a rule is met.
+
+    A value is what the key becomes, or `OUT`; "{devices}" stands for that word or number of the scenario.
+    """
+
+    changes: Mapping[str, Any]  # by dotted key
+    said: str = ""  # in place of the words that follow from the changes
+    offered: Fact | None = None  # whether it is; None: always
+
+    def text(self, key: str, words: Words) -> str:
+        """Return what to do, as the fault of a rule about `key` says it."""
+        if self.said:
+            return self.said.format_map(words)
+        return " and ".join(_told(key, changed, value) for changed, value in self.valued(key, words).items())
+
+    def valued(self, key: str, words: Words) -> dict[str, Any]:
+        """Return what keys become: a value, or `OUT`; `key` is that which the rule names."""
+        return {(key if changed == NAMED else changed): _value(value, words) for changed, value in self.changes.items()}
+
+
+def leave_out(key: str, said: str = "", offered: Fact | None = None) -> Remedy:
+    """Return the remedy that takes a key out of the scenario."""
+    return Remedy({key: OUT}, said, offered)
+
+
+def set_to(key: str, value: Any, said: str = "", offered: Fact | None = None) -> Remedy:
+    """Return the remedy that gives a key a value."""
+    return Remedy({key: value}, said, offered)
+
+
+class Refusal(NamedTuple):
+    """What a rule says of a scenario that breaks it."""
+
+    path: KeyPath
+    text: str
+    remedies: list[dict[str, Any]]  # the changes of each remedy that the text names: values, or `OUT`, by dotted key
+
+
+Reason = Callable[[Sections], str | None]
+"""Returns why a scenario breaks a rule, where that takes more than facts; None if it does not."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Facts that exclude each other, and what to do about it."""
+
+    key: str  # that the fault names
+    facts: tuple[Fact, ...]  # that exclude each other: the rule is broken where all of them hold
+    reason: str | Reason  # a text with names between braces; or what computes it
+    remedies: tuple[Remedy, ...] = ()  # each alone is enough; none where the reason itself says what to do
+    subkey: Callable[[Sections], str] | None = None  # below `key`, where it depends on the scenario
+
+    def refusal(self, scenario: Sections) -> Refusal | None:
+        """Return what the rule says of a scenario; None if it is met."""
+        if not all(fact(scenario) for fact in self.facts):
+            return None
+        words = Words(scenario)
+        reason = self.reason(scenario) if callable(self.reason) else self.reason.format_map(words)
+        if reason is None:
+            return None
+        key = self.key
+        if self.subkey is not None:
+            key = f"{key}.{self.subkey(scenario)}"
+        remedies = [remedy for remedy in self.remedies if remedy.offered is None or remedy.offered(scenario)]
+        changes = [remedy.valued(key, words) for remedy in remedies]
+        to_do = ", or ".join(remedy.text(key, words) for remedy in remedies)
+        text = f"{reason}: {to_do}" if to_do else reason
+        return Refusal(tuple(key.split(".")), text, changes)
+
+
+def _told(own: str, key: str, value: Any) -> str:
+    """Return a change in words, where the sentence is about the key `own`."""
+    name = "it" if key == own else key
+    if value == OUT:
+        return f"leave {name} out"
+    text = value if isinstance(value, str) else shown(value)
+    return f"set {name} to {text}"
+
+
+def _value(value: Any, words: Words) -> Any:
+    if isinstance(value, str) and value.startswith("{"):
+        return words[value.strip("{}")]
+    return value
