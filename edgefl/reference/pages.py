@@ -7,6 +7,7 @@ from edgefl.reference import (
     command_line,
     python_names,
     result_columns,
+    rule_table,
     scenario_keys,
     shipped_scenarios,
 )
@@ -17,6 +18,14 @@ PREFIX = "reference/"  # of all paths
 def reference_pages() -> dict[str, str]:
     """Return the texts of the pages by their paths in docs/."""
     texts: dict[str, str] = {}
-    for source in (scenario_keys, catalogue_pages, result_columns, command_line, shipped_scenarios, python_names):
+    for source in (
+        scenario_keys,
+        rule_table,
+        catalogue_pages,
+        result_columns,
+        command_line,
+        shipped_scenarios,
+        python_names,
+    ):
         texts |= source.pages()
     return texts

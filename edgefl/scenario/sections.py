@@ -20,7 +20,7 @@ from edgefl.learning.models.fcn import Mlp
 from edgefl.learning.report_section import ReportSection
 from edgefl.learning.training_section import Training
 from edgefl.radio.backhaul_section import Backhaul
-from edgefl.radio.radio_section import Radio
+from edgefl.radio.radio_section import PRESETS, Radio
 from edgefl.scenario.sessions_section import Sessions
 from edgefl.scenario.targets import Accuracy, AccuracyTarget
 from edgefl.world.cells_section import Cells
@@ -91,6 +91,8 @@ class Sections(Section):
         radio = value.get("radio") or {}
         if not isinstance(radio, dict) or radio.get("sharing") is not None:
             return value
+        if {**PRESETS.get(str(radio.get("preset")), {}), **radio}.get("downlink") == "broadcast":
+            return value  # a rule tells that it cannot be shared with these
         cells = value.get("cells")
         hands_over = isinstance(cells, dict) and cells.get("handover") is not None
         if hands_over or _rounds_overlap(value.get("server"), info):

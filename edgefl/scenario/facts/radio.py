@@ -63,6 +63,16 @@ def channel_changes_in_time(scenario: Sections) -> bool:
     return scenario.radio.large_scale.kind == "time" and scenario.radio.trace is None
 
 
+def interference_changes_in_time(scenario: Sections) -> bool:
+    """Return whether the interference of cells changes while devices take part."""
+    return channel_changes_in_time(scenario) and scenario.radio.interference is not None
+
+
+def overlap_changes_in_time(scenario: Sections) -> bool:
+    """Return whether uploads overlap on the band, and the channel changes meanwhile."""
+    return channel_changes_in_time(scenario) and uploads_overlap(scenario)
+
+
 def cells_interfere(scenario: Sections) -> bool:
     """Return whether cells interfere with each other."""
     return scenario.radio.interference is not None
@@ -90,6 +100,11 @@ def uploads_overlap(scenario: Sections) -> bool:
 def uploads_add_up(scenario: Sections) -> bool:
     """Return whether the base station receives the sum of the updates over the air."""
     return scenario.radio.uplink.receives_sum
+
+
+def uploads_arrive_apart(scenario: Sections) -> bool:
+    """Return whether the base station receives each update by itself."""
+    return not scenario.radio.uplink.receives_sum
 
 
 def uploads_are_not_apart(scenario: Sections) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgefl.coordination.selection import SELECTIONS
 from edgefl.learning.algorithms import properties
 from edgefl.radio.allocation import ALLOCATIONS
 from edgefl.scenario.sections import Sections
@@ -22,6 +23,11 @@ def rounds_overlap(scenario: Sections) -> bool:
 def links_are_direct(scenario: Sections) -> bool:
     """Return whether the policy lets devices send the model to each other."""
     return scenario.server.policy.direct_links
+
+
+def links_are_relayed(scenario: Sections) -> bool:
+    """Return whether the policy lets devices exchange the model with base stations alone."""
+    return not scenario.server.policy.direct_links
 
 
 def averages_nothing(scenario: Sections) -> bool:
@@ -98,6 +104,21 @@ def polls_training(scenario: Sections) -> bool:
 def selection_needs_reports(scenario: Sections) -> bool:
     """Return whether the selection needs a report with each update."""
     return scenario.server.selection.report_floats > 0
+
+
+def selection_needs_csi(scenario: Sections) -> bool:
+    """Return whether the selection needs to know channels."""
+    return scenario.server.selection.needs_csi
+
+
+def selection_needs_no_csi(scenario: Sections) -> bool:
+    """Return whether the selection needs to know nothing of channels."""
+    return not scenario.server.selection.needs_csi
+
+
+def selects_by_power_of_choice(scenario: Sections) -> bool:
+    """Return whether the selection is `power_of_choice`, of which a variant asks for reports instead."""
+    return SELECTIONS.name_of(scenario.server.selection) == "power_of_choice"
 
 
 def selection_needs_batteries(scenario: Sections) -> bool:

@@ -20,6 +20,16 @@ from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
 from edgefl.world.mobility import MOBILITY
 
+
+def _most_participants(scenario: Sections) -> int:
+    """Return the most participants of whom the policy asks no more than the allocation has blocks for, at least 1."""
+    served = (scenario.radio.allocation.places() or 0) * scenario.cells.count
+    most = served
+    while most > 1 and scenario.server.policy.asked(most) > served:
+        most -= 1
+    return most
+
+
 NAMES: dict[str, Callable[[Sections], Any]] = {
     "algorithm": lambda scenario: ALGORITHMS.name_of(scenario.algorithm),
     "allocation": lambda scenario: ALLOCATIONS.name_of(scenario.radio.allocation),
@@ -38,7 +48,7 @@ NAMES: dict[str, Callable[[Sections], Any]] = {
     "devices": lambda scenario: scenario.devices.count,
     "participants": lambda scenario: scenario.server.participants,
     "groups": lambda scenario: scenario.groups,
-    "places": lambda scenario: (scenario.radio.allocation.places() or 0) * scenario.cells.count,
+    "most_participants": _most_participants,
     # Members that suit, as the words of a remedy
     "last_model_algorithms": lambda _: ALGORITHMS.names_where(needs_only_last_model),
     "divisible_algorithms": lambda _: ALGORITHMS.names_where(properties.is_divisible),

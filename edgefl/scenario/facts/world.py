@@ -58,3 +58,13 @@ def antennas_are_directional(scenario: Sections) -> bool:
 def accounts_for_base_stations(scenario: Sections) -> bool:
     """Return whether the energy of base stations is accounted for."""
     return scenario.cells.energy is not None
+
+
+def has_sectors(scenario: Sections) -> bool:
+    """Return whether base stations have several sectors."""
+    return scenario.cells.sectors > 1
+
+
+def has_no_sectors(scenario: Sections) -> bool:
+    """Return whether base stations have one sector each."""
+    return scenario.cells.sectors == 1

@@ -2,7 +2,7 @@
 
 To add one: a row in the module of its subject, with the key to name, facts from `edgefl.scenario.facts` that exclude
 each other, the reason, and a remedy for each side. `table.py` has the order. A test follows all remedies to their end,
-if two features in `tests/scenario/features.py` break the rule.
+if two features in `tests/cases/scenario_features.py` break the rule.
 """
 
 from __future__ import annotations

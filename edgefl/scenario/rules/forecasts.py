@@ -5,7 +5,22 @@ from __future__ import annotations
 from edgefl.scenario.facts import radio, server, world
 from edgefl.scenario.facts.fact import Fact
 from edgefl.scenario.rules import computed
+from edgefl.scenario.rules.remedies import NO_CSI, NO_OVERLAP, NO_TRACE, RELAYED, ROUNDS_TOGETHER
 from edgefl.scenario.rules.rule import Rule, leave_out, set_to
+
+# The server forecasts by a model of the channel; these come before what else does not go with recorded links.
+RECORDED = tuple(
+    Rule(
+        key,
+        (decides, radio.links_are_recorded),
+        f"{name} needs to know channels, and recorded links have none that the server could know",
+        (leave_out(key), NO_TRACE),
+    )
+    for key, decides, name in (
+        ("server.optimiser", server.optimiser_decides, "{optimiser}"),
+        ("radio.allocation", radio.allocates_by_forecast, "{allocation}"),
+    )
+)
 
 
 def _deciding(key: str, decides: Fact, name: str) -> tuple[Rule, ...]:
@@ -15,25 +30,25 @@ def _deciding(key: str, decides: Fact, name: str) -> tuple[Rule, ...]:
             "radio.sharing",
             (decides, radio.shares_change),
             f"{name} decides shares that hold for the round",
-            (set_to("radio.sharing", "fixed"),),
+            (set_to("radio.sharing", "fixed"), leave_out(key)),
         ),
         Rule(
             key,
             (decides, server.rounds_are_unplanned),
             f"{name} plans rounds whose participants begin together, and those of {{policy}} do not",
-            (leave_out(key),),
+            (leave_out(key), *ROUNDS_TOGETHER),
         ),
         Rule(
             "server.selection",
             (decides, server.polls),
             f"polls devices before {name} has decided on them",
-            (leave_out("server.selection", "choose another selection"),),
+            (leave_out("server.selection"), leave_out(key)),
         ),
         Rule(
             "radio.uplink",
             (decides, radio.uploads_are_not_apart),
             f"{name} divides the uplink among uploads, which here overlap",
-            (set_to("radio.uplink", "orthogonal"),),
+            (NO_OVERLAP, leave_out(key)),
         ),
     )
 
@@ -43,25 +58,25 @@ OPTIMISER = (
         "radio.allocation",
         (server.optimiser_decides, server.allocation_is_not_the_optimisers),
         "the optimiser {optimiser} divides the uplink itself",
-        (set_to("radio.allocation", "{optimisers_allocation}"),),
+        (set_to("radio.allocation", "{optimisers_allocation}"), leave_out("server.optimiser")),
     ),
     Rule(
         "devices.power_control",
         (server.optimiser_decides, world.powers_are_controlled),
         "the optimiser {optimiser} decides transmit powers",
-        (set_to("devices.power_control", "full"),),
+        (set_to("devices.power_control", "full"), leave_out("server.optimiser")),
     ),
     Rule(
         "devices.dvfs",
         (server.optimiser_decides, world.clocks_are_scaled),
         "the optimiser {optimiser} decides clocks",
-        (set_to("devices.dvfs", "fixed"),),
+        (set_to("devices.dvfs", "fixed"), leave_out("server.optimiser")),
     ),
     Rule(
         "radio.rate",
         (server.optimiser_needs_shannon, radio.rate_is_not_shannons),
         "the equations of the optimiser {optimiser} hold for Shannon's rate, not for {rate}",
-        (set_to("radio.rate", "shannon"),),
+        (set_to("radio.rate", "shannon"), leave_out("server.optimiser")),
     ),
     *_deciding("server.optimiser", server.optimiser_decides, "{optimiser}"),
 )
@@ -71,31 +86,31 @@ ALLOCATION = (
         "server.csi",
         (radio.allocates_by_forecast, server.channels_are_unknown),
         "the allocation {allocation} needs to know channels",
-        (set_to("server.csi", "perfect", "set csi to perfect, mean or last"),),
+        (set_to("server.csi", "perfect", "set it to perfect, mean or last"), leave_out("radio.allocation")),
     ),
     Rule(
         "devices.dvfs",
         (radio.allocates_by_forecast, world.clocks_are_scaled),
         "the allocation {allocation} takes devices to compute at their highest clocks",
-        (set_to("devices.dvfs", "fixed"),),
+        (set_to("devices.dvfs", "fixed"), leave_out("radio.allocation")),
     ),
     Rule(
         "server.participants",
         (radio.allocates_places,),
         computed.places_are_too_few,
-        (set_to("server.participants", "{places}", "ask fewer, or add blocks"),),
+        (set_to("server.participants", "{most_participants}"), leave_out("radio.allocation")),
     ),
     Rule(
         "radio.subcarrier_spacing_hz",
         (radio.allocates_places, radio.has_resource_blocks),
         "{allocation} has blocks of its own",
-        (leave_out("radio.subcarrier_spacing_hz"),),
+        (leave_out("radio.subcarrier_spacing_hz"), leave_out("radio.allocation")),
     ),
     Rule(
         "radio.background",
         (radio.allocates_places, radio.has_background),
         "{allocation} gives blocks to devices alone",
-        (leave_out("radio.background"),),
+        (leave_out("radio.background"), leave_out("radio.allocation")),
     ),
     *_deciding("radio.allocation", radio.allocates_by_forecast, "{allocation}"),
 )
@@ -105,34 +120,34 @@ CSI = (
         "server.csi",
         (server.channels_are_known, radio.links_are_recorded),
         "recorded links have no channel that the server could know",
-        (leave_out("server.csi"),),
+        (*NO_CSI, NO_TRACE),
     ),
     Rule(
         "devices.radio_energy",
         (server.csi_is_requested, world.has_tails),
         "the server asks for reports on channels, and the radios of devices that are not chosen are not followed",
         (
-            leave_out("devices.radio_energy", "leave drx_tail_s out"),
+            leave_out("devices.radio_energy"),
             set_to("server.csi", "last"),
-            set_to("server.csi.report_bits", 0, "its report_bits to 0"),
+            set_to("server.csi.report_bits", 0),
         ),
     ),
     Rule(
         "server.csi",
         (server.channels_are_known, server.links_are_direct),
         "is about links to base stations, and devices send to each other",
-        (leave_out("server.csi"), set_to("server.policy.links", "relayed", "set links to relayed")),
+        (*NO_CSI, RELAYED),
     ),
     Rule(
         "server.csi",
         (server.channels_are_known, server.splits_model),
         "a forecast is of one download and one upload; those of the policy {policy} are many",
-        (leave_out("server.csi"),),
+        (*NO_CSI, *ROUNDS_TOGETHER),
     ),
     Rule(
         "server.csi",
         (server.channels_are_known, server.app_drives_rounds),
-        "under the policy {policy} nobody here chooses devices",
-        (leave_out("server.csi"),),
+        "under the policy {policy} a program outside the scenario chooses devices",
+        NO_CSI,
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edgefl.scenario.facts import learning, radio, server, world
+from edgefl.scenario.rules.remedies import ALL_AT_ONCE, NO_CSI, NO_OVERLAP
 from edgefl.scenario.rules.rule import Rule, leave_out, set_to
 
 NOT_MODELLED = ("trace", "large_scale", "faults", "errors", "interference", "background")
@@ -15,25 +16,25 @@ SUMS_SERVER = (
         "server.policy",
         (*_SUM, server.is_not_all_at_once),
         "under the policy {policy} not all participants send at once, as radio.uplink: {uplink} needs it",
-        (set_to("server.policy", "synchronous", "set it to {waiting_policies}"),),
+        (*ALL_AT_ONCE, NO_OVERLAP),
     ),
     Rule(
         "server.selection",
         (*_SUM, server.selection_needs_reports),
         "needs a report of each device, and radio.uplink: {uplink} brings a sum",
-        (leave_out("server.selection", "take another selection"),),
+        (leave_out("server.selection"), NO_OVERLAP),
     ),
     Rule(
         "server.csi",
         (*_SUM, server.channels_are_known),
         "forecasts uploads one by one, and with radio.uplink: {uplink} there is a sum",
-        (leave_out("server.csi"),),
+        (*NO_CSI, NO_OVERLAP),
     ),
     Rule(
         "cells.handover",
         (*_SUM, world.hands_over),
         "is not modelled with radio.uplink: {uplink}",
-        (leave_out("cells.handover"),),
+        (leave_out("cells.handover"), NO_OVERLAP),
     ),
 )
 
@@ -42,19 +43,22 @@ SUMS_LEARNING = (
         "algorithm",
         (*_SUM, learning.needs_more_than_mean),
         "{algorithm} needs more of the updates than a mean, which is all that radio.uplink: {uplink} brings",
-        (set_to("algorithm", "fedavg", "set it to {mean_algorithms}, without availability or mode wait"),),
+        (
+            set_to("algorithm", "fedavg", "set it to {mean_algorithms}, without availability or mode wait"),
+            NO_OVERLAP,
+        ),
     ),
     Rule(
         "training.codec",
         (*_SUM, learning.compresses),
         "radio.uplink: {uplink} adds up updates as they are, and compressed ones cannot be added",
-        (leave_out("training.codec"),),
+        (leave_out("training.codec"), NO_OVERLAP),
     ),
     Rule(
         "training.stragglers.keep",
         (*_SUM, learning.drops_stragglers),
         "what radio.uplink: {uplink} has added up cannot be dropped",
-        (set_to("training.stragglers.keep", value=True),),
+        (set_to("training.stragglers.keep", value=True), NO_OVERLAP),
     ),
 )
 
@@ -64,7 +68,7 @@ SUMS_RADIO = (
             f"radio.{key}",
             (*_SUM, radio.is_set(key)),
             "is not modelled with radio.uplink: {uplink}",
-            (leave_out(f"radio.{key}"),),
+            (leave_out(f"radio.{key}"), NO_OVERLAP),
         )
         for key in NOT_MODELLED
     ),
@@ -72,18 +76,21 @@ SUMS_RADIO = (
         "radio.sharing",
         (*_SUM, radio.shares_change),
         "with radio.uplink: {uplink} all participants send at once, on the whole band",
-        (set_to("radio.sharing", "fixed"),),
+        (set_to("radio.sharing", "fixed"), NO_OVERLAP),
     ),
     Rule(
         "radio.tdd",
         (*_SUM, radio.slots_have_directions),
         "with radio.uplink: {uplink} slots are alike",
-        (set_to("radio.tdd", {"downlink": 0.7, "uplink": 0.3}, "write {{downlink: 0.7, uplink: 0.3}}"),),
+        (
+            set_to("radio.tdd", {"downlink": 0.7, "uplink": 0.3}, "write {{downlink: 0.7, uplink: 0.3}}"),
+            NO_OVERLAP,
+        ),
     ),
     Rule(
         "devices.power_control",
         (*_SUM, world.powers_are_controlled),
         "radio.uplink: {uplink} controls powers by itself, up to tx_power_dbm",
-        (set_to("devices.power_control", "full"),),
+        (set_to("devices.power_control", "full"), NO_OVERLAP),
     ),
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from edgefl.scenario.facts import learning, radio, server, world
 from edgefl.scenario.rules import computed
-from edgefl.scenario.rules.rule import Rule, leave_out, set_to
+from edgefl.scenario.rules.remedies import PLAIN_AVERAGING, RELAYED, ROUNDS_TOGETHER
+from edgefl.scenario.rules.rule import Remedy, Rule, leave_out, set_to
 
 MEMBERS = (
     Rule("churn", (), computed.churn_misfits),
@@ -12,7 +13,7 @@ MEMBERS = (
         "training.lr",
         (learning.rate_is_zero, learning.divides_by_rate),
         "{algorithm} divides model updates by it",
-        (set_to("training.lr", 0.1, "set it above 0"),),
+        (set_to("training.lr", 0.1, "set it above 0"), PLAIN_AVERAGING),
     ),
     Rule("algorithm", (), computed.algorithm_misfits),
     Rule("server.selection", (), computed.selection_misfits),
@@ -23,7 +24,7 @@ CELLS = (
         "cells.drop",
         (world.cells_are_hexagons, world.mobility_leaves_hexagons),
         "mobility {mobility} does not keep devices in hexagons",
-        (set_to("cells.drop", "disc"),),
+        (set_to("cells.drop", "disc"), set_to("mobility", "static")),
     ),
     Rule("mobility", (), computed.mobility_misfits),
     Rule("radio.propagation", (radio.links_are_modelled,), computed.propagation_misfits),
@@ -35,25 +36,26 @@ HANDOVER = (
     Rule(
         "cells.handover",
         (world.hands_over, server.splits_model),
-        "is not modelled with the policy split",
-        (leave_out("cells.handover"),),
+        "is not modelled under the policy {policy}",
+        (leave_out("cells.handover"), *ROUNDS_TOGETHER),
     ),
     Rule(
         "cells.handover",
         (world.hands_over, server.links_are_direct),
         "is not modelled with links from device to device",
-        (leave_out("cells.handover"),),
+        (leave_out("cells.handover"), RELAYED),
     ),
     Rule(
         "radio.spatial_consistency",
         (world.hands_over, radio.has_no_maps),
         "cells.handover compares received powers along a device's path, which must be a function of position",
-        (set_to("radio.spatial_consistency", value=True),),
+        (set_to("radio.spatial_consistency", value=True), leave_out("cells.handover")),
     ),
     Rule(
         "radio.sharing",
         (world.hands_over, radio.shares_are_fixed),
-        "fixed shares need devices that stay in their cells; with cells.handover set it to processor",
+        "fixed shares need devices that stay in their cells, and with cells.handover they do not",
+        (set_to("radio.sharing", "processor"), leave_out("cells.handover")),
     ),
 )
 
@@ -61,38 +63,42 @@ BATTERIES = (
     Rule(
         "devices.dvfs",
         (world.clocks_follow_deadline, server.has_no_deadline),
-        "{dvfs} needs server.deadline_s",
+        "{dvfs} needs server.deadline_s, which the policy {policy} does not have",
         (
-            set_to("server.policy", "deadline"),
-            set_to("devices.dvfs", "fixed", "this to fixed"),
+            set_to("devices.dvfs", "fixed"),
+            Remedy(
+                {"server.policy": "deadline", "server.deadline_s": 10.0},
+                "set server.policy to deadline and give server.deadline_s",
+                offered=radio.uploads_arrive_apart,
+            ),
         ),
     ),
     Rule(
         "devices.dvfs",
         (world.clocks_follow_deadline, server.polls),
         "the selection polls devices before the deadline begins to run",
-        (set_to("devices.dvfs", "fixed"),),
+        (set_to("devices.dvfs", "fixed"), leave_out("server.selection")),
     ),
     Rule(
         "devices.radio_energy",
         (world.has_tails, server.polls),
         "the selection polls devices, and the radios of candidates that are not chosen are not followed",
         (
-            leave_out("devices.radio_energy", "leave drx_tail_s out"),
-            leave_out("server.selection", "take another selection"),
+            leave_out("devices.radio_energy"),
+            leave_out("server.selection"),
         ),
     ),
     Rule(
         "devices.battery",
         (world.has_batteries, server.links_are_direct),
         "over direct links a device receives the model before its own participation begins",
-        (leave_out("devices.battery"), set_to("server.policy.links", "relayed", "set links to relayed")),
+        (leave_out("devices.battery"), RELAYED),
     ),
     Rule(
         "devices.battery",
         (world.has_batteries, server.polls),
         "the selection polls devices, and the energy of waiting candidates that are not chosen is not modelled",
-        (leave_out("devices.battery"), leave_out("server.selection", "take another selection")),
+        (leave_out("devices.battery"), leave_out("server.selection")),
     ),
 )
 
@@ -102,7 +108,7 @@ DEPARTED_STATE = (
         "server.departed_state",
         (server.departed_lose_state, server.departures_complete),
         "with on_departure: completes a departing device loses nothing",
-        (set_to("server.departed_state", "kept"),),
+        (set_to("server.departed_state", "kept"), set_to("server.on_departure", "lost")),
     ),
     # Groups that take turns leave as other devices do.
     Rule(
@@ -116,14 +122,21 @@ DEPARTED_STATE = (
         "server.departed_state",
         (server.departed_are_forgotten, learning.cannot_forget),
         "this variant of {algorithm} keeps no mean of the devices' states",
-        (set_to("server.departed_state", "lost"),),
+        (set_to("server.departed_state", "lost"), PLAIN_AVERAGING),
     ),
     Rule(
         "server.departed_state",
         (server.departed_are_forgotten, learning.is_coupled, learning.compresses),
         "the server cannot know how the codec changed a device's state",
-        (set_to("server.departed_state", "lost"),),
+        (set_to("server.departed_state", "lost"), leave_out("training.codec")),
     ),
 )
 
-PARTICIPANTS = (Rule("server.participants", (), computed.too_many_participants),)
+PARTICIPANTS = (
+    Rule(
+        "server.participants",
+        (),
+        computed.too_many_participants,
+        (set_to("server.participants", "{devices}"), set_to("devices.count", "{participants}")),
+    ),
+)

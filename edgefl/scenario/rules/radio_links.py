@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from edgefl.scenario.facts import radio, server, world
 from edgefl.scenario.rules import computed
-from edgefl.scenario.rules.rule import NAMED, Rule, leave_out, set_to
+from edgefl.scenario.rules.remedies import NO_OVERLAP, NO_TRACE, RELAYED
+from edgefl.scenario.rules.rule import NAMED, OUT, Remedy, Rule, leave_out, set_to
 
 LINK_TRACE = (
     Rule("radio.trace", (radio.links_are_recorded,), computed.recordings_are_wrong),
@@ -12,14 +13,14 @@ LINK_TRACE = (
         "radio",
         (radio.rates_are_recorded, computed.has_key_without_effect),
         "has no effect where rates were recorded",
-        (leave_out(NAMED), leave_out("radio.trace")),
+        (leave_out(NAMED), NO_TRACE),
         subkey=computed.key_without_effect,
     ),
     Rule(
         "radio",
         (radio.snrs_are_recorded, computed.has_key_without_effect),
         "has no effect where SNRs were recorded",
-        (leave_out(NAMED), leave_out("radio.trace")),
+        (leave_out(NAMED), NO_TRACE),
         subkey=computed.key_without_effect,
     ),
 )
@@ -29,37 +30,41 @@ BESIDE_LINK_TRACE = (
         "cells.energy",
         (radio.links_are_recorded, world.accounts_for_base_stations),
         "needs the powers that a model gives, and links were recorded",
-        (leave_out("cells.energy"),),
+        (leave_out("cells.energy"), NO_TRACE),
     ),
     Rule(
         "cells.antenna",
         (radio.links_are_recorded, world.antennas_are_directional),
         "has no effect where links were recorded",
-        (leave_out("cells.antenna"),),
+        (
+            leave_out("cells.antenna", offered=world.has_no_sectors),
+            Remedy({"cells.antenna": OUT, "cells.sectors": OUT}, offered=world.has_sectors),
+            NO_TRACE,
+        ),
     ),
     Rule(
         "cells.handover",
         (radio.links_are_recorded, world.hands_over),
         "compares powers that a model gives, and links were recorded",
-        (leave_out("cells.handover"), leave_out("radio.trace", "radio.trace")),
+        (leave_out("cells.handover"), NO_TRACE),
     ),
     Rule(
         "server.policy",
         (radio.links_are_recorded, server.links_are_direct),
         "sends from device to device, and links to base stations were recorded",
-        (set_to("server.policy.links", "relayed", "set links to relayed"),),
+        (RELAYED, NO_TRACE),
     ),
     Rule(
         "devices.power_control",
         (radio.links_are_recorded, world.powers_are_controlled),
         "sets powers by path losses, and links were recorded",
-        (set_to("devices.power_control", "full"),),
+        (set_to("devices.power_control", "full"), NO_TRACE),
     ),
     Rule(
         "devices.dvfs",
         (radio.links_are_recorded, world.clocks_follow_deadline),
         "{dvfs} estimates uploads by the channel model, and links were recorded",
-        (set_to("devices.dvfs", "fixed"),),
+        (set_to("devices.dvfs", "fixed"), NO_TRACE),
     ),
 )
 
@@ -68,7 +73,7 @@ BACKGROUND = (
         "radio.sharing",
         (radio.background_varies, radio.shares_are_fixed),
         "the number of users of {background} changes while shares are fixed",
-        (set_to("radio.sharing", "processor"),),
+        (set_to("radio.sharing", "processor"), leave_out("radio.background")),
     ),
     Rule("radio.background", (radio.has_background,), computed.background_fills_the_band),
 )
@@ -78,14 +83,14 @@ UPLINK = (
         "radio.uplink",
         (radio.uploads_overlap, server.links_are_direct),
         "{uplink} is not modelled with links from device to device",
-        (set_to("radio.uplink", "orthogonal"),),
+        (NO_OVERLAP, RELAYED),
     ),
     Rule(
         "radio.sharing",
         (radio.uploads_overlap, radio.channel_changes_in_time, radio.shares_are_fixed),
-        "with radio.uplink: {uplink} what a device hears of the others changes as they move, "
+        "with radio.large_scale: time what {uplink} lets an upload hear of the others changes, "
         "and fixed shares hold for the round",
-        (set_to("radio.sharing", "processor", "with large_scale: time set it to processor"),),
+        (set_to("radio.sharing", "processor"), set_to("radio.large_scale", "round")),
     ),
 )
 
@@ -94,19 +99,19 @@ LARGE_SCALE = (
         "radio.spatial_consistency",
         (radio.channel_changes_in_time, radio.has_no_maps),
         "radio.large_scale: time follows devices over maps of shadowing and line of sight",
-        (set_to("radio.spatial_consistency", value=True),),
+        (set_to("radio.spatial_consistency", value=True), set_to("radio.large_scale", "round")),
     ),
     Rule(
         "radio.large_scale",
         (radio.channel_changes_in_time, server.links_are_direct),
         "is not modelled with links from device to device",
-        (set_to("radio.large_scale", "round"),),
+        (set_to("radio.large_scale", "round"), RELAYED),
     ),
     Rule(
         "radio.sharing",
         (radio.channel_changes_in_time, radio.shares_are_fixed, radio.cells_interfere),
-        "interference changes while devices move, and fixed shares hold for the round",
-        (set_to("radio.sharing", "processor", "with large_scale: time set it to processor"),),
+        "interference changes with radio.large_scale: time, and fixed shares hold for the round",
+        (set_to("radio.sharing", "processor"), set_to("radio.large_scale", "round")),
     ),
 )
 
@@ -115,13 +120,10 @@ POWER_CONTROL = (
     Rule(
         "radio.allocation",
         (world.powers_are_controlled, radio.allocates_by_snr),
-        "{allocation} knows devices at full power only",
+        "{allocation} knows devices at full power only, and devices.power_control sets another",
         (
-            set_to(
-                "radio.allocation",
-                "equal",
-                "with devices.power_control set it to equal, proportional or round_robin",
-            ),
+            set_to("radio.allocation", "equal", "set it to equal, proportional or round_robin"),
+            set_to("devices.power_control", "full"),
         ),
     ),
 )

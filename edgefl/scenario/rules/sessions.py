@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from edgefl.scenario.facts import learning, server, world
 from edgefl.scenario.rules import computed
+from edgefl.scenario.rules.remedies import PLAIN_AVERAGING, ROUNDS_TOGETHER
 from edgefl.scenario.rules.rule import Rule, leave_out, set_to
 
 SESSIONS = (
@@ -11,19 +12,19 @@ SESSIONS = (
         "sessions",
         (server.has_sessions, server.has_edge_models),
         "need one global model, which the policy {policy} does not have",
-        (leave_out("sessions", "leave them out"),),
+        (leave_out("sessions", "leave them out"), *ROUNDS_TOGETHER),
     ),
     Rule(
         "sessions",
         (server.has_sessions, server.rounds_overlap),
         "need rounds that do not overlap, which the policy {policy} does not have",
-        (leave_out("sessions", "leave them out"),),
+        (leave_out("sessions", "leave them out"), *ROUNDS_TOGETHER),
     ),
     Rule(
         "sessions.initialisation",
         (server.has_sessions, server.splits_model, server.initialisation_has_own_loss),
-        "the policy split trains with the task's loss only",
-        (leave_out("sessions.initialisation", "choose another initialisation"),),
+        "the policy {policy} trains with the task's loss only",
+        (leave_out("sessions.initialisation"), *ROUNDS_TOGETHER),
     ),
     # A trigger counts arrivals in continuous time, and churn by rounds has none.
     Rule(
@@ -31,18 +32,33 @@ SESSIONS = (
         (server.has_trigger, server.no_device_arrives),
         "waits for devices to arrive, and with the churn {churn} none does",
         (
-            set_to("churn", {"kind": "poisson", "arrivals_per_s": 0.01, "stay_s": 100.0}, "set churn to poisson"),
+            set_to(
+                "churn",
+                {"kind": "poisson", "arrivals_per_s": 0.01, "stay_s": {"exponential": 100.0}},
+                "set churn to poisson",
+            ),
             set_to("churn", "coverage", "to coverage if devices move"),
+            leave_out("sessions.trigger", "leave it out"),
         ),
     ),
     Rule(
         "sessions.groups",
         (server.has_trigger, server.has_groups),
         "groups take turns, but with a trigger churn decides which devices are present",
-        (leave_out("sessions.groups"),),
+        (leave_out("sessions.groups"), leave_out("sessions.trigger")),
     ),
-    Rule("sessions.groups", (server.has_sessions,), computed.too_many_groups),
-    Rule("sessions.first_group", (server.has_sessions,), computed.first_group_is_none),
+    Rule(
+        "sessions.groups",
+        (server.has_sessions,),
+        computed.too_many_groups,
+        (set_to("sessions.groups", "{devices}"), set_to("devices.count", "{groups}")),
+    ),
+    Rule(
+        "sessions.first_group",
+        (server.has_sessions,),
+        computed.first_group_is_none,
+        (set_to("sessions.first_group", "{groups}"),),
+    ),
 )
 
 KEPT_STATE = (
@@ -57,7 +73,7 @@ KEPT_STATE = (
         "sessions.keep_state",
         (server.extra_rounds_keep_state, learning.is_coupled),
         "gradient rounds would change the devices' state of {algorithm}, but not the server's sums of it",
-        (leave_out("sessions.keep_state"),),
+        (leave_out("sessions.keep_state"), PLAIN_AVERAGING),
     ),
 )
 
@@ -67,8 +83,8 @@ SELECTION = (
         (server.selection_needs_batteries, world.has_no_batteries),
         "no device has a battery",
         (
-            set_to("devices.battery", {"capacity_j": 1000.0}, "set devices.battery"),
-            set_to("server.selection.by", "energy", "by to energy"),
+            set_to("devices.battery", {"capacity_j": 1000.0}, "set devices.battery", offered=server.links_are_relayed),
+            set_to("server.selection.by", "energy"),
         ),
     ),
     # A clock rule plans the clock for training only; it gives none for the answer to a poll.
@@ -76,20 +92,24 @@ SELECTION = (
         "server.selection",
         (server.polls, world.clocks_are_scaled),
         "polls devices for a loss, and devices.dvfs sets their clock for training only",
-        (leave_out("devices.dvfs", "leave one of the two out"),),
+        (leave_out("server.selection"), leave_out("devices.dvfs")),
     ),
     Rule(
         "server.selection",
         (server.selection_needs_reports, server.splits_model),
-        "needs a report with each update, which the policy split does not send",
-        (leave_out("server.selection", "take another selection"),),
+        "needs a report with each update, which the policy {policy} does not send",
+        (leave_out("server.selection"), *ROUNDS_TOGETHER),
     ),
     # Polled losses are those of the model that the round then trains: there must be one such model for all.
     Rule(
         "server.selection",
         (server.polls, server.rounds_train_several_models),
         "polls devices, which needs rounds in which all train one model; those of the policy {policy} do not",
-        (set_to("server.selection.variant", "rpow-d", "set the variant to rpow-d"),),
+        (
+            leave_out("server.selection"),
+            set_to("server.selection.variant", "rpow-d", offered=server.selects_by_power_of_choice),
+            *ROUNDS_TOGETHER,
+        ),
     ),
 )
 
@@ -100,18 +120,19 @@ POLLED_TRAINING = (
         (server.polls_training, learning.keeps_at_devices),
         "the selection {selection} lets devices train that are not chosen, "
         "and {algorithm} keeps a state at devices that this would change",
+        (PLAIN_AVERAGING, leave_out("server.selection")),
     ),
     Rule(
         "algorithm",
         (server.polls_training, learning.uploads_no_move),
         "the selection {selection} compares moves of the model, and {algorithm} uploads none",
-        (set_to("algorithm", "fedavg", "take another algorithm"),),
+        (PLAIN_AVERAGING, leave_out("server.selection")),
     ),
     Rule(
         "training.batch_norm",
         (server.polls_training, learning.statistics_stay_at_devices),
         "the selection {selection} lets devices train that are not chosen, which would change their statistics",
-        (leave_out("training.batch_norm"),),
+        (leave_out("training.batch_norm"), leave_out("server.selection")),
     ),
 )
 
@@ -119,8 +140,8 @@ POLLED_REDIVISION = (
     Rule(
         "data.redivide",
         (server.polls_training, learning.redivides),
-        "the selection {selection} lets devices train that are not chosen, before samples are divided anew",
-        (leave_out("data.redivide"),),
+        "the selection {selection} lets devices train that are not chosen, before samples are divided again",
+        (leave_out("data.redivide"), leave_out("server.selection")),
     ),
 )
 
@@ -132,7 +153,7 @@ STORED_UPDATES = (
         "devices keep exact updates, but the server adds up those that the codec has compressed",
         (
             set_to("algorithm.state", "server"),
-            set_to("training.codec.error_feedback", value=True, said="training.codec.error_feedback to true"),
+            set_to("training.codec.error_feedback", value=True),
         ),
     ),
 )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from edgefl.scenario.rules import forecasts, over_the_air, policies, population, radio_links, reports, sessions
+from edgefl.scenario.rules import forecasts, over_the_air, policies, population, radio_links, reports, sessions, shares
 from edgefl.scenario.rules.rule import Rule
 
 # Only the first rule that is broken is told: another order would change which one that is.
 RULES: tuple[Rule, ...] = (
     *policies.SPLIT,
     *population.PARTICIPANTS,
+    *shares.FIXED_OR_NOT,
     *policies.OVERLAPPING,
     *population.MEMBERS,
     *population.CELLS,
+    *forecasts.RECORDED,
     *radio_links.LINK_TRACE,
     *radio_links.BESIDE_LINK_TRACE,
     *radio_links.BACKGROUND,

@@ -43,6 +43,7 @@ FEATURES: dict[str, Overlay] = {
     "rpow-d": {"server": {"selection": {"kind": "power_of_choice", "variant": "rpow-d"}}},
     "oort": {"server": {"selection": "oort"}},
     "update norms": {"server": {"selection": "update_norm"}},
+    "scheduled strangers": {"server": {"selection": {"kind": "schedule", "rounds": [[0, 20]]}}},
     "by battery": {"server": {"selection": {"kind": "energy_aware", "by": "battery"}}},
     "more participants than devices": {"server": {"participants": 12}},
     # channel knowledge, and what decides by it
@@ -54,9 +55,11 @@ FEATURES: dict[str, Overlay] = {
     "equal_finish without csi": {"radio": {"allocation": "equal_finish"}},
     "hungarian": {"server": {"csi": "perfect"}, "radio": {"allocation": HUNGARIAN}},
     "min_makespan": {"radio": {"allocation": "min_makespan"}},
+    "best channels": {"server": {"selection": "best_channel", "csi": "perfect"}},
     # departures and churn
     "churn by rounds": {"churn": {"kind": "bernoulli", "probability": 0.8}},
     "churn in time": {"churn": {"kind": "poisson", "arrivals_per_s": 0.01, "stay_s": {"exponential": 500.0}}},
+    "churn of too many": {"churn": {"kind": "poisson", "arrivals_per_s": 1.0, "stay_s": {"exponential": 500.0}}},
     "state lost": {"server": {"departed_state": "lost"}},
     "state forgotten": {"server": {"departed_state": "forgotten"}},
     "departure completes": {"server": {"on_departure": "completes"}},
@@ -68,6 +71,11 @@ FEATURES: dict[str, Overlay] = {
     "large scale in time": {"radio": {"large_scale": "time", "spatial_consistency": True}},
     "large scale without maps": {"radio": {"large_scale": "time"}},
     "interference": {"cells": HEXAGONS, "radio": {"propagation": FAR, "interference": {}}},
+    "interference in time": {
+        "cells": HEXAGONS,
+        "radio": {"propagation": FAR, "interference": {}, "large_scale": "time", "spatial_consistency": True},
+    },
+    "noma in time": {"radio": {"uplink": "noma", "large_scale": "time", "spatial_consistency": True}},
     "background": {"radio": {"background": {"kind": "constant", "load": 0.3}}},
     "background that fills the band": {
         "radio": {"background": {"kind": "sessions", "arrivals_per_s": 1.0, "mean_s": 10.0}, "bandwidth_hz": 1e6}
@@ -89,8 +97,12 @@ FEATURES: dict[str, Overlay] = {
     "handover without maps": {"cells": {**HEXAGONS, "handover": {}}, "radio": {"propagation": FAR}},
     "sectors": {"cells": {"sectors": 3, "antenna": "tr38901"}},
     "hexagons": {"cells": {**HEXAGONS, "drop": "hexagons"}, "radio": {"propagation": FAR}},
+    "straight ways": {"mobility": {"kind": "constant_velocity", "speed_mps": 10.0, "edge": "leave"}},
     "way points": {"mobility": {"kind": "random_waypoint", "speed_mps": 10.0}},
+    "streets": {"mobility": {"kind": "manhattan", "speed_mps": 10.0, "block_m": 50.0}},
+    "outages": {"radio": {"errors": {"kind": "outage", "threshold_db": -5.0}}},
     "energy of base stations": {"cells": {"energy": {"static_w": 100.0, "slope": 4.0}}},
+    "backhaul elsewhere": {"backhaul": {"kind": "graph", "links": [{"between": ["server", 9]}]}},
     "backhaul": {"backhaul": {"kind": "star", "rate_bps": 1e9}},
     # devices
     "batteries": {"devices": {"battery": {"capacity_j": 1000.0}}},
@@ -108,6 +120,7 @@ FEATURES: dict[str, Overlay] = {
     "fedprox": {"algorithm": "fedprox"},
     "fedavgm": {"algorithm": "fedavgm"},
     "scaffold": {"algorithm": "scaffold"},
+    "scaffold, compressed": {"algorithm": "scaffold", "training": {"codec": {"kind": "top_k", "part": 0.1}}},
     "feddyn": {"algorithm": "feddyn"},
     "mifa": {"algorithm": "mifa"},
     "mifa at devices": {"algorithm": {"kind": "mifa", "state": "client"}},
@@ -115,6 +128,7 @@ FEATURES: dict[str, Overlay] = {
     "fedavg that waits": {"algorithm": {"kind": "fedavg", "mode": "wait", "max_participants": 4}},
     "availability of others": {"algorithm": {"kind": "fedavg", "availability": [0.5, 0.5]}},
     "redivide": {"data": {"redivide": "iid"}},
+    "redivide by two groups": {"data": {"redivide": "label_overlap"}},
     "redivide by devices": {"data": {"redivide": {"kind": "dirichlet", "alpha": 0.3}}},
     # sessions
     "sessions": {"rounds": None, "sessions": {"count": 2, "rounds": 3}},

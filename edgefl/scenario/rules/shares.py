@@ -1,0 +1,61 @@
+"""Rules about the band: what needs shares that hold for the round does not go with what changes them meanwhile.
+
+Each of the first kind is refused beside each of the second, whatever `radio.sharing` says: so that following a remedy
+never leads from "set it to fixed" to "set it to processor".
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from edgefl.scenario.facts import radio, server, world
+from edgefl.scenario.facts.fact import Fact
+from edgefl.scenario.rules.remedies import ROUNDS_TOGETHER
+from edgefl.scenario.rules.rule import Remedy, Rule, leave_out, set_to
+
+
+class _NeedsFixed(NamedTuple):
+    key: str
+    fact: Fact
+    name: str
+    remedy: Remedy
+
+
+class _Changes(NamedTuple):
+    fact: Fact
+    told: str
+    remedies: tuple[Remedy, ...]
+
+
+_NEED_FIXED = (
+    _NeedsFixed("server.optimiser", server.optimiser_decides, "{optimiser}", leave_out("server.optimiser")),
+    _NeedsFixed("radio.allocation", radio.allocates_by_forecast, "{allocation}", leave_out("radio.allocation")),
+    _NeedsFixed("radio.downlink", radio.is_broadcast, "a broadcast", set_to("radio.downlink", "unicast")),
+)
+
+_CHANGE = (
+    _Changes(server.rounds_overlap, "rounds of the policy {policy} overlap", ROUNDS_TOGETHER),
+    _Changes(world.hands_over, "cells.handover lets devices change cells", (leave_out("cells.handover"),)),
+    _Changes(
+        radio.interference_changes_in_time,
+        "interference changes with radio.large_scale: time",
+        (set_to("radio.large_scale", "round"),),
+    ),
+    _Changes(
+        radio.overlap_changes_in_time,
+        "what uploads hear of each other changes with radio.large_scale: time",
+        (set_to("radio.large_scale", "round"),),
+    ),
+    _Changes(radio.background_varies, "other users of the band come and go", (leave_out("radio.background"),)),
+)
+
+FIXED_OR_NOT = tuple(
+    Rule(
+        fixed.key,
+        (fixed.fact, changing.fact),
+        f"{fixed.name} needs shares of the band that hold for the round, and {changing.told}",
+        (fixed.remedy, *changing.remedies),
+    )
+    for fixed in _NEED_FIXED
+    for changing in _CHANGE
+)
