@@ -91,6 +91,11 @@ def dotted(key: KeyPath) -> str:
     return ".".join(map(str, key))
 
 
+def key_path(name: str) -> KeyPath:
+    """Return the key that `dotted` names."""
+    return tuple(int(part) if part.isdigit() else part for part in name.split("."))
+
+
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return ' (did you mean "x"?)' for the known name nearest to a mistyped one, or ''."""
     matches = difflib.get_close_matches(str(name), list(names), n=1)

@@ -148,6 +148,7 @@ FEATURES: dict[str, Overlay] = {
     # reports
     "contributions": {"report": {"contributions": {}}},
     "contributions of all": {"report": {"contributions": {"players": "all"}}},
+    "losses of devices in a list": {"report": {"measures": ["f1", "device_losses"]}},
     "losses of devices": {"report": {"device_losses": True}},
     "models": {"report": {"models": ["sel"]}},
     "geometry": {"report": {"geometry": True}},

@@ -246,7 +246,7 @@ DIVIDES = {"fedar", "feddc", "fedssg", "mifa", "qfedavg", "scaffold"}  # a move 
 def test_a_learning_rate_of_0_is_refused_or_harmless(name):
     scenario = {**digits({"kind": name}, lr=0.0), "rounds": 1}
     if name in DIVIDES:
-        with pytest.raises(InputError, match=rf"training\.lr: {name} divides model updates by it: set it above 0$"):
+        with pytest.raises(InputError, match=rf"training\.lr: {name} divides model updates by it: set it above 0, or"):
             edgefl.run(scenario)
     else:
         assert edgefl.run(scenario).status == "finished"

@@ -75,7 +75,7 @@ def test_whose_update_is_too_old_is_no_player():
 
 @pytest.mark.parametrize("algorithm", ["fedavg", "scaffold", {"kind": "mifa", "state": "client"}])
 def test_without_stored_updates_there_are_no_such_players(algorithm):
-    with pytest.raises(InputError, match=r"report\.contributions\.players: all needs an algorithm whose server keeps"):
+    with pytest.raises(InputError, match=r"report\.contributions: needs each device's last update, which"):
         load({"algorithm": algorithm, "report": {"contributions": {"players": "all"}}})
 
 

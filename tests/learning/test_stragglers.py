@@ -151,5 +151,5 @@ def test_who_is_dropped_has_cost_all_the_same():
 
 def test_work_that_is_passed_on_cannot_be_dropped():
     server = {"policy": {"kind": "sequential", "links": "device_to_device"}, "participants": 3}
-    with pytest.raises(InputError, match=r"training.stragglers.keep: .* set links to relayed"):
+    with pytest.raises(InputError, match=r"training.stragglers.keep: .* set server.policy.links to relayed"):
         run(train=False, server=server, training={"stragglers": {"share": 0.5, "keep": False}})

@@ -277,7 +277,7 @@ REFUSED = [
     ),
     (
         {"radio": {"large_scale": "time", "spatial_consistency": True}},
-        r"radio\.sharing: .*noma .*large_scale: time set it to processor",
+        r"radio\.sharing: .*large_scale: time .*noma .*: set it to processor",
     ),
     (
         {"radio": {"trace": {"kind": "csv", "path": "link-traces.csv", "assign": "pool"}}},

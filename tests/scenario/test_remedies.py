@@ -72,9 +72,12 @@ def changed(scenario: Overlay, changes: Mapping[str, object]) -> Overlay:
 
 def without(scenario: Overlay, keys: tuple[str, ...]) -> Overlay:
     first, *rest = keys
+    if isinstance(scenario, list):
+        number = int(first)
+        return [*scenario[:number], *scenario[number + 1 :]]
     if not rest:
         return {key: value for key, value in scenario.items() if key != first}
-    if not isinstance(scenario.get(first), Mapping):
+    if not isinstance(scenario.get(first), Mapping | list):
         return scenario
     return {**scenario, first: without(scenario[first], tuple(rest))}
 

@@ -71,7 +71,7 @@ def test_mean_knowledge_ends_together_in_the_mean() -> None:
 @pytest.mark.parametrize(
     ("sections", "message"),
     [
-        ({"server": {"csi": "none"}}, "server.csi: the allocation equal_finish needs to know channels: set csi to"),
+        ({"server": {"csi": "none"}}, "server.csi: the allocation equal_finish needs to know channels: set it to"),
         ({"radio": {"sharing": "processor"}}, "radio.sharing: equal_finish decides shares that hold for the round"),
         ({"server": {"policy": "sequential"}}, "equal_finish plans rounds whose participants begin together"),
         (

@@ -576,7 +576,7 @@ ASYNCHRONOUS = "server: {policy: asynchronous}"
         ),
         (
             "sessions: {initialisation: continuous}\nserver: {policy: split}",
-            ":1: sessions.initialisation: the policy split trains with the task's loss only: choose another",
+            ":1: sessions.initialisation: the policy split trains with the task's loss only: leave it",
         ),
         ("sessions: {initialisation: prevoius}", 'unknown initialisation "prevoius" (did you mean "previous"?)'),
     ],

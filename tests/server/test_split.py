@@ -667,7 +667,7 @@ REFUSED = {
         "model.cost: the policy split needs the cost of each half of the model",
     ),
     "a codec": (f"training: {{codec: float16}}\n{SPLIT}", "training.codec: the policy split uploads no model update"),
-    "a broadcast": (f"radio: {{downlink: broadcast}}\n{SPLIT}", "radio.downlink: with the policy split"),
+    "a broadcast": (f"radio: {{downlink: broadcast}}\n{SPLIT}", "radio.downlink: under the policy split"),
     "a server that has nothing to do": (
         "server: {flops_per_s: 1e9}",
         "server.flops_per_s: the policy synchronous leaves the server nothing to train",

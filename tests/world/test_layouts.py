@@ -139,11 +139,11 @@ REFUSED = {
     ),
     "fixed shares": (
         FAR | {"radio": FAR["radio"] | {"sharing": "fixed"}},
-        "radio.sharing: fixed shares need devices that stay in their cells; with cells.handover set it to proc",
+        "radio.sharing: fixed shares need devices that stay in their cells, and with cells.handover they do not",
     ),
     "split learning": (
         FAR | {"server": {"policy": {"kind": "split", "cut": "fc1"}}},
-        "cells.handover: is not modelled with the policy split: leave it out",
+        "cells.handover: is not modelled under the policy split: leave it out",
     ),
     "direct links": (
         FAR | {"server": {"policy": {"kind": "sequential", "links": "device_to_device"}}},

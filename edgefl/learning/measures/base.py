@@ -45,6 +45,11 @@ class Measure(Member):
     of_kept_samples: ClassVar[bool] = False
     """True if it asks for participants' training samples, which must be the same in every round."""
 
+    @property
+    def of_stored_updates(self) -> bool:
+        """True if it asks for each device's last update, which only some algorithms keep at the server."""
+        return False
+
     every: Count = 1  # rounds from one measurement to the next
 
     @classmethod

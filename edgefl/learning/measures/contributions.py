@@ -26,6 +26,11 @@ class Contributions(Measure):
     permutations: Count = 200  # random orders that are drawn for more than ten players
     value: Literal["accuracy", "loss"] = "accuracy"  # of the model on the test set; a lower loss is worth more
 
+    @property
+    def of_stored_updates(self) -> bool:
+        """True if devices with a stored update are players, too."""
+        return self.players == "all"
+
     def refusal(self, data: Data) -> str | None:
         """See Measure."""
         if self.value == "accuracy" and not data.classes:

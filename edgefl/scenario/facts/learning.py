@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from edgefl.core.section import dotted
 from edgefl.learning.algorithms import Algorithm, properties
+from edgefl.learning.report_section import AskedMeasure
 from edgefl.scenario.sections import Sections
 
 # The algorithm
@@ -120,20 +124,50 @@ def redivision_needs_whole_set(scenario: Sections) -> bool:
     return partition is not None and (not partition.of_parts or partition.groups > 1)
 
 
-def reports_contributions(scenario: Sections) -> bool:
-    """Return whether contributions of devices are reported."""
-    return scenario.report.contributions is not None
+def measures_stored_updates(scenario: Sections) -> bool:
+    """Return whether a measure asks for each device's last update, such as contributions of all devices."""
+    return measure_of_stored_updates(scenario) != ""
 
 
-def reports_contributions_of_all(scenario: Sections) -> bool:
-    """Return whether contributions of all devices are reported."""
-    contributions = scenario.report.contributions
-    return contributions is not None and contributions.players == "all"
+def measure_of_stored_updates(scenario: Sections) -> str:
+    """Return the key, below `report`, of the first measure that asks for stored updates; "" for none."""
+    return _first(asked for asked in scenario.report.asked if asked.measure.of_stored_updates)
 
 
-def reports_device_losses(scenario: Sections) -> bool:
-    """Return whether the losses of devices are reported."""
-    return scenario.report.device_losses
+def measures_joint_updates(scenario: Sections) -> bool:
+    """Return whether a measure asks for updates that a round has aggregated together, such as contributions."""
+    return measure_of_joint_updates(scenario) != ""
+
+
+def measure_of_joint_updates(scenario: Sections) -> str:
+    """Return the key, below `report`, of the first measure that asks for jointly aggregated updates; "" for none."""
+    return _first(asked for asked in scenario.report.asked if asked.measure.of_joint_updates)
+
+
+def measures_local_models(scenario: Sections) -> bool:
+    """Return whether a measure asks for the models that participants have made, such as device_losses."""
+    return measure_of_local_models(scenario) != ""
+
+
+def measure_of_local_models(scenario: Sections) -> str:
+    """Return the key, below `report`, of the first measure that asks for local models; "" for none."""
+    return _first(asked for asked in scenario.report.asked if asked.measure.of_local_models)
+
+
+def measures_kept_samples(scenario: Sections) -> bool:
+    """Return whether a measure asks for training samples that devices keep, such as device_losses."""
+    return measure_of_kept_samples(scenario) != ""
+
+
+def measure_of_kept_samples(scenario: Sections) -> str:
+    """Return the key, below `report`, of the first measure that asks for kept samples; "" for none."""
+    return _first(asked for asked in scenario.report.asked if asked.measure.of_kept_samples)
+
+
+def _first(found: Iterator[AskedMeasure]) -> str:
+    for asked in found:
+        return dotted(asked.key[1:])
+    return ""
 
 
 def reports_models(scenario: Sections) -> bool:

@@ -53,7 +53,6 @@ NAMES: dict[str, Callable[[Sections], Any]] = {
     "last_model_algorithms": lambda _: ALGORITHMS.names_where(needs_only_last_model),
     "divisible_algorithms": lambda _: ALGORITHMS.names_where(properties.is_divisible),
     "mean_algorithms": lambda _: ALGORITHMS.names_where(properties.needs_only_mean),
-    "waiting_policies": lambda _: POLICIES.names_where(lambda policy: policy.waits_for_all),
 }
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from edgefl.scenario.facts import learning, radio, server
 from edgefl.scenario.rules.remedies import NO_OVERLAP, NO_TRACE, PLAIN_AVERAGING, ROUNDS_TOGETHER
-from edgefl.scenario.rules.rule import Rule, leave_out, set_to
+from edgefl.scenario.rules.rule import NAMED, Rule, leave_out, set_to
 
 SUMS_REPORT = (
     Rule(
-        "report.contributions",
-        (radio.uploads_add_up, learning.reports_contributions),
+        "report",
+        (radio.uploads_add_up, learning.measures_joint_updates),
         "needs each update, and radio.uplink: {uplink} brings a sum",
-        (leave_out("report.contributions"), NO_OVERLAP),
+        (leave_out(NAMED), NO_OVERLAP),
+        subkey=learning.measure_of_joint_updates,
     ),
 )
 
@@ -24,39 +25,39 @@ GEOMETRY = (
     ),
 )
 
+# Rules about measures read what their classes declare, so that they hold for those from outside, too.
 MEASURES = (
     Rule(
-        "report.contributions",
-        (learning.reports_contributions, server.updates_stay_apart),
-        "under the policy {policy} the updates of a round are not aggregated together",
-        (leave_out("report.contributions"), *ROUNDS_TOGETHER),
+        "report",
+        (learning.measures_joint_updates, server.updates_stay_apart),
+        "needs updates that are aggregated together, and those of the policy {policy} are not",
+        (leave_out(NAMED), *ROUNDS_TOGETHER),
+        subkey=learning.measure_of_joint_updates,
     ),
     Rule(
-        "report.device_losses",
-        (learning.reports_device_losses, server.updates_stay_apart),
-        "under the policy {policy} a round has no one model that its participants make",
-        (leave_out("report.device_losses"), *ROUNDS_TOGETHER),
-    ),
-    Rule(
-        "report.device_losses",
-        (learning.reports_device_losses, learning.redivides),
+        "report",
+        (learning.measures_kept_samples, learning.redivides),
         "is about samples that devices keep, and data.redivide gives them others in every round",
-        (leave_out("report.device_losses"), leave_out("data.redivide")),
+        (leave_out(NAMED), leave_out("data.redivide")),
+        subkey=learning.measure_of_kept_samples,
     ),
     Rule(
-        "report.device_losses",
-        (learning.reports_device_losses, learning.uploads_no_move),
+        "report",
+        (learning.measures_local_models, learning.uploads_no_move),
         "the server does not know local models, as {algorithm} uploads no move of the model",
-        (leave_out("report.device_losses"), PLAIN_AVERAGING),
+        (leave_out(NAMED), PLAIN_AVERAGING),
+        subkey=learning.measure_of_local_models,
     ),
 )
 
 STORED_PLAYERS = (
     Rule(
-        "report.contributions.players",
-        (learning.reports_contributions_of_all, learning.keeps_no_updates),
-        "all needs an algorithm whose server keeps each device's last update (fedar, fedvarp, mifa with state server)",
-        (set_to("report.contributions.players", "participants"),),
+        "report",
+        (learning.measures_stored_updates, learning.keeps_no_updates),
+        "needs each device's last update, which {algorithm} does not keep at the server as fedar, fedvarp and mifa with "
+        "state server do",
+        (leave_out(NAMED),),
+        subkey=learning.measure_of_stored_updates,
     ),
 )
 

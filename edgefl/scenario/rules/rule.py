@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from edgefl.core.section import KeyPath, shown
+from edgefl.core.section import KeyPath, key_path, shown
 from edgefl.scenario.facts.fact import Fact
 from edgefl.scenario.facts.words import Words
 from edgefl.scenario.sections import Sections
@@ -90,7 +90,7 @@ class Rule:
         changes = [remedy.valued(key, words) for remedy in remedies]
         to_do = ", or ".join(remedy.text(key, words) for remedy in remedies)
         text = f"{reason}: {to_do}" if to_do else reason
-        return Refusal(tuple(key.split(".")), text, changes)
+        return Refusal(key_path(key), text, changes)
 
 
 def _told(own: str, key: str, value: Any) -> str:
