@@ -54,8 +54,8 @@ STORED_PLAYERS = (
     Rule(
         "report",
         (learning.measures_stored_updates, learning.keeps_no_updates),
-        "needs each device's last update, which {algorithm} does not keep at the server as fedar, fedvarp and mifa with "
-        "state server do",
+        "needs each device's last update, which {algorithm} does not keep at the server, as fedar, fedvarp and mifa "
+        "(with state server) do",
         (leave_out(NAMED),),
         subkey=learning.measure_of_stored_updates,
     ),
