@@ -9,46 +9,51 @@ Every quantity carries its unit in its name. Random draws come in as arguments, 
     array([18.4, 13.1])
 """
 
-from channel import (
-    aircomp,
-    airtime,
-    allocation,
-    antenna,
-    block_assignment,
-    cumulants,
-    epochs,
-    equal_finish,
-    fading,
-    field,
-    first_passage,
-    free_space,
-    geometry,
-    given_slots,
-    inh,
-    innovations,
-    interference,
-    link_adaptation,
-    link_traces,
-    log_distance,
-    mcs,
-    noma,
-    numerology,
-    packet_errors,
-    penetration,
-    rate,
-    rma,
-    sharing,
-    sidelink,
-    slot_walk,
-    sum_rate,
-    tdl,
-    tr38901,
-    transfer,
-    uma,
-    umi,
-    units,
-    waves,
-)
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from channel import (
+        aircomp,
+        airtime,
+        allocation,
+        antenna,
+        block_assignment,
+        cumulants,
+        epochs,
+        equal_finish,
+        fading,
+        field,
+        first_passage,
+        free_space,
+        geometry,
+        given_slots,
+        inh,
+        innovations,
+        interference,
+        link_adaptation,
+        link_traces,
+        log_distance,
+        mcs,
+        noma,
+        numerology,
+        packet_errors,
+        penetration,
+        rate,
+        rma,
+        sharing,
+        sidelink,
+        slot_walk,
+        sum_rate,
+        tdl,
+        tr38901,
+        transfer,
+        uma,
+        umi,
+        units,
+        waves,
+    )
 
 __all__ = [
     "aircomp",
@@ -90,3 +95,15 @@ __all__ = [
     "units",
     "waves",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import a module when it is first used: most programs need few of them."""
+    if name not in __all__:
+        raise AttributeError(f"module 'channel' has no attribute '{name}'")
+    return import_module(f"channel.{name}")
+
+
+def __dir__() -> list[str]:
+    """Return all names, also those of modules that are not imported yet."""
+    return sorted({*globals(), *__all__})

@@ -12,9 +12,9 @@ from channel._arrays import Floats
 from channel._checks import BORDER, positive, within
 
 # States of a path, and the positions of their values in the tuples of `Statistics`.
-LOS = 0
-NLOS = 1
-O2I = 2
+LOS = 0  # line of sight
+NLOS = 1  # none
+O2I = 2  # outdoor to indoor
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random.bit_generator import ISeedSequence
 
+from channel.innovations import generator_of
 from edgefl.core.arrays import Floats
 
 Purpose = Literal[
@@ -240,8 +241,6 @@ class Streams:
 
     def sequence(self, purpose: Purpose, entity: int, index: int, attempt: int = 0) -> np.random.Generator:
         """Return a generator as `generator` does, for very many draws: SFC64 takes two thirds of Philox's time."""
-        from channel.innovations import generator_of  # late: listing does without the package
-
         return generator_of(self.sequence_seed(purpose, entity, index, attempt))
 
     def sequence_seed(self, purpose: Purpose, entity: int, index: int, attempt: int = 0) -> bytes:

@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from channel import numerology
 from edgefl.core.catalogue import where_known
 from edgefl.core.section import Seconds, Section, fault, fault_at, shown
 from edgefl.radio.allocation import ALLOCATIONS, Allocation
@@ -272,8 +273,6 @@ class Radio(Section):
         return self
 
     def _check_numerology(self, spacing_hz: float) -> None:
-        from channel import numerology
-
         try:
             slot_s = numerology.slot_s(spacing_hz, self.carrier_hz)
         except ValueError as error:
@@ -296,6 +295,4 @@ class Radio(Section):
     @property
     def blocks(self) -> int:
         """Resource blocks of the whole band (3GPP TS 38.101-1 and -2); there are none without a subcarrier spacing."""
-        from channel import numerology
-
         return numerology.resource_blocks(self.bandwidth_hz, self.subcarrier_spacing_hz or 0.0, self.carrier_hz)

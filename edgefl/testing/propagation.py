@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from channel.tr38901 import LOS, O2I
 from edgefl.radio.propagation import Propagation
-from edgefl.radio.propagation.base import LOS, O2I, LargeScale, PathDraws
+from edgefl.radio.propagation.base import LargeScale, PathDraws
 from edgefl.testing.calls import Calls, kind
 from edgefl.testing.keys import check_keys
 from edgefl.testing.report import Report, made, noting

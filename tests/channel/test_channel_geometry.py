@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from channel import geometry, umi
+from channel.validate import drops
 
 
 def cdf(distance_m, inner_m=10.0, outer_m=250.0):
@@ -136,8 +137,6 @@ def test_hexagonal_layouts_refuse(call, message):
 
 
 def test_moments_of_drops():
-    from channel.validate import drops
-
     assert [check.name for check in drops.checks() if not check.ok] == []
 
 

@@ -11,6 +11,7 @@ from optimiser_cases import forecast_of, random_forecast
 from scipy.optimize import minimize
 
 import edgefl
+from channel import rate
 from edgefl.coordination.decisions import Decisions
 from edgefl.coordination.forecast import Forecast
 from edgefl.coordination.optimisers.fedl import Fedl
@@ -93,8 +94,6 @@ def test_no_solver_finds_less(seed: int) -> None:
 
 
 def test_mean_csi_plans_with_a_rate_that_is_never_above_the_mean() -> None:
-    from channel import rate
-
     fading = replace(
         PAPER, up=replace(PAPER.up, mean_rates=True, bps_hz=lambda snr: rate.mean_rayleigh_bps_hz(rate.SHANNON, snr))
     )

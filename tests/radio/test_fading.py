@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from channel import fading
 from edgefl.radio.fading import FADING, Fading
 
 ADAPTER = TypeAdapter(Annotated[Fading, FADING])
@@ -59,8 +60,6 @@ def test_how_long_a_block_holds():
 
 
 def test_the_holds_are_taken_by_the_channel():
-    from channel import fading
-
     holds = parse("block").hold_slots(SPEED_MPS, 3.5e9, 0.5e-3)
     noise = np.arange(40.0).reshape(4, 10)
     held = fading.block(noise, holds, np.full(4, -1.0), 1).real

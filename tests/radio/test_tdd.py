@@ -7,6 +7,7 @@ import pytest
 import simpy
 from radio_cases import DEVICE_W, SERVER_W, SLOT_S, STILL, drop, link, participants, snr_hz, transfers
 
+from channel.fading import gauss_markov
 from edgefl.core.errors import InputError
 from edgefl.radio.messages import DOWNLOAD, UPLOAD, round_trip
 from edgefl.radio.tdd import TddCommon, TddPattern, time_share
@@ -118,7 +119,6 @@ def test_fading_goes_on_in_the_other_directions_slots():
     rows = np.arange(3)
     framed = of.pricing.price(of.pricing.offer("down", who, 2e6), who, rows)
     draws = of.pricing.fading.innovations("down", who, 0)
-    from channel.fading import gauss_markov
 
     for row in rows:
         gains = gauss_markov(draws(np.array([row]), framed.slots[row])[0], who.correlation[row], who.start[row])

@@ -8,7 +8,7 @@ import simpy
 from radio_cases import DEVICE_W, SERVER_W, SLOT_S, drop, link, participants, snr_hz, transfers
 from scipy import stats
 
-from channel import tdl
+from channel import tdl, waves
 from edgefl.core.errors import InputError, RunError
 from edgefl.radio.band import Band
 from edgefl.radio.band_transfer import BandTransfer
@@ -207,8 +207,6 @@ class Foreign(Fading):
     """Waves from outside, of which `fast` is not warned."""
 
     def waves(self, paths: ScatteredPaths, draw):
-        from channel import waves
-
         count = len(paths.speed_mps)
         return waves.scatter(draw(8).reshape(count, 1, 4, 2), 10.0, np.zeros(1), np.ones(1))
 

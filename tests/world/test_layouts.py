@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from radio_cases import link
 
 import edgefl
+from channel.geometry import reuse_group
 from edgefl.core.errors import InputError
 from edgefl.scenario import load
 from edgefl.world.cells_section import Cells
@@ -180,8 +181,6 @@ def test_what_is_filled_in():
 @pytest.mark.parametrize("sites", [7, 19])
 def test_only_parts_that_repeat_with_the_layout_wrap_around(sites, reuse):
     """Allowed where no cell has a nearer one on its part than the reuse distance, across the edge, too."""
-    from channel.geometry import reuse_group
-
     cells = Cells(layout="hexagonal", sites=sites, wrap_around=True)
     group = reuse_group(sites, reuse)
     distance = cells.distances_m(cells.sites_m) + np.where(np.eye(sites), np.inf, 0)

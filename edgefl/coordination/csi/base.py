@@ -18,6 +18,7 @@ from typing import ClassVar, NamedTuple
 
 from pydantic import NonNegativeFloat, NonNegativeInt
 
+from channel.units import db_to_linear
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.catalogue import Member
 from edgefl.core.section import Delay
@@ -78,8 +79,6 @@ class ReportedCsi(Csi):
             gains: what they would report without it.
             normal: standard normal numbers [n].
         """
-        from channel.units import db_to_linear
-
         error = db_to_linear(self.noise_db * normal)
         # The mean over the fading is measured again and again; what is measured once is the present strength.
         if self.instantaneous:

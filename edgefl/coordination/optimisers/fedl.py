@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import NonNegativeFloat, PositiveFloat
 
+from channel import airtime
 from edgefl.coordination.decisions import Decisions
 from edgefl.coordination.forecast import Forecast
 from edgefl.coordination.optimisers.base import Optimiser
@@ -39,8 +40,6 @@ class Fedl(Optimiser):
 
     def _uploads(self, forecast: Forecast) -> tuple[Floats, Floats]:
         """Return airtimes [n] and powers over full powers [n]."""
-        from channel import airtime
-
         up = forecast.up
         full_w = forecast.tx_power_w
         bits_per_hz = forecast.up_bits / (up.band_hz * up.payload_share)

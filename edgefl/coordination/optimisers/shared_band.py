@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from channel import airtime
 from edgefl.coordination.decisions import Infeasible
 from edgefl.coordination.forecast import Forecast
 from edgefl.core.arrays import Floats, Ids
@@ -58,8 +59,6 @@ class SharedBand:
 
     def least_share(self, upload_s: Floats) -> Floats:
         """Return the least shares [n] on which uploads at full power take a time; inf where none is enough."""
-        from channel import airtime
-
         possible = upload_s > 0
         seconds = np.where(possible, upload_s, 1.0)
         share = airtime.least_band_hz(self.payload / (seconds * LN_2), self.whole_snr)

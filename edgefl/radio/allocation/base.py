@@ -9,16 +9,14 @@ for what it has not decided: the other direction, and messages that are no parti
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from channel.allocation import Shares
+from channel.rate import Efficiency
 from edgefl.coordination.decisions import Decisions
 from edgefl.coordination.forecast import Forecast
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import Member
-
-if TYPE_CHECKING:
-    from channel.allocation import Shares
-    from channel.rate import Efficiency
 
 
 class Allocation(Member):

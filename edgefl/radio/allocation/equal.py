@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from channel import allocation
+from channel.allocation import Shares
+from channel.rate import Efficiency
 from edgefl.core.arrays import Floats
 from edgefl.radio.allocation.base import Allocation
-
-if TYPE_CHECKING:
-    from channel.allocation import Shares
-    from channel.rate import Efficiency
 
 
 class EqualAllocation(Allocation):
@@ -19,7 +16,5 @@ class EqualAllocation(Allocation):
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return the shares of `channel.allocation.equal`."""
-        from channel import allocation
-
         # Neither payloads nor channels count: a device with a weak channel or more to send takes longer.
         return allocation.equal(band_hz, len(payload_bits))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from channel import allocation
+from channel.allocation import Shares
+from channel.equal_finish import equal_finish
+from channel.rate import Efficiency
 from edgefl.coordination.decisions import Decisions
 from edgefl.coordination.forecast import Forecast
 from edgefl.core.arrays import Floats
 from edgefl.radio.allocation.base import Allocation
-
-if TYPE_CHECKING:
-    from channel.allocation import Shares
-    from channel.rate import Efficiency
 
 
 class EqualFinish(Allocation):
@@ -24,8 +24,6 @@ class EqualFinish(Allocation):
 
     def decide(self, forecast: Forecast) -> Decisions:
         """Return the shares of the uplink."""
-        from channel.equal_finish import equal_finish
-
         # The server has all updates at the same time, so that what the backhaul takes belongs to the wait, too.
         ready_s = forecast.download_s() + forecast.compute_s() + forecast.backhaul_s
         share = np.full(len(forecast), 1.0 / len(forecast))
@@ -45,6 +43,4 @@ class EqualFinish(Allocation):
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return equal shares of the downlink: the forecast takes downloads for what these make of them."""
-        from channel import allocation
-
         return allocation.equal(band_hz, len(payload_bits))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, PositiveFloat
 
+from channel import allocation
+from channel.allocation import Shares
+from channel.block_assignment import best_blocks
+from channel.packet_errors import outage_probability
+from channel.rate import Efficiency
+from channel.units import db_to_linear
 from edgefl.coordination.decisions import Decisions, Infeasible
 from edgefl.coordination.forecast import Forecast
 from edgefl.core.arrays import Bools, Floats
 from edgefl.core.section import Seconds
 from edgefl.radio.allocation.base import Allocation
-
-if TYPE_CHECKING:
-    from channel.allocation import Shares
-    from channel.rate import Efficiency
 
 LEAST_POWER_SHARE = 1e-6
 POWERS = 61  # tried between that and full power, before the interval is halved
@@ -44,10 +46,6 @@ class Hungarian(Allocation):
 
     def decide(self, forecast: Forecast) -> Decisions:
         """Return the blocks of the uplink, what interferes with them, the powers, and who takes part."""
-        from channel.block_assignment import best_blocks
-        from channel.packet_errors import outage_probability
-        from channel.units import db_to_linear
-
         devices = len(forecast)
         blocks = self.places()
         if devices > blocks:
@@ -76,8 +74,6 @@ class Hungarian(Allocation):
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return equal shares of the downlink: blocks are those of the uplink."""
-        from channel import allocation
-
         return allocation.equal(band_hz, len(payload_bits))
 
     def _within_limits(self, pairs: Forecast, power_share: Floats) -> Bools:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from channel import sum_rate
+from channel.allocation import Shares
+from channel.rate import Efficiency
 from edgefl.core.arrays import Floats
 from edgefl.radio.allocation.base import Allocation
-
-if TYPE_CHECKING:
-    from channel.allocation import Shares
-    from channel.rate import Efficiency
 
 
 class MaxRate(Allocation):
@@ -27,7 +26,5 @@ class MaxRate(Allocation):
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return the shares of `channel.sum_rate.max_rate`."""
-        from channel import sum_rate
-
         # The optimum is the same for every rate that is concave in the SNR.
         return sum_rate.max_rate(band_hz, snr_hz, least_share=self.min_share, spread=spread)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from channel import allocation
+from channel.allocation import Shares
+from channel.rate import Efficiency
 from edgefl.core.arrays import Floats
 from edgefl.radio.allocation.base import Allocation
-
-if TYPE_CHECKING:
-    from channel.allocation import Shares
-    from channel.rate import Efficiency
 
 
 class MinMakespan(Allocation):
@@ -21,7 +20,5 @@ class MinMakespan(Allocation):
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return the shares of `channel.allocation.min_makespan`."""
-        from channel import allocation
-
         # They finish together in the mean: shares do not follow the fading.
         return allocation.min_makespan(band_hz, payload_bits, snr_hz, efficiency, spread=spread)

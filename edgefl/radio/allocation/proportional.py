@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from channel import allocation
+from channel.allocation import Shares
+from channel.rate import Efficiency
 from edgefl.core.arrays import Floats
 from edgefl.radio.allocation.base import Allocation
-
-if TYPE_CHECKING:
-    from channel.allocation import Shares
-    from channel.rate import Efficiency
 
 
 class ProportionalAllocation(Allocation):
@@ -19,7 +16,5 @@ class ProportionalAllocation(Allocation):
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return the shares of `channel.allocation.proportional`."""
-        from channel import allocation
-
         # Channels do not count, so all finish together only if their channels are equal.
         return allocation.proportional(band_hz, payload_bits)

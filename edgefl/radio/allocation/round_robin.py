@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from channel import allocation
+from channel.allocation import Shares
+from channel.rate import Efficiency
 from edgefl.core.arrays import Floats
 from edgefl.radio.allocation.base import Allocation
-
-if TYPE_CHECKING:
-    from channel.allocation import Shares
-    from channel.rate import Efficiency
 
 
 class RoundRobinAllocation(Allocation):
@@ -21,7 +20,5 @@ class RoundRobinAllocation(Allocation):
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return the shares of `channel.allocation.round_robin`."""
-        from channel import allocation
-
         # In its turn a device spreads its power over the whole band, so its SNR is lower than on a share of 1/n.
         return allocation.round_robin(band_hz, len(payload_bits))

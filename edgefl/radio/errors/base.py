@@ -10,16 +10,12 @@ To add one:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from channel.link_adaptation import LinkAdaptation
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import Member
 from edgefl.radio.rates import Rate
-
-if TYPE_CHECKING:
-    from channel.link_adaptation import LinkAdaptation
 
 
 class PacketErrors(Member):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
+from channel import link_adaptation, mcs, units
+from channel.link_adaptation import LinkAdaptation
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.files import read_text
@@ -16,9 +18,6 @@ from edgefl.core.paths import UserPath
 from edgefl.radio.errors.base import PacketErrors
 from edgefl.radio.rates import Rate
 from edgefl.radio.rates.mcs import McsRate
-
-if TYPE_CHECKING:
-    from channel.link_adaptation import LinkAdaptation
 
 COLUMNS = ["mcs", "snr_db", "bler"]
 LARGEST_DB = 200.0
@@ -52,8 +51,6 @@ class Bler(PacketErrors):
         Raises:
             InputError: the file of curves cannot be read, or a curve is none.
         """
-        from channel import link_adaptation, mcs, units
-
         if not isinstance(rate, McsRate):
             raise TypeError("block errors belong to schemes")
         schemes = mcs.TABLES[rate.table]
@@ -79,8 +76,6 @@ class Bler(PacketErrors):
 
     def _read(self, schemes: int) -> dict[int, Floats]:
         """Return the curve of each scheme that the file has, by index."""
-        from channel import link_adaptation
-
         path = Path(self.curves or "")
         points: dict[int, list[tuple[float, float]]] = {}
         try:

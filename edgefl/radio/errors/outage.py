@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from channel import packet_errors, units
 from edgefl.core.arrays import Floats
 from edgefl.radio.errors.base import PacketErrors
 
@@ -17,6 +18,4 @@ class Outage(PacketErrors):
 
     def failure_probability(self, mean_snr: Floats, k_factor: Floats) -> Floats:
         """See PacketErrors."""
-        from channel import packet_errors, units
-
         return packet_errors.outage_probability(units.db_to_linear(self.threshold_db), mean_snr, k_factor)

@@ -7,15 +7,14 @@ scatter goes on from slot to slot (`slot_correlation`, `hold_slots`), or returns
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from channel.fading import doppler_correlation
+from channel.waves import Waves
 from edgefl.core.arrays import Bools, Floats, Ints
 from edgefl.core.catalogue import Member
-
-if TYPE_CHECKING:
-    from channel.waves import Waves
 
 
 class ScatteredPaths(NamedTuple):
@@ -61,8 +60,6 @@ class Fading(Member):
 
     def slot_correlation(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Floats:
         """Return the correlation [n] of the scatter between neighbouring slots, or blocks, of devices at speeds [n]."""
-        from channel.fading import doppler_correlation
-
         # Jakes' correlation at a lag of one slot; at longer lags a Gauss-Markov process falls by its powers instead.
         return doppler_correlation(speed_mps, carrier_hz, slot_s)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from channel.fading import coherence_s
 from edgefl.core.arrays import Floats, Ints
 from edgefl.core.section import Seconds
 from edgefl.radio.fading.base import Fading
@@ -22,8 +23,6 @@ class BlockFading(Fading):
 
     def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints:
         """Return the coherence time to the nearest whole slot [n], at least one; 2^62 for a device at rest."""
-        from channel.fading import coherence_s
-
         block_s = coherence_s(speed_mps, carrier_hz)  # infinite at rest
         if self.block_s is not None:
             block_s = np.full(speed_mps.shape, self.block_s)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from channel import fading, waves
+from channel.waves import Waves
 from edgefl.core.arrays import Bools, Floats
 from edgefl.core.section import fault
 from edgefl.radio.fading.base import DrawUniform, ScatteredPaths
 from edgefl.radio.fading.ricean import Ricean
-
-if TYPE_CHECKING:
-    from channel.waves import Waves
 
 DRAWS_A_WAVE = 2  # its angle and its phase
 DRAWS_OF_LINE = 2  # the angle and the phase of the line of sight
@@ -43,8 +42,6 @@ class Jakes(Ricean):
 
     def waves(self, paths: ScatteredPaths, draw: DrawUniform) -> Waves:
         """Return waves from all around [n], and the line of sight from anywhere."""
-        from channel import fading, waves
-
         count = len(paths.speed_mps)
         uniform = draw(DRAWS_A_WAVE * self.sinusoids + DRAWS_OF_LINE)
         around = uniform[:, DRAWS_OF_LINE:].reshape(count, 1, self.sinusoids, DRAWS_A_WAVE)

@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from channel.units import db_to_linear
 from edgefl.core.arrays import Bools, Floats
 from edgefl.core.section import fault
 from edgefl.radio.fading.base import Fading
@@ -32,6 +33,4 @@ class Ricean(Fading):
 
     def k_factor(self, los: Bools, k_db: Floats) -> Floats:
         """Return the drawn K [n] in line of sight; elsewhere 0, which is nothing but scatter."""
-        from channel.units import db_to_linear
-
         return np.where(los, db_to_linear(k_db), 0.0)

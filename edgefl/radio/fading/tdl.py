@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, PositiveFloat, model_validator
 
+from channel import fading, tdl, waves
+from channel.tdl import Taps
+from channel.waves import Waves
 from edgefl.core.arrays import Bools, Floats, Rows
 from edgefl.core.section import fault, fault_at
 from edgefl.radio.fading.base import DrawUniform, Fading, ScatteredPaths
-
-if TYPE_CHECKING:
-    from channel.tdl import Taps
-    from channel.waves import Waves
 
 DRAWS_A_WAVE = 2  # its angle and its phase
 MOST_TAPS = 24  # of a profile: the draws of a device do not depend on its profile
@@ -55,8 +54,6 @@ class Tdl(Fading):
 
     def waves(self, paths: ScatteredPaths, draw: DrawUniform) -> Waves:
         """Return the taps [n], each a sum of waves from all around, the first with the line of sight."""
-        from channel import fading, tdl, waves
-
         count = len(paths.speed_mps)
         spread_s = self._spread_s(paths)
         delay = np.zeros((count, MOST_TAPS))  # over the delay spread
@@ -92,8 +89,6 @@ class Tdl(Fading):
 
     def _taps(self, profile: str) -> Taps:
         """Return the taps of a profile, their delays over the delay spread."""
-        from channel import tdl
-
         k_db = self.k_db if profile in WITH_LINE else None
         return tdl.taps(profile, 1.0, k_db)
 

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from channel import noma
 from edgefl.core.arrays import Floats, Ints
 from edgefl.radio.multiple_access.base import MultipleAccess
 
@@ -23,12 +24,9 @@ class Noma(MultipleAccess):
         """Return one group for all, or those of `channel.noma.strong_with_weak`."""
         if self.users_per_group is None:
             return np.zeros(len(received), dtype=np.int64)
-        from channel import noma
 
         return noma.strong_with_weak(received, self.users_per_group)
 
     def interference(self, received: Floats) -> Floats:
         """Return what `channel.noma.interference_w` leaves of the others when each upload is decoded."""
-        from channel import noma
-
         return noma.interference_w(received, self.residual)

@@ -1,7 +1,8 @@
 """Path loss: one file a propagation model."""
 
+from channel.tr38901 import LOS, NLOS, O2I
 from edgefl.core.catalogue import Catalogue
-from edgefl.radio.propagation.base import LOS, NLOS, O2I, LargeScale, PathDraws, Propagation
+from edgefl.radio.propagation.base import LargeScale, PathDraws, Propagation
 
 PROPAGATION: Catalogue[Propagation] = Catalogue(
     "propagation model",

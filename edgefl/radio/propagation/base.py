@@ -7,24 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from channel import tdl
+from channel.tr38901 import Statistics, Validity
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.catalogue import Member
-
-if TYPE_CHECKING:
-    from channel.tr38901 import Statistics, Validity
-
-
-# States of a path, in the order in which `channel.tr38901` keeps their statistics. They are written here once more,
-# because scenarios are checked and listed without the physics.
-LOS = 0  # line of sight
-NLOS = 1  # none
-O2I = 2  # outdoor to indoor
 
 METRES_A_KM = 1e3
 Decibels = Annotated[float, Field(ge=-300, le=300)]
@@ -101,8 +93,6 @@ class Propagation(Member):
             indoor: [n] whether each is in a building.
             carrier_hz: the carrier.
         """
-        from channel import tdl
-
         if self.delay_scenario is None:
             return None
         return tdl.median_spread_s(self.delay_scenario, carrier_hz, los, indoor)

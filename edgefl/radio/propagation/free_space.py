@@ -7,8 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from channel import free_space, geometry
+from channel.tr38901 import LOS
 from edgefl.core.arrays import Floats
-from edgefl.radio.propagation.base import LOS, LargeScale, PathDraws, Propagation, on_the_ground_m
+from edgefl.radio.propagation.base import LargeScale, PathDraws, Propagation, on_the_ground_m
 
 
 class FreeSpace(Propagation):
@@ -18,14 +20,10 @@ class FreeSpace(Propagation):
 
     def physics(self) -> ModuleType:
         """Return `channel.free_space`."""
-        from channel import free_space
-
         return free_space
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
         """Return the range from one wavelength between the antennas on."""
-        from channel import free_space
-
         # Nearer than a wavelength is not the far field, for which Friis's formula holds.
         return on_the_ground_m((float(free_space.wavelength_m(carrier_hz)), np.inf), bs_height_m, ut_height_m)
 
@@ -33,8 +31,6 @@ class FreeSpace(Propagation):
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Return the channel; nothing is drawn."""
-        from channel import free_space, geometry
-
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
         # Waves travel from antenna to antenna: the heights count, too.
         distance_3d = geometry.distance_3d_m(distance, bs_height_m, ut_height_m)

@@ -7,8 +7,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from channel import inh
+from channel.tr38901 import LOS, NLOS
 from edgefl.core.arrays import Floats
-from edgefl.radio.propagation.base import LOS, NLOS, LargeScale, PathDraws, Propagation, on_the_ground_m
+from edgefl.radio.propagation.base import LargeScale, PathDraws, Propagation, on_the_ground_m
 
 
 class Inh(Propagation):
@@ -21,8 +23,6 @@ class Inh(Propagation):
 
     def physics(self) -> ModuleType:
         """Return `channel.inh`."""
-        from channel import inh
-
         return inh
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
@@ -34,8 +34,6 @@ class Inh(Propagation):
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Return the channel; line of sight is by chance."""
-        from channel import inh
-
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
         los = draws.los < inh.los_probability(distance, self.office)
         loss = inh.path_loss_db(distance, carrier_hz, los, bs_height_m, ut_height_m)

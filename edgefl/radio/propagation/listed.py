@@ -8,11 +8,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationInfo
 
+from channel import free_space
+from channel.tr38901 import LOS
 from edgefl.core.arrays import Floats
 from edgefl.core.distributions import ColumnDistribution, read_column
 from edgefl.core.errors import InputError
 from edgefl.core.section import fault
-from edgefl.radio.propagation.base import LOS, Decibels, LargeScale, PathDraws, Propagation
+from edgefl.radio.propagation.base import Decibels, LargeScale, PathDraws, Propagation
 
 
 def _read_file(value: Any, info: ValidationInfo) -> Any:
@@ -44,8 +46,6 @@ class Listed(Propagation):
 
     def physics(self) -> ModuleType:
         """Return `channel.free_space`, whose statistics and range hold here, too: no shadowing, no limit."""
-        from channel import free_space
-
         return free_space
 
     def check_population(self, devices: int, cells: int) -> str | None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from channel import free_space, geometry, log_distance
+from channel.tr38901 import LOS, Statistics
 from edgefl.core.arrays import Floats
-from edgefl.radio.propagation.base import LOS, Decibels, LargeScale, PathDraws, Propagation, on_the_ground_m
-
-if TYPE_CHECKING:
-    from channel.tr38901 import Statistics
+from edgefl.radio.propagation.base import Decibels, LargeScale, PathDraws, Propagation, on_the_ground_m
 
 Length = Annotated[float, Field(gt=0, le=1e5)]
 
@@ -31,8 +30,6 @@ class LogDistance(Propagation):
 
     def physics(self) -> ModuleType:
         """Return `channel.log_distance`."""
-        from channel import log_distance
-
         return log_distance
 
     def statistics(self) -> Statistics:
@@ -54,8 +51,6 @@ class LogDistance(Propagation):
         ut_height_m: tuple[float, float] = (1.5, 1.5),
     ) -> str | None:
         """Return why the model does not hold; free space must hold at the reference distance, too."""
-        from channel import free_space
-
         # The loss at the reference is Friis's, which holds from a wavelength on.
         wavelength_m = float(free_space.wavelength_m(carrier_hz))
         if self.reference_loss_db is None and self.reference_m < wavelength_m:
@@ -68,8 +63,6 @@ class LogDistance(Propagation):
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Return the channel; nothing is drawn."""
-        from channel import geometry, log_distance
-
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
         distance_3d = geometry.distance_3d_m(distance, bs_height_m, ut_height_m)
         loss = log_distance.path_loss_db(

@@ -7,8 +7,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from channel import penetration
+from channel.tr38901 import LOS, NLOS, O2I
 from edgefl.core.arrays import Bools, Floats
-from edgefl.radio.propagation.base import LOS, NLOS, O2I, LargeScale, PathDraws, Propagation
+from edgefl.radio.propagation.base import LargeScale, PathDraws, Propagation
 
 DeviceShare = Annotated[float, Field(ge=0, le=1)]
 
@@ -44,8 +46,6 @@ class Outdoor(Propagation):
 
     def way_inside(self, carrier_hz: float, draws: PathDraws) -> tuple[Floats, Floats]:
         """Return the distances [...] inside the building [m], and the losses [...] of the way in [dB]."""
-        from channel import penetration
-
         inside = penetration.indoor_distance_m(draws.indoor_distance, self.depth_m)
         low_loss = np.zeros(np.shape(draws.building), dtype=bool)
         return inside, penetration.loss_db(carrier_hz, inside, low_loss, draws.penetration)

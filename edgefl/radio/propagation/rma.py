@@ -9,8 +9,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from channel import rma
+from channel.tr38901 import O2I
 from edgefl.core.arrays import Bools, Floats
-from edgefl.radio.propagation.base import O2I, LargeScale, PathDraws
+from edgefl.radio.propagation.base import LargeScale, PathDraws
 from edgefl.radio.propagation.outdoor import Outdoor
 
 Surroundings = Annotated[float, Field(ge=5, le=50)]
@@ -28,14 +30,10 @@ class Rma(Outdoor):
 
     def physics(self) -> ModuleType:
         """Return `channel.rma`."""
-        from channel import rma
-
         return rma
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
         """Return the range in which both states are defined: any device may be out of sight."""
-        from channel import rma
-
         # The table holds to 10 km in line of sight, but only to 5 km without.
         shortest, longest = super().ground_range_m(carrier_hz, bs_height_m, ut_height_m)
         return shortest, np.minimum(longest, rma.NLOS_DISTANCE_M)
@@ -44,8 +42,6 @@ class Rma(Outdoor):
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Return the channel; shadowing in line of sight is wider beyond the break point."""
-        from channel import rma
-
         channel = super().large_scale(distance_2d_m, carrier_hz, bs_height_m, ut_height_m, draws)
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
         outdoors = rma.shadowing_std_db(distance, carrier_hz, channel.los, bs_height_m, ut_height_m)
@@ -62,8 +58,6 @@ class Rma(Outdoor):
         draws: PathDraws,
     ) -> Floats:
         """Return the loss [...] with the surroundings that the scenario names."""
-        from channel import rma
-
         return rma.path_loss_db(
             distance_m, carrier_hz, los, bs_height_m, ut_height_m, self.building_height_m, self.street_width_m
         )

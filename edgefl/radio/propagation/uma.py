@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import ClassVar
 
+from channel import uma
 from edgefl.core.arrays import Bools, Floats
 from edgefl.radio.propagation.base import PathDraws
 from edgefl.radio.propagation.urban import Urban
@@ -18,14 +19,10 @@ class Uma(Urban):
 
     def physics(self) -> ModuleType:
         """Return `channel.uma`."""
-        from channel import uma
-
         return uma
 
     def los_probability(self, outdoor_m: Floats, ut_height_m: Floats) -> Floats:
         """Return the probability [...], which is higher for high terminals."""
-        from channel import uma
-
         return uma.los_probability(outdoor_m, ut_height_m)  # the term C' of Table 7.4.2-1, for those above 13 m
 
     def outdoor_loss_db(
@@ -38,7 +35,5 @@ class Uma(Urban):
         draws: PathDraws,
     ) -> Floats:
         """Return the loss [...] with the drawn height of the environment."""
-        from channel import uma
-
         # The break point depends on the height of what lies between, which Table 7.4.1-1, note 1, draws for each link.
         return uma.path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m, draws.environment)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import ClassVar
 
+from channel import umi
 from edgefl.radio.propagation.urban import Urban
 
 
@@ -16,6 +17,4 @@ class Umi(Urban):
 
     def physics(self) -> ModuleType:
         """Return `channel.umi`."""
-        from channel import umi
-
         return umi

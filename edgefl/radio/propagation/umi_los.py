@@ -7,8 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from channel import umi
+from channel.tr38901 import LOS
 from edgefl.core.arrays import Floats
-from edgefl.radio.propagation.base import LOS, LargeScale, PathDraws, Propagation
+from edgefl.radio.propagation.base import LargeScale, PathDraws, Propagation
 
 
 class UmiLos(Propagation):
@@ -19,16 +21,12 @@ class UmiLos(Propagation):
 
     def physics(self) -> ModuleType:
         """Return `channel.umi`."""
-        from channel import umi
-
         return umi
 
     def large_scale(
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Return the channel; nothing is drawn."""
-        from channel import umi
-
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
         los = np.ones(distance.shape, dtype=bool)  # always, as the paper's published times assume
         return self.by_state(LOS, los, umi.path_loss_db(distance, carrier_hz, los, bs_height_m, ut_height_m))

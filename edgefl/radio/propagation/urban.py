@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from channel import penetration
 from edgefl.core.arrays import Floats
 from edgefl.core.section import fault_at
 from edgefl.radio.propagation.base import PathDraws
@@ -34,7 +35,6 @@ class Urban(Outdoor):
         """Return the heights [...] of the antennas: of devices in buildings those of their floors."""
         if self.floors is None:
             return ut_height_m
-        from channel import penetration
 
         return np.where(self.is_indoor(draws), penetration.floor_height_m(draws.floor, self.floors), ut_height_m)
 
@@ -42,7 +42,6 @@ class Urban(Outdoor):
         """Return the lowest and the highest antenna of devices between two heights, on floors or not."""
         if self.floors is None or self.indoor == 0:
             return lowest_m, highest_m
-        from channel import penetration
 
         ground_m, roof_m = penetration.floor_height_m([[0.0, 0.0], [1.0, 1.0]], self.floors).tolist()
         if self.indoor == 1:
@@ -51,14 +50,10 @@ class Urban(Outdoor):
 
     def has_one_wall(self, carrier_hz: float) -> bool:
         """Return whether all buildings have one loss, whatever their walls (clause 7.4.3.1, below 6 GHz)."""
-        from channel import penetration
-
         return self.walls == "by_frequency" and carrier_hz < penetration.SINGLE_FREQUENCY_BELOW_HZ
 
     def way_inside(self, carrier_hz: float, draws: PathDraws) -> tuple[Floats, Floats]:
         """Return the distances [...] inside the building [m], and the losses [...] of the way in [dB]."""
-        from channel import penetration
-
         if self.has_one_wall(carrier_hz):
             # Table 7.4.3-3: the depth belongs to the link, while in the other tables it belongs to the device.
             inside = penetration.single_frequency_indoor_distance_m(draws.path_depth)

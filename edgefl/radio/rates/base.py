@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from channel.rate import Efficiency
 from edgefl.core.catalogue import Member
-
-if TYPE_CHECKING:
-    from channel.rate import Efficiency
 
 
 class Rate(Member):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from channel import mcs
+from channel.rate import Efficiency
 from edgefl.radio.rates.base import Rate
-
-if TYPE_CHECKING:
-    from channel.rate import Efficiency
 
 
 class McsRate(Rate):
@@ -22,6 +21,4 @@ class McsRate(Rate):
 
     def efficiency(self) -> Efficiency:
         """Return `channel.mcs.Mcs`."""
-        from channel import mcs
-
         return mcs.Mcs(self.snr_gap_db, self.table)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from channel import rate
+from channel.rate import Efficiency
 from edgefl.radio.rates.base import Rate
-
-if TYPE_CHECKING:
-    from channel.rate import Efficiency
 
 
 class ShannonRate(Rate):
@@ -15,6 +12,4 @@ class ShannonRate(Rate):
 
     def efficiency(self) -> Efficiency:
         """Return `channel.rate.SHANNON`."""
-        from channel import rate
-
         return rate.SHANNON

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
+from channel import rate, units
+from channel.rate import Efficiency
 from edgefl.radio.rates.base import Rate
-
-if TYPE_CHECKING:
-    from channel.rate import Efficiency
 
 
 class TruncatedShannonRate(Rate):
@@ -23,6 +22,4 @@ class TruncatedShannonRate(Rate):
 
     def efficiency(self) -> Efficiency:
         """Return `channel.rate.Shannon`."""
-        from channel import rate, units
-
         return rate.Shannon(self.attenuation, float(units.db_to_linear(self.min_snr_db)), self.max_bps_hz)

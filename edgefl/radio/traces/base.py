@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
+from channel.link_traces import Opportunities, SnrSteps, Steps
 from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
 from edgefl.core.section import LARGEST_S, fault_at
 
 if TYPE_CHECKING:  # whoever only reads scenarios does without channel, which loads SciPy
-    from channel.link_traces import Opportunities, SnrSteps, Steps
-
     Recorded = Steps | Opportunities | SnrSteps
 
 HIGHEST_BPS = 1e15

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from pydantic import ValidationError
@@ -17,9 +17,7 @@ from edgefl.radio.radio_section import Radio
 from edgefl.results.report.describe import at
 from edgefl.results.report.read import Run
 from edgefl.results.report.style import Figure
-
-if TYPE_CHECKING:
-    from edgefl.world.cells_section import Cells
+from edgefl.world.cells_section import Cells
 
 Known = TypeVar("Known", bound=Section)
 
@@ -33,8 +31,6 @@ DEVICE_HEIGHT_M = 1.5  # where devices differ: the least of 3GPP TR 38.901, Tabl
 
 def cells_of(run: Run) -> Cells | None:
     """Return the scenario's base stations; None where another version wrote what this one does not know."""
-    from edgefl.world.cells_section import Cells  # late: scipy comes with it, which is slow to import
-
     return known(Cells, at(run.scenario, "cells"))
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from channel import antenna
 from edgefl.core.arrays import Floats
 from edgefl.world.antennas.base import Antenna, GainDbi
 
@@ -22,8 +23,6 @@ class Tr38901(Antenna):
 
     def pattern_dbi(self, zenith_deg: Floats, azimuth_deg: Floats) -> Floats:
         """Return the gain of an element and of the column [...]."""
-        from channel import antenna
-
         element_dbi = antenna.element_gain_dbi(
             zenith_deg, azimuth_deg, self.gain_dbi, self.beamwidth_deg, self.front_to_back_db
         )
