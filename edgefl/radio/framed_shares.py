@@ -17,21 +17,32 @@ from edgefl.core.times import steps_begun, steps_completed
 from edgefl.radio.messages import Messages, way_of
 from edgefl.radio.participants import Participants
 from edgefl.radio.pricing import Offer, Priced, Pricing
-from edgefl.radio.processor_sharing import SharedCarrier
 from edgefl.radio.transfers import WAYS, OnAir, TransferResult
+from edgefl.radio.turns import Turns
 
 ROW = np.array([0])
 
 
-class FramedCarrier(SharedCarrier):
+class FramedCarrier:
     """Carries a round's messages over shares that hold, in the slots of their directions."""
 
     def __init__(
         self, env: simpy.Environment, pricing: Pricing, participants: Participants, messages: Messages, on_air: OnAir
     ) -> None:
-        super().__init__(env, pricing, participants, messages, bands={})
+        self._env = env
+        self._pricing = pricing
+        self._ids = participants.drop.ids
+        self._messages = messages
         self._on_air = on_air
+        self.turns = Turns(env, pricing, participants, messages)
         self._offers = {way: pricing.offer(way, participants, messages.total_bits(way)) for way in WAYS}
+
+    def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
+        """See Carrier."""
+        self.turns.begin(row, turn)
+        result = yield from self._attempts(row, turn)
+        self.turns.end(row)
+        return result
 
     def _attempts(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
         """Carry a message, with as many attempts as it takes and the scenario allows."""
@@ -42,7 +53,8 @@ class FramedCarrier(SharedCarrier):
         begin = steps_begun(began_s, slot_s)
         wait_s = max(begin * slot_s - began_s, 0.0)
         offer = self._offers[way].only(np.array([row]), np.array([bits]))
-        participant = replace(self._participant(row), start=self.gain[row : row + 1], first_slot=np.array([begin]))
+        participant = self.turns.participant(row)
+        participant = replace(participant, start=self.turns.gain[row : row + 1], first_slot=np.array([begin]))
         priced = self._pricing.price(offer, participant, ROW)
         slots = int(priced.slots[0])
         duration_s = wait_s + slots * slot_s
@@ -51,7 +63,7 @@ class FramedCarrier(SharedCarrier):
         air_s *= float(offer.air[0]) / self._pricing.budget.resources.time_share(way)
         air = air_s / duration_s if duration_s > 0 else 0.0
         power_share = float(offer.power_share[0])
-        self._on_air(self._participants.drop.ids[row].item(), way, air, power_share)
+        self._on_air(self._ids[row].item(), way, air, power_share)
         try:
             yield self._env.timeout(duration_s)
         except simpy.Interrupt as cut:
@@ -60,7 +72,7 @@ class FramedCarrier(SharedCarrier):
             air_s = air * elapsed_s
             sent_bits = float(part.sent_bits[0])
             return TransferResult(elapsed_s, air_s, air_s * power_share, sent_bits, delivered=False, cut=str(cut.cause))
-        self.gain[row] = priced.gain[0]
+        self.turns.begin_with(row, priced.gain[0])
         delivered = bool(priced.delivered[0])
         return TransferResult(duration_s, air_s, air_s * power_share, float(priced.sent_bits[0]), delivered=delivered)
 

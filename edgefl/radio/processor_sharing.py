@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 import simpy
-from numpy.typing import ArrayLike
 
-import channel
 from channel.transfer import MAX_SLOTS
-from edgefl.core.times import steps_begun
 from edgefl.radio.band import Band
 from edgefl.radio.band_transfer import BandTransfer
 from edgefl.radio.messages import Messages, way_of
@@ -20,8 +17,7 @@ from edgefl.radio.moving import ChannelAhead, MovingChannel
 from edgefl.radio.participants import Participants
 from edgefl.radio.pricing import Pricing
 from edgefl.radio.transfers import TransferResult, Way
-
-ROUND_TRIP_TURNS = 2  # messages of an ordinary round: a download and an upload
+from edgefl.radio.turns import Turns
 
 
 class SharedCarrier:
@@ -38,28 +34,22 @@ class SharedCarrier:
     ) -> None:
         self._env = env
         self._pricing = pricing
-        self._participants = participants
         self._messages = messages
         self._bands = bands
         self._moving = moving  # None: the large-scale channel holds for the round
         self._channels: dict[int, ChannelAhead] = {}  # by row, to the cell that serves each
-        self._alone: dict[int, Participants] = {}  # participants [1] by row, with the draws' keys of their last turn
-        self._pauses = [pricing.fading.pauses(participants.only(group.rows), group.turns) for group in messages.groups]
-        self.gain = participants.start.copy()  # [n] of the fading when each participant's last transfer ended
-        self._ended_s = np.full(len(participants), float(env.now))  # when that was; or when the round began
+        self.turns = Turns(env, pricing, participants, messages)
 
     def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
         """See Carrier."""
-        if turn > 0:
-            self._pause(row, turn)
-        self._count_earlier_attempts(row, turn)
+        self.turns.begin(row, turn)
         result = yield from self._attempts(row, turn)
-        self._ended_s[row] = self._env.now
+        self.turns.end(row)
         return result
 
     def serving(self, row: int) -> Participants:
         """Return a participant [1] with the base station that serves it, over the channel that it has now."""
-        return self._moved(row, self._participant(row))
+        return self._moved(row, self.turns.participant(row))
 
     def carry(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, str]:
         """Carry one attempt to its end or limit; return the cause of the interrupt that cut it short, if any."""
@@ -110,32 +100,6 @@ class SharedCarrier:
             self._channels[row] = self._moving.of(int(participant.drop.ids[0]), participant.index, cell)
         return self._channels[row]
 
-    def _participant(self, row: int) -> Participants:
-        # On a band every transfer goes its own way, so each participant is taken out of the round's arrays.
-        if row not in self._alone:
-            self._alone[row] = self._participants.only(np.array([row]))
-        return self._alone[row]
-
-    def _pause(self, row: int, turn: int) -> None:
-        """Let the fading go on from the end of the transfer before until now."""
-        # The next transfer begins at a slot boundary, so a slot that has begun counts as a whole.
-        pause_slots: ArrayLike = steps_begun(self._env.now - self._ended_s[row], self._pricing.radio.slot_s)
-        group, place = self._messages.place(row)
-        if self._messages.groups[group].turns > ROUND_TRIP_TURNS:
-            # NumPy squares by another path if the exponent is an array, which may round the last digit differently.
-            # Results of earlier versions had an array here for split learning, and a number for ordinary rounds.
-            pause_slots = np.array([pause_slots])
-        draw = self._pauses[group][place, turn - 1]
-        at = slice(row, row + 1)  # arrays [1], as under fixed shares, where this is done for all at once
-        self.gain[at] = channel.fading.advance(self.gain[at], self._participants.correlation[at], pause_slots, draw)
-
-    def _count_earlier_attempts(self, row: int, turn: int) -> None:
-        """Let the keys of the draws count the attempts of earlier turns in the same direction."""
-        attempts_before = turn // 2 * self._pricing.radio.faults.attempts
-        participant = self._participant(row)
-        if participant.attempts_before != attempts_before:
-            self._alone[row] = replace(participant, attempts_before=attempts_before)
-
     def _attempts(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
         """Carry a message, with as many attempts as it takes and the scenario allows."""
         pricing = self._pricing
@@ -146,14 +110,14 @@ class SharedCarrier:
         air_s = 0.0
         full_power_s = 0.0
         # Whether an attempt fails does not depend on handovers: keys count those of the participant, not of a piece.
-        draws_of_failure = pricing.failure_draws(way, self._participant(row))[0]
+        draws_of_failure = pricing.failure_draws(way, self.turns.participant(row))[0]
         left_slots = pricing.longest_slots
         for attempt in range(pricing.radio.faults.attempts):
             participant = self.serving(row)
             draws = pricing.fading.innovations(way, participant, attempt)
             # A guard against links that never get through.
             longest_slots = MAX_SLOTS if left_slots is None else left_slots
-            transfer = BandTransfer(participant, attempt, bits, longest_slots, self.gain[row], draws)
+            transfer = BandTransfer(participant, attempt, bits, longest_slots, self.turns.gain[row], draws)
             transfer.expect_failure(pricing.hopeless_links.fails_after(way, participant, bits))
             cut = yield from self.carry(way, row, transfer)
             sent_bits += transfer.sent_bits
@@ -165,7 +129,7 @@ class SharedCarrier:
             probability = pricing.failure_probability(transfer.sent_snr, self.serving(row).drop.k_factor)[0]
             delivered = complete and draws_of_failure[attempt] >= probability
             if not delivered or turn < self._messages.last_turn(row):
-                self.gain[row] = transfer.gain  # the next attempt, or turn, begins with it
+                self.turns.begin_with(row, transfer.gain)
             if delivered:
                 return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=True)
             if not complete:  # the link has failed, or the time is up

@@ -65,7 +65,7 @@ class RoamingCarrier(SharedCarrier):
         self._handed_over[row] = replace(before, drop=drop, attempts_before=attempts_before, waves=waves)
         # Scatter around another base station: its fading is independent, and starts from a stationary draw.
         starts = self._pricing.fading.complex_normals("handover_start", drop.ids, self.index, handovers)
-        self.gain[row] = starts[0, -1]
+        self.turns.begin_with(row, starts[0, -1])
         self._cut(row)
 
     def lose(self, row: int) -> None:
@@ -134,7 +134,7 @@ class RoamingCarrier(SharedCarrier):
         participant = self.serving(row)
         draws = self._pricing.fading.innovations(way, participant, transfer.attempt)
         # Slots of the pause count towards the transfer's limit, though nothing is on air in them.
-        transfer.go_on(participant, self.gain[row], draws, waited_slots)
+        transfer.go_on(participant, self.turns.gain[row], draws, waited_slots)
         if self._handover.in_transfer == "restart":
             transfer.restart(bits)
         transfer.expect_failure(self._pricing.hopeless_links.fails_after(way, participant, transfer.left_bits))
@@ -150,5 +150,5 @@ class RoamingCarrier(SharedCarrier):
         if not handed_over.triggered:
             return False
         self._bands[way].withdraw(transfer)  # it may have ended at this very moment
-        transfer.begin_fading(self.gain[row])
+        transfer.begin_fading(self.turns.gain[row])
         return not transfer.through

@@ -273,12 +273,12 @@ def test_each_piece_has_fading_of_its_own():
     who = of.participants(at, one, one, 2)
     carrier = of.roam(simpy.Environment(), who, round_trip(2, 1e6, 1e6, np.zeros_like), Handover())
     assert carrier.serving(1).attempts_before == 0
-    gains = [carrier.gain[1]]
+    gains = [carrier.turns.gain[1]]
     for count in (1, 2, 3):
         carrier.hand_over(1, drop(of, [7], distance_m=50.0 * count))
         served = carrier.serving(1)
         assert (served.attempts_before, served.drop.distance_m.tolist()) == (3 * count, [50.0 * count])
-        gains.append(carrier.gain[1])
+        gains.append(carrier.turns.gain[1])
     assert len(set(gains)) == 4
     stays = carrier.serving(0)
     assert (stays.attempts_before, stays.drop.ids.tolist(), stays.drop.distance_m.tolist()) == (0, [4], [100.0])
